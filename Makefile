@@ -83,7 +83,8 @@ soak: $(STAMP) ## The long runs, an hour and a half on two cores; PART="simulati
 #: servers     10 min: 200 kills of servers on SQLite and on PostgreSQL
 #: jvm         25 min: 200 kills on Kafka, 50 of Spark's drivers, a cluster, 50,000 rows
 #: spark       20 min: the tests of Spark once more, with Spark's own settings: code is generated, plans adapt
-	@failed=""; \
+	@$(BIN)/python -m tests.servers.archive; \
+	failed=""; \
 	for part in $(PART); do more=""; \
 	  case $$part in \
 	    simulation) where=tests/simulation; what="soak and not jvm" ;; \

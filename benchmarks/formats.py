@@ -19,7 +19,7 @@ from grpc_tools import protoc
 from benchmarks.row import Row, against
 from benchmarks.schemas import TEXTS, Texts
 from treaty.core.identity import guid
-from treaty.core.meaning import Meaning
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import Format
 from treaty.formats.table import table
 
@@ -52,20 +52,20 @@ def cost(work: Work) -> float:
 
 def parsing(form: Format[Any], text: str) -> Work:
     """Return what reads a text."""
-    return lambda: form.parse(Meaning(form.name, text), True)
+    return lambda: form.parse(ResolvedSchema(form.name, text), True)
 
 
 def naming(form: Format[Any], text: str) -> Work:
     """Return what reads a text, prints its canonical form and makes its guid."""
-    return lambda: guid(form.show(form.parse(Meaning(form.name, text), True), False).canonical, (), None, None)
+    return lambda: guid(form.show(form.parse(ResolvedSchema(form.name, text), True), False).canonical, (), None, None)
 
 
 def checking(form: Format[Any], new: str, olds: list[str]) -> Work:
     """Return what reads a text and compares it with schemas that are known."""
-    known = [form.parse(Meaning(form.name, old), False) for old in olds]
+    known = [form.parse(ResolvedSchema(form.name, old), False) for old in olds]
 
     def check() -> None:
-        model = form.parse(Meaning(form.name, new), True)
+        model = form.parse(ResolvedSchema(form.name, new), True)
         for old in known:
             if found := form.compare(model, old, "STRICT"):
                 raise AssertionError(found[0])
@@ -75,7 +75,7 @@ def checking(form: Format[Any], new: str, olds: list[str]) -> Work:
 
 def comparing(form: Format[Any], new: str, old: str) -> Work:
     """Return what compares two schemas that are known."""
-    reader, writer = (form.parse(Meaning(form.name, text), False) for text in (new, old))
+    reader, writer = (form.parse(ResolvedSchema(form.name, text), False) for text in (new, old))
     return lambda: form.compare(reader, writer, "STRICT")
 
 
@@ -85,7 +85,7 @@ def measured(form: Format[Any], texts: Texts) -> Iterator[Row]:
     whole, pair = GOALS.get(form.name, (None, None))
     for size, make, goals in (("15 fields", texts.small, (whole, pair)), ("500 fields", texts.large, (None, None))):
         text, old = make(1), make(0)
-        model = form.parse(Meaning(form.name, text), True)
+        model = form.parse(ResolvedSchema(form.name, text), True)
         yield Row(f"{name}, {size}: parse", cost(parsing(form, text)), "us CPU")
         yield Row(f"{name}, {size}: canonical text", cost(lambda m=model: form.show(m, False)), "us CPU")  # type: ignore[misc]
         yield Row(f"{name}, {size}: parse, canonical text, guid", cost(naming(form, text)), "us CPU", goal=goals[0])

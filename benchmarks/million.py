@@ -24,15 +24,15 @@ from benchmarks.register import schema
 from benchmarks.row import Row, against
 from treaty.core import values
 from treaty.core.commit import START, Commit, make_append
-from treaty.core.counters import ids_key, ordinals_key, types_key
 from treaty.core.identity import guid, lookup_digest
 from treaty.core.names import Subject
 from treaty.core.policy import LATEST
 from treaty.core.root import RowDigests
-from treaty.core.rows import Encoded, encode_row
+from treaty.core.rows import EncodedRow, encode_row
 from treaty.core.rows import Row as TableRow
-from treaty.log.open import open_log
-from treaty.log.sqlite import SqliteLog
+from treaty.core.state_tables import ids_key, ordinals_key, types_key
+from treaty.log.sqlite.log import SqliteLog
+from treaty.log.urls import open_log
 
 COUNT = int(os.environ.get("TREATY_SCHEMAS", "1_000_000"))
 FEW = 100
@@ -191,7 +191,7 @@ async def fill(url: str, count: int, above: int = 0) -> None:
     await log.close()
 
 
-def rows(count: int, above: int = 0) -> Iterator[Encoded]:
+def rows(count: int, above: int = 0) -> Iterator[EncodedRow]:
     """Yield the rows of schemas and versions, and of their counters."""
     chance = random.Random(20 + above)
     words = ["".join(chance.choices(string.ascii_lowercase, k=chance.randint(3, 10))) for _ in range(20_000)]
@@ -209,7 +209,7 @@ def rows(count: int, above: int = 0) -> Iterator[Encoded]:
         yield encode_row(TableRow("version", (".", subject, 1, ordinal), version))
         if ordinal == 0:
             last = values.Counter(min(VERSIONS, above + count - number) - 1)
-            yield encode_row(TableRow("subject", (".", subject), values.Subject(1)))
+            yield encode_row(TableRow("subject", (".", subject), values.SubjectValue(1)))
             yield encode_row(TableRow("counter", ordinals_key(Subject(".", subject), 1), last))
             yield encode_row(TableRow("counter", types_key(Subject(".", subject), 1, "AVRO", stored.type_name), last))
     yield encode_row(TableRow("counter", ids_key("."), values.Counter(above + count)))

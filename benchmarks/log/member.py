@@ -19,8 +19,8 @@ from benchmarks.log.turns import Clock, Done, Turn
 from treaty.assemble import member
 from treaty.core.commit import START, make_append
 from treaty.core.root import RowDigests, roots_after
-from treaty.log.log import Fate
-from treaty.log.open import open_log
+from treaty.log.log import AppendResult
+from treaty.log.urls import open_log
 
 Work = Callable[[Turn], Awaitable[Done]]
 Kind = Callable[[str], AbstractAsyncContextManager[Work]]
@@ -58,8 +58,8 @@ async def log(url: str) -> AsyncIterator[Work]:
         clock = Clock(turn.seconds)
         while not clock.over:
             with clock.wait():
-                fate = Fate.CONFLICT
-                while fate is Fate.CONFLICT:  # the log's own fold was named in between
+                fate = AppendResult.CONFLICT
+                while fate is AppendResult.CONFLICT:  # the log's own fold was named in between
                     begin = here.sequence + 1
                     commits = (tape.commit(begin + place, number + place) for place in range(turn.writers))
                     chain = tuple(commits)
@@ -68,7 +68,7 @@ async def log(url: str) -> AsyncIterator[Work]:
                     delta = await one.read(here)
                     here = delta.tip
                     digests.put(delta.rows)
-                assert fate is Fate.ACCEPTED
+                assert fate is AppendResult.ACCEPTED
             number += turn.writers
         return clock.done(number - turn.first)
 

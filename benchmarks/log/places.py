@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.servers.kafka import Kafka
 from tests.servers.postgres import Postgres
-from treaty.log.open import Terms
+from treaty.log.urls import LogOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Place:
     """What a single writer waits for."""
 
 
-VISIT = Terms(visit=True)
+VISIT = LogOptions(is_command=True)
 """There is one node alone: it need not be elected."""
 Opened = Callable[[Path], Iterator[Place]]
 

@@ -17,10 +17,10 @@ from benchmarks.row import Row
 from treaty.core import values
 from treaty.core.commit import START, Commit, Position, make_append
 from treaty.core.root import RowDigests
-from treaty.core.rows import Encoded, encode_row
+from treaty.core.rows import EncodedRow, encode_row
 from treaty.core.rows import Row as TableRow
-from treaty.log.log import Fate, Log
-from treaty.log.open import open_log
+from treaty.log.log import AppendResult, Log
+from treaty.log.urls import open_log
 
 CPU_GOAL, STATE_GOAL, MEMORY_GOAL = 5.0, 0.3, 300.0
 """Those of a million schemas."""
@@ -86,12 +86,12 @@ async def fill(url: str, size: int) -> None:
     await log.close()
 
 
-async def _append(log: Log, here: Position, digests: RowDigests, batch: list[Encoded]) -> Position:
+async def _append(log: Log, here: Position, digests: RowDigests, batch: list[EncodedRow]) -> Position:
     """Write some rows, whatever the log puts between (an `any` log names its folds in appends of its own)."""
     digests.put(batch)
     for _ in range(TRIES):
         append = make_append(here, os.urandom(16), (Commit(here.sequence + 1, tuple(batch)),), digests.roots)
-        if await log.append(append) is Fate.ACCEPTED:
+        if await log.append(append) is AppendResult.ACCEPTED:
             return append.position
         # Where its fate is open, the same rows may come twice, and mean the same.
         here = (await log.read(here)).tip

@@ -7,13 +7,13 @@ from benchmarks.register import schema
 from treaty.core.commit import Append, Commit
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.core.schema import Draft
-from treaty.log.log import Fate
+from treaty.log.log import AppendResult
 from treaty.log.memory import MemoryLog
+from treaty.node.environment import real_environment
 from treaty.node.node import Node
-from treaty.node.pool import process_desk
-from treaty.node.world import real_world
+from treaty.node.schema_service import make_process_service
 
 NUMBER = 7_000_000
 """The number of the recorded registration; others have another one in its place."""
@@ -32,14 +32,14 @@ class _Recorded(MemoryLog):
 
     commit: Commit
 
-    async def append(self, append: Append) -> Fate:
+    async def append(self, append: Append) -> AppendResult:
         self.commit = append.commits[-1]
         return await super().append(append)
 
 
 async def _record() -> Commit:
     log = _Recorded()
-    node = Node(log, process_desk(), real_world())
+    node = Node(log, make_process_service(), real_environment())
     await node.start()
     await node.ask(registration(NUMBER - 1))  # the first one makes rows that others find there
     await node.ask(registration(NUMBER))
@@ -51,7 +51,7 @@ async def _record() -> Commit:
 class Tape:
     """A recorded commit, from which others are made."""
 
-    rows: tuple[Encoded, ...]
+    rows: tuple[EncodedRow, ...]
 
     @classmethod
     async def record(cls) -> "Tape":
@@ -60,14 +60,14 @@ class Tape:
 
     def commit(self, sequence: int, number: int) -> Commit:
         """The rows of another registration."""
-        return Commit(sequence, tuple(Encoded(row.table, _key(row, number), row.value) for row in self.rows))
+        return Commit(sequence, tuple(EncodedRow(row.table, _key(row, number), row.value) for row in self.rows))
 
     def data(self, number: int) -> list[tuple[bytes, bytes]]:
         """The same as bytes, for bare loops: each row's name and value."""
         return [(f"{row.table}{_key(row, number)}".encode(), (row.value or "").encode()) for row in self.rows]
 
 
-def _key(row: Encoded, number: int) -> str:
+def _key(row: EncodedRow, number: int) -> str:
     if row.table == "schema":
         return f'[".",{number}]'
     if row.table == "content":

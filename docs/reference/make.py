@@ -2,24 +2,34 @@
 
 import ast
 import json
+import tomllib
+import types
 from collections.abc import Iterator
+from dataclasses import MISSING, Field, fields, is_dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import click
 
 from treaty.api.confluent.openapi.document import SAYS, named, summary
 from treaty.api.confluent.openapi.parts import Parameter
-from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, GROUPS, HEADERS, PAGES, TABLE
+from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, EVERYTHING, GROUPS, HEADERS, TABLE
 from treaty.cli.main import group
 from treaty.core import limits
+from treaty.core.names import Subject
+from treaty.core.operations import OPERATIONS, Operation
+from treaty.core.permissions import ANYTHING, CONTEXT, RequiredPermission
+from treaty.core.permissions import EVERYTHING as ALL
 from treaty.core.portable import row_schemas
+from treaty.core.requests import Scope
 from treaty.formats.logical.faults import EXPECTED as LOGICAL
 from treaty.formats.rule import POLICIES, Rule
 from treaty.formats.table import BUILT_IN, Table
 
 HERE = Path(__file__).parent
 MADE = "<!-- Made by docs/reference/make.py from the code; change the code instead. -->\n"
+GLOSSARY_MADE = "<!-- Made by docs/reference/make.py from docs/glossary.toml; change that instead. -->\n"
 
 
 def pages() -> dict[str, str]:
@@ -28,8 +38,10 @@ def pages() -> dict[str, str]:
         "rows.schema.json": json.dumps(row_schemas(), indent=1) + "\n",
         "limits.md": MADE + _limits(),
         "http.md": MADE + _http(),
+        "operations.md": MADE + _operations(),
         "rules.md": MADE + _rules(),
         "commands.md": MADE + _commands(),
+        "glossary.md": GLOSSARY_MADE + _glossary(),
     }
 
 
@@ -54,7 +66,7 @@ def _http() -> str:
     for name, about in GROUPS.items():
         lines += ["", f"## {name}", "", about, ""]
         lines += ["| method | path | what it answers | query | errors of its own |", "|---|---|---|---|---|"]
-        for path, methods in {**TABLE, **PAGES}.items():
+        for path, methods in EVERYTHING.items():
             for method, one in methods.items():
                 if one.group == name:
                     query = ", ".join(f"`{each.name}`" for each in one.query)
@@ -88,6 +100,142 @@ def _kind(one: Parameter) -> str:
 
 def _meaning(one: Parameter) -> str:
     return one.says + (f" (also read as {', '.join(f'`{name}`' for name in one.also)})" if one.also else "")
+
+
+_OPERATIONS = """# Operations
+
+Everything that may be asked of a registry. A program asks by `Registry.ask`, any other client with one request:
+
+```
+POST /treaty/v1/ask
+{"operation": "get-mode", "request": {"scope": {"name": "orders-value"}, "resolve": true}}
+
+{"answer": {"mode": "READWRITE"}}
+```
+
+Members at their default may be left out, of requests and in answers; one that is not known is refused. The place in the log, the
+consistency and the id of a command are [headers](http.md#in-headers), and so is the place of the answer. An error has Confluent's
+body and status, and the error itself as its member `error`: its `kind`, its `reason` (rule, path, old, new, allowed) and what else it
+has. A command id makes a change that is sent again the same change.
+
+*Looks* says whether the end of the log is looked at before it is answered; `Treaty-Consistency: eventual` leaves that out. *Rights* are
+those that the shortest request needs, for a setting that of a subject; a setting of a context needs it on all of the context, and
+[Rights](../howto/rights.md) has what single members need beside them.
+
+| operation | what it does | writes | looks | rights | answer |
+|---|---|---|---|---|---|
+"""
+_PLAIN = {str: "text", int: "integer", bool: "boolean", float: "number", type(None): "null"}
+
+
+def _operations() -> str:
+    """What may be asked of a registry, and what it needs, from the declarations."""
+    lines = [_OPERATIONS.rstrip("\n")]
+    shapes: dict[type[Any], None] = {}
+    for one in OPERATIONS.values():
+        writes, looks = "yes" if one.writes else "", "" if one.immutable else "yes"
+        link = f"[`{one.name}`](#{one.name})"
+        lines.append(_row(link, _sentence(one.request), writes, looks, _rights(one), _link(one.answer)))
+        for hint in (one.answer, *_hints(one.request).values()):
+            _collect(hint, shapes)
+    lines += ["", "## Requests"]
+    for one in OPERATIONS.values():
+        limits_of = ", ".join(f"`{name}`" for name in one.limits)
+        lines += ["", f"### {one.name}", "", _told(one.request), *_members(one.request)]
+        lines += ["", f"Its [limits](limits.md): {limits_of}."] if limits_of else []
+    lines += ["", "## Values", "", "What requests and answers are made of."]
+    for kind in sorted(shapes, key=lambda one: one.__name__):
+        lines += ["", f"### {kind.__name__}", "", _told(kind), *_members(kind)]
+    return "\n".join(lines) + "\n"
+
+
+def _told(kind: type[Any]) -> str:
+    return " ".join((kind.__doc__ or "").split())
+
+
+def _sentence(kind: type[Any]) -> str:
+    return _told(kind).partition(". ")[0].rstrip(".")
+
+
+def _hints(kind: type[Any]) -> dict[str, Any]:
+    return {name: hint for name, hint in get_type_hints(kind).items() if not name.startswith("_")}
+
+
+def _members(kind: type[Any]) -> Iterator[str]:
+    """A table of members: name, type, default."""
+    hints = _hints(kind)
+    if hints:
+        yield from ("", "| member | is | default |", "|---|---|---|")
+    defaults = {one.name: _default(one) for one in fields(kind)} if is_dataclass(kind) else {}
+    for name, hint in hints.items():
+        yield _row(f"`{name}`", _type(hint), defaults.get(name, ""))
+
+
+def _default(one: Field[Any]) -> str:
+    if one.default is MISSING:
+        return "" if one.default_factory is MISSING else "empty"
+    if is_dataclass(one.default):
+        return "as it is"
+    return f"`{json.dumps(one.default)}`"
+
+
+def _link(kind: type[Any]) -> str:
+    return f"[{kind.__name__}](#{kind.__name__.lower()})"
+
+
+def _type(hint: Any) -> str:
+    """A type in words."""
+    if hint in _PLAIN:
+        return _PLAIN[hint]
+    origin, inside = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return " or ".join(f"`{word}`" for word in inside)
+    if origin in {Union, types.UnionType}:
+        return " or ".join(map(_type, inside))
+    if origin is frozenset or (origin is tuple and inside[-1] is Ellipsis):
+        return f"array of {_type(inside[0])}"
+    if origin is tuple:
+        return f"array: {', '.join(map(_type, inside))}"
+    return _link(hint) + (" (array)" if issubclass(hint, tuple) else "")
+
+
+def _collect(hint: Any, shapes: dict[type[Any], None]) -> None:
+    """Add the classes that a type names, and those that these name."""
+    for part in get_args(hint):
+        _collect(part, shapes)
+    shaped = isinstance(hint, type) and (is_dataclass(hint) or (issubclass(hint, tuple) and hint is not tuple))
+    if shaped and hint not in shapes:
+        shapes[hint] = None
+        for inner in _hints(hint).values():
+            _collect(inner, shapes)
+
+
+def _rights(one: Operation[Any, Any]) -> str:
+    """What the shortest request of an operation needs."""
+    hints = _hints(one.request)
+    given = {each.name: _sample(hints[each.name]) for each in fields(one.request) if each.default is MISSING}
+    return " and ".join(dict.fromkeys(map(_required, one.permissions(one.request(**given)))))
+
+
+def _required(one: RequiredPermission[Any]) -> str:
+    words = " or ".join(f"`{each}`" for each in one.permissions)
+    places = {id(ANYTHING): "somewhere", id(CONTEXT): "on all of the context", id(ALL): "on everything"}
+    return f"{words} {places.get(id(one.kind), 'on the subject')}"
+
+
+def _sample(hint: Any) -> Any:
+    """A value of a type, as short as can be."""
+    if hint in {Subject, Scope}:
+        return hint(".", "s")
+    if hint in _PLAIN:
+        return {str: "s", int: 1, bool: False}[hint]
+    inside = [one for one in get_args(hint) if one is not type(None)]
+    if get_origin(hint) is tuple:
+        return ()
+    if inside:
+        return _sample(inside[0])
+    hints = _hints(hint)
+    return hint(**{one.name: _sample(hints[one.name]) for one in fields(hint) if one.default is MISSING})
 
 
 def _rules() -> str:
@@ -130,6 +278,23 @@ _HEAD = (
 
 def _policies(rule: Rule) -> str:
     return "all" if set(rule.policies) == set(POLICIES) else ", ".join(rule.policies) or "none"
+
+
+def _glossary() -> str:
+    """Terms in alphabetical order, and the words that are not used."""
+    parsed = tomllib.loads((HERE.parent / "glossary.toml").read_text(encoding="utf-8"))
+    lines = ["# Glossary", "", *_GLOSSARY_HEAD, "", "| term | meaning | known from | not |", "|---|---|---|---|"]
+    for term in sorted(parsed["term"], key=lambda term: str(term["name"])):
+        retired = ", ".join(f"`{word}`" for word in [*term.get("instead_of", ()), *term.get("in_names", ())])
+        lines.append(_row(f"**{term['name']}**", term["meaning"], term["source"], retired))
+    lines += ["", "## Words without a concept", "", "| not | but |", "|---|---|"]
+    return "\n".join([*lines, *(_row(f"`{word}`", say) for word, say in parsed["idioms"].items())]) + "\n"
+
+
+_GLOSSARY_HEAD = (
+    "One concept has one word, in code, messages, metrics and documents. `make check` refuses the words in the last column in the names of",
+    "modules, classes, functions and parameters.",
+)
 
 
 def _row(*cells: str) -> str:

@@ -58,7 +58,14 @@ def subject_to_another() -> Iterator[Served]:
         yield other
 
 
-@pytest.fixture(params=["memory", "sqlite", "asyncio-memory", "http", "asyncio-http", "peer"])
+@pytest.fixture
+def older_server() -> Iterator[Served]:
+    """A server over a memory log that speaks Confluent's API alone."""
+    with served("memory:", native=False) as running:
+        yield running
+
+
+@pytest.fixture(params=["memory", "sqlite", "asyncio-memory", "http", "asyncio-http", "http-confluent", "peer"])
 def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
     """A registry with nothing in it, through each door in turn."""
     made: Connection | InLoop
@@ -71,6 +78,8 @@ def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Conne
             made = InLoop(lambda: connect_async("memory:"))
         case "http":
             made = connect(request.getfixturevalue("server").url)
+        case "http-confluent":
+            made = connect(request.getfixturevalue("older_server").url)
         case "peer":
             made = connect(request.getfixturevalue("subject_to_another").url)
         case _:

@@ -7,29 +7,29 @@ from itertools import count
 from tests.behaviours.nodes.crowns import Crown, CrownedLog
 from tests.behaviours.served import Served
 from treaty.api.caller import request_id
-from treaty.api.peer.trust import Trust
-from treaty.client.peer.carrier import HttpCarrier, Passport
-from treaty.log.open import open_log
+from treaty.api.peer import PeerAuthenticator
+from treaty.client.peer_transport import HttpPeerTransport, PeerCredentials
+from treaty.log.urls import open_log
+from treaty.node.environment import real_environment
 from treaty.node.node import Node
-from treaty.node.pool import thread_desk
-from treaty.node.world import real_world
+from treaty.node.schema_service import make_thread_service
 
 SECRET = "a-secret-of-all-nodes"
-TRUST = Trust((SECRET.encode(),))
+TRUST = PeerAuthenticator((SECRET.encode(),))
 _LOGS = count()
 
 
 @contextmanager
 def neighbours(
-    number: int, *, owned: bool = True, secret: str = SECRET, trust: Trust | None = TRUST
+    number: int, *, owned: bool = True, secret: str = SECRET, trust: PeerAuthenticator | None = TRUST
 ) -> Iterator[tuple[Crown, list[Served]]]:
     """Serve one log in memory by several nodes, while the block runs; the first one leads."""
     crown, log = Crown(owned), f"memory:neighbours-{next(_LOGS)}"
 
     async def node_at(url: str) -> Node:
         source = CrownedLog(await open_log(log), crown, url)
-        carrier = HttpCarrier(Passport(secret, request_id=request_id))
-        return Node(source, thread_desk(), real_world(), carrier=carrier)  # type: ignore[arg-type]  # nobody holds it
+        transport = HttpPeerTransport(PeerCredentials(secret, request_id=request_id))
+        return Node(source, make_thread_service(), real_environment(), transport=transport)  # type: ignore[arg-type]  # nobody holds it
 
     servers: list[Served] = []
     with ExitStack() as stack:

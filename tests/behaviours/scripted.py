@@ -1,4 +1,7 @@
-"""A real HTTP server on loopback that answers by a script: one step for each request, in order."""
+"""A real HTTP server on loopback that answers by a script: one step for each request, in order.
+
+It is a server of another kind: it has no native API, and says so by itself. What it is asked there is counted aside.
+"""
 
 import json
 import threading
@@ -7,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from treaty.wire.native import PATH
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +47,26 @@ class Script:
     steps: list[Say | Hang | Callable[[Seen], Say | Hang]]
     url: str = ""
     seen: list[Seen] = field(default_factory=list)
+    native: bool = False
+    """Whether requests at the path of Treaty's native API are steps of the script as well."""
+    refused: list[Seen] = field(default_factory=list)
+    """Requests at that path otherwise."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def step(self, seen: Seen) -> Say | Hang:
         with self.lock:
+            if not self.native and seen.target.endswith(PATH):
+                self.refused.append(seen)
+                return Say(404, b"<html>nothing here</html>")
             self.seen.append(seen)
             step = self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
         return step(seen) if callable(step) else step
 
 
 @contextmanager
-def scripted(*steps: Say | Hang | Callable[[Seen], Say | Hang]) -> Iterator[Script]:
+def scripted(*steps: Say | Hang | Callable[[Seen], Say | Hang], native: bool = False) -> Iterator[Script]:
     """Serve a script on a free port of loopback for the time of the block."""
-    script = Script(list(steps))
+    script = Script(list(steps), native=native)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -5,25 +5,25 @@ import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import uvicorn
 
 from treaty.api.application import application
 from treaty.api.hot import protocol
-from treaty.api.peer.door import InnerDoor
-from treaty.api.peer.trust import Trust
+from treaty.api.peer import PeerAuthenticator, PeerEndpoint
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import Request
-from treaty.log.open import open_log
+from treaty.log.urls import open_log
+from treaty.node.environment import real_environment
 from treaty.node.node import Node
-from treaty.node.pool import thread_desk
-from treaty.node.world import real_world
+from treaty.node.schema_service import make_thread_service
 
 
 async def node_on(url: str) -> Node:
     """A node on the log that a URL names, not yet started."""
-    return Node(await open_log(url), thread_desk(), real_world())
+    return Node(await open_log(url), make_thread_service(), real_environment())
 
 
 class Served:
@@ -35,14 +35,18 @@ class Served:
         make: Callable[[str], Awaitable[Node]] = node_on,
         *,
         at: Callable[[str], Awaitable[Node]] | None = None,
-        trust: Trust | None = None,
+        trust: PeerAuthenticator | None = None,
+        native: bool = True,
     ) -> None:
-        """`at` makes a node that knows its own URL; `trust` opens the door of other nodes."""
+        """`at` makes a node that knows its own URL; `trust` opens the door of other nodes. Without `native` it has no API
+        of Treaty's own, as older versions.
+        """
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
         self._stop: Callable[[], object] = bool
         self._ready = threading.Event()
         self._trust = trust
+        self._native = native
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run(at(self.url) if at else make(log))))
         self._thread.start()
         assert self._ready.wait(30)
@@ -52,9 +56,10 @@ class Served:
         node = await making
         await node.start()
         self.node, self.loop = node, asyncio.get_running_loop()
-        inner = None if self._trust is None else InnerDoor(node.take, self._trust)
+        inner = None if self._trust is None else PeerEndpoint(node.take, self._trust)
         app = application(node, inner=inner)
-        config = uvicorn.Config(app.gate, http=protocol(app.memo), ws="none", lifespan="off", log_config=None)
+        gate = app.gate if self._native else replace(app.gate, exact={})
+        config = uvicorn.Config(gate, http=protocol(app.memo), ws="none", lifespan="off", log_config=None)
         config.load()
         uvicorn_server = uvicorn.Server(config)
         uvicorn_server.lifespan = config.lifespan_class(config)
@@ -87,9 +92,9 @@ class Served:
 
 
 @contextmanager
-def served(log: str, make: Callable[[str], Awaitable[Node]] = node_on) -> Iterator[Served]:
+def served(log: str, make: Callable[[str], Awaitable[Node]] = node_on, *, native: bool = True) -> Iterator[Served]:
     """Serve a log while the block runs."""
-    server = Served(log, make)
+    server = Served(log, make, native=native)
     try:
         yield server
     finally:

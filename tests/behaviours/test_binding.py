@@ -9,12 +9,12 @@ from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.meaning import meaning_of
 from treaty.core.limits import REFERENCE_DEPTH
-from treaty.core.meaning import Binding, Meaning
 from treaty.core.names import subject_of
 from treaty.core.refusals import TooLarge
 from treaty.core.registry import CALL, Call, Reply
 from treaty.core.requests import Register, Request
 from treaty.core.schema import Draft, Reference
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.avro.format import FORMAT
 from treaty.formats.bind import bind, conflicts
 from treaty.formats.format import InvalidSchemaError
@@ -71,11 +71,13 @@ def test_a_chain_has_a_limit() -> None:
 
 
 def test_two_texts_under_one_name_are_a_conflict_and_the_same_text_twice_is_none() -> None:
-    one, other = Meaning("AVRO", record("C", "int")), Meaning("AVRO", record("C", "long"))
+    one, other = ResolvedSchema("AVRO", record("C", "int")), ResolvedSchema("AVRO", record("C", "long"))
 
-    def schema(left: Meaning, right: Meaning) -> Meaning:
-        user = Meaning("AVRO", record("B", "C"), (Binding("C", "c", 2, right),))
-        return Meaning("AVRO", record("A", "C", "B"), (Binding("C", "c", 1, left), Binding("B", "b", 1, user)))
+    def schema(left: ResolvedSchema, right: ResolvedSchema) -> ResolvedSchema:
+        user = ResolvedSchema("AVRO", record("B", "C"), (ResolvedReference("C", "c", 2, right),))
+        return ResolvedSchema(
+            "AVRO", record("A", "C", "B"), (ResolvedReference("C", "c", 1, left), ResolvedReference("B", "b", 1, user))
+        )
 
     assert conflicts(schema(one, one)) == ()
     (fault,) = conflicts(schema(one, other))
@@ -86,9 +88,11 @@ def test_two_texts_under_one_name_are_a_conflict_and_the_same_text_twice_is_none
 
 
 def test_shared_references_are_walked_once() -> None:
-    here = Meaning("AVRO", record("N", "int"))
+    here = ResolvedSchema("AVRO", record("N", "int"))
     for at in range(60):
-        here = Meaning("AVRO", record(f"N{at}"), (Binding("l", "l", 1, here), Binding("r", "r", 1, here)))
+        here = ResolvedSchema(
+            "AVRO", record(f"N{at}"), (ResolvedReference("l", "l", 1, here), ResolvedReference("r", "r", 1, here))
+        )
 
     assert len(conflicts(here)) == 2
 

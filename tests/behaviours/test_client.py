@@ -26,7 +26,7 @@ from treaty.core.refusals import (
     Unavailable,
     VersionNotFound,
 )
-from treaty.core.registry import CALL, Call, Reply, Token
+from treaty.core.registry import CALL, Call, PositionToken, Reply
 from treaty.core.requests import DeleteVersion, GetSchema, GetVersion, ListSchemas, ListSubjects, Register, Request
 from treaty.core.schema import Draft
 
@@ -77,14 +77,14 @@ def free_port() -> int:
 def test_an_answer_comes_with_its_token(ask: Ask) -> None:
     with scripted(replace(FOUND, headers=(("treaty-sequence", "aa.5.bb"),))) as server:
         reply = ask(GetSchema(7), quick(server.url))
-    assert reply.token == Token("aa", 5, "bb")
+    assert reply.token == PositionToken("aa", 5, "bb")
     assert (reply.answer.schema_id, reply.answer.text, reply.answer.number) == (7, '"int"', 3)
     assert server.seen[0].target == "/schemas/ids/7"
 
 
 def test_how_a_call_is_made_travels_in_headers(ask: Ask) -> None:
     with scripted(FOUND) as server:
-        ask(GetSchema(7), quick(server.url), Call(consistency="latest", after=Token("aa", 5, "bb")))
+        ask(GetSchema(7), quick(server.url), Call(consistency="latest", after=PositionToken("aa", 5, "bb")))
     headers = server.seen[0].headers
     assert headers["treaty-consistency"] == "latest"
     assert headers["treaty-sequence"] == "aa.5.bb"

@@ -19,11 +19,13 @@ from treaty.client.properties import settings_of
 from treaty.client.settings import Settings
 from treaty.client.steps import Alone, Consult, Event, Headers, Purse, Send, Talk
 from treaty.client.sync import HttpRegistry
+from treaty.core.answers import RegisteredVersion, VersionFound
 from treaty.core.names import Subject
 from treaty.core.refusals import OutcomeUnknown, Unauthenticated, Unavailable
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.wire.confluent.receiving import Received
+from treaty.wire.native import answer_bytes
 
 FOUND = Say(200, {"schema": '"int"', "guid": "g", "subject": "s", "version": 3})
 WHO = Say(401, {"error_code": 40101, "message": "Unauthorized"})
@@ -100,7 +102,8 @@ def test_a_refused_token_is_had_anew_once(door: Door, tmp_path: Path) -> None:
 
 def test_a_write_that_was_refused_for_its_token_is_sent_again_as_the_same_command(door: Door) -> None:
     tokens = iter(["old", "new"])
-    with scripted(WHO, Say(200, {"id": 7, "version": 1, "guid": "g", "schema": '"int"'})) as server:
+    version = VersionFound("s", 1, 0, 7, "g", "AVRO", '"int"')
+    with scripted(WHO, Say(200, answer_bytes(RegisteredVersion(version, created=True))), native=True) as server:
         door(quick(server.url, bearer_from(lambda: next(tokens)))).ask(REGISTER)
     assert said(server) == ["Bearer old", "Bearer new"]
     assert len({seen.headers["treaty-command"] for seen in server.seen}) == 1
@@ -178,7 +181,7 @@ def test_a_provider_that_fails_is_asked_again_and_one_that_refuses_is_not(door: 
 
 
 def test_a_write_whose_answer_was_lost_stays_unknown_when_the_next_token_fails(door: Door) -> None:
-    with scripted(Hang()) as server, scripted(token("t1", 0), Say(500, b"")) as provider:
+    with scripted(Hang(), native=True) as server, scripted(token("t1", 0), Say(500, b"")) as provider:
         client = door(quick(server.url, oauth(provider.url, "id", "secret")))
         with pytest.raises(OutcomeUnknown):
             client.ask(REGISTER)

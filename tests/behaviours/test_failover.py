@@ -25,7 +25,7 @@ from treaty.core.registry import Call
 from treaty.core.requests import (
     DeleteSubject,
     DeleteVersion,
-    Expected,
+    ExpectedVersion,
     GetConfig,
     GetVersion,
     ListSubjects,
@@ -36,11 +36,11 @@ from treaty.core.requests import (
     SetConfig,
 )
 from treaty.core.schema import Draft
-from treaty.log.log import Delta, Facts, Log
-from treaty.log.open import open_log
+from treaty.log.log import Log, LogDelta, StoreStats
+from treaty.log.urls import open_log
+from treaty.node.environment import real_environment
 from treaty.node.node import Node
-from treaty.node.pool import thread_desk
-from treaty.node.world import real_world
+from treaty.node.schema_service import make_thread_service
 
 ORDERS = subject_of("orders")
 EVENTUAL = Call(consistency="eventual")
@@ -120,7 +120,7 @@ def test_a_node_that_is_too_busy_is_left_alone_as_long_as_it_asks_for(door: Door
 
 WRITES: list[Request[Any]] = [
     Register(ORDERS, Draft(V2)),
-    Register(ORDERS, Draft(V2), expected=Expected("number", 1)),
+    Register(ORDERS, Draft(V2), expected=ExpectedVersion("number", 1)),
     Register(ORDERS, Draft(V2), number=2),
     DeleteVersion(ORDERS, 1),
     DeleteSubject(ORDERS),
@@ -177,8 +177,8 @@ class Lagging:
 
     def __init__(self, log: Log) -> None:
         self._log = log
-        self.url, self.exclusive, self.linearizable, self.strangers = log.url, log.exclusive, log.linearizable, 0
-        self.hold, self.close = log.hold, log.close
+        self.url, self.lockable, self.linearizable, self.foreign_records = log.url, log.lockable, log.linearizable, 0
+        self.lock, self.close = log.lock, log.close
 
     async def append(self, append: Append) -> object:
         return await self._log.append(append)
@@ -186,11 +186,11 @@ class Lagging:
     async def tip(self) -> Position:
         return await self._log.tip()
 
-    async def read(self, after: Position) -> Delta:
+    async def read(self, after: Position) -> LogDelta:
         return await self._log.read(after)
 
-    async def facts(self) -> Facts:
-        return await self._log.facts()
+    async def read_stats(self) -> StoreStats:
+        return await self._log.read_stats()
 
     async def wait(self, after: Position, timeout: float) -> None:
         del after, timeout
@@ -199,7 +199,7 @@ class Lagging:
 
 async def lagging(url: str) -> Node:
     log: Log = Lagging(await open_log(url))  # type: ignore[assignment]  # it is one by its methods
-    return Node(log, thread_desk(), real_world())
+    return Node(log, make_thread_service(), real_environment())
 
 
 def test_a_client_reads_its_own_writes_at_a_node_that_lags(door: Door, log: str) -> None:

@@ -6,8 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from treaty.core.grammar import Compare, Compared, Inspect, Inspected, Invalid, Parse, Parsed
-from treaty.core.meaning import Binding, Meaning
+from treaty.core.schema_engine import (
+    CompareSchemas,
+    ComparisonResult,
+    InspectionResult,
+    InspectSchema,
+    InvalidText,
+    ParsedSchema,
+    ParseSchema,
+    ResolvedReference,
+    ResolvedSchema,
+)
 from treaty.formats.answer import Parser
 from treaty.formats.avro.format import FORMAT
 from treaty.formats.memo import Memo, weight
@@ -15,9 +24,11 @@ from treaty.formats.place import positions
 from treaty.formats.table import BUILT_IN, table
 from treaty.formats.verdict import verdict
 
-POINT = Meaning("AVRO", '{"type":"record","name":"Point","fields":[{"name":"x","type":"int"}]}')
-WIDE = Meaning("AVRO", '{"type":"record","name":"Point","fields":[{"name":"x","type":"long"}]}')
-BAD_DEFAULT = Meaning("AVRO", '{"type":"record","name":"A","fields":[{"name":"x","type":"int","default":"one"}]}')
+POINT = ResolvedSchema("AVRO", '{"type":"record","name":"Point","fields":[{"name":"x","type":"int"}]}')
+WIDE = ResolvedSchema("AVRO", '{"type":"record","name":"Point","fields":[{"name":"x","type":"long"}]}')
+BAD_DEFAULT = ResolvedSchema(
+    "AVRO", '{"type":"record","name":"A","fields":[{"name":"x","type":"int","default":"one"}]}'
+)
 
 PLUGIN = """
 from treaty.formats.format import Format, Printed
@@ -53,39 +64,40 @@ def test_a_built_in_format_is_found_by_name() -> None:
 @pytest.mark.usefixtures("plugin")
 def test_a_plugin_is_found_by_its_entry_point_and_replaces_nothing() -> None:
     parser = Parser(table())
-    answer = parser.answer(Parse(Meaning("SHOUT", "hello")))
+    answer = parser.answer(ParseSchema(ResolvedSchema("SHOUT", "hello")))
 
-    assert isinstance(answer, Parsed)
+    assert isinstance(answer, ParsedSchema)
     assert answer.canonical == "HELLO"
     assert parser.table.find("AVRO") is FORMAT
 
 
 def test_a_valid_schema_is_answered_with_its_texts() -> None:
-    answer = Parser(table()).answer(Parse(Meaning("AVRO", POINT.text.replace(":", " : "))))
+    answer = Parser(table()).answer(ParseSchema(ResolvedSchema("AVRO", POINT.text.replace(":", " : "))))
 
-    assert answer == Parsed(POINT.text, hashlib.sha256(POINT.text.encode()).hexdigest(), "Point", ("x",))
+    assert answer == ParsedSchema(POINT.text, hashlib.sha256(POINT.text.encode()).hexdigest(), "Point", ("x",))
 
 
 def test_what_resolves_alike_has_one_digest() -> None:
     field = '{"name":"p","type":%s}'
     whole = '{"type":"record","name":"Line","fields":[%s]}'
-    cut = Meaning("AVRO", whole % (field % '"Point"'), (Binding("Point", "points", 1, POINT),))
+    cut = ResolvedSchema("AVRO", whole % (field % '"Point"'), (ResolvedReference("Point", "points", 1, POINT),))
     one, other = (
-        Parser(table()).answer(Parse(meaning)) for meaning in (cut, Meaning("AVRO", whole % (field % POINT.text)))
+        Parser(table()).answer(ParseSchema(meaning))
+        for meaning in (cut, ResolvedSchema("AVRO", whole % (field % POINT.text)))
     )
 
-    assert isinstance(one, Parsed)
-    assert isinstance(other, Parsed)
+    assert isinstance(one, ParsedSchema)
+    assert isinstance(other, ParsedSchema)
     assert one.resolved == other.resolved
     assert one.canonical == cut.text != other.canonical
 
 
 def test_an_invalid_schema_and_an_unknown_format_are_answers() -> None:
     parser = Parser(table())
-    wrong, unknown = (parser.answer(Parse(Meaning(form, "{}"))) for form in ("AVRO", "NOTHING"))
+    wrong, unknown = (parser.answer(ParseSchema(ResolvedSchema(form, "{}"))) for form in ("AVRO", "NOTHING"))
 
-    assert isinstance(wrong, Invalid)
-    assert isinstance(unknown, Invalid)
+    assert isinstance(wrong, InvalidText)
+    assert isinstance(unknown, InvalidText)
     assert wrong.faults[0].rule == "TYPE_MISSING"
     assert unknown.faults[0].rule == "FORMAT_UNKNOWN"
     assert "AVRO" in unknown.faults[0].expected
@@ -93,49 +105,51 @@ def test_an_invalid_schema_and_an_unknown_format_are_answers() -> None:
 
 def test_a_comparison_has_a_reader_and_a_writer() -> None:
     parser = Parser(table())
-    backward, forward = parser.answer(Compare(WIDE, POINT)), parser.answer(Compare(POINT, WIDE))
+    backward, forward = parser.answer(CompareSchemas(WIDE, POINT)), parser.answer(CompareSchemas(POINT, WIDE))
 
-    assert backward == Compared()
-    assert isinstance(forward, Compared)
+    assert backward == ComparisonResult()
+    assert isinstance(forward, ComparisonResult)
     assert [found.rule for found in forward.findings] == ["TYPE_MISMATCH"]
-    assert isinstance(parser.answer(Compare(POINT, Meaning("AVRO", "{}"))), Invalid)
+    assert isinstance(parser.answer(CompareSchemas(POINT, ResolvedSchema("AVRO", "{}"))), InvalidText)
 
 
 def test_validators_are_asked_about_a_text_and_those_of_other_formats_are_silent() -> None:
     parser = Parser(table())
     names = ("FIELD_DOC_MISSING", "ADDITIONAL_PROPERTIES_UNSPECIFIED")
-    told = parser.answer(Inspect(Meaning("AVRO", POINT.text.replace(",", ",\n")), names))
-    other = parser.answer(Inspect(Meaning("JSON", '{"type":"object","properties":{"a":true}}'), names[1:]))
+    told = parser.answer(InspectSchema(ResolvedSchema("AVRO", POINT.text.replace(",", ",\n")), names))
+    other = parser.answer(InspectSchema(ResolvedSchema("JSON", '{"type":"object","properties":{"a":true}}'), names[1:]))
 
-    assert isinstance(told, Inspected)
+    assert isinstance(told, InspectionResult)
     assert [(one.rule, one.path, one.line) for one in told.faults] == [("FIELD_DOC_MISSING", "/fields/0", 3)]
-    assert isinstance(other, Inspected)
+    assert isinstance(other, InspectionResult)
     assert [one.rule for one in other.faults] == ["ADDITIONAL_PROPERTIES_UNSPECIFIED"]
-    assert parser.answer(Inspect(POINT, ())) == Inspected()
-    assert isinstance(parser.answer(Inspect(Meaning("AVRO", "{}"), names)), Invalid)
+    assert parser.answer(InspectSchema(POINT, ())) == InspectionResult()
+    assert isinstance(parser.answer(InspectSchema(ResolvedSchema("AVRO", "{}"), names)), InvalidText)
     assert set(names) < parser.table.validators()
 
 
 def test_strict_and_stored_reading_are_remembered_apart() -> None:
     parser = Parser(table())
 
-    assert isinstance(parser.answer(Parse(BAD_DEFAULT, strict=False)), Parsed)
-    assert isinstance(parser.answer(Parse(BAD_DEFAULT)), Invalid)
-    assert isinstance(parser.answer(Parse(BAD_DEFAULT, strict=False)), Parsed)
+    assert isinstance(parser.answer(ParseSchema(BAD_DEFAULT, strict=False)), ParsedSchema)
+    assert isinstance(parser.answer(ParseSchema(BAD_DEFAULT)), InvalidText)
+    assert isinstance(parser.answer(ParseSchema(BAD_DEFAULT, strict=False)), ParsedSchema)
 
 
 def test_stored_schemas_with_wrong_defaults_are_still_compared() -> None:
-    right = Meaning("AVRO", BAD_DEFAULT.text.replace('"one"', "1"))
+    right = ResolvedSchema("AVRO", BAD_DEFAULT.text.replace('"one"', "1"))
 
-    assert Parser(table()).answer(Compare(BAD_DEFAULT, right)) == Compared()
-    assert Parser(table()).answer(Compare(right, BAD_DEFAULT)) == Compared()
+    assert Parser(table()).answer(CompareSchemas(BAD_DEFAULT, right)) == ComparisonResult()
+    assert Parser(table()).answer(CompareSchemas(right, BAD_DEFAULT)) == ComparisonResult()
 
 
 def test_a_text_is_parsed_once_and_one_with_other_references_anew() -> None:
     parser = Parser(table())
     first = parser.model(POINT, strict=True)[1]
     use = '{"type":"array","items":"Point"}'
-    narrow, wide = (Meaning("AVRO", use, (Binding("Point", "points", 1, bound),)) for bound in (POINT, WIDE))
+    narrow, wide = (
+        ResolvedSchema("AVRO", use, (ResolvedReference("Point", "points", 1, bound),)) for bound in (POINT, WIDE)
+    )
 
     assert parser.model(POINT, strict=True)[1] is parser.model(POINT, strict=False)[1] is first
     assert parser.model(narrow, strict=True)[1] != parser.model(wide, strict=True)[1]
@@ -164,8 +178,10 @@ def test_the_memo_keeps_within_its_bytes() -> None:
 
 def test_a_model_weighs_what_its_references_weigh_once() -> None:
     use = '{"type":"array","items":"Point"}'
-    twice = tuple(Binding(name, "points", 1, POINT) for name in ("Point", "Again"))
-    outer = Meaning("AVRO", use, (*twice, Binding("Deep", "deep", 1, Meaning("AVRO", use, twice))))
+    twice = tuple(ResolvedReference(name, "points", 1, POINT) for name in ("Point", "Again"))
+    outer = ResolvedSchema(
+        "AVRO", use, (*twice, ResolvedReference("Deep", "deep", 1, ResolvedSchema("AVRO", use, twice)))
+    )
 
     assert weight(POINT) == len(POINT.text)
     assert weight(outer) == 2 * len(use) + len(POINT.text)
@@ -173,17 +189,17 @@ def test_a_model_weighs_what_its_references_weigh_once() -> None:
 
 def test_a_verdict_tells_which_of_two_texts_is_not_valid() -> None:
     parser = Parser(table())
-    said = verdict(parser, Meaning("AVRO", "{}"), BAD_DEFAULT, "BACKWARD")
+    said = verdict(parser, ResolvedSchema("AVRO", "{}"), BAD_DEFAULT, "BACKWARD")
 
     assert not said.fits
     assert said.old_faults[0].rule == "TYPE_MISSING"
     assert said.new_faults[0].rule == "DEFAULT_INVALID"
-    assert verdict(parser, BAD_DEFAULT, Meaning("AVRO", BAD_DEFAULT.text.replace('"one"', "1")), "FULL").fits
+    assert verdict(parser, BAD_DEFAULT, ResolvedSchema("AVRO", BAD_DEFAULT.text.replace('"one"', "1")), "FULL").fits
 
 
 def test_a_verdict_over_two_formats_fits_only_where_nothing_is_asked(plugin: None) -> None:
     parser = Parser(table())
-    other = Meaning("SHOUT", "x")
+    other = ResolvedSchema("SHOUT", "x")
 
     assert verdict(parser, POINT, other, "NONE").fits
     assert [reason.rule for reason in verdict(parser, POINT, other, "BACKWARD").reasons] == ["FORMAT_CHANGED"]
@@ -223,9 +239,9 @@ def test_a_level_that_does_not_exist_is_an_error() -> None:
     ids=["properties", "decimal", "no decimal", "fixed decimal", "no fixed decimal", "enum", "error"],
 )
 def test_normal_form_of_types(sent: object, normal: str) -> None:
-    answer = Parser(table()).answer(Parse(Meaning("AVRO", json.dumps(sent)), normalize=True))
+    answer = Parser(table()).answer(ParseSchema(ResolvedSchema("AVRO", json.dumps(sent)), normalize=True))
 
-    assert isinstance(answer, Parsed)
+    assert isinstance(answer, ParsedSchema)
     assert answer.canonical == normal
 
 
@@ -256,9 +272,9 @@ def test_normal_form_of_types(sent: object, normal: str) -> None:
 def test_normal_form_of_defaults(kind: object, default: object, normal: str) -> None:
     field = {"name": "x", "type": kind, "default": default, "aliases": ["c", "b"], "order": "ascending"}
     node = {"type": "record", "name": "A", "fields": [field]}
-    answer = Parser(table()).answer(Parse(Meaning("AVRO", json.dumps(node)), normalize=True))
+    answer = Parser(table()).answer(ParseSchema(ResolvedSchema("AVRO", json.dumps(node)), normalize=True))
 
-    assert isinstance(answer, Parsed)
+    assert isinstance(answer, ParsedSchema)
     assert answer.canonical.endswith(f',"default":{normal},"aliases":["b","c"]}}]}}')
 
 

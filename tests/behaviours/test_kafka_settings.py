@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from treaty.client.kafka.words import named_cluster
-from treaty.core.cluster import Cluster, ClusterError
-from treaty.core.limits import CHAIN_BYTES, COMMIT_BYTES, FOLD_CHUNK_BYTES
-from treaty.log.kafka.broker.pins import RECORD_BYTES, wanted, wrong
-from treaty.log.kafka.broker.sender import MESSAGE_BYTES
+from treaty.core.kafka import KafkaCluster, KafkaSettingsError
+from treaty.core.limits import CHAIN_BYTES, COMMIT_BYTES, SNAPSHOT_CHUNK_BYTES
+from treaty.log.kafka.broker.library import MESSAGE_BYTES
+from treaty.log.kafka.broker.topic_config import RECORD_BYTES, find_wrong_settings, new_topic_settings
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from treaty.log.kafka.broker.sender import MESSAGE_BYTES
     ids=["url", "host", "several", "address", "address alone"],
 )
 def test_urls(text: str, servers: str, topic: str) -> None:
-    assert named_cluster(text) == (Cluster(servers), topic)
+    assert named_cluster(text) == (KafkaCluster(servers), topic)
 
 
 def test_later_settings_count_and_files_may_name_the_brokers(tmp_path: Path) -> None:
@@ -58,11 +58,11 @@ def test_later_settings_count_and_files_may_name_the_brokers(tmp_path: Path) -> 
     ids=["nothing", "password", "port", "path", "file", "java", "login"],
 )
 def test_what_cannot_be_used_is_told_without_values(text: str, words: tuple[str, ...], said: str) -> None:
-    with pytest.raises(ClusterError) as wrong:
+    with pytest.raises(KafkaSettingsError) as refused:
         named_cluster(text, words)
 
-    assert said in str(wrong.value)
-    assert "geheim" not in str(wrong.value)
+    assert said in str(refused.value)
+    assert "geheim" not in str(refused.value)
 
 
 def test_without_the_library_a_command_says_what_to_install() -> None:
@@ -78,17 +78,21 @@ def test_without_the_library_a_command_says_what_to_install() -> None:
 
 @pytest.mark.parametrize("writers", ["any", "owner"])
 def test_a_log_in_several_copies_wants_two_brokers_to_have_a_write(writers: str) -> None:
-    assert wanted(writers, 1)["min.insync.replicas"] == "1"
-    assert wanted(writers, 3)["min.insync.replicas"] == "2"
-    made = wanted(writers, 3)
-    assert [*wrong(made, writers, 3)] == []
-    assert [one.name for one in wrong({**made, "min.insync.replicas": "1"}, writers, 3)] == ["min.insync.replicas"]
-    assert [*wrong({**made, "min.insync.replicas": "3", "max.message.bytes": "20000000"}, writers, 3)] == []
-    assert [*wrong({}, writers, 3)] == [], "what a broker does not know can't be wrong"
+    assert new_topic_settings(writers, 1)["min.insync.replicas"] == "1"
+    assert new_topic_settings(writers, 3)["min.insync.replicas"] == "2"
+    made = new_topic_settings(writers, 3)
+    assert [*find_wrong_settings(made, writers, 3)] == []
+    assert [one.name for one in find_wrong_settings({**made, "min.insync.replicas": "1"}, writers, 3)] == [
+        "min.insync.replicas"
+    ]
+    assert [
+        *find_wrong_settings({**made, "min.insync.replicas": "3", "max.message.bytes": "20000000"}, writers, 3)
+    ] == []
+    assert [*find_wrong_settings({}, writers, 3)] == [], "what a broker does not know can't be wrong"
 
 
 def test_the_largest_commit_fits_a_topic_and_a_chain_fits_easily() -> None:
     assert RECORD_BYTES >= 2 * COMMIT_BYTES
     assert MESSAGE_BYTES > RECORD_BYTES
     assert CHAIN_BYTES * 2 < RECORD_BYTES
-    assert FOLD_CHUNK_BYTES < RECORD_BYTES
+    assert SNAPSHOT_CHUNK_BYTES < RECORD_BYTES

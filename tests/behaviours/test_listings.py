@@ -3,7 +3,7 @@
 import pytest
 
 from treaty.client.connection import Connection
-from treaty.core.answers import Config, Setting
+from treaty.core.answers import Config, ScopeSetting
 from treaty.core.limits import SETTINGS_PAGE
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSubject, NotPermitted
@@ -57,17 +57,17 @@ def test_settings_of_every_scope_are_listed(filled: Connection) -> None:
     filled.set_mode("never", "READONLY")
 
     assert filled.settings() == (
-        Setting(".", None, config, None, 2),
-        Setting(".a", None, None, "READONLY", 2),
-        Setting(".b", None, config, None, 2),
-        Setting("*", None, config),
-        Setting(".", "a", config),
-        Setting(".", "never", config, "READONLY"),
-        Setting(".", "ü", config),
-        Setting(".new", "s", config),
+        ScopeSetting(".", None, config, None, 2),
+        ScopeSetting(".a", None, None, "READONLY", 2),
+        ScopeSetting(".b", None, config, None, 2),
+        ScopeSetting("*", None, config),
+        ScopeSetting(".", "a", config),
+        ScopeSetting(".", "never", config, "READONLY"),
+        ScopeSetting(".", "ü", config),
+        ScopeSetting(".new", "s", config),
     )
-    assert filled.settings(":.b:") == (Setting(".b", None, config, None, 2),)
-    assert filled.settings("nev") == (Setting(".", "never", config, "READONLY"),)
+    assert filled.settings(":.b:") == (ScopeSetting(".b", None, config, None, 2),)
+    assert filled.settings("nev") == (ScopeSetting(".", "never", config, "READONLY"),)
     page = filled.ask(ListSettings(limit=2, after=Scope("*"))).answer.settings
     assert [one.name for one in page] == ["a", "never"]
     page = filled.ask(ListSettings(offset=1, limit=2, after=Scope(".", "never"))).answer.settings
@@ -76,7 +76,7 @@ def test_settings_of_every_scope_are_listed(filled: Connection) -> None:
 
 def test_more_settings_than_a_page_has(connection: Connection) -> None:
     asked = connection.ask(ListSettings(limit=SETTINGS_PAGE + 1)).answer.settings
-    assert asked == (Setting(".", None),)
+    assert asked == (ScopeSetting(".", None),)
     names = [f"s{at:04}" for at in range(SETTINGS_PAGE + 5)]
     for name in names:
         connection.set_mode(name, "READONLY")
@@ -94,7 +94,7 @@ def test_a_context_is_made_for_an_import(connection: Connection) -> None:
     connection.set_mode(":.new:", None)
 
     assert connection.contexts() == (".", ".new")
-    assert connection.settings(":.new:") == (Setting(".new", None, None, None, 41),)
+    assert connection.settings(":.new:") == (ScopeSetting(".new", None, None, None, 41),)
     assert connection.register(":.new:s", '"int"').version.schema_id == 42
     with pytest.raises(InvalidSubject):
         connection.make_context("a b\n")

@@ -18,10 +18,10 @@ from tests.behaviours.neighbours import SECRET, neighbours
 from tests.behaviours.served import Served
 from tests.behaviours.test_registry import V1, V2
 from treaty.api.caller import request_id
-from treaty.api.peer.trust import Trust
+from treaty.api.peer import PeerAuthenticator
 from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.client.peer.carrier import HttpCarrier, Passport
+from treaty.client.peer_transport import HttpPeerTransport, PeerCredentials
 from treaty.core.command import Command
 from treaty.core.limits import PEER_BYTES
 from treaty.core.names import subject_of
@@ -29,11 +29,10 @@ from treaty.core.refusals import Incompatible, OutcomeUnknown, Unavailable
 from treaty.core.registry import Call
 from treaty.core.requests import DeleteSubject, Register
 from treaty.core.schema import Draft
-from treaty.node.peers.courier import Courier
-from treaty.wire.peer.batch import batch_bytes, handed_bytes
-from treaty.wire.peer.headers import PATH
-from treaty.wire.peer.headers import SECRET as HEADER
-from treaty.wire.peer.message import Done, Handed, PeerAwayError
+from treaty.node.peer_batches import PeerBatcher
+from treaty.wire.peer.batch import encode_batch, encode_command
+from treaty.wire.peer.message import PATH, DecidedReply, ForwardedCommand, PeerUnreachableError
+from treaty.wire.peer.message import SECRET as HEADER
 
 ORDERS = subject_of("orders")
 
@@ -54,7 +53,7 @@ def asked_directly(server: Served, body: bytes, method: str = "POST", **headers:
         connection.close()
 
 
-HANDED = Handed(Command(Register(ORDERS, Draft(V1)), "mine", 7, "user:ada"), 5.0, 1_000)
+HANDED = ForwardedCommand(Command(Register(ORDERS, Draft(V1)), "mine", 7, "user:ada"), 5.0, 1_000)
 
 
 @pytest.fixture
@@ -68,7 +67,7 @@ def two() -> Iterator[tuple[Served, Served]]:
 
 def test_the_inner_door_is_for_nodes_alone(two: tuple[Served, Served]) -> None:
     owner, _ = two
-    body, right = batch_bytes([handed_bytes(HANDED)]), {HEADER: SECRET}
+    body, right = encode_batch([encode_command(HANDED)]), {HEADER: SECRET}
     assert asked_directly(owner, body)[::2] == (401, "refused")
     for wrong in ("x", SECRET[:-1], SECRET + "x", "a", ""):
         status, told, taken = asked_directly(owner, body, **{HEADER: wrong})
@@ -97,7 +96,7 @@ def test_two_secrets_in_one_request_are_none(two: tuple[Served, Served]) -> None
 
 def test_without_a_secret_there_is_no_inner_door() -> None:
     with neighbours(2, trust=None) as (_, (owner, other)):
-        assert asked_directly(owner, batch_bytes([handed_bytes(HANDED)]), **{HEADER: SECRET})[::2] == (404, None)
+        assert asked_directly(owner, encode_batch([encode_command(HANDED)]), **{HEADER: SECRET})[::2] == (404, None)
         with pytest.raises(Unavailable, match="takes no commands of other nodes"):
             other.ask(Register(ORDERS, Draft(V1)), Call(timeout=1.5))
 
@@ -111,16 +110,16 @@ def test_a_node_with_another_secret_is_not_believed_and_its_clients_hear_why() -
 
 
 def test_any_of_several_secrets_will_do() -> None:
-    trust = Trust((b"the-next-secret-of-all", SECRET.encode()))
+    trust = PeerAuthenticator((b"the-next-secret-of-all", SECRET.encode()))
     with neighbours(2, trust=trust) as (_, (_, other)), plain(other.url) as it:
         assert it.register("orders", Draft(V1)).created
 
 
-def carried(url: str, passport: Passport, handed: Handed = HANDED) -> object:
+def carried(url: str, passport: PeerCredentials, handed: ForwardedCommand = HANDED) -> object:
     async def once() -> object:
-        courier = Courier(HttpCarrier(passport))
+        courier = PeerBatcher(HttpPeerTransport(passport))
         try:
-            return await courier.hand(url, handed, 5.0).told
+            return await courier.add(url, handed, 5.0).reply
         finally:
             await courier.close()
 
@@ -129,17 +128,17 @@ def carried(url: str, passport: Passport, handed: Handed = HANDED) -> object:
 
 @pytest.mark.parametrize("address", ["http://node.example:8081", "http://10.0.0.7", "ftp://x", "nonsense", "http://"])
 def test_the_secret_goes_nowhere_where_others_can_read_it(address: str) -> None:
-    with pytest.raises(PeerAwayError) as no:
-        carried(address, Passport(SECRET))
+    with pytest.raises(PeerUnreachableError) as no:
+        carried(address, PeerCredentials(SECRET))
     assert not no.value.left
     assert SECRET not in str(no.value)
 
 
 def test_a_command_is_decided_by_whom_it_is_handed_to(two: tuple[Served, Served]) -> None:
-    told = carried(two[0].url, Passport(SECRET))
-    assert isinstance(told, Done)
-    assert told == carried(two[0].url, Passport(SECRET))
-    assert "secret" not in repr(Passport(SECRET)).replace("Passport", "").replace("plaintext", "")
+    told = carried(two[0].url, PeerCredentials(SECRET))
+    assert isinstance(told, DecidedReply)
+    assert told == carried(two[0].url, PeerCredentials(SECRET))
+    assert "secret" not in repr(PeerCredentials(SECRET)).replace("PeerCredentials", "").replace("plaintext", "")
 
 
 # ------------------------------------------------------------------------------------------------- what travels
@@ -271,6 +270,6 @@ def test_ownership_moves_under_clients_that_write() -> None:
 
 def test_a_command_with_more_than_may_travel_is_a_clear_no(two: tuple[Served, Served]) -> None:
     large = replace(HANDED, command=replace(HANDED.command, request=Register(ORDERS, Draft("x" * PEER_BYTES))))
-    with pytest.raises(PeerAwayError, match="PEER_BYTES") as no:
-        carried(two[0].url, Passport(SECRET), large)
+    with pytest.raises(PeerUnreachableError, match="PEER_BYTES") as no:
+        carried(two[0].url, PeerCredentials(SECRET), large)
     assert not no.value.left

@@ -26,7 +26,7 @@ from treaty.core.refusals import (
     SubjectNotFound,
     VersionNotFound,
 )
-from treaty.core.requests import Expected
+from treaty.core.requests import ExpectedVersion
 from treaty.core.schema import Draft, Metadata
 
 NAMES = sorted(path.stem for path in PEERS.glob("*.json"))
@@ -176,7 +176,7 @@ def test_deleting(at: At) -> None:
 def test_what_only_treaty_understands_is_refused_before_it_is_sent(at: At) -> None:
     it = at.connection
     with pytest.raises(NotOffered, match="expected version"):
-        it.register("orders", V1, expected=Expected("number", 4))
+        it.register("orders", V1, expected=ExpectedVersion("number", 4))
     with pytest.raises(NotOffered):
         it.register("orders", V1, properties=(("a", "b"),))
     assert {seen.method for seen in at.server.seen} == {"GET"}

@@ -17,9 +17,9 @@ from treaty.client.records.decoding import Decoder, plain
 from treaty.client.records.encoding import encoder
 from treaty.client.serializers.choosing import Text
 from treaty.client.serializers.failures import BadRecord, BadValue
-from treaty.core.meaning import Meaning
 from treaty.core.names import Subject
 from treaty.core.schema import Draft
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.avro.model import Schema
 from treaty.formats.table import table
 
@@ -27,7 +27,7 @@ SEEDS = 60
 
 
 def model(schema: Any) -> Schema:
-    made: Schema = table()["AVRO"].parse(Meaning("AVRO", json.dumps(schema), ()), False)
+    made: Schema = table()["AVRO"].parse(ResolvedSchema("AVRO", json.dumps(schema), ()), False)
     return made
 
 

@@ -19,7 +19,16 @@ from treaty.core.refusals import (
     VersionNotFound,
 )
 from treaty.core.registry import Call
-from treaty.core.requests import DeleteVersion, Expected, Force, GetSchema, GetVersion, ListSchemas, Lookup, Register
+from treaty.core.requests import (
+    DeleteVersion,
+    ExpectedVersion,
+    ForceReason,
+    GetSchema,
+    GetVersion,
+    ListSchemas,
+    Lookup,
+    Register,
+)
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
 
 
@@ -216,7 +225,7 @@ def test_a_check_says_the_same_and_writes_nothing(connection: Connection) -> Non
 
 def test_a_forced_version_skips_the_policy(connection: Connection) -> None:
     connection.register("orders", V1)
-    made = connection.register("orders", BAD, force=Force("ada", "the topic is empty"))
+    made = connection.register("orders", BAD, force=ForceReason("ada", "the topic is empty"))
     assert made.version.number == 2
 
 
@@ -236,12 +245,12 @@ def test_only_the_levels_range_is_compared(connection: Connection) -> None:
 
 
 def test_who_expects_another_latest_version_is_refused(connection: Connection) -> None:
-    first = connection.register("orders", V1, expected=Expected("number", -1)).version
+    first = connection.register("orders", V1, expected=ExpectedVersion("number", -1)).version
     with pytest.raises(NotLatest) as caught:
-        connection.register("orders", V2, expected=Expected("number", -1))
+        connection.register("orders", V2, expected=ExpectedVersion("number", -1))
     assert (caught.value.reason.old, caught.value.reason.new) == ("number 1", "number -1")
-    connection.register("orders", V2, expected=Expected("schema_id", first.schema_id))
-    connection.register("orders", V3, expected=Expected("ordinal", 1))
+    connection.register("orders", V2, expected=ExpectedVersion("schema_id", first.schema_id))
+    connection.register("orders", V3, expected=ExpectedVersion("ordinal", 1))
     assert connection.versions("orders") == (1, 2, 3)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from treaty.client.connection import Connection
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core.names import subject_of
 from treaty.core.refusals import (
     AssociationNotFound,
@@ -22,7 +22,7 @@ from treaty.core.refusals import (
     SubjectNotFound,
 )
 from treaty.core.registry import Call
-from treaty.core.requests import Force, Register
+from treaty.core.requests import ForceReason, Register
 from treaty.core.resource import Resource
 from treaty.core.schema import Draft, Metadata, Reference
 
@@ -38,8 +38,8 @@ def schema(text: str = NUMBER, references: tuple[Reference, ...] = ()) -> Regist
     return Register(subject_of(""), Draft(text, references=references))
 
 
-def wish(subject: str | None, kind: str = "value", **members: object) -> t.Wish:
-    return t.Wish(kind, None if subject is None else subject_of(subject), **members)  # type: ignore[arg-type]  # facts
+def wish(subject: str | None, kind: str = "value", **members: object) -> t.AssociationSpec:
+    return t.AssociationSpec(kind, None if subject is None else subject_of(subject), **members)  # type: ignore[arg-type]  # facts
 
 
 def test_a_topic_is_bound_with_its_schemas(connection: Connection) -> None:
@@ -124,7 +124,7 @@ def test_what_cannot_be_is_told(connection: Connection) -> None:
     connection.register("v", NUMBER)
     connection.register("w", NUMBER)
     connection.associate(ORDERS, wish("v", lifecycle="STRONG"))
-    cases: list[tuple[type[Refusal], Resource, t.Wish]] = [
+    cases: list[tuple[type[Refusal], Resource, t.AssociationSpec]] = [
         (ResourceAssociated, ORDERS, wish("w")),
         (SubjectAssociated, USERS, wish("v", lifecycle="STRONG")),
         (StronglyAssociated, USERS, wish("v")),
@@ -164,11 +164,19 @@ def test_an_associated_subject_stays(connection: Connection) -> None:
 def test_a_batch_says_of_each_entry_what_became_of_it(connection: Connection) -> None:
     connection.register("v", NUMBER)
     results = connection.change_associations(
-        t.Change(ORDERS, (t.Operation("CREATE", wish("v")), t.Operation("UPSERT", wish("k", "key", schema=schema())))),
-        t.Change(USERS, (t.Operation("CREATE", wish("v", schema=schema(OTHER))),)),
-        t.Change(USERS, (t.Operation("CREATE", wish("v", schema=schema("nonsense"))),)),
-        t.Change(USERS, (t.Operation("CREATE", wish("v")), t.Operation("DELETE", t.Wish()))),
-        t.Change(ORDERS, (t.Operation("DELETE", t.Wish("key"), cascade=True),)),
+        t.ResourceChange(
+            ORDERS,
+            (
+                t.AssociationChange("CREATE", wish("v")),
+                t.AssociationChange("UPSERT", wish("k", "key", schema=schema())),
+            ),
+        ),
+        t.ResourceChange(USERS, (t.AssociationChange("CREATE", wish("v", schema=schema(OTHER))),)),
+        t.ResourceChange(USERS, (t.AssociationChange("CREATE", wish("v", schema=schema("nonsense"))),)),
+        t.ResourceChange(
+            USERS, (t.AssociationChange("CREATE", wish("v")), t.AssociationChange("DELETE", t.AssociationSpec()))
+        ),
+        t.ResourceChange(ORDERS, (t.AssociationChange("DELETE", t.AssociationSpec("key"), cascade=True),)),
     )
 
     assert [one.refused and one.refused.kind for one in results] == [None, "incompatible", "invalid-schema", None, None]
@@ -181,7 +189,9 @@ def test_a_batch_says_of_each_entry_what_became_of_it(connection: Connection) ->
     assert refused.error.findings
     assert connection.subjects() == ("k", "v")
     assert [one.kind for one in connection.associations(t.OfName("-"))] == ["value"]
-    dry = connection.change_associations(t.Change(USERS, (t.Operation("CREATE", wish("v")),)), dry_run=True)
+    dry = connection.change_associations(
+        t.ResourceChange(USERS, (t.AssociationChange("CREATE", wish("v")),)), dry_run=True
+    )
     assert dry[0].done is not None
     assert len(connection.associations("v")) == 1
 
@@ -209,15 +219,17 @@ def test_many_are_asked_for_at_once(connection: Connection) -> None:
 def test_a_command_that_comes_twice_is_done_once(connection: Connection) -> None:
     once = t.ChangeAssociations(
         (
-            t.Change(ORDERS, (t.Operation("CREATE", wish("v", lifecycle="STRONG", schema=schema())),)),
-            t.Change(USERS, (t.Operation("DELETE", t.Wish()),)),
+            t.ResourceChange(ORDERS, (t.AssociationChange("CREATE", wish("v", lifecycle="STRONG", schema=schema())),)),
+            t.ResourceChange(USERS, (t.AssociationChange("DELETE", t.AssociationSpec()),)),
         )
     )
     call = Call(command_id="once")
     told = connection.ask(once, call)
     again = connection.ask(once, call)
     assert again.answer == told.answer
-    gone = t.ChangeAssociations((t.Change(ORDERS, (t.Operation("DELETE", t.Wish(), cascade=True),)),))
+    gone = t.ChangeAssociations(
+        (t.ResourceChange(ORDERS, (t.AssociationChange("DELETE", t.AssociationSpec(), cascade=True),)),)
+    )
     assert connection.ask(gone, Call(command_id="gone")).answer == connection.ask(gone, Call(command_id="gone")).answer
     assert connection.subjects(visible="all") == ()
     create = t.Associate(ORDERS, (wish("v", schema=schema()),))
@@ -234,7 +246,7 @@ def test_all_that_a_schema_can_carry_comes_along(connection: Connection) -> None
         references=(Reference("N", "r", 1),),
         metadata=Metadata(properties=(("owner", "me"),)),
     )
-    register = Register(subject_of(""), draft, True, force=Force("me", "because"), properties=(("p", "q"),))
+    register = Register(subject_of(""), draft, True, force=ForceReason("me", "because"), properties=(("p", "q"),))
     (one,) = connection.associate(ORDERS, wish("v", schema=register)).bound
 
     assert one.schema == connection.version("v")

@@ -13,7 +13,7 @@ from treaty.core.answers import Config
 from treaty.core.limits import REFERENCE_DEPTH
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, Invalid, InvalidSchema, NotPermitted, Referenced, TooLarge
-from treaty.core.requests import Creation, Register
+from treaty.core.requests import Register, SubjectCreation
 from treaty.core.schema import Draft, Metadata, Reference
 
 
@@ -240,7 +240,9 @@ def test_a_first_format_keeps_its_subject(connection: Connection, texts: Texts) 
 def test_a_format_without_a_plug_in_is_kept_to_the_letter(doors: tuple[Connection, Connection], text: str) -> None:
     near, _ = doors
     made = near.ask(
-        Register(subject_of("x"), Draft(text, "XML"), create_with=Creation("pravega", policy=Config(level="NONE")))
+        Register(
+            subject_of("x"), Draft(text, "XML"), create_with=SubjectCreation("pravega", policy=Config(level="NONE"))
+        )
     ).answer.version
 
     assert (made.text, made.format) == (text, "XML")
@@ -255,15 +257,19 @@ def test_a_format_without_a_plug_in_is_kept_to_the_letter(doors: tuple[Connectio
 def test_a_format_without_a_plug_in_is_neither_compared_nor_inspected(doors: tuple[Connection, Connection]) -> None:
     near, _ = doors
     subject = subject_of("x")
-    near.ask(Register(subject, Draft("<a/>", "XML"), create_with=Creation("pravega", policy=Config(level="FULL"))))
+    near.ask(
+        Register(subject, Draft("<a/>", "XML"), create_with=SubjectCreation("pravega", policy=Config(level="FULL")))
+    )
     with pytest.raises(Incompatible) as refused:
-        near.ask(Register(subject, Draft("<b/>", "XML"), create_with=Creation("pravega")))
+        near.ask(Register(subject, Draft("<b/>", "XML"), create_with=SubjectCreation("pravega")))
     assert refused.value.findings[0].rule == "FORMAT_OPAQUE"
     near.set_config("z", Config(validators=("DOC_MISSING",)))
     with pytest.raises(NotPermitted, match="no plug-in for format XML"):
         near.ask(
             Register(
-                subject_of("z"), Draft("<a/>", "XML"), create_with=Creation("pravega", policy=Config(level="NONE"))
+                subject_of("z"),
+                Draft("<a/>", "XML"),
+                create_with=SubjectCreation("pravega", policy=Config(level="NONE")),
             )
         )
 
@@ -271,9 +277,9 @@ def test_a_format_without_a_plug_in_is_neither_compared_nor_inspected(doors: tup
 def test_what_an_api_says_of_a_new_subject_does_not_come_over_http(doors: tuple[Connection, Connection]) -> None:
     _, far = doors
     with pytest.raises(Invalid, match=r"createWith\.origin"):
-        far.ask(Register(subject_of("x"), Draft("<a/>", "XML"), create_with=Creation("pravega")))
+        far.ask(Register(subject_of("x"), Draft("<a/>", "XML"), create_with=SubjectCreation("pravega")))
     with pytest.raises(Invalid, match=r"createWith\.identity"):
-        far.ask(Register(subject_of("x"), Draft("<a/>"), create_with=Creation(identity="exact")))
+        far.ask(Register(subject_of("x"), Draft("<a/>"), create_with=SubjectCreation(identity="exact")))
 
 
 PERSON = "STRUCT Person (id STRING NOT NULL, age INT)"

@@ -2,7 +2,7 @@
 
 from treaty.client.connection import Connection
 from treaty.core.answers import Config, Versions
-from treaty.core.associating import Associate, Wish
+from treaty.core.associations import Associate, AssociationSpec
 from treaty.core.names import Subject, subject_of
 from treaty.core.requests import ListSchemas
 from treaty.core.resource import Resource
@@ -23,8 +23,8 @@ def filled(connection: Connection) -> None:
     connection.register("b", '"long"')
     connection.register(":.x:c", '"int"')
     topic = Resource("t", "lkc", "t1")
-    connection.ask(Associate(topic, (Wish("value", subject_of("b"), "STRONG"),)))
-    connection.ask(Associate(Resource("u", "lkc", "u1"), (Wish("key", subject_of("a"), "WEAK"),)))
+    connection.ask(Associate(topic, (AssociationSpec("value", subject_of("b"), "STRONG"),)))
+    connection.ask(Associate(Resource("u", "lkc", "u1"), (AssociationSpec("key", subject_of("a"), "WEAK"),)))
 
 
 def test_aliases_are_told_beside_each_version(connection: Connection) -> None:

@@ -10,12 +10,12 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import InvalidRules, InvalidSchema, SubjectNotFound, TooLarge, VersionNotFound
 from treaty.core.registry import Call
 from treaty.core.requests import Derive, GetSchema, Register
-from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet, Tagged
+from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet, TaggedPath
 
 ORDERS = subject_of("orders")
 ORDER = '{"type":"record","name":"Order","fields":[{"name":"id","type":"long"},{"name":"who","type":"string"}]}'
-PII = Tagged("Order.who", "sr_field", ("PII",))
-OWNED = Tagged("Order", "sr_record", ("GDPR", "OWNED"))
+PII = TaggedPath("Order.who", "sr_field", ("PII",))
+OWNED = TaggedPath("Order", "sr_record", ("GDPR", "OWNED"))
 
 
 def tagged_text() -> str:
@@ -58,10 +58,10 @@ def test_registrations_add_remove_and_carry_tags_on(connection: Connection) -> N
     assert carried.number == 2
     shorter = '{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}'
     request = Register(
-        ORDERS, Draft(shorter), propagate_tags=True, remove_tags=(Tagged("Order", "sr_record", ("OWNED",)),)
+        ORDERS, Draft(shorter), propagate_tags=True, remove_tags=(TaggedPath("Order", "sr_record", ("OWNED",)),)
     )
     connection.ask(request)
-    assert connection.version("orders", find_tags=("*",)).tags == (Tagged("Order", "sr_record", ("GDPR",)),)
+    assert connection.version("orders", find_tags=("*",)).tags == (TaggedPath("Order", "sr_record", ("GDPR",)),)
 
 
 def test_what_is_sent_twice_under_one_id_is_made_once(connection: Connection) -> None:
@@ -77,17 +77,17 @@ def test_references_and_settings_count_for_what_is_made_out_of_a_version(connect
     text = '{"type":"record","name":"R","fields":[{"name":"n","type":"Name"}]}'
     connection.register("orders", Draft(text, references=(Reference("Name", "names", 1),)))
     connection.set_config("orders", Config(override_metadata=Metadata(properties=(("team", "x"),))))
-    made = connection.derive("orders", add_tags=(Tagged("R.n", "sr_field", ("PII",)),), metadata=Metadata()).version
+    made = connection.derive("orders", add_tags=(TaggedPath("R.n", "sr_field", ("PII",)),), metadata=Metadata()).version
     assert made.references == (Reference("Name", "names", 1),)
     assert made.metadata == Metadata(properties=(("confluent:version", "2"), ("team", "x")))
     with pytest.raises(InvalidSchema, match="'Name'"):  # it is another schema's, and tagged there
-        connection.derive("orders", add_tags=(Tagged("Name", "sr_record", ("PII",)),))
+        connection.derive("orders", add_tags=(TaggedPath("Name", "sr_record", ("PII",)),))
 
 
 def test_what_leads_nowhere_is_refused_with_what_would(connection: Connection) -> None:
     connection.register("orders", ORDER)
     with pytest.raises(InvalidSchema) as caught:
-        connection.derive("orders", add_tags=(Tagged("Order.how", "sr_field", ("PII",)),))
+        connection.derive("orders", add_tags=(TaggedPath("Order.how", "sr_field", ("PII",)),))
     assert caught.value.faults[0].rule == "TAG_ENTITY_UNKNOWN"
     assert "Order.who" in caught.value.faults[0].expected
     with pytest.raises(SubjectNotFound):

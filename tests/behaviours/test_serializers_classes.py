@@ -29,7 +29,7 @@ from treaty.client.serializers.settings import (
 from treaty.client.types.classes import class_of
 from treaty.client.types.marks import Formerly
 from treaty.client.types.typed import typed_avro, typed_json
-from treaty.core.associating import Associate, Wish
+from treaty.core.associations import Associate, AssociationSpec
 from treaty.core.names import subject_of
 from treaty.core.refusals import SchemaNotFound
 from treaty.core.resource import Resource
@@ -277,7 +277,7 @@ def test_a_registry_without_associations_has_none(connection: Connection) -> Non
 def test_a_topic_that_is_bound_to_a_subject(connection: Connection) -> None:
     draft = typed_avro(Line).draft
     connection.register("shop.Line", draft)
-    wish = Wish("value", subject_of("shop.Line"))
+    wish = AssociationSpec("value", subject_of("shop.Line"))
     connection.ask(Associate(Resource("lines", "lkc-1", "topic-1"), (wish,)))
     write = AvroSerializer(connection, Line, Writing(name_of=Associated()))
     read = AvroDeserializer(connection, UseLatest(), Reading(name_of=Associated()))

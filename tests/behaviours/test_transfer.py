@@ -16,11 +16,11 @@ from treaty.client.transfer.dump import read_lines, write_lines
 from treaty.client.transfer.reading import UNTOLD, read
 from treaty.client.transfer.snapshot import Snapshot
 from treaty.client.transfer.writing import write
-from treaty.core.answers import Config, Forced, VersionFound
+from treaty.core.answers import Config, ForcedRegistration, VersionFound
 from treaty.core.identity import guid
 from treaty.core.limits import COUNTER
 from treaty.core.names import Subject, subject_of
-from treaty.core.requests import Force, Scope
+from treaty.core.requests import ForceReason, Scope
 from treaty.core.schema import Draft, Reference
 
 SHARE = 300
@@ -273,7 +273,7 @@ def everything(registry: Connection) -> None:
     """What a registry may hold beyond what topics tell: forced versions, properties, ids that nobody has any more."""
     write(read_topic(topic(8, 60)), registry)
     registry.register("extra", '"int"', properties=(("owner", "alice"),))
-    registry.register("extra", '"string"', force=Force("bob", "the old data is gone"))
+    registry.register("extra", '"string"', force=ForceReason("bob", "the old data is gone"))
     registry.register(":.b:last", '{"type":"enum","name":"Last","symbols":["A"]}')
     registry.delete_subject(":.b:last")
     registry.delete_subject(":.b:last", permanent=True)
@@ -293,7 +293,7 @@ def test_what_is_exported_imported_and_exported_again_is_the_same_line_by_line(c
     assert report.problems == ()
     assert as_lines(read(connection)) == lines
     assert as_lines(read(direct)) == lines
-    assert connection.version("extra", 2).forced == Forced("bob", "the old data is gone")
+    assert connection.version("extra", 2).forced == ForcedRegistration("bob", "the old data is gone")
     assert connection.version("extra", 1).properties == (("owner", "alice"),)
     assert connection.contexts() == (".", ".a", ".b", ".empty")
     assert connection.register(":.b:next", '"int"').version.schema_id == expected

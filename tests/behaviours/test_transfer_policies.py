@@ -10,9 +10,9 @@ from treaty.client.transfer.reading import read
 from treaty.client.transfer.snapshot import Snapshot
 from treaty.client.transfer.writing import write
 from treaty.core.answers import Config
-from treaty.core.policy import ALL, LATEST, LEVELS, Level, Range
+from treaty.core.policy import ALL, LATEST, LEVELS, Level, VersionRange
 from treaty.core.refusals import NotOffered
-from treaty.core.requests import Force
+from treaty.core.requests import ForceReason
 
 DENY = Level(deny=True)
 ENUMS = [f'{{"type":"enum","name":"E","symbols":["S{number}"]}}' for number in range(6)]
@@ -21,8 +21,10 @@ ENUMS = [f'{{"type":"enum","name":"E","symbols":["S{number}"]}}' for number in r
 def filled(registry: Connection) -> None:
     """A subject whose ordinals have gaps, with a range that begins behind the first one, and other policies."""
     for text in ENUMS:
-        registry.register("orders", text, force=Force("me", "a break"))
-    registry.set_config("orders", Config(exact_level=Level(Range("till", 3), LATEST), partition="type", normalize=True))
+        registry.register("orders", text, force=ForceReason("me", "a break"))
+    registry.set_config(
+        "orders", Config(exact_level=Level(VersionRange("till", 3), LATEST), partition="type", normalize=True)
+    )
     for number in (1, 2, 4):
         registry.delete_version("orders", number)
         if number != 1:
@@ -63,7 +65,7 @@ def test_a_range_begins_at_the_same_version_in_a_copy(connection: Connection, *,
     assert begins(connection) == 5
     assert connection.version("orders", 5).ordinal == 2, "the copy has no gaps"
     assert connection.config("orders", resolve=False) == Config(
-        level="FULL_TRANSITIVE", exact_level=Level(Range("till", 2), LATEST), partition="type", normalize=True
+        level="FULL_TRANSITIVE", exact_level=Level(VersionRange("till", 2), LATEST), partition="type", normalize=True
     )
     assert connection.config("").exact_level == Level(ALL, LATEST)
     assert connection.config(":.x:") == Config(level="FULL_TRANSITIVE", exact_level=DENY, group="major")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.oracle.avro_treaty import CASES
-from treaty.core.meaning import Meaning
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.answer import Parser
 from treaty.formats.avro.rules import COMPARISON_TOO_LARGE, RULES
 from treaty.formats.table import table
@@ -17,7 +17,7 @@ FOLDERS = sorted(path.parent for path in CASES.glob("*/verdict.json"))
 
 @pytest.mark.parametrize("folder", [pytest.param(folder, id=folder.name) for folder in FOLDERS])
 def test_a_change_gets_its_recorded_findings(folder: Path) -> None:
-    old, new = (Meaning("AVRO", (folder / name).read_text("utf-8")) for name in ("old.avsc", "new.avsc"))
+    old, new = (ResolvedSchema("AVRO", (folder / name).read_text("utf-8")) for name in ("old.avsc", "new.avsc"))
     recorded = json.loads((folder / "verdict.json").read_text("utf-8"))
     said = verdict(Parser(table()), old, new, "FULL", recorded.pop("policy", "STRICT"))
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.oracle.avro_treaty import meaning, model
 from treaty.core import limits
-from treaty.core.finding import Fault
-from treaty.core.meaning import Binding, Meaning
+from treaty.core.finding import Diagnostic
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.data.columns import columns
 from treaty.formats.avro.data.example import example
@@ -21,10 +21,10 @@ from treaty.formats.format import InvalidSchemaError
 MEGABYTE = 1_000_000
 
 
-def faults(text: str, bindings: tuple[Binding, ...] = ()) -> tuple[Fault, ...]:
+def faults(text: str, bindings: tuple[ResolvedReference, ...] = ()) -> tuple[Diagnostic, ...]:
     """The faults of a text that is not valid."""
     with pytest.raises(InvalidSchemaError) as refused:
-        parse(Meaning("AVRO", text, bindings), strict=True)
+        parse(ResolvedSchema("AVRO", text, bindings), strict=True)
     return refused.value.faults
 
 
@@ -170,12 +170,12 @@ def test_findings_are_bounded() -> None:
     assert 0 < len(compare(model(doubling("int")), model(doubling("string")))) <= limits.FINDINGS
 
 
-def links(count: int, width: int = 1) -> Meaning:
+def links(count: int, width: int = 1) -> ResolvedSchema:
     """A schema at the end of a chain of references, each used `width` times."""
-    here = Meaning("AVRO", '{"type":"fixed","name":"R0","size":1}')
+    here = ResolvedSchema("AVRO", '{"type":"fixed","name":"R0","size":1}')
     for at in range(1, count):
-        bound = tuple(Binding(f"R{at - 1}", f"s{at}", 1, here) for _ in range(width))
-        here = Meaning("AVRO", json.dumps(record(f"R{at}", field("x", f"R{at - 1}"))), bound)
+        bound = tuple(ResolvedReference(f"R{at - 1}", f"s{at}", 1, here) for _ in range(width))
+        here = ResolvedSchema("AVRO", json.dumps(record(f"R{at}", field("x", f"R{at - 1}"))), bound)
     return here
 
 
@@ -188,23 +188,25 @@ def test_chains_of_references_are_bounded() -> None:
 
 
 def test_the_number_of_references_is_bounded() -> None:
-    def bound(count: int) -> tuple[Binding, ...]:
+    def bound(count: int) -> tuple[ResolvedReference, ...]:
         texts = (json.dumps({"type": "fixed", "name": f"F{at}", "size": 1}) for at in range(count))
-        return tuple(Binding(f"F{at}", f"s{at}", 1, Meaning("AVRO", text)) for at, text in enumerate(texts))
+        return tuple(
+            ResolvedReference(f"F{at}", f"s{at}", 1, ResolvedSchema("AVRO", text)) for at, text in enumerate(texts)
+        )
 
-    assert len(parse(Meaning("AVRO", '"F7"', bound(limits.REFERENCES)), strict=True).names) == limits.REFERENCES
+    assert len(parse(ResolvedSchema("AVRO", '"F7"', bound(limits.REFERENCES)), strict=True).names) == limits.REFERENCES
     assert faults('"F7"', bound(limits.REFERENCES + 1))[0].rule == "TOO_MANY_REFERENCES"
 
 
 def test_of_two_references_with_one_name_the_first_counts() -> None:
     texts = (json.dumps({"type": "fixed", "name": "F", "size": size}) for size in (1, 2))
-    bindings = tuple(Binding("F", "s", at, Meaning("AVRO", text)) for at, text in enumerate(texts))
+    bindings = tuple(ResolvedReference("F", "s", at, ResolvedSchema("AVRO", text)) for at, text in enumerate(texts))
 
-    assert '"size":1' in FORMAT.show(parse(Meaning("AVRO", '"F"', bindings), strict=True), False).resolved
+    assert '"size":1' in FORMAT.show(parse(ResolvedSchema("AVRO", '"F"', bindings), strict=True), False).resolved
 
 
 def test_a_fault_inside_a_reference_names_the_reference() -> None:
-    bound = Binding("F", "f-value", 3, Meaning("AVRO", '{"type":"fixed","name":"F"}'))
+    bound = ResolvedReference("F", "f-value", 3, ResolvedSchema("AVRO", '{"type":"fixed","name":"F"}'))
     first = faults('"F"', (bound,))[0]
 
     assert first.rule == "SIZE_INVALID"

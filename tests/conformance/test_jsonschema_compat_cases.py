@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from treaty.core.finding import Finding
-from treaty.core.meaning import Meaning
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.jsonschema.compare.compatibility import compare, differences
 from treaty.formats.jsonschema.compare.rules.own import COMPARISON_TOO_LARGE, OWN_RULES
 from treaty.formats.jsonschema.compare.rules.table import ESTABLISHED, RULES
@@ -20,7 +20,7 @@ FOLDERS = sorted(path.parent for path in CASES.glob("*/verdict.json"))
 
 
 def document(path: Path) -> Document:
-    return parse(Meaning("JSON", path.read_text("utf-8")), strict=False)
+    return parse(ResolvedSchema("JSON", path.read_text("utf-8")), strict=False)
 
 
 def full(finding: Finding, *, backward: bool) -> dict[str, str]:
@@ -30,7 +30,7 @@ def full(finding: Finding, *, backward: bool) -> dict[str, str]:
     return {
         "rule": finding.rule,
         "path": finding.path,
-        "sentence": finding.told(reader=reader, writer=writer),
+        "sentence": finding.message(reader=reader, writer=writer),
         "detail": finding.detail,
         writer: finding.writer,
         reader: finding.reader,

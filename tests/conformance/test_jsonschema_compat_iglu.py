@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.iglu import families
-from treaty.core.meaning import Meaning
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.jsonschema.compare.compatibility import compare
 from treaty.formats.jsonschema.parse import parse
 
@@ -30,7 +30,7 @@ def label(old: Version, new: Version) -> str:
 def judged() -> Iterator[tuple[str, Version, Version, dict[str, list[str]]]]:
     """Every pair of versions that follow each other, with the rules that each policy refuses it by."""
     for name, versions in sorted(families().items()):
-        documents = [(version, parse(Meaning("JSON", text), strict=False)) for version, text in versions]
+        documents = [(version, parse(ResolvedSchema("JSON", text), strict=False)) for version, text in versions]
         for (before, old), (after, new) in pairwise(documents):
             rules = {
                 policy: sorted({one.rule for one in compare(new, old, policy)}) for policy in ("STRICT", "LENIENT")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from treaty.core.meaning import Binding, Meaning
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.jsonschema.compare.compatibility import compare
 from treaty.formats.jsonschema.model import Document
 from treaty.formats.jsonschema.parse import parse
@@ -17,9 +17,10 @@ OLDER = "https://json-schema.org/draft/2019-09/schema"
 def document(schema: Any, **texts: Any) -> Document:
     """A schema and the texts that it names `<name>.json`."""
     bound = tuple(
-        Binding(f"{name}.json", f"subject {name}", 1, Meaning("JSON", json.dumps(text))) for name, text in texts.items()
+        ResolvedReference(f"{name}.json", f"subject {name}", 1, ResolvedSchema("JSON", json.dumps(text)))
+        for name, text in texts.items()
     )
-    return parse(Meaning("JSON", json.dumps(schema), bound), strict=True)
+    return parse(ResolvedSchema("JSON", json.dumps(schema), bound), strict=True)
 
 
 def told(new: Document, old: Document) -> list[tuple[str, str]]:
@@ -124,7 +125,7 @@ def test_keywords_beside_a_reference_count_since_2019_09() -> None:
 
 def test_a_reference_that_leads_nowhere_fits_only_itself() -> None:
     old, same, other = (
-        parse(Meaning("JSON", json.dumps({"properties": {"x": {"$ref": to}}})), strict=False)
+        parse(ResolvedSchema("JSON", json.dumps({"properties": {"x": {"$ref": to}}})), strict=False)
         for to in ("http://example.com/a", "http://example.com/a", "http://example.com/b")
     )
 

@@ -9,7 +9,7 @@ import jsonschema_rs
 
 from tests.iglu import families, schemas
 from treaty.core.columns import LOSSES
-from treaty.core.meaning import Binding, Meaning
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.jsonschema.canonical import printed, show
 from treaty.formats.jsonschema.data.columns import columns
 from treaty.formats.jsonschema.data.example import example, sample
@@ -20,11 +20,13 @@ from treaty.formats.jsonschema.parse import parse, references
 HOST = "http://iglucentral.com/schemas/"
 
 
-def bound(path: str) -> Meaning:
+def bound(path: str) -> ResolvedSchema:
     """A schema with those that it refers to, which it names by their addresses."""
     text = schemas()[path]
     names = [one.name for one in references(text)]
-    return Meaning("JSON", text, tuple(Binding(name, name, 1, bound(name.removeprefix(HOST))) for name in names))
+    return ResolvedSchema(
+        "JSON", text, tuple(ResolvedReference(name, name, 1, bound(name.removeprefix(HOST))) for name in names)
+    )
 
 
 @cache
@@ -44,7 +46,7 @@ def test_their_canonical_text_is_what_they_say_without_white_space() -> None:
         canonical = show(document, False).canonical
         assert json.loads(canonical) == json.loads(schemas()[path])
         assert list(json.loads(canonical)) == list(json.loads(schemas()[path]))
-        assert show(parse(Meaning("JSON", canonical), strict=False), False).canonical == canonical
+        assert show(parse(ResolvedSchema("JSON", canonical), strict=False), False).canonical == canonical
 
 
 def test_every_one_becomes_columns(figure: Callable[[str], None]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.oracle.jsonschema_treaty import meaning
 from treaty.core import limits
-from treaty.core.meaning import Binding, Meaning
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.canonical import resolved, show
 from treaty.formats.jsonschema.data.columns import columns
@@ -179,12 +179,12 @@ def test_a_bomb_among_stored_schemas_is_refused_or_read(text: str) -> None:
         check(document, value)
 
 
-def links(count: int, width: int = 1) -> Meaning:
+def links(count: int, width: int = 1) -> ResolvedSchema:
     """A schema at the end of a chain of references, each used `width` times."""
-    here = Meaning("JSON", '{"type":"null"}')
+    here = ResolvedSchema("JSON", '{"type":"null"}')
     for at in range(1, count):
-        bound = tuple(Binding(f"r{at - 1}.json", f"s{at}", 1, here) for _ in range(width))
-        here = Meaning("JSON", json.dumps({"items": {"$ref": f"r{at - 1}.json"}}), bound)
+        bound = tuple(ResolvedReference(f"r{at - 1}.json", f"s{at}", 1, here) for _ in range(width))
+        here = ResolvedSchema("JSON", json.dumps({"items": {"$ref": f"r{at - 1}.json"}}), bound)
     return here
 
 
@@ -195,16 +195,18 @@ def test_chains_and_numbers_of_references_are_bounded() -> None:
     )
     with pytest.raises(InvalidSchemaError, match="REFERENCE_DEPTH"):
         parse(links(limits.REFERENCE_DEPTH + 2), strict=True)
-    bound = tuple(Binding(f"r{at}", "s", at, Meaning("JSON", "true")) for at in range(limits.REFERENCES + 1))
-    assert len(parse(Meaning("JSON", '{"$ref":"r7"}', bound[:-1]), strict=True).names) == limits.REFERENCES
+    bound = tuple(
+        ResolvedReference(f"r{at}", "s", at, ResolvedSchema("JSON", "true")) for at in range(limits.REFERENCES + 1)
+    )
+    assert len(parse(ResolvedSchema("JSON", '{"$ref":"r7"}', bound[:-1]), strict=True).names) == limits.REFERENCES
     with pytest.raises(InvalidSchemaError, match="limit REFERENCES"):
-        parse(Meaning("JSON", '{"$ref":"r7"}', bound), strict=True)
+        parse(ResolvedSchema("JSON", '{"$ref":"r7"}', bound), strict=True)
 
 
 def test_of_two_references_with_one_name_the_first_counts() -> None:
     texts = ('{"type":"null"}', '{"type":"string"}')
-    bound = tuple(Binding("r.json", "s", at, Meaning("JSON", text)) for at, text in enumerate(texts))
-    document = parse(Meaning("JSON", '{"$ref":"r.json"}', bound), strict=True)
+    bound = tuple(ResolvedReference("r.json", "s", at, ResolvedSchema("JSON", text)) for at, text in enumerate(texts))
+    document = parse(ResolvedSchema("JSON", '{"$ref":"r.json"}', bound), strict=True)
 
     assert check(document, "null") == ()
     assert check(document, '""')

@@ -9,7 +9,7 @@ from tests.oracle.protobuf_files import DIALECTS, made
 from tests.oracle.protobuf_pairs import pair
 from tests.oracle.protobuf_same import arranged
 from tests.oracle.protoc import SITE, Protoc
-from treaty.core.meaning import Binding, Meaning
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.encoding.files import serialized
 from treaty.formats.protobuf.model import Schema
@@ -29,8 +29,8 @@ VIEWS: dict[str, Callable[[Schema], str]] = {**SHOWN, "plain": lambda schema: te
 
 
 def model(written: str, other: str = "", *, strict: bool = True) -> Schema:
-    bound = (Binding("other.proto", "other", 1, Meaning("PROTOBUF", other)),) if other else ()
-    return parse(Meaning("PROTOBUF", written, bound), strict)
+    bound = (ResolvedReference("other.proto", "other", 1, ResolvedSchema("PROTOBUF", other)),) if other else ()
+    return parse(ResolvedSchema("PROTOBUF", written, bound), strict)
 
 
 @pytest.mark.parametrize("view", VIEWS)

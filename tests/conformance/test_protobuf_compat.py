@@ -8,7 +8,7 @@ import pytest
 
 from treaty.core import limits
 from treaty.core.finding import Finding
-from treaty.core.meaning import Binding, Meaning
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.protobuf.compare.comparison import compare, differences
 from treaty.formats.protobuf.compare.rules.established import ESTABLISHED
 from treaty.formats.protobuf.compare.rules.harmless import HARMLESS
@@ -25,9 +25,9 @@ FOLDERS = sorted(path.parent for path in CASES.glob("*/verdict.json"))
 def schema(folder: Path, side: str) -> Schema:
     """One of the two schemas of a folder, with the file that it may import."""
     text, other = folder / f"{side}.proto", folder / f"{side}.line.proto"
-    meaning = Meaning("PROTOBUF", other.read_text("utf-8")) if other.exists() else None
-    bound = (Binding("line.proto", "line", 1, meaning),) if meaning else ()
-    return parse(Meaning("PROTOBUF", text.read_text("utf-8"), bound), strict=True)
+    meaning = ResolvedSchema("PROTOBUF", other.read_text("utf-8")) if other.exists() else None
+    bound = (ResolvedReference("line.proto", "line", 1, meaning),) if meaning else ()
+    return parse(ResolvedSchema("PROTOBUF", text.read_text("utf-8"), bound), strict=True)
 
 
 def full(finding: Finding, *, backward: bool) -> dict[str, str]:
@@ -37,7 +37,7 @@ def full(finding: Finding, *, backward: bool) -> dict[str, str]:
     return {
         "rule": finding.rule,
         "path": finding.path,
-        "sentence": finding.told(reader=reader, writer=writer),
+        "sentence": finding.message(reader=reader, writer=writer),
         "detail": finding.detail,
         writer: finding.writer,
         reader: finding.reader,
@@ -92,11 +92,11 @@ def test_every_rule_says_what_it_is_for_and_what_would_help() -> None:
 
 def bound(texts: dict[str, str], text: str) -> Schema:
     """A schema with references, each of which may import the one before it."""
-    bindings: list[Binding] = []
+    bindings: list[ResolvedReference] = []
     for name, one in texts.items():
         inner = tuple(bindings[-1:]) if "import" in one else ()
-        bindings.append(Binding(name, name, 1, Meaning("PROTOBUF", one, inner)))
-    return parse(Meaning("PROTOBUF", text, tuple(bindings)), strict=False)
+        bindings.append(ResolvedReference(name, name, 1, ResolvedSchema("PROTOBUF", one, inner)))
+    return parse(ResolvedSchema("PROTOBUF", text, tuple(bindings)), strict=False)
 
 
 def chain(files: int, last: str) -> Schema:

@@ -10,7 +10,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 from tests.oracle.protobuf_files import DIALECTS, made
 from tests.oracle.protobuf_treaty import judged, meaning
 from tests.oracle.protoc import Protoc, plain
-from treaty.core.meaning import Meaning
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError, ReferenceName
 from treaty.formats.protobuf.encoding.files import descriptor, descriptor_set
 from treaty.formats.protobuf.format import FORMAT
@@ -39,7 +39,7 @@ def schemas(count: int) -> Iterable[Schema]:
 def test_a_descriptor_says_what_its_text_says() -> None:
     count = alike = 0
     for schema in schemas(300):
-        again = parse(Meaning("PROTOBUF", FORMAT.views["serialized"](schema)), strict=True)
+        again = parse(ResolvedSchema("PROTOBUF", FORMAT.views["serialized"](schema)), strict=True)
         assert FORMAT.views["serialized"](again) == FORMAT.views["serialized"](schema)
         shown = FORMAT.show(schema, True)
         # A descriptor has custom options in the order of their numbers, and a default of 32 bits as it is kept.
@@ -61,7 +61,7 @@ def test_a_set_brings_its_imports_along() -> None:
         file=[FileDescriptorProto.FromString(one.SerializeToString()) for one in whole.file[::-1]]
     )
     for text in (encoded(whole), encoded(turned)):
-        again = parse(Meaning("PROTOBUF", text), strict=True)
+        again = parse(ResolvedSchema("PROTOBUF", text), strict=True)
         assert again.file.messages[0].name == "Order"
         assert FORMAT.fingerprints["PRAVEGA"](again) == FORMAT.fingerprints["PRAVEGA"](schema)
         assert references(text) == ()
@@ -73,7 +73,7 @@ def test_a_descriptor_alone_needs_references() -> None:
 
     assert [one.name for one in references(text)] == ["shop/money.proto"]
     with pytest.raises(InvalidSchemaError) as refused:
-        parse(Meaning("PROTOBUF", text), strict=True)
+        parse(ResolvedSchema("PROTOBUF", text), strict=True)
     assert refused.value.faults[0].rule == "IMPORT_UNRESOLVED"
     assert (
         parse(meaning(text, {"shop/money.proto": MONEY}), strict=True).file.messages[0].fields[0].type == ".shop.Money"
@@ -85,8 +85,8 @@ def test_custom_options_of_a_descriptor_are_those_of_its_imports() -> None:
         'syntax = "proto3";\nimport "confluent/meta.proto";\n'
         'message A { option (confluent.message_meta) = { doc: "d" params: { key: "k" value: "v" } }; }'
     )
-    schema = parse(Meaning("PROTOBUF", text), strict=True)
-    again = parse(Meaning("PROTOBUF", FORMAT.views["serialized"](schema)), strict=True)
+    schema = parse(ResolvedSchema("PROTOBUF", text), strict=True)
+    again = parse(ResolvedSchema("PROTOBUF", FORMAT.views["serialized"](schema)), strict=True)
 
     assert again.file.messages[0].options == schema.file.messages[0].options
 

@@ -10,7 +10,7 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorP
 from tests.oracle.protobuf_files import DIALECTS, made
 from tests.oracle.protobuf_treaty import judged, meaning
 from treaty.core.limits import FULL_NAME, NUMBER_DIGITS, REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES, SCHEMA_MEMBERS
-from treaty.core.meaning import Binding, Meaning
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.draw import Draw
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.encoding.wire import LENGTH, tagged
@@ -128,7 +128,7 @@ def test_a_bomb_is_refused_by_name(name: str) -> None:
         if rule == "RANGE_OVERLAP" and not strict:
             continue
         with pytest.raises(InvalidSchemaError) as refused:
-            parse(Meaning("PROTOBUF", text), strict)
+            parse(ResolvedSchema("PROTOBUF", text), strict)
         first = refused.value.faults[0]
         assert first.rule == rule
         assert first.expected
@@ -138,7 +138,7 @@ def test_a_bomb_is_refused_by_name(name: str) -> None:
 
 @pytest.mark.parametrize("name", FITS)
 def test_what_is_large_but_right_is_read(name: str) -> None:
-    schema = parse(Meaning("PROTOBUF", FITS[name]), strict=True)
+    schema = parse(ResolvedSchema("PROTOBUF", FITS[name]), strict=True)
 
     assert FORMAT.show(schema, True).canonical
 
@@ -154,10 +154,12 @@ def test_the_references_of_a_hostile_text_can_be_asked_for(name: str) -> None:
 def test_a_mangled_descriptor_is_refused_or_can_be_shown(seed: int) -> None:
     draw = Draw(seed)
     text = made(seed, DIALECTS[seed % len(DIALECTS)])
-    data = bytearray(base64.b64decode(FORMAT.views["serialized"](parse(Meaning("PROTOBUF", text), strict=False))))
+    data = bytearray(
+        base64.b64decode(FORMAT.views["serialized"](parse(ResolvedSchema("PROTOBUF", text), strict=False)))
+    )
     for _ in range(1 + draw.below(3)):
         data[draw.below(len(data))] = draw.below(256)
-    mangled = Meaning("PROTOBUF", base64.b64encode(data).decode())
+    mangled = ResolvedSchema("PROTOBUF", base64.b64encode(data).decode())
 
     for strict in (True, False):
         with suppress(InvalidSchemaError):
@@ -167,22 +169,22 @@ def test_a_mangled_descriptor_is_refused_or_can_be_shown(seed: int) -> None:
             assert references(mangled.text) is not None
 
 
-def diamonds(levels: int, width: int, word: str) -> Meaning:
+def diamonds(levels: int, width: int, word: str) -> ResolvedSchema:
     """Files of which each imports all of the level below."""
-    below: list[Binding] = []
+    below: list[ResolvedReference] = []
     for level in range(levels):
         lines = "".join(f'import {word}"l{level - 1}_{at}.proto";' for at in range(len(below)))
         below = [
-            Binding(
+            ResolvedReference(
                 f"l{level}_{at}.proto",
                 f"s{level}_{at}",
                 1,
-                Meaning("PROTOBUF", f"{PROTO3}package p{level}_{at};{lines}message M {{}}", tuple(below)),
+                ResolvedSchema("PROTOBUF", f"{PROTO3}package p{level}_{at};{lines}message M {{}}", tuple(below)),
             )
             for at in range(width)
         ]
     lines = "".join(f'import {word}"{one.name}";' for one in below)
-    return Meaning("PROTOBUF", f"{PROTO3}{lines}message A {{ p{levels - 1}_0.M m = 1; }}", tuple(below))
+    return ResolvedSchema("PROTOBUF", f"{PROTO3}{lines}message A {{ p{levels - 1}_0.M m = 1; }}", tuple(below))
 
 
 @pytest.mark.parametrize("word", ["", "public "])
@@ -194,12 +196,12 @@ def test_an_exponential_graph_of_imports_is_linked_once_for_each_file(word: str)
 
 def test_nested_values_of_an_option_are_encoded_once_each() -> None:
     """Encoding a value twice at each level would not end in a lifetime."""
-    made = FORMAT.views["serialized"](parse(Meaning("PROTOBUF", NESTED_VALUES), strict=True))
+    made = FORMAT.views["serialized"](parse(ResolvedSchema("PROTOBUF", NESTED_VALUES), strict=True))
     proto = FileDescriptorProto.FromString(base64.b64decode(made))
     body = b""
     for _ in range(60):
         body = tagged(2, LENGTH, body)
-    schema = parse(Meaning("PROTOBUF", NESTED_VALUES), strict=False)
+    schema = parse(ResolvedSchema("PROTOBUF", NESTED_VALUES), strict=False)
 
     assert proto.options.SerializeToString() == tagged(50000, LENGTH, body)
     assert len(FORMAT.fingerprints["PRAVEGA"](schema)) == 32
@@ -227,36 +229,49 @@ def test_a_chain_a_crowd_and_a_text_that_just_fit_are_read() -> None:
 
     assert len(chain.files) == 2 * REFERENCE_DEPTH + 1
     assert len(crowd.files) == REFERENCES + 1
-    assert "A" in parse(Meaning("PROTOBUF", filled), strict=True).visible
+    assert "A" in parse(ResolvedSchema("PROTOBUF", filled), strict=True).visible
     with pytest.raises(InvalidSchemaError) as refused:
-        parse(Meaning("PROTOBUF", f"{filled} "), strict=True)
+        parse(ResolvedSchema("PROTOBUF", f"{filled} "), strict=True)
     assert [one.rule for one in refused.value.faults] == ["SCHEMA_TOO_LARGE"]
 
 
 def test_one_path_means_one_text() -> None:
-    inner = Binding("a.proto", "a", 1, Meaning("PROTOBUF", f"{PROTO3}message A {{}}"))
-    same = Binding("a.proto", "a", 2, Meaning("PROTOBUF", f"{PROTO3}message A {{}}"))
-    other = Binding("a.proto", "a", 2, Meaning("PROTOBUF", f"{PROTO3}message B {{}}"))
+    inner = ResolvedReference("a.proto", "a", 1, ResolvedSchema("PROTOBUF", f"{PROTO3}message A {{}}"))
+    same = ResolvedReference("a.proto", "a", 2, ResolvedSchema("PROTOBUF", f"{PROTO3}message A {{}}"))
+    other = ResolvedReference("a.proto", "a", 2, ResolvedSchema("PROTOBUF", f"{PROTO3}message B {{}}"))
     text = f'{PROTO3}import "a.proto"; import "b.proto";'
     importing = f'{PROTO3}import "a.proto";'
 
-    parse(Meaning("PROTOBUF", text, (inner, Binding("b.proto", "b", 1, Meaning("PROTOBUF", importing, (same,))))), True)
+    parse(
+        ResolvedSchema(
+            "PROTOBUF",
+            text,
+            (inner, ResolvedReference("b.proto", "b", 1, ResolvedSchema("PROTOBUF", importing, (same,)))),
+        ),
+        True,
+    )
     with pytest.raises(InvalidSchemaError) as refused:
         parse(
-            Meaning("PROTOBUF", text, (inner, Binding("b.proto", "b", 1, Meaning("PROTOBUF", importing, (other,))))),
+            ResolvedSchema(
+                "PROTOBUF",
+                text,
+                (inner, ResolvedReference("b.proto", "b", 1, ResolvedSchema("PROTOBUF", importing, (other,)))),
+            ),
             True,
         )
     assert refused.value.faults[0].rule == "REFERENCE_CONFLICT"
 
 
 def test_in_a_stored_schema_the_first_text_under_a_path_counts() -> None:
-    first = Binding("a.proto", "a", 1, Meaning("PROTOBUF", f"{PROTO3}message A {{}}"))
-    second = Binding("a.proto", "a", 2, Meaning("PROTOBUF", f"{PROTO3}message B {{}}"))
-    importing = Binding("b.proto", "b", 1, Meaning("PROTOBUF", f'{PROTO3}import "a.proto";', (second,)))
+    first = ResolvedReference("a.proto", "a", 1, ResolvedSchema("PROTOBUF", f"{PROTO3}message A {{}}"))
+    second = ResolvedReference("a.proto", "a", 2, ResolvedSchema("PROTOBUF", f"{PROTO3}message B {{}}"))
+    importing = ResolvedReference(
+        "b.proto", "b", 1, ResolvedSchema("PROTOBUF", f'{PROTO3}import "a.proto";', (second,))
+    )
     text = f'{PROTO3}import "a.proto"; import "b.proto";'
 
-    assert "A" in parse(Meaning("PROTOBUF", text, (first, importing)), strict=False).visible
-    assert "B" in parse(Meaning("PROTOBUF", text, (importing, first)), strict=False).visible
+    assert "A" in parse(ResolvedSchema("PROTOBUF", text, (first, importing)), strict=False).visible
+    assert "B" in parse(ResolvedSchema("PROTOBUF", text, (importing, first)), strict=False).visible
 
 
 def test_faults_of_a_reference_say_whose_they_are() -> None:
@@ -268,7 +283,7 @@ def test_faults_of_a_reference_say_whose_they_are() -> None:
 def test_several_faults_are_told_at_once_up_to_a_limit() -> None:
     text = f"{PROTO3}message A {{{many(100, lambda at: f'B b{at} = {at + 1};')}}}"
     with pytest.raises(InvalidSchemaError) as refused:
-        parse(Meaning("PROTOBUF", text), strict=True)
+        parse(ResolvedSchema("PROTOBUF", text), strict=True)
 
     assert [one.rule for one in refused.value.faults] == ["NAME_UNDEFINED"] * 20
     assert [one.column for one in refused.value.faults[:2]] == [12, 21]

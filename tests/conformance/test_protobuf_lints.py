@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.oracle.protobuf_files import DIALECTS, made
-from treaty.core.meaning import Meaning
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.compare.rules.table import RULES
 from treaty.formats.protobuf.linking.rules import EXPECTED
@@ -20,7 +20,7 @@ FOLDERS = sorted(path.parent for path in CASES.glob("*/faults.json"))
 
 
 def model(text: str) -> Schema:
-    return parse(Meaning("PROTOBUF", text), strict=True)
+    return parse(ResolvedSchema("PROTOBUF", text), strict=True)
 
 
 @pytest.mark.parametrize("folder", [pytest.param(folder, id=folder.name) for folder in FOLDERS])

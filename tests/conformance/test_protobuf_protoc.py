@@ -10,7 +10,7 @@ from tests.oracle.protobuf_files import DIALECTS, made, made_pair
 from tests.oracle.protobuf_mutations import mutated
 from tests.oracle.protobuf_treaty import DIFFERENCES, difference, hand_made, judged
 from tests.oracle.protoc import BUNDLED, RENAMED, SITE, Protoc
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.formats.protobuf.known.files import PATHS
 
 CASES = [(name, row) for name, row in hand_made() if "unasked" not in row]
@@ -72,7 +72,7 @@ def compared(protoc: Protoc, seeds: range) -> tuple[Counter[str], Counter[str]]:
         assert told == "", f"seed {seed}: {told}\n{text}"
         if said.crashed:
             verdicts["protoc crashed"] += 1
-        elif isinstance(ours, Fault):
+        elif isinstance(ours, Diagnostic):
             verdicts["refused"] += 1
             rules[ours.rule] += 1
         else:
@@ -100,12 +100,12 @@ def linked(protoc: Protoc, seeds: range) -> Counter[str]:
     for seed in seeds:
         text, base = made_pair(seed, DIALECTS[seed % len(DIALECTS)])
         text = mutated(text, seed) if seed % 3 == 0 else text
-        if isinstance(judged(base), Fault):
+        if isinstance(judged(base), Diagnostic):
             continue
         said, ours = protoc.ask(text, {"base.proto": base}), judged(text, {"base.proto": base})
         told = difference(said, ours)
         assert told == "", f"seed {seed}: {told}\n{text}\n{base}"
-        verdicts["refused" if isinstance(ours, Fault) else "accepted"] += 1
+        verdicts["refused" if isinstance(ours, Diagnostic) else "accepted"] += 1
     return verdicts
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.oracle.protobuf_treaty import DIFFERENCES, hand_made, judged
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.formats.protobuf.linking.rules import EXPECTED
 
 CASES = hand_made()
@@ -18,9 +18,9 @@ def test_a_hand_made_file_gets_its_recorded_verdict(row: dict[str, Any]) -> None
     said = judged(row["text"], row.get("references"))
 
     if row["valid"]:
-        assert not isinstance(said, Fault), said
+        assert not isinstance(said, Diagnostic), said
     else:
-        assert isinstance(said, Fault)
+        assert isinstance(said, Diagnostic)
         assert (said.rule, said.path, said.line, said.column) == (row["rule"], row["path"], row["line"], row["column"])
         assert said.message
         assert said.expected

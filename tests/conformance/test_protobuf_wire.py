@@ -8,7 +8,7 @@ import pytest
 
 from tests.oracle.protobuf_pairs import pair
 from tests.oracle.protobuf_wire import Files, Wrong, try_all
-from treaty.core.meaning import Binding, Meaning
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.draw import Draw
 from treaty.formats.protobuf.compare.comparison import compare, differences
 from treaty.formats.protobuf.compare.rules.own import COMPARISON_TOO_LARGE, OWN
@@ -24,8 +24,8 @@ FEW = 800
 
 def model(texts: tuple[str, str]) -> Schema:
     """A schema with the other file that it imports."""
-    other = Binding("other.proto", "other", 1, Meaning("PROTOBUF", texts[1]))
-    return parse(Meaning("PROTOBUF", texts[0], (other,)), strict=True)
+    other = ResolvedReference("other.proto", "other", 1, ResolvedSchema("PROTOBUF", texts[1]))
+    return parse(ResolvedSchema("PROTOBUF", texts[0], (other,)), strict=True)
 
 
 @dataclass

@@ -13,7 +13,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from tests.facades.twin import Fixed
 from treaty.api.application import Application, application
-from treaty.api.member import Member
+from treaty.api.gate import RunningNode
 from treaty.api.serving import Listening, serve
 
 PLAIN = b"Host: h\r\nAccept: */*\r\nUser-Agent: test\r\n"
@@ -71,7 +71,7 @@ async def running(*, plain: bool = False, access_log: bool = False) -> AsyncIter
 
 @asynccontextmanager
 async def serving(
-    member: Member, *, plain: bool = False, access_log: bool = False
+    member: RunningNode, *, plain: bool = False, access_log: bool = False
 ) -> AsyncIterator[tuple[Application, int, asyncio.Event]]:
     """Run a server over any member: its application, its port, and what stops it."""
     app = application(member)

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
-from treaty.core.finding import Fault, Finding
-from treaty.core.meaning import Meaning
+from treaty.core.finding import Diagnostic, Finding
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import Format, InvalidSchemaError, Printed, ReferenceName
 from treaty.formats.rule import Lint, Rule
 
@@ -13,11 +13,11 @@ CAME = Rule("WORD_CAME", "Words may come.", "The word {detail} came with the {re
 MOVED = Rule("WORD_MOVED", "Words may move.", "The word {detail} has moved in the {reader} schema", "any", harm="none")
 
 
-def parse(meaning: Meaning, strict: bool) -> tuple[str, ...]:  # noqa: FBT001 - the signature of `Format.parse`
+def parse(meaning: ResolvedSchema, strict: bool) -> tuple[str, ...]:  # noqa: FBT001 - the signature of `Format.parse`
     """The words; a question mark is a fault."""
     for number, line in enumerate(meaning.text.split("\n"), 1):
         if "?" in line:
-            fault = Fault("QUESTION", "", "a schema asks nothing", "a full stop", number, line.index("?") + 1)
+            fault = Diagnostic("QUESTION", "", "a schema asks nothing", "a full stop", number, line.index("?") + 1)
             raise InvalidSchemaError((fault,))
     return tuple(meaning.text.split())
 
@@ -35,19 +35,21 @@ def differences(reader: tuple[str, ...], writer: tuple[str, ...]) -> tuple[Findi
     return (*gone(reader, writer), *came, *moved)
 
 
-def loud(model: tuple[str, ...]) -> tuple[Fault, ...]:
+def loud(model: tuple[str, ...]) -> tuple[Diagnostic, ...]:
     """Words in capitals; the second one first, because lints promise no order."""
     faults = [
-        Fault("LOUD", f"/{at}", f"{word} is loud", word.lower(), 1, at + 1)
+        Diagnostic("LOUD", f"/{at}", f"{word} is loud", word.lower(), 1, at + 1)
         for at, word in enumerate(model)
         if word.isupper()
     ]
     return tuple(reversed(faults))
 
 
-def check(model: tuple[str, ...], text: str) -> tuple[Fault, ...]:
+def check(model: tuple[str, ...], text: str) -> tuple[Diagnostic, ...]:
     """A value is a word of the schema, as a JSON string."""
-    return () if text.strip().strip('"') in model else (Fault("NOT_A_WORD", "", f"{text} is none", "a word", 1, 1),)
+    return (
+        () if text.strip().strip('"') in model else (Diagnostic("NOT_A_WORD", "", f"{text} is none", "a word", 1, 1),)
+    )
 
 
 def example(model: tuple[str, ...], seed: int) -> str:
@@ -77,8 +79,8 @@ FORMAT = Format(
 )
 
 
-def _long(model: tuple[str, ...]) -> list[Fault]:
-    fault = Fault("SHORT", "", "there are too many words", "three")
+def _long(model: tuple[str, ...]) -> list[Diagnostic]:
+    fault = Diagnostic("SHORT", "", "there are too many words", "three")
     return [replace(fault, message=f"there are {len(model)} words")] if len(model) > 3 else []
 
 

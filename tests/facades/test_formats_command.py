@@ -9,8 +9,8 @@ from click.testing import CliRunner, Result
 
 from tests.facades.samples import SAMPLES, Sample
 from treaty.cli.main import group
-from treaty.core.meaning import Meaning
 from treaty.core.policy import LEVELS
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.answer import Parser
 from treaty.formats.table import table
 from treaty.formats.verdict import history, verdict
@@ -94,7 +94,7 @@ def test_every_view_and_every_fingerprint_is_printed(sample: Sample) -> None:
 
 def test_a_history_is_judged_as_its_steps_are(sample: Sample) -> None:
     parser, name = Parser(table()), format_of(sample)
-    texts = [Meaning(name, text) for text in (sample.old, sample.fits, sample.breaks)]
+    texts = [ResolvedSchema(name, text) for text in (sample.old, sample.fits, sample.breaks)]
     for first, second, new in product(texts, repeat=3):
         told = history(parser, (first, second), new)
         for level, policy in LEVELS.items():

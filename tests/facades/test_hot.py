@@ -89,7 +89,7 @@ def test_a_change_over_to_a_state_file_empties_the_memo() -> None:
         async with living(way(disk)) as writer, lagging(disk) as (node, tables):
             await writer.ask(post("s"))
             await writer.ask(post("s", '["a","b?"]'))
-            await node.follower.look()
+            await node.follower.catch_up()
             async with serving(node) as (app, port, _):
                 peer = Peer(*await asyncio.open_connection("127.0.0.1", port))
                 kept = await peer.ask(b"/subjects/s/versions/1")

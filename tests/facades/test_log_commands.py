@@ -4,6 +4,7 @@ import gzip
 import json
 import sqlite3
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import TooLarge, Unavailable
 from treaty.core.requests import MakeContext, Register
 from treaty.core.schema import Draft
-from treaty.core.view import BY_TABLE
+from treaty.core.state_tables import SCHEMA, SCHEMA_BY_GUID, TABLES
 from treaty.node.segment.build import build
 from treaty.node.segment.statefile import write_state
 
@@ -222,8 +223,8 @@ def test_space_is_given_back(tmp_path: Path) -> None:
 
 def test_an_index_that_does_not_follow_its_rows_is_found(log: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a fault of Treaty would make it: tables that leave rows of schemas out of one index."""
-    others = tuple((name, one) for name, one in BY_TABLE["schema"] if name != "schema.guid")
-    monkeypatch.setitem(BY_TABLE, "schema", others)
+    others = tuple(one for one in SCHEMA.indexes if one is not SCHEMA_BY_GUID)
+    monkeypatch.setitem(TABLES, "schema", replace(SCHEMA, indexes=others))
     verdict = run("log", "verify", log, "--json")
     faults = json.loads(verdict.stdout)["logs"][0]["faults"]
 

@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 from tests.facades.twin import Fixed
 from treaty.api.application import application
 from treaty.api.confluent.openapi.document import document, named
-from treaty.api.confluent.openapi.parts import Operation
-from treaty.api.confluent.openapi.table import CONSISTENCY, PAGES, TABLE
+from treaty.api.confluent.openapi.parts import ApiOperation
+from treaty.api.confluent.openapi.table import CONSISTENCY, EVERYTHING, TABLE
 from treaty.api.confluent.query import Query
 from treaty.cli.main import group
 
@@ -57,7 +57,7 @@ def test_the_page_needs_nothing_from_anywhere(http: TestClient) -> None:
 
 def test_every_route_is_on_the_page(http: TestClient) -> None:
     text = unescape(re.sub(r"<script>.*</script>", "", http.get("/docs").text, flags=re.DOTALL))
-    for path, methods in {**TABLE, **PAGES}.items():
+    for path, methods in EVERYTHING.items():
         for method, one in methods.items():
             assert f"{method}</code> <code>{named(path, one)}</code>" in text
             for each in (*one.path, *one.query):
@@ -93,7 +93,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
 @pytest.mark.parametrize(("path", "method", "one"), ROUTES, ids=[f"{method} {path}" for path, method, _ in ROUTES])
 def test_a_route_asks_for_the_parameters_that_are_described(
-    member: Fixed, path: str, method: str, one: Operation, asked: set[str]
+    member: Fixed, path: str, method: str, one: ApiOperation, asked: set[str]
 ) -> None:
     """What it reads of the query is what its entry names, under all its spellings, and nothing else."""
     http = TestClient(application(member).gate)

@@ -21,8 +21,9 @@ from treaty.api.confluent.server import LEVEL
 from treaty.cli.journal import JsonLines, TextLines
 from treaty.core import answers as a
 from treaty.core import requests as q
+from treaty.core import state_tables as t
 from treaty.core.limits import GZIP_BYTES, REQUEST_BYTES
-from treaty.node.status import Kept
+from treaty.node.status import StoredCounts
 
 NAMES = tuple(f"orders-{number}-value" for number in range(1000))
 FEW = NAMES[: GZIP_BYTES // 32]
@@ -236,12 +237,12 @@ def test_status_tells_of_the_server(http: TestClient) -> None:
 def test_what_is_kept_is_counted() -> None:
     class Tables:
         def __init__(self) -> None:
-            self.rows = {"subject": [1, 2], "version": iter("abc"), "schema": [], "context": [(".x",)]}
+            self.rows = {t.SUBJECT: [1, 2], t.VERSION: iter("abc"), t.SCHEMA: [], t.CONTEXT: [(".x",)]}
 
-        def keys(self, table: str) -> object:
+        def keys(self, table: t.AnyTable) -> object:
             return self.rows[table]
 
-        def get(self, table: str, key: tuple[str]) -> object:
-            return key if key in self.rows[table] else None
+        def has(self, table: t.AnyTable, key: tuple[str]) -> bool:
+            return key in self.rows[table]
 
-    assert Kept.of(Tables()) == Kept(2, 3, 0, 2)  # type: ignore[arg-type]  # as much of tables as is asked
+    assert StoredCounts.of(Tables()) == StoredCounts(2, 3, 0, 2)  # type: ignore[arg-type]  # as much of tables as is asked

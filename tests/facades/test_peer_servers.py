@@ -17,29 +17,31 @@ from tests.facades.authority import Authority
 from tests.facades.test_rights_server import secure
 from tests.real.running import serving
 from treaty.api.tls import Tls
-from treaty.assemble.peering import Peering, address_of, carrier_of, check, read_secrets, trust_of
+from treaty.assemble.peering import Peering, address_of, authenticator_of, check, read_secrets, transport_of
 from treaty.assemble.reach import PeeringError
-from treaty.client.peer.carrier import HttpCarrier, Passport
+from treaty.client.peer_transport import HttpPeerTransport, PeerCredentials
 from treaty.core.command import Command
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
-from treaty.node.peers.courier import Courier
-from treaty.wire.peer.message import Done, Handed, PeerAwayError, Told
+from treaty.node.peer_batches import PeerBatcher
+from treaty.wire.peer.message import DecidedReply, ForwardedCommand, ForwardReply, PeerUnreachableError
 
 WORKERS = 3
 SECRET = "0123456789abcdef-of-all"
 
 
-def handed(subject: str) -> Handed:
-    return Handed(Command(Register(subject_of(subject), Draft('"int"')), f"of-{subject}", 7, "user:ada"), 20.0, 10_000)
+def handed(subject: str) -> ForwardedCommand:
+    return ForwardedCommand(
+        Command(Register(subject_of(subject), Draft('"int"')), f"of-{subject}", 7, "user:ada"), 20.0, 10_000
+    )
 
 
-def carried(url: str, passport: Passport, subject: str = "s") -> Told:
-    async def once() -> Told:
-        courier = Courier(HttpCarrier(passport))
+def carried(url: str, passport: PeerCredentials, subject: str = "s") -> ForwardReply:
+    async def once() -> ForwardReply:
+        courier = PeerBatcher(HttpPeerTransport(passport))
         try:
-            return await courier.hand(url, handed(subject), 20.0).told
+            return await courier.add(url, handed(subject), 20.0).reply
         finally:
             await courier.close()
 
@@ -76,16 +78,16 @@ def test_each_of_several_workers_has_a_port_of_its_own_for_other_nodes(tmp_path:
                 told = None
                 for _ in range(200):
                     try:
-                        told = carried(url, Passport(SECRET), f"s{place}")
+                        told = carried(url, PeerCredentials(SECRET), f"s{place}")
                         break
-                    except PeerAwayError:  # it may be starting
+                    except PeerUnreachableError:  # it may be starting
                         assert server.process.poll() is None
-                assert isinstance(told, Done)
+                assert isinstance(told, DecidedReply)
                 assert told.reply.answer.created
             assert _worker_at(url) == place
         assert sorted(server.get("/subjects")) == ["s0", "s1", "s2"]
-        with pytest.raises(PeerAwayError, match="does not believe"):
-            carried(server.base, Passport("another-secret-0123"))
+        with pytest.raises(PeerUnreachableError, match="does not believe"):
+            carried(server.base, PeerCredentials("another-secret-0123"))
         said = server.said.read_text()
         assert SECRET not in said
 
@@ -103,14 +105,14 @@ def test_a_certificate_with_the_name_of_a_node_opens_the_door_and_no_other(tmp_p
     with secure(tmp_path, *map(str, options), "--peer-name", "node-b", "--peer-name", "node-a.example") as (base, _):
         tls = Tls(certificate, key, authority.file)
         peering = Peering(names=("node-a.example",), ca=authority.file)
-        carrier = carrier_of(peering, tls)
-        assert carrier is not None
-        assert isinstance(carried(base, carrier._passport), Done)
-        with pytest.raises(PeerAwayError, match="no name of a node") as no:
-            carried(base, Passport(tls=_showing(authority, *other)))
+        transport = transport_of(peering, tls)
+        assert transport is not None
+        assert isinstance(carried(base, transport._credentials), DecidedReply)
+        with pytest.raises(PeerUnreachableError, match="no name of a node") as no:
+            carried(base, PeerCredentials(tls=_showing(authority, *other)))
         assert not no.value.left
-        with pytest.raises(PeerAwayError):
-            carried(base, Passport(SECRET, _showing(authority, *other)))
+        with pytest.raises(PeerUnreachableError):
+            carried(base, PeerCredentials(SECRET, _showing(authority, *other)))
 
 
 def _showing(authority: Authority, certificate: Path, key: Path) -> ssl.SSLContext:
@@ -161,14 +163,14 @@ def test_a_file_without_a_good_secret_is_refused(tmp_path: Path, text: str) -> N
 
 
 def test_the_first_secret_is_shown_and_all_are_believed(secret: Path) -> None:
-    trust, carrier = trust_of(Peering(secret_file=secret)), carrier_of(Peering(secret_file=secret), None)
+    trust, transport = authenticator_of(Peering(secret_file=secret)), transport_of(Peering(secret_file=secret), None)
     assert trust is not None
-    assert carrier is not None
+    assert transport is not None
     assert trust.secrets == (SECRET.encode(), b"the-one-before-that")
-    assert carrier._passport.secret == SECRET
-    assert SECRET not in repr(trust) + repr(carrier._passport)
-    assert trust_of(Peering()) is None
-    assert carrier_of(Peering(), None) is None
+    assert transport._credentials.secret == SECRET
+    assert SECRET not in repr(trust) + repr(transport._credentials)
+    assert authenticator_of(Peering()) is None
+    assert transport_of(Peering(), None) is None
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from treaty.api.auth.admission import LOOK_SECONDS, open_admission, refuse_unfit
 from treaty.api.auth.settings import read_settings
 from treaty.api.auth.watched import AuthFileError
 from treaty.api.protection import STDERR, Protection, guarded
-from treaty.core.rights import PERMISSIONS, Rule
+from treaty.core.rights import PERMISSIONS, AccessRule
 
 EVERYTHING = """
 anonymous = true            # who shows nothing is "anonymous"
@@ -61,8 +61,10 @@ def test_a_file_with_everything(tmp_path: Path) -> None:
     assert told.certificate.name == "dns"
     assert told.anonymous
     assert told.rights.rules == (
-        Rule(("group:team",), frozenset({"register", "read", "delete"}), ("orders-*", "bills-*"), (".", ".staging")),
-        Rule(("*",), frozenset({"read"})),
+        AccessRule(
+            ("group:team",), frozenset({"register", "read", "delete"}), ("orders-*", "bills-*"), (".", ".staging")
+        ),
+        AccessRule(("*",), frozenset({"read"})),
     )
 
 

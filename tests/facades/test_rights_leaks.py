@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from tests.facades.doors import ROOT, STRING, Door, basic, play
+from treaty.core.state_tables import VERSION
 
 
 def test_an_id_that_may_not_be_read_looks_like_one_that_is_not_there(tmp_path: Path) -> None:
@@ -110,7 +111,7 @@ def test_skipping_the_policy_needs_more_than_to_register_and_is_signed(tmp_path:
         assert await it.code("POST", forced, basic("writer"), {"schema": '"int"'}) == 40301
         assert await it.code("POST", forced, basic("chief"), {"schema": '"int"'}) == 200
         tables = it.app.member._tables  # type: ignore[attr-defined]  # the row is told in no answer
-        forced_by = [tables.get("version", key).forced for key in tables.keys("version")]
+        forced_by = [tables.get(VERSION, key).forced for key in tables.keys(VERSION)]
         assert [one.who for one in forced_by if one] == ["user:chief"]
 
     play(tmp_path, story)

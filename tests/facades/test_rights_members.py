@@ -12,8 +12,8 @@ import pytest
 
 from tests.facades.doors import ROOT, STRING, Door, basic, play
 from treaty.api import confluent
-from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, HEADERS, TABLE
-from treaty.wire.peer.headers import SECRET
+from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, HEADERS, NATIVE, TABLE
+from treaty.wire.peer.message import SECRET
 
 # ------------------------------------------------------------------------------------------- how a subject is made
 
@@ -257,7 +257,7 @@ def test_the_page_says_of_each_who_may_send_it() -> None:
 
 
 def test_the_page_has_every_path_of_treatys_own() -> None:
-    paths = {path for path in TABLE if path.startswith("/treaty/")} | {"/treaty/peer/commands"}
+    paths = {path for path in {**TABLE, **NATIVE} if path.startswith("/treaty/")} | {"/treaty/peer/commands"}
     assert {re.sub(r"\{\w+\}", "{}", one) for one in entries() if one.startswith("/treaty/")} == paths
 
 

@@ -141,7 +141,7 @@ def test_force_is_told_with_who_forced_it(http: TestClient, member: Fixed) -> No
     http.post("/subjects/s/versions?force=true", json=POSTED)
     request = member.asked[0]
     assert isinstance(request, q.Register)
-    assert request.force == q.Force("", "force=true")
+    assert request.force == q.ForceReason("", "force=true")
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from treaty.core import answers as a
-from treaty.core import associating
+from treaty.core import associations
 from treaty.core import refusals as r
 from treaty.core import requests as q
-from treaty.core.finding import Fault, Finding
-from treaty.core.messages import OTHER_FORMAT, Failed, messages
+from treaty.core.compatibility_messages import OTHER_FORMAT, FailedVersion, list_messages
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.names import Subject
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
 from treaty.wire.confluent import receiving, sending
@@ -58,8 +58,8 @@ def members(body: object) -> dict[str, object]:
 
 def test_answers_with_details_come_back_whole() -> None:
     schema = a.SchemaFound(4, "g", "AVRO", "{}", context=".ctx", subject=":.ctx:s", number=2, time=5, max_id=9)
-    checked = a.Checked(compatible=False, messages=("m",), findings=(FINDING,))
-    again = a.Registered(VERSION, created=False)
+    checked = a.CompatibilityResult(compatible=False, messages=("m",), findings=(FINDING,))
+    again = a.RegisteredVersion(VERSION, created=False)
     assert version_of(through(version_body(VERSION, details=True))) == VERSION
     assert registered_of(through(registered_body(again, details=True)), VERSION.subject) == again
     assert schema_of(through(schema_body(schema, details=True))) == schema
@@ -67,9 +67,9 @@ def test_answers_with_details_come_back_whole() -> None:
 
 
 def test_a_first_registration_has_neither_time_nor_deleted_and_a_repeated_one_has() -> None:
-    first = members(registered_body(a.Registered(VERSION, created=True)))
+    first = members(registered_body(a.RegisteredVersion(VERSION, created=True)))
     assert list(first) == ["version", "id", "guid", "schemaType", "references", "metadata", "ruleSet", "schema"]
-    again = members(registered_body(a.Registered(VERSION, created=False)))
+    again = members(registered_body(a.RegisteredVersion(VERSION, created=False)))
     assert again["ts"] == 99
     assert again["deleted"] is False
 
@@ -112,18 +112,20 @@ def test_a_registration_survives_the_wire_with_everything_it_can_say() -> None:
         DRAFT,
         number=4,
         schema_id=9,
-        force=q.Force("me", "because"),
-        expected=q.Expected("ordinal", 3),
+        force=q.ForceReason("me", "because"),
+        expected=q.ExpectedVersion("ordinal", 3),
         names=(("schemaver", "1-0-0"),),
         properties=(("a", "b"),),
-        create_with=q.Creation(policy=a.Config(level="FULL"), properties=(("c", "d"),)),
+        create_with=q.SubjectCreation(policy=a.Config(level="FULL"), properties=(("c", "d"),)),
     )
     back = register_of(request.subject, through(register_body(request)), normalize=None, force=None)
     assert back == request
 
 
-@pytest.mark.parametrize("made", [q.Creation(origin="iglu"), q.Creation(types="one"), q.Creation(order="schemaver")])
-def test_what_an_api_sets_of_a_subject_is_sent_and_refused_rather_than_lost(made: q.Creation) -> None:
+@pytest.mark.parametrize(
+    "made", [q.SubjectCreation(origin="iglu"), q.SubjectCreation(types="one"), q.SubjectCreation(order="schemaver")]
+)
+def test_what_an_api_sets_of_a_subject_is_sent_and_refused_rather_than_lost(made: q.SubjectCreation) -> None:
     body = through(register_body(q.Register(Subject(".", "s"), DRAFT, create_with=made)))
     with pytest.raises(r.Invalid, match="createWith") as refused:
         register_of(Subject(".", "s"), body, normalize=None, force=None)
@@ -268,7 +270,7 @@ def test_texts_of_errors(error: r.Refusal, request_: q.Request[object], code: in
 
 
 def test_faults_and_findings_travel_with_the_details() -> None:
-    invalid = r.InvalidSchema(r.Reason("R", "m"), (Fault("F", "/x", "bad", "good", 1, 2),))
+    invalid = r.InvalidSchema(r.Reason("R", "m"), (Diagnostic("F", "/x", "bad", "good", 1, 2),))
     back = error_of(through(error_body(invalid, details=True)))
     assert isinstance(back, r.InvalidSchema)
     assert back.faults == invalid.faults
@@ -328,7 +330,7 @@ def test_requests_as_http(request_: q.Request[object], method: str, target: str)
 
 
 def test_every_request_can_be_sent() -> None:
-    named = (*vars(q).values(), *vars(associating).values())
+    named = (*vars(q).values(), *vars(associations).values())
     kinds = [kind for kind in named if isinstance(kind, type) and issubclass(kind, q.Request)]
     unsendable = [kind for kind in kinds if kind is not q.Request and kind not in _sendable()]
     assert unsendable == []
@@ -347,7 +349,7 @@ BACK = Finding("B", "/b", "the {reader} schema and the {writer} schema", "d")
     ("failed", "level", "expected"),
     [
         (
-            Failed(2, '"int"', backward=(BACK,)),
+            FailedVersion(2, '"int"', backward=(BACK,)),
             "BACKWARD",
             (
                 "{errorType:'B', description:'the new schema and the old schema', additionalInfo:'d'}",
@@ -357,7 +359,7 @@ BACK = Finding("B", "/b", "the {reader} schema and the {writer} schema", "d")
             ),
         ),
         (
-            Failed(2, '"int"', forward=(BACK,)),
+            FailedVersion(2, '"int"', forward=(BACK,)),
             "FULL",
             (
                 "{errorType:'B', description:'the old schema and the new schema', additionalInfo:'d'}",
@@ -365,7 +367,7 @@ BACK = Finding("B", "/b", "the {reader} schema and the {writer} schema", "d")
             ),
         ),
         (
-            Failed(1, "x" * 10_241, forward=(BACK,)),
+            FailedVersion(1, "x" * 10_241, forward=(BACK,)),
             "FORWARD_TRANSITIVE",
             (
                 "{errorType:'B', description:'the old schema and the new schema', additionalInfo:'d'}",
@@ -375,12 +377,12 @@ BACK = Finding("B", "/b", "the {reader} schema and the {writer} schema", "d")
             ),
         ),
         (
-            Failed(1, "{}", sentence=OTHER_FORMAT),
+            FailedVersion(1, "{}", sentence=OTHER_FORMAT),
             "BACKWARD",
             ("Incompatible because of different schema type", "{validateFields: 'false', compatibility: 'BACKWARD'}"),
         ),
     ],
     ids=["backward", "full, forward only", "forward, long", "other format"],
 )
-def test_messages_of_a_version_that_fails(failed: Failed, level: str, expected: tuple[str, ...]) -> None:
-    assert messages(failed, level=level) == expected
+def test_messages_of_a_version_that_fails(failed: FailedVersion, level: str, expected: tuple[str, ...]) -> None:
+    assert list_messages(failed, level=level) == expected

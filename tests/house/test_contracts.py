@@ -35,7 +35,7 @@ BACKENDS = built("log.memory", "log.sqlite", "log.postgres", "log.kafka")
         ("perforation", "source_modules", CLIENT_SIDE),
         ("perforation", "forbidden_modules", SERVER_SIDE),
         ("formats", "modules", folders("formats") - {"treaty.formats.logical"}),  # what all of them speak
-        ("dialects", "modules", folders("api")),
+        ("dialects", "modules", folders("api") | built("api.native", "api.peer")),
         ("backends", "modules", BACKENDS),
     ],
     ids=["client side", "server side", "formats", "dialects", "backends"],

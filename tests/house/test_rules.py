@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tests.house import rules
+from tests.house import names, ratchet, rules
 
 ROOT = Path(__file__).parents[2]
 STANDARD = frozenset(sys.stdlib_module_names)
@@ -42,10 +42,139 @@ def test_an_offender_is_named(rule: rules.Rule, path: str, text: str) -> None:
 
 
 def test_a_crowded_folder_is_named() -> None:
-    crowd = [module(f"src/treaty/core/m{n}.py", '"""M."""\n') for n in range(12)]
+    crowd = [module(f"src/treaty/core/m{n}.py", '"""M."""\n') for n in range(20)]
 
     assert list(rules.crowded_folders([DECENT, *crowd])) == ["src/treaty/core"]
     assert not list(rules.crowded_folders(crowd))
+
+
+def test_a_folder_of_two_is_named_and_one_that_holds_folders_is_not() -> None:
+    pair = [module(f"src/treaty/core/law/m{n}.py", '"""M."""\n') for n in range(2)]
+    doorway = module("src/treaty/core/law/__init__.py", '"""Law."""\n')
+
+    assert list(rules.thin_folders([DECENT, doorway, *pair])) == ["src/treaty/core/law"]
+    assert not list(rules.thin_folders([DECENT, doorway, *pair, module("src/treaty/core/law/m2.py", '"""M."""\n')]))
+
+
+@pytest.mark.parametrize(
+    ("importer", "line"),
+    [
+        ("src/treaty/core/rights.py", "from treaty.core.names import N"),
+        ("src/treaty/core/rights.py", "from treaty.core import names"),
+        ("src/treaty/core/rights.py", "import treaty.core.names"),
+    ],
+)
+def test_a_small_module_with_one_importer_is_named(importer: str, line: str) -> None:
+    one, two = module(importer, f"{line}\n"), module("src/treaty/core/rows.py", f"{line}\n")
+    other_room = module("src/treaty/node/rights.py", f"{line}\n")
+    long = module(str(DECENT.path), DECENT.text + "\n" * 40)
+
+    assert list(rules.thin_modules([DECENT, one])) == [f"{DECENT.path}: only treaty.core.rights imports it"]
+    assert not list(rules.thin_modules([DECENT, one, two]))
+    assert not list(rules.thin_modules([DECENT, other_room]))
+    assert not list(rules.thin_modules([long, one]))
+
+
+def test_the_ratchet_turns_one_way() -> None:
+    numbers = ratchet.Ratchet({"rule": {"core": 2, "log": 2}}, frozenset({"log"}))
+    paths = [f"src/treaty/{name}.py" for name in ("core/a", "core/b", "log/a", "log/b")]
+
+    assert not list(ratchet.broken(numbers, "rule", paths))
+    assert not list(ratchet.broken(numbers, "rule", paths[:3])), "a room in work may have fewer"
+    assert "lower it to 1" in "".join(ratchet.broken(numbers, "rule", paths[1:]))
+    assert "core has 3" in "".join(ratchet.broken(numbers, "rule", [*paths, "src/treaty/core/c.py"]))
+    assert "log has 3" in "".join(ratchet.broken(numbers, "rule", [*paths, "src/treaty/log/c.py"]))
+    assert "docs has 1" in "".join(ratchet.broken(numbers, "rule", [*paths, "docs/howto/x.md:3"]))
+
+
+GLOSSARY = names.Glossary(
+    frozenset({"snapshot", "commit", "framing"}),
+    {"fold": "snapshot", "told": "return"},
+    {"fold": "snapshot", "the law": "the rules"},
+)
+CLEAN = module(
+    "src/treaty/core/framing.py",
+    '"""Framing."""\n'
+    "class Commits: ...\nclass _Entry: ...\nclass Register(Request[int]): ...\nclass StateError(Exception): ...\n"
+    "class LateError(StateError): ...\n"
+    "def seed(folder): ...\ndef is_shown(): ...\ndef fail(): raise StateError(fold, 'the lawn: `x`')\n",
+)
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (names.retired_names, "class StateFold: ..."),
+        (names.retired_names, "def read_told(): ..."),
+        (names.retired_names, "def read(fold): ..."),
+        (names.retired_names, "def outer():\n    async def _fold(): ..."),
+        (names.vague_classes, "class Verdict: ..."),
+        (names.vague_classes, "class _Maker: ..."),
+        (names.retired_messages, "def f(): raise ValueError(f'{x} is a FOLD')"),
+        (names.retired_messages, "log.warning('%s breaks the law', x)"),
+    ],
+)
+def test_a_word_that_the_glossary_retires_is_named(rule: names.WordRule, text: str) -> None:
+    offender = module("src/treaty/log/state.py", f'"""State."""\n{text}\n')
+
+    (named,) = rule([CLEAN, offender], GLOSSARY)
+
+    assert named.startswith("src/treaty/log/state.py:")
+
+
+@pytest.mark.parametrize("path", ["src/treaty/log/reading.py", "src/treaty/log/reading/__init__.py"])
+def test_a_module_that_is_a_verb_is_named(path: str) -> None:
+    assert list(names.verbal_modules([CLEAN, module(path, '"""R."""\n')], GLOSSARY)) == [path]
+
+
+def test_a_retired_word_in_the_path_is_named() -> None:
+    assert "fold:" in next(names.retired_names([CLEAN, module("src/treaty/log/fold.py", '"""F."""\n')], GLOSSARY))
+
+
+@pytest.mark.parametrize("name", ["told", "_shown", "never", "opened", "_wanted"])
+def test_a_function_without_a_verb_is_named(name: str) -> None:
+    vague = module("src/treaty/log/state.py", f'"""State."""\ndef {name}(): ...\n')
+
+    assert list(names.vague_functions([CLEAN, vague])) == [f"src/treaty/log/state.py:2 {name}"]
+
+
+def test_an_error_without_its_suffix_is_named() -> None:
+    unfit = module("src/treaty/log/state.py", '"""State."""\nclass Unfit(StateError): ...\n')
+    refusals = module(
+        "src/treaty/core/refusals.py", '"""R."""\nclass Refusal(Exception): ...\nclass NotFound(Refusal): ...\n'
+    )
+
+    assert list(names.nameless_errors([CLEAN, refusals, unfit])) == ["src/treaty/log/state.py:2 Unfit"]
+
+
+def test_a_class_name_in_two_modules_is_named_once_in_the_higher_room() -> None:
+    one = module("src/treaty/core/rows.py", '"""R."""\nclass Shape: ...\n')
+    two = module("src/treaty/log/kafka/topic.py", '"""T."""\nclass Shape: ...\n')
+    private = module("src/treaty/log/memory.py", '"""M."""\nclass _Shape: ...\n')
+
+    assert list(names.shared_class_names([two, one, private])) == [
+        "src/treaty/log/kafka/topic.py: Shape is also in treaty.core.rows"
+    ]
+
+
+def test_formats_may_share_class_names_but_one_format_may_not_use_one_twice() -> None:
+    avro, protobuf, again = (
+        module(f"src/treaty/formats/{path}.py", '"""M."""\nclass Field: ...\n')
+        for path in ("avro/model", "protobuf/model", "avro/lint")
+    )
+
+    assert not list(names.shared_class_names([avro, protobuf]))
+    assert len(list(names.shared_class_names([avro, protobuf, again]))) == 2
+
+
+def test_a_retired_word_in_a_document_is_named_and_code_is_not_read() -> None:
+    text = "One fold.\n\n```\na fold\n```\n`fold` and folder\nwhere the\nlaw and The law\n"
+
+    assert [line.split(" ")[0] for line in names.retired_texts([("docs/a.md", text)], GLOSSARY)] == [
+        "docs/a.md:1",
+        "docs/a.md:8",
+    ]
+    assert len(list(names.retired_texts([("docs/reference/commands.md", text)], GLOSSARY))) == 4
 
 
 def test_errors_and_protocols_may_have_heirs() -> None:

@@ -8,7 +8,8 @@ from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.refusals import Refusal
 from treaty.core.requests import Request
-from treaty.core.rows import Key, Value
+from treaty.core.state_tables import AnyIndex, AnyTable
+from treaty.core.table import E, Index, K, Key, Table, V
 from treaty.core.view import View
 
 
@@ -23,32 +24,32 @@ class Counting:
     def sequence(self) -> int:
         return self.base.sequence
 
-    def _taken(self, keys: Iterable[Key]) -> Iterator[Key]:
+    def _taken(self, keys: Iterable[K]) -> Iterator[K]:
         for key in keys:
             self.work += 1
             yield key
 
-    def get(self, table: str, key: Key) -> Value | None:
+    def get(self, table: Table[K, V], key: K) -> V | None:
         self.work += 1
         return self.base.get(table, key)
 
-    def find(self, index: str, entry: Key, head: Key = ()) -> Iterator[Key]:
+    def find(self, index: Index[E, K], entry: E, head: Key = ()) -> Iterator[K]:
         return self._taken(self.base.find(index, entry, head) if head else self.base.find(index, entry))
 
-    def count(self, table: str, entry: Key) -> int:
+    def count(self, table: Table[K, V], group: Key) -> int:
         self.work += 1
-        return self.base.count(table, entry)
+        return self.base.count(table, group)
 
-    def keys(self, table: str) -> Iterable[Key]:
+    def keys(self, table: Table[K, V]) -> Iterable[K]:
         return self._taken(self.base.keys(table))
 
-    def walk(self, order: str, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Key]:
+    def walk(self, order: AnyTable | AnyIndex, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Any]:
         return self._taken(self.base.walk(order, low, high, reverse=reverse))
 
 
 def work_of(bench: Bench, request: Request[Any], over: Callable[[View], View] = lambda view: view) -> int:
     """The work of one decision on what the bench holds: of the law itself, or of a view `over` what is counted."""
     counting = Counting(bench.tables)
-    verdict = decide(over(counting), Command(request, "counted", 1_000 + bench.tables.sequence), bench.grammar)
+    verdict = decide(over(counting), Command(request, "counted", 1_000 + bench.tables.sequence), bench.engine)
     assert isinstance(verdict, Decision | Refusal)
     return counting.work

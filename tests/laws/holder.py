@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
-from treaty.core.needs import refuse_unless_allowed
+from treaty.core.operations import refuse_unless_allowed
 from treaty.core.refusals import Forbidden
 from treaty.core.requests import Request
-from treaty.core.rights import Access, Permission, Rule, complete
+from treaty.core.rights import Access, AccessRule, Permission, with_included
 
 
 def access(*may: Permission, subjects: Iterable[str] = ("*",), contexts: Iterable[str] = (".",)) -> Access:
-    return Access((Rule(("user:a",), complete(may), tuple(subjects), tuple(contexts)),))
+    return Access((AccessRule(("user:a",), with_included(may), tuple(subjects), tuple(contexts)),))
 
 
 def allowed(access: Access, request: Request[Any]) -> bool:

@@ -7,7 +7,9 @@ from treaty.core import requests as q
 from treaty.core import values
 from treaty.core.commit import Position
 from treaty.core.names import Subject
-from treaty.core.rows import Key, Row, encode_row
+from treaty.core.rows import Row, encode_row
+from treaty.core.state_tables import SUBJECT, TABLES
+from treaty.core.table import Key
 
 
 def given_by_hand(bench: Bench, *rows: Row) -> None:
@@ -18,13 +20,13 @@ def given_by_hand(bench: Bench, *rows: Row) -> None:
 def empty(bench: Bench, subject: Subject = S, **members: Any) -> int:
     """Put a subject without versions; its generation."""
     generation = bench.position.sequence + 1
-    given_by_hand(bench, Row("subject", tuple(subject), values.Subject(generation, **members)))
+    given_by_hand(bench, Row("subject", tuple(subject), values.SubjectValue(generation, **members)))
     return generation
 
 
-def home(bench: Bench, subject: Subject = S) -> values.Subject:
-    row = bench.tables.get("subject", tuple(subject))
-    assert isinstance(row, values.Subject)
+def home(bench: Bench, subject: Subject = S) -> values.SubjectValue:
+    row = bench.tables.get(SUBJECT, subject)
+    assert isinstance(row, values.SubjectValue)
     return row
 
 
@@ -39,6 +41,6 @@ def keys_of(bench: Bench, subject: Subject = S) -> set[tuple[str, Key]]:
     return {
         (table, key)
         for table, at in tables.items()
-        for key in bench.tables.keys(table)
+        for key in bench.tables.keys(TABLES[table])
         if key[at : at + 2] == tuple(subject) and key[at + 2]
     }

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.laws.toy import Bench, S, lacking, toy, version_row
-from treaty.core.answers import Checked, Config
-from treaty.core.policy import ALL, LEVELS, NONE, STRICTNESS, Level, Range
+from treaty.core.answers import CompatibilityResult, Config
+from treaty.core.policy import ALL, LEVELS, NONE, STRICTNESS, Level, VersionRange
 from treaty.core.policy import LATEST as NEWEST
 from treaty.core.refusals import Incompatible, InvalidSchema, Refusal
-from treaty.core.requests import LATEST, Check, Force, Register, Scope, SetConfig
+from treaty.core.requests import LATEST, Check, ForceReason, Register, Scope, SetConfig
 from treaty.core.schema import Draft, Metadata
 from treaty.core.values import PolicyValue
 
@@ -40,7 +40,7 @@ def fits(new: Text, old: Text, policy: Level, strictness: str) -> bool:
     return policy.forward.kind == "none" or not lacking(old.names, new.names, strictness)
 
 
-def inside(range_: Range, compared: list[tuple[int, Text]]) -> list[Text]:
+def inside(range_: VersionRange, compared: list[tuple[int, Text]]) -> list[Text]:
     """The texts that a range holds, of those with their ordinals, the oldest first."""
     first = {"none": len(compared), "latest": len(compared) - 1, "all": 0}.get(range_.kind)
     if first is not None:
@@ -61,12 +61,12 @@ def admitted(new: Text, history: Sequence[Text], policy: Level, strictness: str,
 def under(bench: Bench, history: Sequence[Text], config: Config) -> None:
     """A subject with a history that was forced past every policy, and then a config."""
     for old in history:
-        bench.do(Register(S, old.draft, force=Force("me", "history")))
+        bench.do(Register(S, old.draft, force=ForceReason("me", "history")))
     bench.do(SetConfig(Scope(*S), config))
 
 
 texts = st.builds(Text, st.sampled_from(TEXTS), st.sampled_from(["", "1", "2"]))
-ranges = st.sampled_from([NONE, NEWEST, ALL, *(Range("till", ordinal) for ordinal in range(4))])
+ranges = st.sampled_from([NONE, NEWEST, ALL, *(VersionRange("till", ordinal) for ordinal in range(4))])
 levels = st.builds(Level, ranges, ranges) | st.just(Level(deny=True))
 partitions = st.sampled_from([None, "", "property:major"])
 strictnesses = st.sampled_from([None, *STRICTNESS])
@@ -167,8 +167,8 @@ def test_denial_counts_what_is_there_and_not_what_would_be_compared(bench: Bench
 def test_an_empty_subject_admits_anything(bench: Bench) -> None:
     bench.do(SetConfig(Scope("."), Config(level="FULL_TRANSITIVE", policy="LOGICAL")))
 
-    assert bench.do(Check(S, toy("a"))) == Checked(compatible=True)
-    assert bench.do(Check(S, toy("a"), LATEST)) == Checked(compatible=True)
+    assert bench.do(Check(S, toy("a"))) == CompatibilityResult(compatible=True)
+    assert bench.do(Check(S, toy("a"), LATEST)) == CompatibilityResult(compatible=True)
 
 
 def test_a_check_compares_within_the_group_that_a_registration_would_inherit(bench: Bench) -> None:
@@ -204,7 +204,7 @@ drafts = st.builds(
 def test_a_check_says_what_a_registration_says(history: list[Draft], new: Draft, config: Config) -> None:
     bench = Bench()
     for old in history:
-        bench.do(Register(S, old, force=Force("me", "history")))
+        bench.do(Register(S, old, force=ForceReason("me", "history")))
     bench.do(SetConfig(Scope(*S), config))
     told = bench.do(Check(S, new))
     registered = bench.verdict(Register(S, new))

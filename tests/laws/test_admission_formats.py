@@ -10,12 +10,11 @@ import pytest
 
 from tests.laws.toy import Bench, S
 from treaty.core.answers import Config
-from treaty.core.grammar import Answer, Question
-from treaty.core.meaning import Meaning
-from treaty.core.policy import LEVELS, STRICTNESS, Level, Range
+from treaty.core.policy import LEVELS, STRICTNESS, Level, VersionRange
 from treaty.core.refusals import Incompatible, Refusal
-from treaty.core.requests import Check, DeleteVersion, Force, Register, Scope, SetConfig
+from treaty.core.requests import Check, DeleteVersion, ForceReason, Register, Scope, SetConfig
 from treaty.core.schema import Draft
+from treaty.core.schema_engine import Answer, Question, ResolvedSchema
 from treaty.formats.answer import Parser
 from treaty.formats.table import table
 from treaty.formats.verdict import verdict
@@ -28,7 +27,7 @@ PAIRS = 6
 
 
 class Real:
-    """The grammar of the installed formats, answering at once."""
+    """The engine of the installed formats, answering at once."""
 
     formats = table().names
     validators: frozenset[str] = frozenset()
@@ -72,7 +71,7 @@ def _plain(format_: str, pair: Pair) -> bool:
     shown = []
     for text in (pair.old, pair.new):
         try:
-            form, model = forms.model(Meaning(format_, text), strict=True)
+            form, model = forms.model(ResolvedSchema(format_, text), strict=True)
         except ValueError:
             return False
         shown.append(form.show(model, False).canonical)
@@ -82,14 +81,14 @@ def _plain(format_: str, pair: Pair) -> bool:
 def bench(format_: str, pair: Pair, config: Config) -> Bench:
     """A subject with the old text, and a config."""
     made = Bench()
-    made.grammar = Real()
+    made.engine = Real()
     made.do(Register(S, Draft(pair.old, format_)))
     made.do(SetConfig(Scope(*S), config))
     return made
 
 
 def fits(format_: str, pair: Pair, level: str, strictness: str) -> bool:
-    old, new = (Meaning(format_, text) for text in (pair.old, pair.new))
+    old, new = (ResolvedSchema(format_, text) for text in (pair.old, pair.new))
     return verdict(Real.parser, old, new, level, strictness).fits
 
 
@@ -120,7 +119,7 @@ def test_every_level_admits_what_the_comparison_allows(format_: str, strictness:
 
 
 def type_of(format_: str, text: str) -> str:
-    form, model = Real.parser.model(Meaning(format_, text), strict=True)
+    form, model = Real.parser.model(ResolvedSchema(format_, text), strict=True)
     return form.show(model, False).type_name
 
 
@@ -129,11 +128,11 @@ def type_of(format_: str, text: str) -> str:
 def test_a_range_from_an_ordinal_on_multiplies_with_it(format_: str, strictness: str) -> None:
     for pair in pairs(format_):
         made, new = bench(format_, pair, Config(policy=strictness)), Draft(pair.new, format_)
-        made.do(Register(S, new, force=Force("me", "a version that goes again")))
-        made.do(SetConfig(Scope(*S), Config(exact_level=Level(backward=Range("till", 0)))))
+        made.do(Register(S, new, force=ForceReason("me", "a version that goes again")))
+        made.do(SetConfig(Scope(*S), Config(exact_level=Level(backward=VersionRange("till", 0)))))
         assert made.do(Check(S, new)).compatible is fits(format_, pair, "BACKWARD", strictness), pair.name
 
-        made.do(SetConfig(Scope(*S), Config(exact_level=Level(backward=Range("till", 1)))))
+        made.do(SetConfig(Scope(*S), Config(exact_level=Level(backward=VersionRange("till", 1)))))
         made.do(DeleteVersion(S, 2))
         assert made.do(Check(S, new)).compatible, f"{pair.name}: the version that is left is older"
 
@@ -155,7 +154,7 @@ def test_denial_refuses_what_would_fit_and_force_goes_past_it(format_: str) -> N
     with pytest.raises(Incompatible, match="refuses every change"):
         made.do(Register(S, Draft(pair.new, format_)))
     assert made.do(Register(S, Draft(pair.old, format_))).version.number == 1
-    assert made.do(Register(S, Draft(pair.new, format_), force=Force("me", "agreed"))).version.number == 2
+    assert made.do(Register(S, Draft(pair.new, format_), force=ForceReason("me", "agreed"))).version.number == 2
 
 
 @pytest.mark.parametrize(("old", "new"), list(itertools.permutations(FORMATS, 2)))

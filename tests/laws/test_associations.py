@@ -4,15 +4,15 @@ import pytest
 
 from tests.laws.tied import NEXT, TOPIC, listed, made, refused, schema, strong, weak
 from tests.laws.toy import OTHER, Bench, S, toy
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import refusals as r
 from treaty.core import requests as q
+from treaty.core.invariants import find_violations
 from treaty.core.limits import ASSOCIATIONS_PER_RESOURCE, ASSOCIATIONS_PER_SUBJECT
 from treaty.core.names import Subject
 from treaty.core.resource import Resource
 from treaty.core.rows import Row, encode_row
 from treaty.core.schema import Reference
-from treaty.core.soundness import unsound
 from treaty.core.values import Association
 
 
@@ -26,7 +26,10 @@ def bench() -> Bench:
 
 def test_schemas_and_associations_are_one_commit() -> None:
     bench = Bench()
-    wishes = (t.Wish("key", S, schema=schema("k")), t.Wish("value", OTHER, "STRONG", schema=schema("v")))
+    wishes = (
+        t.AssociationSpec("key", S, schema=schema("k")),
+        t.AssociationSpec("value", OTHER, "STRONG", schema=schema("v")),
+    )
     done = bench.do(t.Associate(TOPIC, wishes))
 
     assert len(bench.commits) == 1
@@ -40,7 +43,7 @@ def test_schemas_and_associations_are_one_commit() -> None:
 
 def test_what_is_refused_in_the_end_leaves_nothing_of_the_beginning() -> None:
     bench = Bench()
-    wishes = (t.Wish("key", S, schema=schema("k")), t.Wish("value", OTHER))
+    wishes = (t.AssociationSpec("key", S, schema=schema("k")), t.AssociationSpec("value", OTHER))
 
     assert isinstance(refused(bench, t.Associate(TOPIC, wishes)), r.NoLiveVersion)
     with pytest.raises(r.NoLiveVersion, match="version exists for subject 'other'"):
@@ -50,7 +53,7 @@ def test_what_is_refused_in_the_end_leaves_nothing_of_the_beginning() -> None:
 
 def test_an_association_without_a_subject_has_the_usual_one() -> None:
     bench = Bench()
-    done = bench.do(t.Associate(TOPIC, (t.Wish(schema=schema()),)))
+    done = bench.do(t.Associate(TOPIC, (t.AssociationSpec(schema=schema()),)))
 
     assert done.bound[0].subject == ":.lkc:orders-value"
     assert bench.do(q.ListContexts()).names == (".", ".lkc")
@@ -67,7 +70,11 @@ def test_a_dry_run_answers_and_writes_nothing(bench: Bench) -> None:
     before = dict(bench.tables.roots)
     bench.do(t.Associate(TOPIC, (weak(),), update=True, dry_run=True))
     bench.do(t.Dissociate("id-1", cascade=True, dry_run=True))
-    bench.do(t.ChangeAssociations((t.Change(TOPIC, (t.Operation("DELETE", t.Wish()),)),), dry_run=True))
+    bench.do(
+        t.ChangeAssociations(
+            (t.ResourceChange(TOPIC, (t.AssociationChange("DELETE", t.AssociationSpec()),)),), dry_run=True
+        )
+    )
     assert bench.tables.roots == before
 
 
@@ -93,7 +100,7 @@ def test_an_update_changes_lifecycle_and_keeps_guid_and_birth(bench: Bench) -> N
 
     assert (now.guid, now.created, now.lifecycle) == (born.guid, born.created, "STRONG")
     assert now.updated > born.updated
-    bench.do(t.Associate(TOPIC, (t.Wish(subject=S),), update=True))
+    bench.do(t.Associate(TOPIC, (t.AssociationSpec(subject=S),), update=True))
     assert bench.do(t.ListAssociations(t.OfId("id-1"))).associations == (now,), "nothing was said, nothing changes"
     assert "cannot be changed" in str(refused(bench, t.Associate(TOPIC, (strong(OTHER),), update=True)))
 
@@ -112,13 +119,13 @@ def test_a_strong_association_stands_alone(bench: Bench) -> None:
 
 
 def test_a_frozen_association_stays_until_it_is_thawed(bench: Bench) -> None:
-    bench.do(t.Associate(TOPIC, (t.Wish(subject=S, frozen=True),)))
+    bench.do(t.Associate(TOPIC, (t.AssociationSpec(subject=S, frozen=True),)))
     assert listed(bench) == [("value", "s", "STRONG")], "what is frozen is strong"
 
     no = refused(bench, t.Associate(TOPIC, (weak(),), update=True))
     assert (type(no), str(no)) == (r.Frozen, "The association of type  'value' is frozen for subject 's'")
     assert isinstance(refused(bench, t.Dissociate("id-1")), r.Frozen)
-    bench.do(t.Associate(TOPIC, (t.Wish(subject=S),), update=True))
+    bench.do(t.Associate(TOPIC, (t.AssociationSpec(subject=S),), update=True))
     bench.do(t.Associate(TOPIC, (weak(frozen=False),), update=True))
     assert listed(bench) == [("value", "s", "WEAK")]
     bench.do(t.Dissociate("id-1"))
@@ -126,8 +133,8 @@ def test_a_frozen_association_stays_until_it_is_thawed(bench: Bench) -> None:
 
 
 def test_the_schema_of_a_frozen_association_may_evolve(bench: Bench) -> None:
-    bench.do(t.Associate(TOPIC, (t.Wish(subject=S, frozen=True),)))
-    done = bench.do(t.Associate(TOPIC, (t.Wish(subject=S, schema=schema("a?", "c?")),), update=True))
+    bench.do(t.Associate(TOPIC, (t.AssociationSpec(subject=S, frozen=True),)))
+    done = bench.do(t.Associate(TOPIC, (t.AssociationSpec(subject=S, schema=schema("a?", "c?")),), update=True))
 
     assert done.bound[0].schema is not None
     assert (done.bound[0].frozen, done.bound[0].schema.number) == (True, 2)
@@ -162,13 +169,18 @@ LONG = tuple(weak(Subject(".", f"s{number}")) for number in range(ASSOCIATIONS_P
         (TOPIC, (), "associations", "cannot be null or empty"),
         (TOPIC, (weak(kind="header"),), "associationType", "must be either 'key' or 'value'"),
         (TOPIC, (weak(), weak(OTHER)), "associationType", "'value' is listed twice"),
-        (TOPIC, (t.Wish(subject=S, lifecycle="LOOSE"),), "lifecycle", "must be one of STRONG, WEAK"),
+        (TOPIC, (t.AssociationSpec(subject=S, lifecycle="LOOSE"),), "lifecycle", "must be one of STRONG, WEAK"),
         (TOPIC, (weak(frozen=True),), "frozen", "association with lifecycle of WEAK cannot be frozen"),
-        (TOPIC, (weak(given=t.Given("x")),), "guid", "may be given in mode IMPORT only, not in READWRITE"),
+        (
+            TOPIC,
+            (weak(given=t.ImportedAssociation("x")),),
+            "guid",
+            "may be given in mode IMPORT only, not in READWRITE",
+        ),
     ],
 )
 def test_what_cannot_be_right(
-    bench: Bench, resource: Resource, wishes: tuple[t.Wish, ...], member: str, detail: str
+    bench: Bench, resource: Resource, wishes: tuple[t.AssociationSpec, ...], member: str, detail: str
 ) -> None:
     no = refused(bench, t.Associate(resource, wishes))
 
@@ -246,7 +258,7 @@ def test_a_cascade_takes_the_subjects_of_strong_associations_with_all_they_had(b
 
     assert bench.do(q.ListSubjects(visible="all")).names == ("other",)
     assert isinstance(refused(bench, q.GetMode(q.Scope(*S))), r.SettingNotFound)
-    assert not list(unsound(bench.tables))
+    assert not list(find_violations(bench.tables))
 
 
 def test_a_cascade_stops_at_what_others_refer_to(bench: Bench) -> None:
@@ -286,10 +298,10 @@ def test_nothing_changes_where_the_subject_is_read_only(bench: Bench) -> None:
 
 def test_what_comes_from_elsewhere_keeps_its_guid_where_ids_may_be_given(bench: Bench) -> None:
     bench.do(q.SetMode(q.Scope(*S), "IMPORT", force=True))
-    given_ = t.Given("00000000-0000-4000-8000-000000000001", 5, 7)
+    given_ = t.ImportedAssociation("00000000-0000-4000-8000-000000000001", 5, 7)
     bench.do(t.Associate(TOPIC, (weak(given=given_),)))
 
     (found,) = bench.do(t.ListAssociations(t.OfId("id-1"))).associations
     assert (found.guid, found.created, found.updated) == ("00000000-0000-4000-8000-000000000001", 5, 7)
     assert "belongs to another" in str(refused(bench, t.Associate(NEXT, (weak(given=given_),))))
-    assert "must be a UUID" in str(refused(bench, t.Associate(NEXT, (weak(given=t.Given("x")),))))
+    assert "must be a UUID" in str(refused(bench, t.Associate(NEXT, (weak(given=t.ImportedAssociation("x")),))))

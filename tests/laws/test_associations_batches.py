@@ -6,7 +6,7 @@ import pytest
 
 from tests.laws.tied import NEXT, TOPIC, batch, listed, made, refused, schema, step, strong, weak
 from tests.laws.toy import OTHER, Bench, S
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import refusals as r
 from treaty.core import requests as q
 from treaty.core.command import Command, Decision
@@ -15,7 +15,7 @@ from treaty.core.limits import ASSOCIATION_BATCH, ASSOCIATIONS_PER_RESOURCE
 from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden
 from treaty.core.resource import Resource
-from treaty.core.rights import Access, Permission, Rule, complete
+from treaty.core.rights import Access, AccessRule, Permission, with_included
 
 
 @pytest.fixture
@@ -28,11 +28,14 @@ def bench() -> Bench:
 
 def test_steps_of_an_entry_follow_each_other_and_entries_stand_for_themselves(bench: Bench) -> None:
     bench.do(t.Associate(TOPIC, (weak(kind="key"),)))
-    first = t.Change(
-        TOPIC, (step("CREATE", strong(OTHER)), step("UPSERT", strong(kind="key")), step("DELETE", t.Wish("key")))
+    first = t.ResourceChange(
+        TOPIC,
+        (step("CREATE", strong(OTHER)), step("UPSERT", strong(kind="key")), step("DELETE", t.AssociationSpec("key"))),
     )
-    wrong = t.Change(NEXT, (step("CREATE", weak(Subject(".", "new"), schema=schema())), step("CREATE", weak(OTHER))))
-    last = t.Change(NEXT, (step("UPSERT", weak(S, "key")),))
+    wrong = t.ResourceChange(
+        NEXT, (step("CREATE", weak(Subject(".", "new"), schema=schema())), step("CREATE", weak(OTHER)))
+    )
+    last = t.ResourceChange(NEXT, (step("UPSERT", weak(S, "key")),))
     before = len(bench.commits)
     results = bench.do(batch(first, wrong, last)).results
 
@@ -47,7 +50,9 @@ def test_steps_of_an_entry_follow_each_other_and_entries_stand_for_themselves(be
 
 def test_a_batch_of_refusals_writes_nothing(bench: Bench) -> None:
     before = len(bench.commits)
-    results = bench.do(batch(t.Change(TOPIC, (step("DELETE", t.Wish()),)), t.Change(TOPIC, ()))).results
+    results = bench.do(
+        batch(t.ResourceChange(TOPIC, (step("DELETE", t.AssociationSpec()),)), t.ResourceChange(TOPIC, ()))
+    ).results
 
     assert [one.refused and one.refused.kind for one in results] == ["association-not-found", "invalid-association"]
     assert len(bench.commits) == before
@@ -55,15 +60,15 @@ def test_a_batch_of_refusals_writes_nothing(bench: Bench) -> None:
 
 def test_a_batch_that_comes_twice_is_done_once(bench: Bench) -> None:
     request = batch(
-        t.Change(TOPIC, (step("CREATE", strong(schema=schema("a?", "e?"))),)),
-        t.Change(TOPIC, (step("CREATE", weak(OTHER)),)),
+        t.ResourceChange(TOPIC, (step("CREATE", strong(schema=schema("a?", "e?"))),)),
+        t.ResourceChange(TOPIC, (step("CREATE", weak(OTHER)),)),
     )
     told = bench.do(request, "same")
     before = dict(bench.tables.roots)
 
     assert bench.do(request, "same") == told
     assert bench.tables.roots == before
-    delete = batch(t.Change(TOPIC, (step("DELETE", t.Wish(), cascade=True),)))
+    delete = batch(t.ResourceChange(TOPIC, (step("DELETE", t.AssociationSpec(), cascade=True),)))
     gone = bench.do(delete, "again")
     assert bench.do(delete, "again") == gone, "though there is nothing left to delete"
     late = bench.do(request, "same").results[0].done
@@ -80,13 +85,13 @@ def test_a_command_about_one_resource_that_comes_twice_is_done_once(bench: Bench
 
 
 def test_a_batch_has_so_many_entries_and_no_more(bench: Bench) -> None:
-    one = t.Change(TOPIC, (step("DELETE", t.Wish()),))
+    one = t.ResourceChange(TOPIC, (step("DELETE", t.AssociationSpec()),))
     assert "cannot be null or empty" in str(refused(bench, batch()))
     assert "at most 100 in one batch" in str(refused(bench, batch(*[one] * (ASSOCIATION_BATCH + 1))))
     assert "at most 100 in one batch" in str(
         refused(bench, t.GetAssociations((t.ListAssociations(t.OfId("i")),) * (ASSOCIATION_BATCH + 1)))
     )
-    long = t.Change(TOPIC, (step("UPSERT", weak()),) * (ASSOCIATIONS_PER_RESOURCE + 1))
+    long = t.ResourceChange(TOPIC, (step("UPSERT", weak()),) * (ASSOCIATIONS_PER_RESOURCE + 1))
     (result,) = bench.do(batch(long)).results
     assert result.refused is not None
     assert result.refused.kind == "too-many-associations"
@@ -148,11 +153,11 @@ def test_lists_by_subject_by_name_and_by_id(bench: Bench) -> None:
 
 
 def access(*may: Permission, subjects: tuple[str, ...] = ("*",)) -> Access:
-    return Access((Rule(("user:a",), complete(may), subjects, (".",)),))
+    return Access((AccessRule(("user:a",), with_included(may), subjects, (".",)),))
 
 
 def asked(bench: Bench, request: q.Request[Any], who: Access) -> Any:
-    verdict = decide(bench.tables, Command(request, "another", 1, "user:a", who), bench.grammar)
+    verdict = decide(bench.tables, Command(request, "another", 1, "user:a", who), bench.engine)
     return verdict.answer if isinstance(verdict, Decision) else verdict
 
 
@@ -166,7 +171,7 @@ def test_what_may_not_be_read_is_not_listed_and_not_deleted(bench: Bench) -> Non
     assert [one.subject for one in result.done.bound] == ["s"]
     hidden = asked(bench, t.Dissociate("id-1", kinds=("key",)), seen)
     assert isinstance(hidden, r.AssociationNotFound)
-    verdict = decide(bench.tables, Command(t.Dissociate("id-1"), "another", 1, "user:a", seen), bench.grammar)
+    verdict = decide(bench.tables, Command(t.Dissociate("id-1"), "another", 1, "user:a", seen), bench.engine)
     assert isinstance(verdict, Decision)
     assert [row.key for row in verdict.rows if row.table == "association"] == [("id-1", "value", "s")]
 
@@ -186,7 +191,8 @@ def test_deleting_needs_what_the_state_says(bench: Bench) -> None:
 def test_each_entry_of_a_batch_needs_its_own_rights(bench: Bench) -> None:
     mine = access("register", subjects=("s",))
     request = batch(
-        t.Change(TOPIC, (step("CREATE", weak(OTHER, schema=schema())),)), t.Change(NEXT, (step("CREATE", weak()),))
+        t.ResourceChange(TOPIC, (step("CREATE", weak(OTHER, schema=schema())),)),
+        t.ResourceChange(NEXT, (step("CREATE", weak()),)),
     )
     first, second = asked(bench, request, mine).results
 

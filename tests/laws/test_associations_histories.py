@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 
 from tests.laws.tied import NEXT, TOPIC, batch, schema
 from tests.laws.toy import Bench, toy
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import requests as q
-from treaty.core.law.versions import shown
+from treaty.core.handlers.versions import visible_versions
+from treaty.core.invariants import find_violations
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Refusal
 from treaty.core.resource import Resource
 from treaty.core.schema import Reference
-from treaty.core.soundness import unsound
+from treaty.core.state_tables import ASSOCIATION
 from treaty.core.values import Association
 
 # ---------------------------------------------------------------------------------------------- whatever happens
@@ -28,10 +29,10 @@ RESOURCES = (TOPIC, NEXT, Resource("orders", "zone", "id-3"), Resource("payments
 
 
 @st.composite
-def wished(draw: st.DrawFn) -> t.Wish:
+def wished(draw: st.DrawFn) -> t.AssociationSpec:
     text = draw(st.sampled_from(["p?", "q?", "r"]))
     references = (Reference("r", str(draw(st.sampled_from(NAMES))), -1),) if draw(st.integers(0, 4)) == 0 else ()
-    return t.Wish(
+    return t.AssociationSpec(
         draw(st.sampled_from(t.KINDS)),
         draw(st.sampled_from([*NAMES, None])),
         draw(st.sampled_from(["", "STRONG", "WEAK"])),
@@ -52,8 +53,11 @@ def steps(draw: st.DrawFn) -> q.Request[Any]:
         case 4 | 5:
             kinds: tuple[t.Op, ...] = ("CREATE", "UPSERT", "DELETE")
             ops = st.sampled_from(kinds)
-            operations = tuple(t.Operation(draw(ops), one, draw(st.booleans())) for one in wishes)
-            return batch(t.Change(resource, operations), t.Change(draw(st.sampled_from(RESOURCES)), operations[:1]))
+            operations = tuple(t.AssociationChange(draw(ops), one, draw(st.booleans())) for one in wishes)
+            return batch(
+                t.ResourceChange(resource, operations),
+                t.ResourceChange(draw(st.sampled_from(RESOURCES)), operations[:1]),
+            )
         case 6:
             references = (Reference("r", str(draw(st.sampled_from(NAMES))), -1),) if draw(st.booleans()) else ()
             return q.Register(subject, toy(draw(st.sampled_from(["p?", "q?"])), references=references))
@@ -70,13 +74,13 @@ def steps(draw: st.DrawFn) -> q.Request[Any]:
 
 def hold(bench: Bench) -> None:
     """Every law about associations that rows can show."""
-    rows = {key: bench.tables.get("association", key) for key in bench.tables.keys("association")}
+    rows = {key: bench.tables.get(ASSOCIATION, key) for key in bench.tables.keys(ASSOCIATION)}
     values = [value for value in rows.values() if isinstance(value, Association)]
     assert len(values) == len(rows)
     for key, value in rows.items():
         assert isinstance(value, Association)
         assert key[1:] == (value.kind, value.subject)
-        assert shown(bench.tables, subject_of(value.subject)), f"{value.subject} has no live version"
+        assert visible_versions(bench.tables, subject_of(value.subject)), f"{value.subject} has no live version"
         assert value.lifecycle == "STRONG" or not value.frozen
         assert value.created <= value.updated
     kinds = Counter((key[0], key[1]) for key in rows)
@@ -86,7 +90,7 @@ def hold(bench: Bench) -> None:
     assert len({value.guid for value in values}) == len(values)
     shared = Counter(value.subject for value in values)
     assert all(shared[value.subject] == 1 for value in values if value.lifecycle == "STRONG")
-    assert not list(unsound(bench.tables))
+    assert not list(find_violations(bench.tables))
 
 
 @given(st.lists(steps(), min_size=1, max_size=25))

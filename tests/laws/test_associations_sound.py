@@ -3,8 +3,8 @@
 import pytest
 
 from tests.laws.tied import made
+from treaty.core.invariants import find_violations
 from treaty.core.rows import Row, encode_row
-from treaty.core.soundness import unsound
 from treaty.core.values import Association
 
 SOUND = Association("s", "orders", "lkc", "value", guid="g")
@@ -37,4 +37,4 @@ def test_what_is_unsound_is_named(ties: list[tuple[str, str, Association]], rule
     rows = [Row("association", (resource, kind, value.subject), value) for resource, kind, value in ties]
     bench.tables.apply([encode_row(row) for row in rows], bench.position)
 
-    assert {one.rule for one in unsound(bench.tables)} == rules
+    assert {one.rule for one in find_violations(bench.tables)} == rules

@@ -13,7 +13,7 @@ from tests.oracle.avro_logical import dressed, dressed_schema
 from tests.oracle.avro_schemas import PRIMITIVES, Maker, changed
 from tests.oracle.avro_treaty import meaning, model
 from treaty.core.identity import guid
-from treaty.core.meaning import Binding, Meaning
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.answer import Parser
 from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.data.columns import columns
@@ -134,7 +134,7 @@ def test_schemas_have_one_guid_if_they_have_one_canonical_text(seed: int, change
 @given(seeds, seeds)
 def test_full_is_backward_and_forward(seed: int, change: int) -> None:
     old = schema_of(seed)
-    texts = [Meaning("AVRO", json.dumps(node)) for node in (old, changed(old, random.Random(change)))]
+    texts = [ResolvedSchema("AVRO", json.dumps(node)) for node in (old, changed(old, random.Random(change)))]
     said = {
         level: verdict(PARSER, texts[0], texts[1], level)
         for level in ("NONE", "BACKWARD", "FORWARD", "FULL", "FULL_TRANSITIVE")
@@ -178,9 +178,9 @@ def test_how_a_schema_is_cut_into_references_does_not_change_what_it_resolves_to
     fields = [{"name": "one", "type": inner}, {"name": "two", "type": ["null", full]}]
     whole = {"type": "record", "name": "Outer", "fields": fields}
     cut = {**whole, "fields": [{"name": "one", "type": full}, fields[1]]}
-    reference = Binding(full, "inner-value", 1, Meaning("AVRO", json.dumps(inner)))
+    reference = ResolvedReference(full, "inner-value", 1, ResolvedSchema("AVRO", json.dumps(inner)))
 
-    printed = FORMAT.show(parse(Meaning("AVRO", json.dumps(cut), (reference,)), strict=True), False)
+    printed = FORMAT.show(parse(ResolvedSchema("AVRO", json.dumps(cut), (reference,)), strict=True), False)
     assert printed.resolved == canonical(whole)
     assert printed.canonical == canonical_cut(full)
     assert [name.name for name in FORMAT.references(json.dumps(cut))] == [full]

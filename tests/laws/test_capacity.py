@@ -8,7 +8,7 @@ from treaty.core import limits, values
 from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
-from treaty.core.law.versions import ordinal_of
+from treaty.core.invariants import find_violations
 from treaty.core.names import Subject
 from treaty.core.overlay import Overlay
 from treaty.core.refusals import TooLarge
@@ -25,7 +25,7 @@ from treaty.core.requests import (
     SetMode,
 )
 from treaty.core.rows import Row, encode_row
-from treaty.core.soundness import unsound
+from treaty.core.state_tables import CONTENT, VERSION, VERSION_BY_SUBJECT
 
 
 @pytest.fixture
@@ -39,8 +39,8 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
 
 def states(bench: Bench, subject: Subject = S) -> list[tuple[int, str]]:
     """Ordinals and states of all versions that are kept."""
-    rows = ((key, bench.tables.get("version", key)) for key in sorted(bench.tables.find("version.subject", subject)))
-    return [(ordinal_of(key), row.state) for key, row in rows if isinstance(row, values.Version)]
+    rows = ((key, bench.tables.get(VERSION, key)) for key in sorted(bench.tables.find(VERSION_BY_SUBJECT, subject)))
+    return [(key.ordinal, row.state) for key, row in rows if row is not None]
 
 
 def turn(bench: Bench, *names: str) -> int:
@@ -130,7 +130,7 @@ def test_commands_of_one_chain_are_counted_together(monkeypatch: pytest.MonkeyPa
             overlay, told = Overlay(bench.tables), []
             for number in range(4):
                 request = Register(Subject(subject.format(number), f"s{number}"), toy(f"a{number}"))
-                verdict = decide(overlay, Command(request, f"chain{number}", 7), bench.grammar)
+                verdict = decide(overlay, Command(request, f"chain{number}", 7), bench.engine)
                 if isinstance(verdict, Decision):
                     overlay.put(verdict.rows)
                 told.append("" if isinstance(verdict, Decision) else verdict.reason.rule)  # type: ignore[union-attr]
@@ -146,7 +146,7 @@ def test_the_oldest_hidden_versions_go_in_the_commit_that_needs_their_room(bench
     assert states(bench) == [(35, "hidden"), (36, "hidden"), (37, "hidden"), (38, "hidden"), (39, "soft")]
     assert put(bench, S, "a").number == 41
     assert states(bench) == [(36, "hidden"), (37, "hidden"), (38, "hidden"), (39, "hidden"), (40, "live")]
-    assert not [*unsound(bench.tables)]
+    assert not [*find_violations(bench.tables)]
 
 
 def test_softly_deleted_versions_never_go_of_themselves(bench: Bench) -> None:
@@ -180,7 +180,7 @@ def test_a_hidden_version_that_a_schema_refers_to_stays(bench: Bench) -> None:
     """No command makes such a reference; rows of an older log may have one."""
     for _ in range(5):
         turn(bench, "a")
-    used = (values.Used("n", "s", 1, 1),)
+    used = (values.StoredReference("n", "s", 1, 1),)
     rows = [
         Row("schema", (".", 90), values.Schema("g", "TOY", "[]", "l", used)),
         Row("version", (".", "user", 1, 0), values.Version(1, 90, "TOY")),
@@ -211,7 +211,7 @@ def test_an_import_in_the_place_of_a_version_needs_no_room(bench: Bench) -> None
     put(bench, S, "b", schema_id=70, number=3)
     assert [state for _, state in states(bench)] == ["soft"] * 4 + ["live"]
     assert refused(bench, Register(S, toy("c"), schema_id=71, number=9)).reason.rule == "VERSIONS_KEPT_PER_SUBJECT"
-    assert not [*unsound(bench.tables)]
+    assert not [*find_violations(bench.tables)]
 
 
 def test_an_import_in_the_place_of_a_version_removes_no_other(bench: Bench) -> None:
@@ -239,8 +239,8 @@ def test_what_is_sent_along_goes_with_the_version_that_alone_had_it(bench: Bench
     bench.do(SetConfig(Scope("."), Config(level="NONE", normalize=True)))
     for number in range(9):
         turn(bench, "z", f"a{number % 2}", "b")
-        assert not [*unsound(bench.tables)]
-    contents = [*bench.tables.keys("content")]
+        assert not [*find_violations(bench.tables)]
+    contents = [*bench.tables.keys(CONTENT)]
     assert len(contents) == 2
 
 

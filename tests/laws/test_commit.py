@@ -7,23 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treaty.core.commit import START, Append, Commit, EnvelopeError, Position, make_append, read_append
-from treaty.core.registry import Token
+from treaty.core.registry import PositionToken
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
-encoded = st.builds(Encoded, texts, texts, st.none() | texts)
+encoded = st.builds(EncodedRow, texts, texts, st.none() | texts)
 chains = st.lists(st.lists(encoded, max_size=3).map(tuple), min_size=1, max_size=4)
 attempts = st.binary(min_size=16, max_size=16)
 
 
-def append(base: Position, attempt: bytes, rows: list[tuple[Encoded, ...]]) -> Append:
+def append(base: Position, attempt: bytes, rows: list[tuple[EncodedRow, ...]]) -> Append:
     commits = tuple(Commit(base.sequence + place, one, f"c{place}", place) for place, one in enumerate(rows, 1))
     return make_append(base, attempt, commits, roots_of(row for one in rows for row in one))
 
 
 @given(attempts, chains)
-def test_an_append_reads_back(attempt: bytes, rows: list[tuple[Encoded, ...]]) -> None:
+def test_an_append_reads_back(attempt: bytes, rows: list[tuple[EncodedRow, ...]]) -> None:
     one = append(START, attempt, rows)
 
     assert read_append(one.envelope) == one
@@ -31,7 +31,7 @@ def test_an_append_reads_back(attempt: bytes, rows: list[tuple[Encoded, ...]]) -
 
 @given(attempts, chains, chains, attempts)
 def test_the_first_attempt_is_the_identity_and_digests_chain(
-    first: bytes, rows: list[tuple[Encoded, ...]], more: list[tuple[Encoded, ...]], second: bytes
+    first: bytes, rows: list[tuple[EncodedRow, ...]], more: list[tuple[EncodedRow, ...]], second: bytes
 ) -> None:
     one = append(START, first, rows)
     two = append(one.position, second, more)
@@ -42,7 +42,7 @@ def test_the_first_attempt_is_the_identity_and_digests_chain(
 
 
 @given(attempts, chains, st.data())
-def test_damage_is_seen(attempt: bytes, rows: list[tuple[Encoded, ...]], data: st.DataObject) -> None:
+def test_damage_is_seen(attempt: bytes, rows: list[tuple[EncodedRow, ...]], data: st.DataObject) -> None:
     envelope = append(START, attempt, rows).envelope
     place = data.draw(st.integers(0, len(envelope) - 1))
     bit = data.draw(st.integers(0, 7))
@@ -80,9 +80,9 @@ def test_a_chain_without_a_gap() -> None:
 
 @given(st.builds(Position, attempts, st.integers(1, 2**53), st.binary(min_size=32, max_size=32)))
 def test_a_token_says_the_place_in_words(position: Position) -> None:
-    assert Token.parse(str(position.token)) == position.token
+    assert PositionToken.parse(str(position.token)) == position.token
 
 
 @pytest.mark.parametrize("text", ["", "a.b", "a.-1.c", "a.1_0.c", "a.¹.c", "a." + "9" * 30 + ".c"])
 def test_what_is_no_token(text: str) -> None:
-    assert Token.parse(text) is None
+    assert PositionToken.parse(text) is None

@@ -6,16 +6,14 @@ from dataclasses import replace
 import pytest
 
 from tests.laws.toy import Bench, version_row
-from treaty.core import limits
+from treaty.core import limits, outcomes
 from treaty.core.answers import Config, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.commit import Commit, Position, make_append
 from treaty.core.decide import decide
-from treaty.core.law import memory
-from treaty.core.law.extras import metadata_for, rules_for
-from treaty.core.law.memory import request_digest
-from treaty.core.law.rules import refuse_bad_rules
+from treaty.core.handlers.extras import metadata_for, refuse_bad_rules, rules_for
 from treaty.core.names import Subject
+from treaty.core.outcomes import request_digest
 from treaty.core.overlay import Overlay
 from treaty.core.refusals import Conflicting, InvalidRules, InvalidSchema, NotFound, SchemaNotFound, SubjectNotFound
 from treaty.core.requests import (
@@ -39,6 +37,7 @@ from treaty.core.requests import (
 )
 from treaty.core.rows import Row, decode_row, encode_row
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
+from treaty.core.state_tables import OUTCOME, TABLES
 from treaty.core.values import Outcome
 
 S, T, AWAY = Subject(".", "s"), Subject(".", "t"), Subject(".x", "s")
@@ -147,7 +146,7 @@ def test_a_context_takes_its_settings_along(bench: Bench) -> None:
     bench.do(DeleteSubject(AWAY, permanent=True))
     bench.do(DeleteContext(".x"))
 
-    assert not [key for table in ("context", "config", "mode") for key in bench.tables.keys(table)]
+    assert not [key for table in ("context", "config", "mode") for key in bench.tables.keys(TABLES[table])]
     assert not bench.verdict(DeleteContext(".x")).rows[:-1]  # type: ignore[union-attr]
 
 
@@ -207,7 +206,7 @@ def test_a_named_context_is_not_left(bench: Bench) -> None:
 
 
 def test_the_oldest_outcome_falls_out(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "OUTCOMES", 2)
+    monkeypatch.setattr(outcomes, "OUTCOMES", 2)
     for number, name in enumerate("abcd"):
         bench.do(SetConfig(Scope(".", name), Config(level="NONE")), f"command-{number}")
 
@@ -234,47 +233,47 @@ def write(bench: Bench, name: str) -> int:
     return sum(row.table == "outcome" and row.value is None for row in rows)
 
 
-def outcomes(bench: Bench) -> list[str]:
-    return sorted(str(key[1]) for key in bench.tables.keys("outcome"))
+def remembered(bench: Bench) -> list[str]:
+    return sorted(str(key[1]) for key in bench.tables.keys(OUTCOME))
 
 
 def test_outcomes_that_empty_commits_passed_fall_out_with_the_next_commit(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "OUTCOMES", 4)
+    monkeypatch.setattr(outcomes, "OUTCOMES", 4)
     for name in "abc":
         assert write(bench, name) == 0
     empty_commits(bench, 2)
-    assert outcomes(bench) == ["a", "b", "c"], "an empty commit changes nothing"
+    assert remembered(bench) == ["a", "b", "c"], "an empty commit changes nothing"
     assert write(bench, "d") == 2
-    assert outcomes(bench) == ["c", "d"]
+    assert remembered(bench) == ["c", "d"]
     assert write(bench, "e") == 1
-    assert outcomes(bench) == ["d", "e"]
+    assert remembered(bench) == ["d", "e"]
 
 
 @pytest.mark.parametrize("empty", [2, 6, 30])
 def test_outcomes_stay_bounded_however_many_empty_commits_there_are(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, empty: int
 ) -> None:
-    monkeypatch.setattr(memory, "OUTCOMES", 20)
+    monkeypatch.setattr(outcomes, "OUTCOMES", 20)
     counts = []
     for number in range(120):
         empty_commits(bench, empty)
         write(bench, f"c{number}")
-        counts.append(len(outcomes(bench)))
+        counts.append(len(remembered(bench)))
 
     assert max(counts) <= 20 // (empty + 1) + 1
 
 
 def test_a_commit_drops_the_oldest_outcomes_and_not_too_many(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     assert limits.OUTCOMES_DROPPED == 64
-    monkeypatch.setattr(memory, "OUTCOMES", 200)
+    monkeypatch.setattr(outcomes, "OUTCOMES", 200)
     for number in range(150):
         write(bench, f"a{number:03}")
     empty_commits(bench, 1_000)
 
     assert [write(bench, name) for name in "vwxyz"] == [64, 64, 22, 0, 0]
-    assert outcomes(bench) == ["v", "w", "x", "y", "z"]
+    assert remembered(bench) == ["v", "w", "x", "y", "z"]
 
 
 REQUEST = request_digest(Register(S, Draft('["a"]', "TOY")))
@@ -302,12 +301,12 @@ def test_an_answer_that_cannot_be_read_is_told_as_done(bench: Bench, outcome: Ou
 
 
 def test_a_chain_drops_each_outcome_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "OUTCOMES", 3)
+    monkeypatch.setattr(outcomes, "OUTCOMES", 3)
     for name in "abc":
         write(bench, name)
     view, dropped = Overlay(bench.tables), []
     for name in "defgh":
-        verdict = decide(view, Command(SetConfig(Scope(".", name), Config(level="NONE")), name, 0), bench.grammar)
+        verdict = decide(view, Command(SetConfig(Scope(".", name), Config(level="NONE")), name, 0), bench.engine)
         assert isinstance(verdict, Decision)
         dropped += [row.key[1] for row in verdict.rows if row.table == "outcome" and row.value is None]
         view.put(verdict.rows)

@@ -11,7 +11,7 @@ from tests.laws.counting import work_of
 from tests.laws.toy import Bench, put, toy
 from treaty.core import values
 from treaty.core.answers import Config
-from treaty.core.law.lookup import FEW_IDS
+from treaty.core.handlers.lookup import FEW_IDS
 from treaty.core.names import Subject
 from treaty.core.overlay import Overlay
 from treaty.core.requests import (
@@ -30,8 +30,9 @@ from treaty.core.requests import (
     SetConfig,
     SetMode,
 )
-from treaty.core.rows import Row, encode_row
+from treaty.core.rows import Row, encode_row, make_row
 from treaty.core.schema import Metadata, Reference
+from treaty.core.state_tables import CONTEXT, SUBJECT, VERSION, VERSION_BY_NUMBER, VERSION_BY_SCHEMA, ContextKey
 from treaty.core.view import View
 from treaty.node.segment import segment
 from treaty.node.segment.layered import LayeredTables
@@ -42,7 +43,12 @@ MANY = 300
 
 def _over(view: View) -> View:
     overlay = Overlay(view)
-    overlay.put([Row("subject", (".", "over"), values.Subject(1)), Row("context", (".over",), values.Context())])
+    overlay.put(
+        [
+            make_row(SUBJECT, Subject(".", "over"), values.SubjectValue(1)),
+            make_row(CONTEXT, ContextKey(".over"), values.Context()),
+        ]
+    )
     return overlay
 
 
@@ -168,9 +174,9 @@ def test_registering_and_deleting_costs_the_same_after_many_turns(*, renamed: bo
         work.append((registering, work_of(bench, DeleteVersion(S, made.number))))
         bench.do(DeleteVersion(S, made.number))
     assert work[-1] == work[5]
-    rows = [row for key in bench.tables.keys("version") if (row := bench.tables.get("version", key))]
+    rows = [row for key in bench.tables.keys(VERSION) if (row := bench.tables.get(VERSION, key))]
     assert len(rows) == MANY
-    states = {row.state for row in rows if isinstance(row, values.Version)}
+    states = {row.state for row in rows}
     assert states == ({"soft"} if renamed else {"hidden", "soft"})
 
 
@@ -240,13 +246,13 @@ def test_a_segment_sorts_the_rows_of_a_large_entry_once(monkeypatch: pytest.Monk
     bench, layered = with_uses(MANY), LayeredTables(small=0)
     layered.load([*bench.tables.rows()], bench.position)
     entry = ("live", ".", 2)
-    assert [*layered.find("version.schema", entry)] == [*bench.tables.find("version.schema", entry)]
+    assert [*layered.find(VERSION_BY_SCHEMA, entry)] == [*bench.tables.find(VERSION_BY_SCHEMA, entry)]
     read: list[int] = []
     monkeypatch.setattr(segment.Segment, "key", _counted(segment.Segment.key, read))
     monkeypatch.setattr(segment.Segment, "_claiming", _counted(segment.Segment._claiming, read))
-    assert next(layered.find("version.schema", entry)) == (".", "u0000", 2, 0)
-    assert [*layered.find("version.schema", entry, (".", "u0123"))] == [(".", "u0123", 125, 0)]
-    assert [*layered.find("version.schema", entry, (".", "base"))] == []
+    assert next(layered.find(VERSION_BY_SCHEMA, entry)) == (".", "u0000", 2, 0)
+    assert [*layered.find(VERSION_BY_SCHEMA, entry, (".", "u0123"))] == [(".", "u0123", 125, 0)]
+    assert [*layered.find(VERSION_BY_SCHEMA, entry, (".", "base"))] == []
     assert len(read) < 60
 
 
@@ -264,9 +270,10 @@ def test_a_segment_takes_few_entries_from_either_end_of_a_long_order(monkeypatch
     read: list[int] = []
     monkeypatch.setattr(segment.Segment, "_read_entries", _counted(segment.Segment._read_entries, read))
     for view in (layered, Overlay(layered)):
-        assert view.count("version", ("live", ".", "s")) == 4 * MANY + 2
+        assert view.count(VERSION, ("live", ".", "s")) == 4 * MANY + 2
         assert (
-            next(view.walk("version.number", ("live", ".", "s"), ("live", ".", "s\0"), reverse=True))[3] == 4 * MANY + 2
+            next(view.walk(VERSION_BY_NUMBER, ("live", ".", "s"), ("live", ".", "s\0"), reverse=True))[3]
+            == 4 * MANY + 2
         )
-        assert next(view.walk("version.number", ("live", ".", "s"), ("live", ".", "s\0")))[3] == 1
+        assert next(view.walk(VERSION_BY_NUMBER, ("live", ".", "s"), ("live", ".", "s\0")))[3] == 1
     assert len(read) <= 3

@@ -10,13 +10,23 @@ from hypothesis import strategies as st
 
 from tests.laws.subjects import given_by_hand, home, purge
 from tests.laws.toy import Bench, Typed, toy
-from treaty.core import associating as tied
-from treaty.core.counters import IDS_SPARED, encodings_key, ids_key, ordinals_key, types_key
+from treaty.core import associations as tied
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
 from treaty.core.requests import DeleteContext, DeleteSubject, DeleteVersion, MakeContext, Register, Scope, SetMode
 from treaty.core.resource import Resource
 from treaty.core.rows import Row
+from treaty.core.state_tables import (
+    CONTEXT,
+    COUNTER,
+    IDS_SPARED,
+    SCHEMA,
+    TABLES,
+    encodings_key,
+    ids_key,
+    ordinals_key,
+    types_key,
+)
 from treaty.core.values import Counter, Encoding, LogOrigin
 
 S, T, X = Subject(".", "s"), Subject(".", "t"), Subject(".x", "s")
@@ -40,14 +50,14 @@ def purge_version(bench: Bench, subject: Subject, number: int) -> None:
 def moved_to(bench: Bench, subject: Subject, generation: int) -> Iterator[Row]:
     """The versions and counters of a subject under another generation."""
     for table, at in (("version", 2), ("counter", 3)):
-        for key in [*bench.tables.keys(table)]:
+        for key in [*bench.tables.keys(TABLES[table])]:
             if key[at - 2 : at] == tuple(subject):
                 yield Row(table, key, None)
-                yield Row(table, (*key[:at], generation, *key[at + 1 :]), bench.tables.get(table, key))
+                yield Row(table, (*key[:at], generation, *key[at + 1 :]), bench.tables.get(TABLES[table], key))
 
 
 def counters(bench: Bench) -> list[tuple[str | int, ...]]:
-    return sorted(bench.tables.keys("counter"))
+    return sorted(bench.tables.keys(COUNTER))
 
 
 # ----------------------------------------------------------------------------------------------- what is given back
@@ -60,8 +70,10 @@ def test_purged_subjects_leave_nothing_but_the_counter_of_ids(bench: Bench) -> N
         purge(bench, subject)
 
     assert counters(bench) == [IDS]
-    assert bench.tables.get("counter", IDS) == Counter(200)
-    left = {table for table in ("content", "schema", "subject", "version", "name") if [*bench.tables.keys(table)]}
+    assert bench.tables.get(COUNTER, IDS) == Counter(200)
+    left = {
+        table for table in ("content", "schema", "subject", "version", "name") if [*bench.tables.keys(TABLES[table])]
+    }
     assert left == set()
 
 
@@ -76,7 +88,7 @@ def test_the_last_version_takes_its_subject_and_the_counters_along(bench: Bench)
 
 
 def test_types_that_were_purged_before_their_subject_leave_no_counter(bench: Bench) -> None:
-    bench.grammar = Typed()
+    bench.engine = Typed()
     for names in (["a"], ["a", "b?"], ["a", "b?", "c?"]):
         put(bench, S, *names)
     purge_version(bench, S, 1)
@@ -98,7 +110,7 @@ def test_entering_import_mode_purges_counters_too(bench: Bench) -> None:
 
 
 def test_a_strong_association_takes_them_along(bench: Bench) -> None:
-    wish = tied.Wish("value", S, "STRONG", schema=Register(S, toy("a")))
+    wish = tied.AssociationSpec("value", S, "STRONG", schema=Register(S, toy("a")))
     bench.do(tied.Associate(Resource("orders", "lkc", "r"), (wish,)))
     assert len(counters(bench)) == 3
     bench.do(tied.Dissociate("r", cascade=True))
@@ -115,7 +127,7 @@ def test_the_counter_of_encoding_ids_stays_when_its_subject_goes(bench: Bench) -
         purge(bench, S)
 
         assert counters(bench) == [encodings_key(S), IDS]
-        assert bench.tables.get("counter", encodings_key(S)) == Counter(turn)
+        assert bench.tables.get(COUNTER, encodings_key(S)) == Counter(turn)
 
 
 def test_an_ordinal_is_given_once_while_the_subject_lives(bench: Bench) -> None:
@@ -164,7 +176,7 @@ def test_a_context_that_is_made_again_gives_ids_that_were_never_seen(bench: Benc
         seen.append(bench.do(Register(X, toy(name))).version.schema_id)
         purge(bench, X)
         bench.do(DeleteContext(".x"))
-        assert (".x",) not in set(bench.tables.keys("context"))
+        assert (".x",) not in set(bench.tables.keys(CONTEXT))
 
     assert seen == [1, 2, 3, 4, 5]
     bench.do(SetMode(Scope(".x"), "IMPORT"))
@@ -194,7 +206,7 @@ def test_an_id_means_one_schema_for_ever(history: list[tuple[str, Subject, str]]
     for what, subject, name in history:
         try:
             if what == "put":
-                known = {key for key in bench.tables.keys("schema") if key[0] == subject.context}
+                known = {key for key in bench.tables.keys(SCHEMA) if key[0] == subject.context}
                 told = bench.do(Register(subject, toy(name))).version
                 place = subject.context, told.schema_id
                 if place not in known:

@@ -10,18 +10,21 @@ from hypothesis import strategies as st
 from tests.laws.test_indexes import place
 from tests.simulation.clients.errands import errand
 from tests.simulation.texts import Truth
-from tests.simulation.workload import GENERATORS, Asker, request
+from tests.simulation.workload import Asker, request, usual_weights
 from treaty.core import values
 from treaty.core.command import Command, Decision
-from treaty.core.counters import KINDS_OF_SUBJECT
-from treaty.core.decide import decide, is_command
+from treaty.core.decide import decide
+from treaty.core.names import Subject
+from treaty.core.operations import is_command
 from treaty.core.requests import Register, Request
-from treaty.core.rows import Key, Row, encode_row
+from treaty.core.rows import Row, encode_row
+from treaty.core.state_tables import COUNTER, KINDS_OF_SUBJECT, TABLES, VERSION_BY_SUBJECT
+from treaty.core.table import Key
 from treaty.core.tables import DictTables
 
 COMMANDS = 80
 TRUTH = Truth()
-WEIGHTS = {kind: often for kind, (often, _) in GENERATORS.items()}
+WEIGHTS = usual_weights()
 
 
 def history(seed: int) -> Iterator[tuple[DictTables, Command[Any], Decision[Any]]]:
@@ -54,9 +57,11 @@ def test_a_counter_goes_only_with_its_subject(seed: int) -> None:
         for key in gone(decision.rows, "counter"):
             assert key[0] in KINDS_OF_SUBJECT, (key, command)
             assert key[1:3] in subjects, (key, command)
-            assert {*before.find("version.subject", key[1:3])} <= gone(decision.rows, "version"), (key, command)
+            assert {*before.find(VERSION_BY_SUBJECT, Subject(str(key[1]), str(key[2])))} <= gone(
+                decision.rows, "version"
+            ), (key, command)
         for subject in subjects:
-            counters = {key for key in before.keys("counter") if key[0] in KINDS_OF_SUBJECT and key[1:3] == subject}
+            counters = {key for key in before.keys(COUNTER) if key[0] in KINDS_OF_SUBJECT and key[1:3] == subject}
             assert counters <= gone(decision.rows, "counter"), (subject, command)
 
 
@@ -68,9 +73,9 @@ def test_no_counter_goes_down_and_no_id_is_given_twice(seed: int) -> None:
     for before, command, decision in history(seed):
         for row in decision.rows:
             if isinstance(row.value, values.Counter):
-                old = before.get("counter", row.key)
+                old = before.get(TABLES[row.table], row.key)
                 assert not isinstance(old, values.Counter) or old.highest <= row.value.highest, (row, command)
-            if isinstance(row.value, values.Schema) and before.get("schema", row.key) is None:
+            if isinstance(row.value, values.Schema) and before.get(TABLES[row.table], row.key) is None:
                 says_id = isinstance(command.request, Register) and command.request.schema_id >= 0
                 assert says_id or row.key not in given_, (row, command)
                 given_.add(row.key)

@@ -27,13 +27,12 @@ from treaty.core.refusals import (
 from treaty.core.requests import (
     LATEST,
     Check,
-    Creation,
     DeleteContext,
     DeleteMode,
     DeleteSubject,
     DeleteVersion,
-    Expected,
-    Force,
+    ExpectedVersion,
+    ForceReason,
     GetGuidIds,
     GetOutcome,
     GetSchema,
@@ -47,9 +46,11 @@ from treaty.core.requests import (
     Scope,
     SetConfig,
     SetMode,
+    SubjectCreation,
     UsesOf,
 )
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
+from treaty.core.state_tables import CONTENT, SUBJECT, ContentKey
 from treaty.core.values import PolicyValue, Version
 
 
@@ -117,7 +118,7 @@ def test_a_version_keeps_the_policy_it_passed(bench: Bench) -> None:
 
 def test_force_is_written_down(bench: Bench) -> None:
     put(bench, S, "a")
-    put(bench, S, "b", force=Force("ann", "migration"))
+    put(bench, S, "b", force=ForceReason("ann", "migration"))
     row = version_row(bench, S, 1)
 
     assert isinstance(row, Version)
@@ -126,11 +127,11 @@ def test_force_is_written_down(bench: Bench) -> None:
 
 
 def test_expected_latest_is_compare_and_set(bench: Bench) -> None:
-    put(bench, S, "a", expected=Expected("number", -1))
-    put(bench, S, "a", "b?", expected=Expected("ordinal", 0))
+    put(bench, S, "a", expected=ExpectedVersion("number", -1))
+    put(bench, S, "a", "b?", expected=ExpectedVersion("ordinal", 0))
 
     with pytest.raises(NotLatest, match="not the expected"):
-        put(bench, S, "a", "c?", expected=Expected("schema_id", 1))
+        put(bench, S, "a", "c?", expected=ExpectedVersion("schema_id", 1))
 
 
 def test_an_explicit_number_must_be_the_next_one(bench: Bench) -> None:
@@ -189,16 +190,16 @@ def test_registering_again_after_soft_deletion_gives_the_id_and_the_next_number(
 
 
 def test_a_made_again_subject_is_somebody_else(bench: Bench) -> None:
-    put(bench, S, "a", create_with=Creation(properties=(("owner", "x"),)))
-    first = bench.tables.get("subject", tuple(S))
+    put(bench, S, "a", create_with=SubjectCreation(properties=(("owner", "x"),)))
+    first = bench.tables.get(SUBJECT, S)
     bench.do(DeleteSubject(S))
     bench.do(DeleteSubject(S, permanent=True))
     put(bench, S, "a")
-    second = bench.tables.get("subject", tuple(S))
+    second = bench.tables.get(SUBJECT, S)
 
     assert first is not None
     assert second is not None
-    assert first.generation < second.generation  # type: ignore[union-attr]
+    assert first.generation < second.generation
 
 
 def test_what_is_referred_to_stays(bench: Bench) -> None:
@@ -325,7 +326,7 @@ def test_bad_requests_are_refused_by_name(bench: Bench, request_: Register, refu
 
 
 def test_opaque_formats_are_kept_to_the_byte_and_never_compared(bench: Bench) -> None:
-    made = Creation(origin="pravega")
+    made = SubjectCreation(origin="pravega")
     told = bench.do(Register(S, Draft(" anything \n", "THRIFT"), create_with=made)).version
 
     assert told.text == " anything \n"
@@ -343,12 +344,13 @@ def test_the_bytes_as_sent_are_kept_where_they_differ(bench: Bench) -> None:
     bench.do(DeleteSubject(S))
     row = version_row(bench, S, 0)
     assert isinstance(row, Version)
-    content = bench.tables.get("content", (row.content,))
+    content = bench.tables.get(CONTENT, ContentKey(row.content))
     bench.do(DeleteSubject(S, permanent=True))
 
     assert content is not None
-    assert content.data == b'["a", "b"]'  # type: ignore[union-attr]
-    assert bench.tables.get("content", (row.content,)) is None
+    assert content is not None
+    assert content.data == b'["a", "b"]'
+    assert bench.tables.get(CONTENT, ContentKey(row.content)) is None
 
 
 def test_a_command_that_comes_twice_is_one_command(bench: Bench) -> None:

@@ -5,7 +5,17 @@ import pytest
 from tests.laws.toy import Bench, S, put, toy
 from treaty.core.answers import Config
 from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSetting, NotPermitted
-from treaty.core.requests import LATEST, Check, Creation, Force, GetConfig, Register, Scope, SetConfig, SetMode
+from treaty.core.requests import (
+    LATEST,
+    Check,
+    ForceReason,
+    GetConfig,
+    Register,
+    Scope,
+    SetConfig,
+    SetMode,
+    SubjectCreation,
+)
 from treaty.core.schema import Draft, Metadata
 
 
@@ -19,7 +29,7 @@ def by_root(bench: Bench) -> None:
 
 
 def by_policy(bench: Bench) -> None:
-    put(bench, S, "a", create_with=Creation(policy=Config(level="BACKWARD", validators=("NAME_SHORT",))))
+    put(bench, S, "a", create_with=SubjectCreation(policy=Config(level="BACKWARD", validators=("NAME_SHORT",))))
 
 
 SCOPES = [by_config, by_root, by_policy]
@@ -69,7 +79,7 @@ def test_what_is_there_and_what_is_forced_or_imported_is_not_asked_about(bench: 
     by_config(bench)
 
     assert put(bench, S, "abcdefghi").number == 1
-    assert put(bench, S, "abcdefghi", "b?", force=Force("me", "an old name")).number == 2
+    assert put(bench, S, "abcdefghi", "b?", force=ForceReason("me", "an old name")).number == 2
     bench.do(SetMode(Scope(*S), "IMPORT", force=True))
     assert put(bench, S, "abcdefghi", "c?", schema_id=40, number=9).number == 9
 
@@ -84,7 +94,7 @@ def test_a_validator_that_is_not_here_is_refused_where_it_is_named(bench: Bench)
 
 def test_a_validator_that_went_away_stops_versions_and_checks(bench: Bench) -> None:
     by_config(bench)
-    bench.grammar.validators = frozenset()
+    bench.engine.validators = frozenset()
 
     for request in (Register(S, toy("a")), Check(S, toy("a"))):
         with pytest.raises(NotPermitted, match="Validator NAME_SHORT of subject s is not installed"):
@@ -95,7 +105,7 @@ def test_validators_cannot_be_asked_about_a_format_without_a_plug_in(bench: Benc
     by_config(bench)
 
     with pytest.raises(NotPermitted, match="no plug-in for format XML"):
-        bench.do(Register(S, Draft("<a/>", "XML"), create_with=Creation(origin="pravega")))
+        bench.do(Register(S, Draft("<a/>", "XML"), create_with=SubjectCreation(origin="pravega")))
 
 
 def test_a_subject_may_demand_nothing_where_the_root_demands_something(bench: Bench) -> None:
@@ -173,4 +183,4 @@ def test_a_first_version_does_not_use_what_it_reserves_itself(bench: Bench) -> N
     with pytest.raises(Incompatible) as caught:
         bench.do(Register(S, toy("b", metadata=reserving("b"))))
     assert (caught.value.reason.rule, caught.value.reason.details) == ("RESERVED_FIELD_USED", told.messages)
-    assert bench.do(Register(S, toy("b", metadata=reserving("b")), force=Force("me", "history"))).created
+    assert bench.do(Register(S, toy("b", metadata=reserving("b")), force=ForceReason("me", "history"))).created

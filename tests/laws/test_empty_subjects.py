@@ -9,12 +9,12 @@ from tests.laws.toy import Bench, S, put, toy, version_row
 from treaty.core import limits, values
 from treaty.core import requests as q
 from treaty.core.answers import Config
-from treaty.core.counters import ordinals_key, types_key
+from treaty.core.invariants import find_violations
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NotEmpty, NotPermitted, SubjectNotFound, TooLarge, VersionNotFound
 from treaty.core.rows import Row
 from treaty.core.schema import Reference
-from treaty.core.soundness import unsound
+from treaty.core.state_tables import SUBJECT, ordinals_key, types_key
 
 T, X = Subject(".", "t"), Subject(".x", "s")
 
@@ -30,7 +30,7 @@ def test_a_subject_without_versions_is_sound_and_not_told(bench: Bench) -> None:
     given_by_hand(bench, Row("context", (".x",), values.Context()))
     put(bench, T, "a")
 
-    assert not [*unsound(bench.tables)]
+    assert not [*find_violations(bench.tables)]
     for visible in ("live", "all", "deleted"):
         assert bench.do(q.ListSubjects(Subject("*", ""), visible)).names == (("t",) if visible != "deleted" else ())
     assert [one.subject for one in bench.do(q.ListSchemas(Subject("*", ""), "all")).versions] == ["t"]
@@ -96,10 +96,10 @@ def test_a_subject_without_versions_takes_room_and_keeps_its_context(
 
 def test_the_first_version_keeps_what_the_subject_is(bench: Bench) -> None:
     made = empty(bench, properties=(("team", "c"),))
-    first = put(bench, S, "a", create_with=q.Creation(properties=(("team", "d"),)))
+    first = put(bench, S, "a", create_with=q.SubjectCreation(properties=(("team", "d"),)))
 
     assert (first.ordinal, first.number) == (0, 1)
-    assert home(bench) == values.Subject(made, properties=(("team", "c"),))
+    assert home(bench) == values.SubjectValue(made, properties=(("team", "c"),))
     assert keys_of(bench) == {
         ("version", (*S, made, 0)),
         ("counter", ordinals_key(S, made)),
@@ -118,7 +118,7 @@ def test_counters_of_a_subject_without_versions_go_on(bench: Bench) -> None:
         Row("counter", ordinals_key(S, made), values.Counter(4)),
         Row("counter", types_key(S, made, "TOY", ""), values.Counter(2)),
     )
-    assert not [*unsound(bench.tables)]
+    assert not [*find_violations(bench.tables)]
     assert put(bench, S, "a").ordinal == 5
     row = version_row(bench, S, 5)
     assert row is not None
@@ -133,5 +133,5 @@ def test_entering_import_mode_leaves_a_subject_without_versions(bench: Bench) ->
     bench.do(q.DeleteSubject(T))
     bench.do(q.SetMode(q.Scope("."), "IMPORT"))
 
-    assert {*bench.tables.keys("subject")} == {tuple(S)}
+    assert {*bench.tables.keys(SUBJECT)} == {tuple(S)}
     assert bench.do(q.Register(S, toy("a"), schema_id=9, number=7)).version.number == 7

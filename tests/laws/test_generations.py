@@ -10,19 +10,31 @@ from hypothesis import strategies as st
 
 from tests.laws.subjects import given_by_hand, home, keys_of, purge
 from tests.laws.toy import Bench, S, Typed, put, toy, version_row
-from treaty.core import associating as tied
+from treaty.core import associations as tied
 from treaty.core import requests as q
 from treaty.core import values
 from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
-from treaty.core.counters import ids_key, ordinals_key, types_key
 from treaty.core.decide import decide
+from treaty.core.invariants import find_violations
 from treaty.core.names import Subject
 from treaty.core.overlay import Overlay
 from treaty.core.refusals import Refusal
 from treaty.core.resource import Resource
-from treaty.core.rows import Key, Row
-from treaty.core.soundness import unsound
+from treaty.core.rows import Row
+from treaty.core.state_tables import (
+    CONFIG,
+    COUNTER,
+    MODE,
+    SUBJECT,
+    TABLES,
+    VERSION,
+    ScopeKey,
+    ids_key,
+    ordinals_key,
+    types_key,
+)
+from treaty.core.table import Key
 
 T, X = Subject(".", "t"), Subject(".x", "s")
 NAMES = (("scheme", "first"),)
@@ -39,7 +51,7 @@ def bench() -> Bench:
 def test_a_subject_that_is_made_again_begins_anew(bench: Bench) -> None:
     bench.do(q.SetConfig(q.Scope("."), Config(level="NONE")))
     for turn in range(3):
-        creation = q.Creation(properties=(("turn", str(turn)),))
+        creation = q.SubjectCreation(properties=(("turn", str(turn)),))
         first = put(bench, S, "a", names=NAMES, properties=(("turn", str(turn)),), create_with=creation)
         second = put(bench, S, f"b{turn}")
         assert [(one.ordinal, one.number) for one in (first, second)] == [(0, 1), (1, 2)]
@@ -56,14 +68,14 @@ def test_a_subject_that_is_made_again_begins_anew(bench: Bench) -> None:
             ("counter", ordinals_key(S, generation)),
             ("counter", types_key(S, generation, "TOY", "")),
         }
-        assert not [*unsound(bench.tables)]
+        assert not [*find_violations(bench.tables)]
         purge(bench)
         assert keys_of(bench) == set()
 
 
 def test_settings_are_kept_by_name_and_go_with_a_permanent_delete(bench: Bench) -> None:
     """They may come before the subject, and have no generation."""
-    scope, keys = q.Scope(*S), [("config", ("subject", *S)), ("mode", ("subject", *S))]
+    scope, key = q.Scope(*S), ScopeKey("subject", *S)
     for level in ("FULL", "NONE"):
         bench.do(q.SetConfig(scope, Config(level=level)))
         bench.do(q.SetMode(scope, "READWRITE"))
@@ -71,16 +83,20 @@ def test_settings_are_kept_by_name_and_go_with_a_permanent_delete(bench: Bench) 
         accepted = not isinstance(bench.verdict(q.Register(S, toy("b")), f"ask {level}"), Refusal)
         assert accepted is (level == "NONE"), "the level that was set before there was a subject"
         bench.do(q.DeleteSubject(S))
-        assert all(bench.tables.get(*key) is not None for key in keys)
+        assert bench.tables.get(CONFIG, key) is not None
+        assert bench.tables.get(MODE, key) is not None
         bench.do(q.DeleteSubject(S, permanent=True))
-        assert not any(bench.tables.get(*key) for key in keys)
+        assert bench.tables.get(CONFIG, key) is None
+        assert bench.tables.get(MODE, key) is None
 
 
 def test_rows_that_a_predecessor_left_by_a_fault_are_nobody_s(bench: Bench) -> None:
     """Even where nothing took them away the next subject of that name does not meet them."""
     put(bench, S, "a", names=NAMES)
     old = home(bench).generation
-    left = [Row(table, key, bench.tables.get(table, key)) for table, key in keys_of(bench) if table != "version"]
+    left = [
+        Row(table, key, bench.tables.get(TABLES[table], key)) for table, key in keys_of(bench) if table != "version"
+    ]
     purge(bench)
     raised = [replace(row, value=values.Counter(7)) if row.table == "counter" else row for row in left]
     given_by_hand(bench, *raised)
@@ -89,12 +105,12 @@ def test_rows_that_a_predecessor_left_by_a_fault_are_nobody_s(bench: Bench) -> N
     row = version_row(bench, S, 0)
     assert row is not None
     assert (made.ordinal, made.number, row.type_version) == (0, 1, 0)
-    assert {(one.rule, one.table) for one in unsound(bench.tables)} == {
+    assert {(one.rule, one.table) for one in find_violations(bench.tables)} == {
         ("GENERATION_WRONG", "counter"),
         ("GENERATION_WRONG", "name"),
         ("VERSION_MISSING", "name"),
     }
-    assert {one.key[:3] for one in unsound(bench.tables) if one.table == "name"} == {(*S, old)}
+    assert {one.key[:3] for one in find_violations(bench.tables) if one.table == "name"} == {(*S, old)}
 
 
 def test_a_subject_that_is_made_again_in_the_same_chain_is_another_one(bench: Bench) -> None:
@@ -104,11 +120,11 @@ def test_a_subject_that_is_made_again_in_the_same_chain_is_another_one(bench: Be
     for number, request in enumerate(
         (q.DeleteSubject(S, permanent=True), q.Register(S, toy("b"), names=NAMES), q.Register(S, toy("b", "c?")))
     ):
-        verdict = decide(chain, Command(request, f"chain{number}", 1), bench.grammar)
+        verdict = decide(chain, Command(request, f"chain{number}", 1), bench.engine)
         while not isinstance(verdict, Decision):
             assert not isinstance(verdict, Refusal), verdict
-            bench.grammar.asked.update(verdict.questions)
-            verdict = decide(chain, Command(request, f"chain{number}", 1), bench.grammar)
+            bench.engine.asked.update(verdict.questions)
+            verdict = decide(chain, Command(request, f"chain{number}", 1), bench.engine)
         chain.put(verdict.rows)
         told.append(verdict)
     given_by_hand(bench, *(row for one in told for row in one.rows))
@@ -126,12 +142,15 @@ def test_a_subject_that_is_made_again_in_the_same_chain_is_another_one(bench: Be
 
 def test_a_subject_that_goes_and_comes_in_one_command_is_another_one(bench: Bench) -> None:
     resource = Resource("orders", "lkc", "r")
-    wish = tied.Wish("value", S, "STRONG", schema=q.Register(S, toy("a")))
+    wish = tied.AssociationSpec("value", S, "STRONG", schema=q.Register(S, toy("a")))
     bench.do(tied.Associate(resource, (wish,)))
     put(bench, S, "a", "b?")
     again = replace(wish, schema=q.Register(S, toy("z")))
-    steps = (tied.Operation("DELETE", tied.Wish("value"), cascade=True), tied.Operation("CREATE", again))
-    (result,) = bench.do(tied.ChangeAssociations((tied.Change(resource, steps),))).results
+    steps = (
+        tied.AssociationChange("DELETE", tied.AssociationSpec("value"), cascade=True),
+        tied.AssociationChange("CREATE", again),
+    )
+    (result,) = bench.do(tied.ChangeAssociations((tied.ResourceChange(resource, steps),))).results
 
     assert result.refused is None
     generation = home(bench).generation
@@ -141,6 +160,19 @@ def test_a_subject_that_goes_and_comes_in_one_command_is_another_one(bench: Benc
         ("counter", ordinals_key(S, generation)),
         ("counter", types_key(S, generation, "TOY", "")),
     }
+
+
+def test_the_numbers_of_a_type_go_on_behind_a_version_that_was_removed(bench: Bench) -> None:
+    bench.do(q.SetConfig(q.Scope("."), Config(level="NONE")))
+    put(bench, S, "a")
+    put(bench, S, "b")
+    for permanent in (False, True):
+        bench.do(q.DeleteVersion(S, 2, permanent))
+    third = put(bench, S, "c")
+
+    row = version_row(bench, S, third.ordinal)
+    assert row is not None
+    assert (row.type_version, third.ordinal) == (2, 2), "both are counted from 0"
 
 
 SUBJECTS = st.sampled_from([S, T, X])
@@ -179,15 +211,15 @@ def lives(draw: st.DrawFn) -> list[q.Request[Any]]:
 def test_nothing_is_given_twice_within_a_generation(steps: list[q.Request[Any]]) -> None:
     """Neither an ordinal nor a number of a version of its type, also where the versions that had them are gone."""
     bench, ordinals, types = Bench(), set[Key](), set[Key]()
-    bench.grammar = Typed()
+    bench.engine = Typed()
     for step in steps:
-        before = {*bench.tables.keys("version")}
+        before = {*bench.tables.keys(VERSION)}
         try:
             bench.do(step)
         except Refusal:
             continue
-        for key in {*bench.tables.keys("version")} - before:
-            version = bench.tables.get("version", key)
+        for key in {*bench.tables.keys(VERSION)} - before:
+            version = bench.tables.get(VERSION, key)
             assert isinstance(version, values.Version)
             assert key[2] == home(bench, Subject(str(key[0]), str(key[1]))).generation
             number = (*key[:3], version.type_name, version.type_version)
@@ -195,9 +227,9 @@ def test_nothing_is_given_twice_within_a_generation(steps: list[q.Request[Any]])
             assert number not in types
             ordinals.add(key)
             types.add(number)
-    assert not [*unsound(bench.tables)]
-    subjects = {*bench.tables.keys("subject")}
-    assert {key[1:3] for key in bench.tables.keys("counter") if key[3]} == subjects, "one of each subject, and no other"
+    assert not [*find_violations(bench.tables)]
+    subjects = {*bench.tables.keys(SUBJECT)}
+    assert {key[1:3] for key in bench.tables.keys(COUNTER) if key[3]} == subjects, "one of each subject, and no other"
 
 
 # -------------------------------------------------------------------------------------------------------- soundness
@@ -206,21 +238,21 @@ def test_nothing_is_given_twice_within_a_generation(steps: list[q.Request[Any]])
 def moved(bench: Bench, by: int) -> Iterator[Row]:
     """The rows of a subject under another generation, counters that stay for ever too."""
     for table, at in (("version", 2), ("name", 2), ("counter", 3)):
-        for key in [*bench.tables.keys(table)]:
+        for key in [*bench.tables.keys(TABLES[table])]:
             yield Row(table, key, None)
-            yield Row(table, (*key[:at], int(key[at]) + by, *key[at + 1 :]), bench.tables.get(table, key))
+            yield Row(table, (*key[:at], int(key[at]) + by, *key[at + 1 :]), bench.tables.get(TABLES[table], key))
 
 
 def test_rows_of_another_generation_are_named(bench: Bench) -> None:
     put(bench, S, "a", names=NAMES)
-    assert not [*unsound(bench.tables)]
+    assert not [*find_violations(bench.tables)]
     given_by_hand(bench, *moved(bench, 5))
 
     generation = home(bench).generation + 5
-    wrong = {(one.table, one.key) for one in unsound(bench.tables) if one.rule == "GENERATION_WRONG"}
+    wrong = {(one.table, one.key) for one in find_violations(bench.tables) if one.rule == "GENERATION_WRONG"}
     assert wrong == {*keys_of(bench), ("counter", (*ids_key(".")[:3], 5, ""))}
     assert f"it is of generation {generation}, its subject of {generation - 5}" in {
-        one.message for one in unsound(bench.tables)
+        one.message for one in find_violations(bench.tables)
     }
 
 
@@ -228,7 +260,7 @@ def test_rows_without_their_subject_are_named(bench: Bench) -> None:
     put(bench, S, "a", names=NAMES)
     given_by_hand(bench, Row("subject", tuple(S), None))
 
-    missing = {(one.table, one.key) for one in unsound(bench.tables) if one.rule == "SUBJECT_MISSING"}
+    missing = {(one.table, one.key) for one in find_violations(bench.tables) if one.rule == "SUBJECT_MISSING"}
     assert missing == keys_of(bench)
 
 
@@ -237,10 +269,10 @@ def test_a_counter_that_is_behind_its_versions_is_named(bench: Bench, kind: str)
     bench.do(q.SetConfig(q.Scope("."), Config(level="NONE")))
     put(bench, S, "a")
     put(bench, S, "b")
-    key = next(key for key in bench.tables.keys("counter") if key[0] == kind)
+    key = next(key for key in bench.tables.keys(COUNTER) if key[0] == kind)
     for value in (values.Counter(0), None):
         given_by_hand(bench, Row("counter", key, value))
-        (one, *_) = [one for one in unsound(bench.tables) if one.key[3] == 1]
+        (one, *_) = [one for one in find_violations(bench.tables) if one.key[3] == 1]
         assert (one.rule, one.table) == ("COUNTER_BEHIND", "version")
 
 
@@ -249,9 +281,9 @@ def test_a_generation_that_is_to_come_is_named_unless_the_log_was_restored(bench
     put(bench, S, "a")
     ahead = home(bench).generation + 1_000
     given_by_hand(bench, *(row for row in moved(bench, 1_000) if row.key[0] != "ids"))
-    given_by_hand(bench, Row("subject", tuple(S), values.Subject(ahead)))
+    given_by_hand(bench, Row("subject", tuple(S), values.SubjectValue(ahead)))
     if restored:
         given_by_hand(bench, Row("log_origin", ("origin",), values.LogOrigin("00" * 16, 2_000, "00" * 32)))
 
-    assert [one.rule for one in unsound(bench.tables)] == ([] if restored else ["GENERATION_AHEAD"])
+    assert [one.rule for one in find_violations(bench.tables)] == ([] if restored else ["GENERATION_AHEAD"])
     assert put(bench, S, "a", "b?").ordinal == 1

@@ -10,8 +10,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.laws.toy import Bench, fields_of
 from treaty.core.answers import Config
 from treaty.core.command import Decision
-from treaty.core.law.references import meaning_of
-from treaty.core.law.versions import kept, schema_row
+from treaty.core.handlers.references import resolve_schema
+from treaty.core.handlers.versions import schema_row, stored_versions
+from treaty.core.invariants import find_violations
 from treaty.core.names import Subject
 from treaty.core.overlay import Overlay
 from treaty.core.policy import NONE
@@ -20,7 +21,7 @@ from treaty.core.requests import (
     DeleteContext,
     DeleteSubject,
     DeleteVersion,
-    Force,
+    ForceReason,
     Register,
     Request,
     Scope,
@@ -28,7 +29,17 @@ from treaty.core.requests import (
     SetMode,
 )
 from treaty.core.schema import Draft, Reference
-from treaty.core.soundness import unsound
+from treaty.core.state_tables import (
+    CONFIG,
+    COUNTER,
+    MODE,
+    SCHEMA,
+    SUBJECT,
+    VERSION,
+    VERSION_BY_SUBJECT,
+    AnyTable,
+    SchemaKey,
+)
 from treaty.core.tables import DictTables
 from treaty.core.values import Schema, Version
 
@@ -41,7 +52,9 @@ levels = st.sampled_from(["NONE", "BACKWARD", "FORWARD", "FULL", "FULL_TRANSITIV
 commands = st.one_of(
     st.builds(Register, subjects, st.builds(Draft, texts, st.just("TOY"), references)),
     st.builds(Register, subjects, st.builds(Draft, texts, st.just("TOY")), schema_id=st.integers(1, 9)),
-    st.builds(Register, subjects, st.builds(Draft, texts, st.just("TOY")), force=st.just(Force("somebody", "because"))),
+    st.builds(
+        Register, subjects, st.builds(Draft, texts, st.just("TOY")), force=st.just(ForceReason("somebody", "because"))
+    ),
     st.builds(DeleteVersion, subjects, st.integers(1, 3) | st.just(-1), st.booleans()),
     st.builds(DeleteSubject, subjects, st.booleans()),
     st.builds(DeleteContext, st.just(".x")),
@@ -76,18 +89,19 @@ class History(RuleBasedStateMachine):
     def _same_as_overlay(self, overlay: Overlay) -> None:
         tables = self.bench.tables
         assert overlay.sequence == tables.sequence
-        for table in ("schema", "version", "subject", "counter", "config", "mode"):
+        orders: tuple[AnyTable, ...] = (SCHEMA, VERSION, SUBJECT, COUNTER, CONFIG, MODE)
+        for table in orders:
             assert sorted(overlay.keys(table)) == sorted(tables.keys(table))
             for key in tables.keys(table):
                 assert overlay.get(table, key) == tables.get(table, key)
-        for key in tables.keys("subject"):
-            assert [*overlay.find("version.subject", key)] == [*tables.find("version.subject", key)]
+        for key in tables.keys(SUBJECT):
+            assert [*overlay.find(VERSION_BY_SUBJECT, key)] == [*tables.find(VERSION_BY_SUBJECT, key)]
 
     @invariant()
     def an_id_means_one_schema_for_ever(self) -> None:
         tables = self.bench.tables
-        for key in tables.keys("schema"):
-            value = tables.get("schema", key)
+        for key in tables.keys(SCHEMA):
+            value = tables.get(SCHEMA, key)
             assert isinstance(value, Schema)
             place = (str(key[0]), int(key[1]))
             assert self.meant.setdefault(place, value.guid) == value.guid
@@ -95,8 +109,8 @@ class History(RuleBasedStateMachine):
     @invariant()
     def every_version_passed_its_policy_or_says_why_not(self) -> None:
         tables = self.bench.tables
-        for subject in tables.keys("subject"):
-            live = [one for one in kept(tables, Subject(*map(str, subject))) if one[1].state == "live"]
+        for subject in tables.keys(SUBJECT):
+            live = [one for one in stored_versions(tables, Subject(*map(str, subject))) if one[1].state == "live"]
             for (_, older), (_, newer) in itertools.pairwise(live):
                 self._passed(str(subject[0]), older, newer)
 
@@ -105,8 +119,12 @@ class History(RuleBasedStateMachine):
             return
         if newer.number != older.number + 1:  # what it was compared with may be gone
             return
-        old = fields_of(meaning_of(self.bench.tables, context, schema_row(self.bench.tables, context, older.schema_id)))
-        new = fields_of(meaning_of(self.bench.tables, context, schema_row(self.bench.tables, context, newer.schema_id)))
+        old = fields_of(
+            resolve_schema(self.bench.tables, context, schema_row(self.bench.tables, context, older.schema_id))
+        )
+        new = fields_of(
+            resolve_schema(self.bench.tables, context, schema_row(self.bench.tables, context, newer.schema_id))
+        )
         if newer.policy.backward != NONE:
             assert {name for name in new if not name.endswith("?")} <= {name.rstrip("?") for name in old}
         if newer.policy.forward != NONE:
@@ -114,28 +132,28 @@ class History(RuleBasedStateMachine):
 
     @invariant()
     def the_rows_are_sound(self) -> None:
-        assert [str(one) for one in unsound(self.bench.tables)] == []
+        assert [str(one) for one in find_violations(self.bench.tables)] == []
 
     @invariant()
     def nothing_refers_to_what_is_gone(self) -> None:
         tables = self.bench.tables
-        for key in tables.keys("schema"):
-            value = tables.get("schema", key)
+        for key in tables.keys(SCHEMA):
+            value = tables.get(SCHEMA, key)
             assert isinstance(value, Schema)
             for used in value.references:
                 target = Subject(str(key[0]), "").sibling(used.subject)
-                assert tables.get("schema", (target.context, used.schema_id)) is not None
-        for key in tables.keys("version"):
-            version = tables.get("version", key)
+                assert tables.get(SCHEMA, SchemaKey(target.context, used.schema_id)) is not None
+        for key in tables.keys(VERSION):
+            version = tables.get(VERSION, key)
             assert isinstance(version, Version)
-            assert tables.get("schema", (key[0], version.schema_id)) is not None
-            assert tables.get("subject", key[:2]) is not None
+            assert tables.get(SCHEMA, SchemaKey(key[0], version.schema_id)) is not None
+            assert tables.get(SUBJECT, key[:2]) is not None
 
     @invariant()
     def one_version_per_schema_and_subject(self) -> None:
         tables = self.bench.tables
-        for subject in tables.keys("subject"):
-            rows = [row for _, row in kept(tables, Subject(*map(str, subject)))]
+        for subject in tables.keys(SUBJECT):
+            rows = [row for _, row in stored_versions(tables, Subject(*map(str, subject)))]
             live = [row.schema_id for row in rows if row.state == "live" and not row.imported]
             assert len(live) == len(set(live))
             numbers = [row.number for row in rows if row.state in {"live", "soft"}]

@@ -7,15 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.laws.toy import Bench, S, toy
+from treaty.core import state_tables as t
 from treaty.core.commit import Position
-from treaty.core.counters import IDS_SPARED, ids_key
+from treaty.core.invariants import find_violations
 from treaty.core.limits import COUNTER, ID_GAP
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal, TooLarge
 from treaty.core.requests import DeleteVersion, MakeContext, Register, Scope, SetMode
 from treaty.core.reserved import ReservedIds, healing_row, reserved_ids
 from treaty.core.rows import Row, encode_row
-from treaty.core.soundness import unsound
+from treaty.core.state_tables import IDS_SPARED, ids_key
 from treaty.core.values import Counter, LogOrigin
 
 IDS = ids_key(".")
@@ -61,7 +62,7 @@ def heal(bench: Bench) -> None:
 
 
 def counter(bench: Bench) -> Counter:
-    value = bench.tables.get("counter", IDS)
+    value = bench.tables.get(t.COUNTER, IDS)
     assert isinstance(value, Counter)
     return value
 
@@ -113,7 +114,7 @@ def test_ids_that_hold_the_counter_up_are_told(bench: Bench) -> None:
 
     assert found == ReservedIds(".", COUNTER, 3, ((5_000_000, 5_000_000), (COUNTER, COUNTER)), 2)
     assert str(COUNTER) in str(found)
-    assert not list(unsound(bench.tables)), "they break no law"
+    assert not list(find_violations(bench.tables)), "they break no law"
 
 
 def test_a_counter_whose_schema_was_deleted_for_good_is_told_too(bench: Bench) -> None:
@@ -147,7 +148,7 @@ def test_a_healed_context_gives_the_next_ids_and_passes_over_reserved_ones(bench
     heal(bench)
 
     assert counter(bench) == Counter(3, ((COUNTER, COUNTER),))
-    assert not list(unsound(bench.tables))
+    assert not list(find_violations(bench.tables))
     assert reserved_ids(bench.tables) == ()
     assert [registering(bench, name) for name in "kl"] == [4, 5]
     assert importing(bench, COUNTER, "far0") == COUNTER, "its schema is still there"
@@ -165,7 +166,7 @@ def test_a_reserved_id_is_never_given_again_even_where_its_schema_is_gone(bench:
     by_hand(bench, Row("counter", IDS, Counter(1_999_998, counter(bench).reserved)))
 
     assert [registering(bench, name) for name in "kl"] == [1_999_999, 2_000_004]
-    assert not list(unsound(bench.tables))
+    assert not list(find_violations(bench.tables))
 
 
 def test_an_import_of_a_reserved_id_does_not_raise_the_counter_again(bench: Bench) -> None:
@@ -206,9 +207,9 @@ def test_no_id_is_given_twice_whatever_was_imported_and_healed(history: list[str
             continue
         assert told not in meant
         meant[told] = f"n{at}"
-        assert not list(unsound(bench.tables))
+        assert not list(find_violations(bench.tables))
 
 
 def counter_of(bench: Bench) -> Counter:
-    value = bench.tables.get("counter", IDS)
+    value = bench.tables.get(t.COUNTER, IDS)
     return value if isinstance(value, Counter) else Counter(0)

@@ -13,12 +13,13 @@ from tests.laws.test_indexes import KEYS, VALUES, histories, place, views_of
 from treaty.cli.log.checking import REMEDY, check_state
 from treaty.core.commit import as_root
 from treaty.core.indexes import wrong_indexes
-from treaty.core.rows import Encoded, Key, Row, encode_row
+from treaty.core.rows import EncodedRow, Row, encode_row
+from treaty.core.state_tables import INDEXES, ORDERS, TABLES, VERSION
+from treaty.core.table import Key
 from treaty.core.tables import DictTables
-from treaty.core.view import COUNTS, INDEXES, ORDERS
-from treaty.node.segment.build import Built, build
+from treaty.node.segment.build import SegmentContents, build
+from treaty.node.segment.hash_index import ROW_BITS
 from treaty.node.segment.layered import LayeredTables, open_built
-from treaty.node.segment.marks import ROW_BITS
 from treaty.node.segment.segment import SegmentDamagedError
 from treaty.node.segment.statefile import write_state
 
@@ -41,7 +42,7 @@ def loaded() -> DictTables:
 
 
 @given(histories())
-def test_indexes_that_followed_their_rows_are_right(history: tuple[list[Encoded], list[list[Encoded]]]) -> None:
+def test_indexes_that_followed_their_rows_are_right(history: tuple[list[EncodedRow], list[list[EncodedRow]]]) -> None:
     base, commits = history
     for tables in views_of(base):
         for number, commit in enumerate(commits, 2):
@@ -100,7 +101,7 @@ def test_keys_in_another_order_are_a_difference() -> None:
     assert [(one.key, "its keys in another order" in one.message) for one in wrong_indexes(tables)] == [(entry, True)]
 
 
-@pytest.mark.parametrize("table", sorted(COUNTS.keys() - {"version"}))
+@pytest.mark.parametrize("table", sorted(one.name for one in TABLES.values() if one.counted and one is not VERSION))
 def test_a_wrong_count_is_named(table: str) -> None:
     tables = loaded()
     group = next(one for one in tables._counts if one[0] == table)
@@ -114,11 +115,11 @@ def test_a_wrong_count_is_named(table: str) -> None:
 # ------------------------------------------------------------------------------------------------------- state files
 
 
-def built() -> Built:
+def built() -> SegmentContents:
     return build(READABLE)
 
 
-def written(path: Path, made: Built) -> Path:
+def written(path: Path, made: SegmentContents) -> Path:
     write_state(path, made, replace(place(1), root=as_root(loaded().roots)), 0)
     return path
 
@@ -206,7 +207,7 @@ def test_a_row_that_is_not_found_by_its_key_is_named() -> None:
     tables.stand_on(open_built(made), place(1))
     faults = [*wrong_indexes(tables)]
 
-    assert {one.key for one in faults if one.table == "version"} == {*loaded().keys("version")}
+    assert {one.key for one in faults if one.table == "version"} == {*loaded().keys(VERSION)}
     assert all("a key without a row" in one.message for one in faults if one.table == "version")
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.oracle.jsonschema_schemas import NUMBERS, broken, made
 from tests.oracle.jsonschema_treaty import bindings, meaning, model
 from treaty.core.identity import guid
-from treaty.core.meaning import Meaning
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.draw import Draw
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.canonical import printed, resolved, show
@@ -124,7 +124,7 @@ def test_a_schema_cut_into_references_means_the_same_and_its_resolved_text_needs
     for kind in kinds[1:]:
         schema = {"type": kind, "items": schema, "properties": {"a": schema}, "maxItems": 2}
     whole, texts = cut(schema, number, Draw(seed))
-    document = parse(Meaning("JSON", json.dumps(whole), bindings(texts)), strict=True)
+    document = parse(ResolvedSchema("JSON", json.dumps(whole), bindings(texts)), strict=True)
     alone = CLASSES[number](json.loads(resolved(document)), offline=True, validate_formats=False)
     plain = CLASSES[number]({**whole, "properties": {"x": schema, "y": schema}}, offline=True, validate_formats=False)
 

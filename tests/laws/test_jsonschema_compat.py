@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.oracle.jsonschema_pairs import Maker, accepted, document, pair
 from tests.oracle.jsonschema_values import URIS, resolved
 from treaty.core.finding import Finding
-from treaty.core.meaning import Meaning
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.answer import Parser
 from treaty.formats.jsonschema.compare.compatibility import compare, differences
 from treaty.formats.jsonschema.compare.fixpoint import Fixpoint, Question, Task
@@ -87,7 +87,7 @@ def test_a_schema_reads_itself(seed: int, draft: int) -> None:
 
 @given(seeds, drafts)
 def test_full_is_backward_and_forward(seed: int, draft: int) -> None:
-    old, new = (Meaning("JSON", json.dumps(one)) for one in pair(seed, draft))
+    old, new = (ResolvedSchema("JSON", json.dumps(one)) for one in pair(seed, draft))
     said = {level: verdict(PARSER, old, new, level).fits for level in ("BACKWARD", "FORWARD", "FULL")}
 
     assert said["FULL"] == (said["BACKWARD"] and said["FORWARD"])

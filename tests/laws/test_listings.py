@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.laws.toy import Bench, S, ToyGrammar, put, toy
 from treaty.core import values
-from treaty.core.answers import Config, ContextMade, Forced, Setting, VersionFound
+from treaty.core.answers import Config, ContextMade, ForcedRegistration, ScopeSetting, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.commit import Position
 from treaty.core.decide import decide
@@ -19,7 +19,7 @@ from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import InvalidSubject, NotPermitted, TooLarge
 from treaty.core.requests import (
     DeleteVersion,
-    Force,
+    ForceReason,
     GetSchema,
     GetVersion,
     ListContexts,
@@ -34,7 +34,7 @@ from treaty.core.requests import (
     SetMode,
     Visible,
 )
-from treaty.core.rights import Rights, Rule
+from treaty.core.rights import AccessRule, Rights
 from treaty.core.rows import Row, encode_row
 from treaty.core.tables import DictTables
 
@@ -54,7 +54,7 @@ def tables_of(history: dict[Subject, list[str]]) -> DictTables:
     rows = [Row("schema", (context, 1), values.Schema("g", "TOY", "[]", "l")) for context in (".", ".a", ".a-b", ".b")]
     for subject, made in history.items():
         rows.append(Row("context", (subject.context,), values.Context()))
-        rows.append(Row("subject", tuple(subject), values.Subject(1)))
+        rows.append(Row("subject", tuple(subject), values.SubjectValue(1)))
         rows += [
             Row("version", (*subject, 1, at), values.Version(at + 1, 1, "TOY", state=state))
             for at, state in enumerate(made)
@@ -136,7 +136,7 @@ def test_a_page_goes_on_where_the_one_before_ended_whatever_came_and_went(bench:
     assert bench.do(ListSubjects(limit=3, after="c")).names == ("d", "e", "f")
 
 
-def scope_of(one: Setting) -> Scope:
+def scope_of(one: ScopeSetting) -> Scope:
     return Scope(one.context, one.name)
 
 
@@ -158,16 +158,16 @@ def settled(bench: Bench) -> Bench:
 
 FULL = Config(level="FULL")
 ALL = [
-    Setting(".", None, FULL, None, 1),
-    Setting(".a", None, None, "READONLY", 2),
-    Setting(".b", None, None, None, 1),
-    Setting(".c", None, FULL),
-    Setting("*", None, FULL, "READONLY"),
-    Setting(".", "never", FULL),
-    Setting(".", "s", None, "READONLY"),
-    Setting(".", "zz", None, "READONLY"),
-    Setting(".a", "t", FULL, "READONLY"),
-    Setting(".d", "t1", FULL),
+    ScopeSetting(".", None, FULL, None, 1),
+    ScopeSetting(".a", None, None, "READONLY", 2),
+    ScopeSetting(".b", None, None, None, 1),
+    ScopeSetting(".c", None, FULL),
+    ScopeSetting("*", None, FULL, "READONLY"),
+    ScopeSetting(".", "never", FULL),
+    ScopeSetting(".", "s", None, "READONLY"),
+    ScopeSetting(".", "zz", None, "READONLY"),
+    ScopeSetting(".a", "t", FULL, "READONLY"),
+    ScopeSetting(".d", "t1", FULL),
 ]
 
 
@@ -201,9 +201,9 @@ def test_pages_of_settings(settled: Bench, size: int, prefix: Subject) -> None:
 
 
 def test_only_settings_of_what_may_be_read_are_listed(settled: Bench) -> None:
-    rights = Rights((Rule(("user:a",), frozenset({"read"}), ("t*", "n*"), (".a",)),))
+    rights = Rights((AccessRule(("user:a",), frozenset({"read"}), ("t*", "n*"), (".a",)),))
     command = Command(ListSettings(), "c", 1, access=rights.access("user:a"))
-    decision = decide(settled.tables, command, settled.grammar)
+    decision = decide(settled.tables, command, settled.engine)
 
     assert isinstance(decision, Decision)
     unseen = replace(ALL[0], highest_id=0)  # its ids belong to what may not be read
@@ -259,9 +259,9 @@ def test_a_time_of_registration_is_told_by_who_imports_and_lies_in_the_past(benc
 
 def test_who_forced_a_version_is_told(bench: Bench) -> None:
     put(bench, S, "x")
-    forced = put(bench, S, "y", force=Force("alice", "it burns"))
+    forced = put(bench, S, "y", force=ForceReason("alice", "it burns"))
 
-    assert forced.forced == bench.do(GetVersion(S, 2)).forced == Forced("alice", "it burns")
+    assert forced.forced == bench.do(GetVersion(S, 2)).forced == ForcedRegistration("alice", "it burns")
     assert bench.do(GetVersion(S, 1)).forced is None
 
 

@@ -14,9 +14,8 @@ from tests.oracle.jsonschema_schemas import NUMBERS
 from tests.oracle.jsonschema_schemas import made as made_json
 from tests.oracle.protobuf_files import DIALECTS
 from tests.oracle.protobuf_files import made as made_protobuf
-from treaty.core.grammar import Invalid, Parse, Parsed
 from treaty.core.limits import LOGICAL_DEPTH, LOGICAL_MEMBERS
-from treaty.core.meaning import Meaning
+from treaty.core.schema_engine import InvalidText, ParsedSchema, ParseSchema, ResolvedSchema
 from treaty.formats.answer import Parser
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.logical.defaults import default_of
@@ -101,15 +100,15 @@ class Drawn:
 seeds = st.integers(0, 2**32 - 1)
 
 
-def parsed(form: str, text: str) -> Parsed | Invalid:
-    answer = PARSER.answer(Parse(Meaning(form, text)))
-    assert isinstance(answer, Parsed | Invalid)
+def parsed(form: str, text: str) -> ParsedSchema | InvalidText:
+    answer = PARSER.answer(ParseSchema(ResolvedSchema(form, text)))
+    assert isinstance(answer, ParsedSchema | InvalidText)
     return answer
 
 
 def view(form: str, text: str) -> str:
     found = table()[form]
-    return found.views["logical"](found.parse(Meaning(form, text), False))
+    return found.views["logical"](found.parse(ResolvedSchema(form, text), False))
 
 
 @given(seeds, st.booleans())
@@ -127,7 +126,7 @@ def test_a_plain_text_comes_back_from_every_format(form: str, seed: int) -> None
 
     there = parsed(form, text)
 
-    assert isinstance(there, Parsed), there
+    assert isinstance(there, ParsedSchema), there
     assert view(form, there.canonical) == text
     assert parsed(form, view(form, there.canonical)) == there
 
@@ -138,7 +137,7 @@ def test_whatever_json_takes_comes_back(seed: int) -> None:
 
     there = parsed("JSON", text)
 
-    assert isinstance(there, Parsed), there
+    assert isinstance(there, ParsedSchema), there
     assert view("JSON", there.canonical) == text
 
 
@@ -168,7 +167,7 @@ def test_what_is_told_of_any_schema_can_be_read_and_is_told_again(form: str, see
 
     assert show(parse(told)) == told
     there = parsed(form, told)
-    if isinstance(there, Parsed):
+    if isinstance(there, ParsedSchema):
         assert view(form, there.canonical) == told
 
 
@@ -185,13 +184,13 @@ def test_the_deepest_types_come_back(form: str) -> None:
     texts = (structs(LOGICAL_DEPTH),) if form == "PROTOBUF" else (structs(LOGICAL_DEPTH), nested(LOGICAL_DEPTH))
     for text in texts:
         there = parsed(form, text)
-        assert isinstance(there, Parsed), there
+        assert isinstance(there, ParsedSchema), there
         assert parse(view(form, there.canonical)) == parse(text)
 
 
 def refusal(form: str, text: str) -> Any:
     answer = parsed(form, text)
-    assert isinstance(answer, Invalid), answer
+    assert isinstance(answer, InvalidText), answer
     return answer.faults[0]
 
 
@@ -236,7 +235,7 @@ def test_a_text_that_says_nothing_valid_is_refused_with_its_place(
     assert found.expected
     if place is not None:
         assert (found.path, (found.line, found.column)) == (path, place)
-    assert isinstance(parsed("AVRO", near), Parsed), parsed("AVRO", near)
+    assert isinstance(parsed("AVRO", near), ParsedSchema), parsed("AVRO", near)
 
 
 @pytest.mark.parametrize(
@@ -264,7 +263,7 @@ def test_other_texts_are_not_taken_for_logical_types(text: str) -> None:
 def test_members_in_protobuf_pass_over_the_numbers_that_no_field_may_have() -> None:
     there = parsed("PROTOBUF", "STRUCT P (" + ", ".join(f"a{at} INT" for at in range(1, 19_002)) + ")")
 
-    assert isinstance(there, Parsed), there
+    assert isinstance(there, ParsedSchema), there
     assert "a18999 = 18999;" in there.canonical
     assert "a19000 = 20000;" in there.canonical
 

@@ -6,8 +6,9 @@ from tests.laws.toy import Bench, S, toy
 from treaty.core.answers import Config, VersionFound
 from treaty.core.policy import LEVELS, Level
 from treaty.core.refusals import Incompatible, InvalidSchema
-from treaty.core.requests import Check, Creation, GetVersion, Lookup, Register, Scope, SetConfig
+from treaty.core.requests import Check, GetVersion, Lookup, Register, Scope, SetConfig, SubjectCreation
 from treaty.core.schema import Draft, Reference
+from treaty.core.state_tables import CONTENT, SUBJECT
 from treaty.core.values import Content
 
 TEXTS = ('  <a b="1"/>\r\n', '<a b="1"/>', "\x00\ufeff\t{ not json", "\U0001f600 ключ", "\ud800")
@@ -19,9 +20,9 @@ def xml(text: str) -> Draft:
 
 def post(bench: Bench, text: str, level: str = "NONE") -> VersionFound:
     """Register; the first one makes the subject at another door, with a level of its own."""
-    there = bench.tables.get("subject", tuple(S)) is not None
+    there = bench.tables.get(SUBJECT, S) is not None
     policy = None if there else Config(level=level)
-    return bench.do(Register(S, xml(text), create_with=Creation("pravega", policy=policy))).version
+    return bench.do(Register(S, xml(text), create_with=SubjectCreation("pravega", policy=policy))).version
 
 
 def test_a_text_is_kept_to_the_letter_and_is_its_own_identity(bench: Bench) -> None:
@@ -31,7 +32,7 @@ def test_a_text_is_kept_to_the_letter_and_is_its_own_identity(bench: Bench) -> N
     assert len({one.guid for one in made}) == len({one.schema_id for one in made}) == len(TEXTS)
     assert [bench.do(Lookup(S, xml(text))).number for text in TEXTS] == [1, 2, 3, 4, 5]
     assert post(bench, TEXTS[1]).number == 2
-    assert not [key for key in bench.tables.keys("content") if isinstance(bench.tables.get("content", key), Content)]
+    assert not [key for key in bench.tables.keys(CONTENT) if isinstance(bench.tables.get(CONTENT, key), Content)]
 
 
 def test_configured_normalisation_does_not_touch_it(bench: Bench) -> None:
@@ -53,7 +54,7 @@ def test_a_level_that_would_have_to_read_it_refuses(bench: Bench, level: str) ->
 
 def test_allow_any_takes_it_and_deny_all_only_the_first(bench: Bench) -> None:
     bench.do(SetConfig(Scope(*S), Config(exact_level=Level(deny=True))))
-    bench.do(Register(S, xml(TEXTS[0]), create_with=Creation("pravega")))
+    bench.do(Register(S, xml(TEXTS[0]), create_with=SubjectCreation("pravega")))
 
     with pytest.raises(Incompatible, match="refuses every change"):
         post(bench, TEXTS[1])
@@ -80,7 +81,7 @@ def test_confluents_clients_name_a_format_that_is_here(bench: Bench) -> None:
 def test_what_it_refers_to_is_followed_and_guarded(bench: Bench) -> None:
     first = post(bench, TEXTS[0])
     uses = Draft(TEXTS[1], "XML", (Reference("other.xml", "s", 1),))
-    made = bench.do(Register(S, uses, create_with=Creation("pravega"))).version
+    made = bench.do(Register(S, uses, create_with=SubjectCreation("pravega"))).version
 
     assert made.references == uses.references
     assert made.guid != post(bench, TEXTS[1]).guid

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from tests.simulation.kafka.owner.partition import Partition
 from treaty.core.commit import START, Append, Commit, Position, make_append
-from treaty.core.rows import Encoded
-from treaty.log.kafka.link import Batch, Ends, Record
-from treaty.log.kafka.owner.forms import MARK, read_row, transaction
-from treaty.log.kafka.owner.reader import Reader
-from treaty.log.kafka.owner.view import View
-from treaty.log.log import LogDamagedError, LogNewerError, LogOlderError, LogUnavailableError
+from treaty.core.rows import EncodedRow
+from treaty.log.kafka.partition import OffsetRange, PartitionRecord, RecordBatch
+from treaty.log.kafka.single_writer.reader import TopicReader
+from treaty.log.kafka.single_writer.records import END_KEY, make_transaction, read_row
+from treaty.log.kafka.single_writer.state import CompactedState
+from treaty.log.log import LogDamagedError, LogUnavailableError, NewerLogFormatError, OlderLogFormatError
 
 RETENTION = 100.0
 STEPS = 12
@@ -45,7 +45,7 @@ class World:
         """An append of some rows, among few keys so that they replace each other."""
         chance = self.chance
         keys = chance.sample("abcdefg", chance.randint(0, 4))
-        rows = tuple(Encoded("t", f'["{key}"]', chance.choice([None, f"{chance.randrange(1000)}"])) for key in keys)
+        rows = tuple(EncodedRow("t", f'["{key}"]', chance.choice([None, f"{chance.randrange(1000)}"])) for key in keys)
         return make_append(self.tip, chance.randbytes(16), (Commit(self.tip.sequence + 1, rows),), {})
 
     def happen(self) -> None:
@@ -58,7 +58,7 @@ class World:
     def write(self) -> None:
         """A transaction is written whole; segments may end inside it."""
         append = self.append()
-        for key, value in transaction(append):
+        for key, value in make_transaction(append):
             assert self.partition.write(0, self.epoch, key, value)
             if self.chance.random() < 0.1:
                 self.partition.roll()
@@ -73,7 +73,7 @@ class World:
 
     def abort(self) -> None:
         """A transaction comes to nothing; its records and its mark take offsets all the same."""
-        for key, value in transaction(self.append()):
+        for key, value in make_transaction(self.append()):
             self.partition.write(0, self.epoch, key, value)
         self.epoch += 1
         self.partition.mark(0, self.epoch, commit=False)
@@ -99,13 +99,13 @@ class World:
 
     # ----------------------------------------------------------------------------------------------- what readers ask
 
-    async def ends(self) -> Ends:
+    async def fetch_offset_range(self) -> OffsetRange:
         self.happen()
-        ends = self.partition.ends()
+        ends = self.partition.fetch_offset_range()
         self.happen()
         return ends
 
-    async def fetch(self, offset: int, timeout: float) -> Batch:
+    async def fetch(self, offset: int, timeout: float) -> RecordBatch:
         del timeout
         self.happen()
         batch = self.partition.read(offset, self.chance.choice([1, 2, 3, 9]))
@@ -117,7 +117,7 @@ class World:
     ) -> int | None:
         raise NotImplementedError
 
-    async def cut(self, before: int) -> None:
+    async def delete_records(self, before: int) -> None:
         raise NotImplementedError
 
     async def size(self) -> int:
@@ -127,24 +127,24 @@ class World:
         """Nothing to give back."""
 
 
-def state_of(view: View) -> State:
+def state_of(view: CompactedState) -> State:
     """The live rows of a load."""
-    assert view.whole is not None
-    rows = [read_row(key, value) for key, value in view.whole.items() if key != MARK]
+    assert view.values is not None
+    rows = [read_row(key, value) for key, value in view.values.items() if key != END_KEY]
     return {(row.table, row.key): row.value for row in rows if row.value is not None}
 
 
 async def live(seed: int) -> None:
     """A reader that follows, and loads, while the world goes on; everything that it shows is checked."""
     world = World(seed)
-    reader = Reader(world, horizon=1e9, kept=world.chance.choice([1, 5, 1000]))
+    reader = TopicReader(world, horizon=1e9, kept=world.chance.choice([1, 5, 1000]))
     shown: list[Position] = [START]
     for _ in range(8):
         before = world.tip
-        view = await reader.look()
+        view = await reader.catch_up()
         check(world, view.position, before, shown[-1])
         for place in shown:
-            delta = view.window.since(place)
+            delta = view.recent.changes_since(place)
             if delta is not None:
                 state = dict(world.states[place])
                 for row in (read_row(key, value) for key, value in delta.items()):
@@ -166,11 +166,11 @@ async def live(seed: int) -> None:
 async def resume(seed: int) -> bool:
     """A node that starts with a state file, some time after it was written: it reads on, or everything."""
     world = World(seed)
-    first = Reader(world, horizon=1e9)
+    first = TopicReader(world, horizon=1e9)
     for _ in range(world.chance.randrange(1, 60)):
         world.happen()
-    known = await first.look()
-    place, marked = known.position, known.marked
+    known = await first.catch_up()
+    place, marked = known.position, known.end_record_offset
     if place == START:
         return False
     for _ in range(world.chance.choice([0, 0, 3, 30, 200])):
@@ -178,13 +178,13 @@ async def resume(seed: int) -> bool:
     if world.chance.random() < 0.3:
         world.age()
     offset = marked if world.chance.random() < 0.8 else world.chance.randrange(marked + 20)
-    reader = Reader(world, horizon=1e9)
-    reader.begin_at(place, offset)
+    reader = TopicReader(world, horizon=1e9)
+    reader.resume_at(place, offset)
     before = world.tip
-    view = await reader.look()
+    view = await reader.catch_up()
     check(world, view.position, before, place)
-    resumed = view.whole is None
-    delta = view.window.since(place)
+    resumed = view.values is None
+    delta = view.recent.changes_since(place)
     if resumed or delta is not None:
         assert delta is not None
         state = dict(world.states[place])
@@ -215,10 +215,10 @@ def test_a_state_of_another_log_is_no_beginning() -> None:
             one.left = 0
             one.write()
             one.write()
-        known = await Reader(other, horizon=1e9).look()
-        reader = Reader(world, horizon=1e9)
-        reader.begin_at(known.position, known.marked)
-        view = await reader.look()
+        known = await TopicReader(other, horizon=1e9).catch_up()
+        reader = TopicReader(world, horizon=1e9)
+        reader.resume_at(known.position, known.end_record_offset)
+        view = await reader.catch_up()
         assert view.position == world.tip
         assert state_of(view) == world.states[world.tip]
 
@@ -236,8 +236,8 @@ def check(world: World, place: Position, at_least: Position, last: Position) -> 
 @pytest.mark.parametrize(
     ("version", "error", "said"),
     [
-        (3, LogNewerError, "format 3, known is 2; nothing is lost, upgrade this node"),
-        (1, LogOlderError, r"format 1, known is 2\. .*`treaty log upgrade OLD NEW`"),
+        (3, NewerLogFormatError, "format 3, known is 2; nothing is lost, upgrade this node"),
+        (1, OlderLogFormatError, r"format 1, known is 2\. .*`treaty log upgrade OLD NEW`"),
     ],
     ids=["newer", "older"],
 )
@@ -248,10 +248,10 @@ def test_a_mark_of_another_version_is_no_damage(
         world = World(7)
         world.left = 0
         world.write()
-        reader = Reader(world, horizon=1e9)
+        reader = TopicReader(world, horizon=1e9)
         if following:
-            await reader.look()
-        *rows, (key, value) = transaction(world.append())
+            await reader.catch_up()
+        *rows, (key, value) = make_transaction(world.append())
         assert value is not None
         members = {**json.loads(value), "v": version}
         del members["check"]
@@ -259,7 +259,7 @@ def test_a_mark_of_another_version_is_no_damage(
             assert world.partition.write(0, world.epoch, *each)
         world.partition.mark(0, world.epoch, commit=True)
         with pytest.raises(error, match=said):
-            await reader.look()
+            await reader.catch_up()
 
     asyncio.run(story())
 
@@ -278,23 +278,23 @@ def _always(*_: object) -> bool:
     return True
 
 
-async def _hasty(self: Reader, view: View, ends: Ends, until: float) -> None:
+async def _hasty(self: TopicReader, view: CompactedState, ends: OffsetRange, until: float) -> None:
     await self._read(view, ends.end, until)
-    view.loaded()
+    view.finish_loading()
 
 
-def _back(self: View, value: bytes | None, offset: int) -> None:
-    if not self.loading or self._open:
+def _back(self: CompactedState, value: bytes | None, offset: int) -> None:
+    if not self.loading or self._pending:
         _END(self, value, offset)
 
 
-_END = View._end
+_END = CompactedState._add_end_record
 PLANTED: dict[str, tuple[type, str, Callable[..., object]]] = {
-    "a transaction counts as whole whatever compaction left of it": (View, "_is_whole", _always),
-    "a look ends where the end was, though the mark there is gone": (View, "covers", _always),
-    "a load ends at the end asked for before it": (Reader, "_fill", _hasty),
-    "marks without rows are passed over": (View, "_end", _back),
-    "what follows another history is taken": (View, "_follows", _always),
+    "a transaction counts as whole whatever compaction left of it": (CompactedState, "_is_whole", _always),
+    "a look ends where the end was, though the mark there is gone": (CompactedState, "covers", _always),
+    "a load ends at the end asked for before it": (TopicReader, "_fill", _hasty),
+    "marks without rows are passed over": (CompactedState, "_add_end_record", _back),
+    "what follows another history is taken": (CompactedState, "_follows", _always),
 }
 
 
@@ -307,11 +307,11 @@ def test_a_planted_bug_is_found(bug: tuple[type, str, Callable[..., object]], mo
 
 def test_a_topic_without_a_mark_is_known_up_to_where_it_was_read() -> None:
     """An append without rows is one record: one that was forgotten lies at offset 0, and the next one behind it at 1."""
-    view = View()
+    view = CompactedState()
     assert view.end == 0
     assert not view.covers(1)
-    (key, value), *_ = transaction(make_append(START, bytes(16), (Commit(1, ()),), {}))
-    view.feed(Batch((Record(0, key, value),), 1))
+    (key, value), *_ = make_transaction(make_append(START, bytes(16), (Commit(1, ()),), {}))
+    view.add(RecordBatch((PartitionRecord(0, key, value),), 1))
     assert view.end == 2
     assert view.covers(2)
     assert not view.covers(3)

@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treaty.core import refusals
+from treaty.core.codec import DecodeError
 from treaty.core.command import Command
-from treaty.core.decide import LAWS
-from treaty.core.finding import Fault, Finding
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.limits import PEER_BATCH
 from treaty.core.names import Subject
+from treaty.core.operations import OPERATIONS
 from treaty.core.refusals import (
     ERROR_CLASSES,
     Incompatible,
@@ -25,29 +26,36 @@ from treaty.core.refusals import (
     Unauthenticated,
     Unavailable,
 )
-from treaty.core.registry import Reply, Token
+from treaty.core.registry import PositionToken, Reply
 from treaty.core.requests import DeleteSubject, Register
-from treaty.core.rights import Access, Rule
+from treaty.core.rights import Access, AccessRule
 from treaty.core.schema import Draft
 from treaty.wire.peer import batch
 from treaty.wire.peer.batch import (
     VERSION,
-    Classes,
+    KnownAccess,
     VersionError,
-    answer_of,
-    batch_bytes,
-    batch_from,
-    handed_bytes,
-    line_bytes,
-    line_from,
+    decode_batch,
+    decode_replies,
+    encode_batch,
+    encode_command,
+    encode_replies,
 )
-from treaty.wire.peer.forms import FormError
-from treaty.wire.peer.message import Declined, Done, Failed, Handed, Late, Moved, Refused, Told
+from treaty.wire.peer.message import (
+    DecidedReply,
+    DeclinedReply,
+    FailedReply,
+    ForwardedCommand,
+    ForwardReply,
+    NotLeaderReply,
+    RefusedReply,
+    SequenceExceededReply,
+)
 
-COMMANDS = sorted((kind for kind, law in LAWS.items() if law.writes), key=lambda kind: kind.__name__)
+COMMANDS = sorted((kind for kind, operation in OPERATIONS.items() if operation.writes), key=lambda kind: kind.__name__)
 ANYTHING = st.text(st.characters(exclude_categories=()), max_size=12)
 """Halves of surrogate pairs too: the law refuses them with a sentence of its own, and must see them for that."""
-TOKENS = st.builds(Token, st.text("0123456789abcdef"), st.integers(0, 10**17), st.text("0123456789abcdef"))
+TOKENS = st.builds(PositionToken, st.text("0123456789abcdef"), st.integers(0, 10**17), st.text("0123456789abcdef"))
 QUICK = settings(max_examples=60, deadline=None)
 
 
@@ -70,9 +78,9 @@ def of(hint: Any) -> st.SearchStrategy[Any]:
 
 
 @st.composite
-def handed_over(draw: st.DrawFn) -> Handed:
+def handed_over(draw: st.DrawFn) -> ForwardedCommand:
     request = draw(st.sampled_from(COMMANDS).flatmap(of))
-    rules = draw(st.none() | st.lists(of(Rule), max_size=3).map(tuple))
+    rules = draw(st.none() | st.lists(of(AccessRule), max_size=3).map(tuple))
     command = Command(
         request,
         draw(ANYTHING),
@@ -82,37 +90,37 @@ def handed_over(draw: st.DrawFn) -> Handed:
         draw(st.booleans()),
     )
     seconds = draw(st.floats(0, 1e6))
-    return Handed(command, seconds, draw(st.integers(0)), draw(st.integers(0)), draw(TOKENS), draw(ANYTHING))
+    return ForwardedCommand(command, seconds, draw(st.integers(0)), draw(st.integers(0)), draw(TOKENS), draw(ANYTHING))
 
 
-def same_command(one: Handed, other: Handed) -> bool:
+def same_command(one: ForwardedCommand, other: ForwardedCommand) -> bool:
     """Equal; a class of rights is told by its rules."""
     rules = [each.command.access and each.command.access.rules for each in (one, other)]
     bare = [replace(each, command=replace(each.command, access=None)) for each in (one, other)]
     return rules[0] == rules[1] and bare[0] == bare[1]
 
 
-def travelled(handed: Handed, known: Classes | None = None) -> Handed:
+def travelled(handed: ForwardedCommand, known: KnownAccess | None = None) -> ForwardedCommand:
     """A command at the other end, alone in its batch."""
-    (found,) = batch_from(batch_bytes([handed_bytes(handed)]), known or Classes())
-    assert isinstance(found, Handed), found
+    (found,) = decode_batch(encode_batch([encode_command(handed)]), known or KnownAccess())
+    assert isinstance(found, ForwardedCommand), found
     return found
 
 
-def heard(told: Told, request: Any) -> Told:
+def heard(told: ForwardReply, request: Any) -> ForwardReply:
     """What is said of a command, at the other end, alone in its line."""
-    ((place, said),) = line_from(line_bytes([(7, told)]).removesuffix(b"\n"))
+    ((place, said),) = decode_replies(encode_replies([(7, told)]).removesuffix(b"\n"))
     assert place == 7
-    return batch.told_from(said, request)
+    return batch.decode_reply(said, request)
 
 
 @QUICK
 @given(st.lists(handed_over(), max_size=5))
-def test_commands_travel_exactly(some: list[Handed]) -> None:
-    found = batch_from(batch_bytes(map(handed_bytes, some)), Classes())
+def test_commands_travel_exactly(some: list[ForwardedCommand]) -> None:
+    found = decode_batch(encode_batch(map(encode_command, some)), KnownAccess())
     assert len(found) == len(some)
     for one, other in zip(found, some, strict=True):
-        assert isinstance(one, Handed)
+        assert isinstance(one, ForwardedCommand)
         assert same_command(one, other)
         assert one.request_id == other.request_id
 
@@ -122,7 +130,7 @@ def test_every_kind_of_command_travels_exactly(kind: type) -> None:
     @settings(max_examples=25, deadline=None)
     @given(of(kind))
     def each(request: Any) -> None:
-        handed = Handed(Command(request, "id", 7, "user:ada"), 1.5, 9)
+        handed = ForwardedCommand(Command(request, "id", 7, "user:ada"), 1.5, 9)
         assert same_command(travelled(handed), handed)
 
     each()
@@ -133,9 +141,9 @@ def test_every_kind_of_answer_travels_exactly(kind: type) -> None:
     request: Any = object.__new__(kind)  # only its class counts
 
     @settings(max_examples=25, deadline=None)
-    @given(of(answer_of(kind)), TOKENS)
-    def each(answer: Any, token: Token) -> None:
-        assert heard(Done(Reply(answer, token)), request) == Done(Reply(answer, token))
+    @given(of(OPERATIONS[kind].answer), TOKENS)
+    def each(answer: Any, token: PositionToken) -> None:
+        assert heard(DecidedReply(Reply(answer, token)), request) == DecidedReply(Reply(answer, token))
 
     each()
 
@@ -143,7 +151,7 @@ def test_every_kind_of_answer_travels_exactly(kind: type) -> None:
 def errors() -> st.SearchStrategy[Any]:
     reasons, texts = of(Reason), ANYTHING
     special: dict[type, st.SearchStrategy[Any]] = {
-        InvalidSchema: st.builds(InvalidSchema, reasons, st.lists(of(Fault), max_size=2).map(tuple)),
+        InvalidSchema: st.builds(InvalidSchema, reasons, st.lists(of(Diagnostic), max_size=2).map(tuple)),
         Incompatible: st.builds(Incompatible, reasons, st.lists(of(Finding), max_size=2).map(tuple)),
         Unauthenticated: st.builds(Unauthenticated, reasons, st.lists(texts, max_size=2).map(tuple)),
         OutcomeUnknown: st.builds(OutcomeUnknown, texts),
@@ -157,9 +165,9 @@ def errors() -> st.SearchStrategy[Any]:
 
 @settings(max_examples=300, deadline=None)
 @given(errors(), TOKENS)
-def test_an_error_is_the_same_class_with_the_same_members(error: Any, token: Token) -> None:
-    told = heard(Refused(error, token), DeleteSubject(Subject(".", "s")))
-    assert isinstance(told, Refused)
+def test_an_error_is_the_same_class_with_the_same_members(error: Any, token: PositionToken) -> None:
+    told = heard(RefusedReply(error, token), DeleteSubject(Subject(".", "s")))
+    assert isinstance(told, RefusedReply)
     assert told.token == token
     assert type(told.error) is type(error)
     assert vars(told.error) == vars(error)
@@ -172,20 +180,30 @@ def test_all_errors_of_a_registry_travel() -> None:
     }
 
 
-@pytest.mark.parametrize("told", [Moved(), Moved("http://b:1"), Late(), Failed("KeyError"), Declined("full")], ids=str)
-def test_what_else_is_said_travels(told: Told) -> None:
+@pytest.mark.parametrize(
+    "told",
+    [
+        NotLeaderReply(),
+        NotLeaderReply("http://b:1"),
+        SequenceExceededReply(),
+        FailedReply("KeyError"),
+        DeclinedReply("full"),
+    ],
+    ids=str,
+)
+def test_what_else_is_said_travels(told: ForwardReply) -> None:
     assert heard(told, DeleteSubject(Subject(".", "s"))) == told
 
 
 # ------------------------------------------------------------------------------------------------------- refused
 
-PLAIN = Handed(Command(Register(Subject(".", "s"), Draft("{}")), "id", 7, "user:ada", Access(())), 1.5, 9)
+PLAIN = ForwardedCommand(Command(Register(Subject(".", "s"), Draft("{}")), "id", 7, "user:ada", Access(())), 1.5, 9)
 
 
 def changed(**members: Any) -> bytes:
     """A batch whose middle command has other members."""
-    plain = handed_bytes(PLAIN)
-    return batch_bytes([plain, json.dumps({**json.loads(plain), **members}).encode(), plain])
+    plain = encode_command(PLAIN)
+    return encode_batch([plain, json.dumps({**json.loads(plain), **members}).encode(), plain])
 
 
 @pytest.mark.parametrize(
@@ -212,10 +230,10 @@ def changed(**members: Any) -> bytes:
     ids=str,
 )
 def test_what_is_not_known_is_declined_and_not_passed_over_and_others_are_taken(members: dict[str, Any]) -> None:
-    before, declined, after = batch_from(changed(**members), Classes())
-    assert isinstance(declined, Declined)
+    before, declined, after = decode_batch(changed(**members), KnownAccess())
+    assert isinstance(declined, DeclinedReply)
     assert declined.message
-    assert all(isinstance(one, Handed) and same_command(one, PLAIN) for one in (before, after))
+    assert all(isinstance(one, ForwardedCommand) and same_command(one, PLAIN) for one in (before, after))
 
 
 @pytest.mark.parametrize(
@@ -224,75 +242,80 @@ def test_what_is_not_known_is_declined_and_not_passed_over_and_others_are_taken(
     ids=range(7),
 )
 def test_what_is_no_message_is_refused(data: bytes) -> None:
-    with pytest.raises(FormError) as refused:
-        batch_from(data, Classes())
+    with pytest.raises(DecodeError) as refused:
+        decode_batch(data, KnownAccess())
     assert not isinstance(refused.value, VersionError)
-    with pytest.raises(FormError):
-        line_from(data)
+    with pytest.raises(DecodeError):
+        decode_replies(data)
 
 
 @pytest.mark.parametrize("told", [b"7", b"[7]", b'["7",{}]', b"[7,{},1]", b"[true,{}]"])
 def test_an_answer_has_a_place(told: bytes) -> None:
-    with pytest.raises(FormError, match="a place and what is said"):
-        line_from(b'{"version":3,"told":[' + told + b"]}")
+    with pytest.raises(DecodeError, match="a place and what is said"):
+        decode_replies(b'{"version":3,"told":[' + told + b"]}")
 
 
 @pytest.mark.parametrize("said", [None, [], {}, {"done": 1}, {"late": False}, {"moved": "a", "more": 1}], ids=str)
 def test_what_says_nothing_is_refused(said: Any) -> None:
-    with pytest.raises(FormError):
-        batch.told_from(said, PLAIN.command.request)
+    with pytest.raises(DecodeError):
+        batch.decode_reply(said, PLAIN.command.request)
 
 
 def test_a_command_that_is_none_is_declined() -> None:
-    plain = handed_bytes(PLAIN)
-    found = batch_from(batch_bytes([b"7", plain, b"null", b"{}"]), Classes())
-    assert [isinstance(one, Handed) for one in found] == [False, True, False, False]
+    plain = encode_command(PLAIN)
+    found = decode_batch(encode_batch([b"7", plain, b"null", b"{}"]), KnownAccess())
+    assert [isinstance(one, ForwardedCommand) for one in found] == [False, True, False, False]
 
 
 def test_half_characters_in_one_command_touch_no_other() -> None:
     strange = replace(PLAIN, command=replace(PLAIN.command, command_id="\ud800"))
-    found = batch_from(batch_bytes(map(handed_bytes, [PLAIN, strange])), Classes())
+    found = decode_batch(encode_batch(map(encode_command, [PLAIN, strange])), KnownAccess())
     assert all(same_command(one, other) for one, other in zip(found, [PLAIN, strange], strict=True))  # type: ignore[arg-type]  # see the id
 
 
 def test_no_more_commands_than_a_batch_may_have() -> None:
-    plain = handed_bytes(PLAIN)
-    assert len(batch_from(batch_bytes([plain] * PEER_BATCH), Classes())) == PEER_BATCH
-    with pytest.raises(FormError, match="PEER_BATCH"):
-        batch_from(batch_bytes([plain] * (PEER_BATCH + 1)), Classes())
+    plain = encode_command(PLAIN)
+    assert len(decode_batch(encode_batch([plain] * PEER_BATCH), KnownAccess())) == PEER_BATCH
+    with pytest.raises(DecodeError, match="PEER_BATCH"):
+        decode_batch(encode_batch([plain] * (PEER_BATCH + 1)), KnownAccess())
 
 
 def test_an_answer_that_is_too_long_is_left_out_and_long_ones_have_lines_of_their_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(batch, "PEER_BYTES", 1_000)
-    told = [(0, Moved("a" * 600)), (1, Moved("b" * 600)), (2, Moved("c" * 2_000)), (3, Moved("d"))]
-    lines = line_bytes(told).splitlines()
-    assert [[place for place, _ in line_from(line)] for line in lines] == [[0], [1, 3]]
+    told = [
+        (0, NotLeaderReply("a" * 600)),
+        (1, NotLeaderReply("b" * 600)),
+        (2, NotLeaderReply("c" * 2_000)),
+        (3, NotLeaderReply("d")),
+    ]
+    lines = encode_replies(told).splitlines()
+    assert [[place for place, _ in decode_replies(line)] for line in lines] == [[0], [1, 3]]
 
 
 def test_another_version_is_refused_by_its_number() -> None:
     with pytest.raises(VersionError, match=f"version 4 .* speaks {VERSION}"):
-        batch_from(b'{"version":4,"commands":[]}', Classes())
+        decode_batch(b'{"version":4,"commands":[]}', KnownAccess())
     with pytest.raises(VersionError):
-        line_from(b'{"told":[]}')
+        decode_replies(b'{"told":[]}')
 
 
 def test_members_at_their_default_do_not_travel_so_that_an_older_node_can_read_a_newer_ones() -> None:
-    assert json.loads(handed_bytes(PLAIN))["request"] == {"subject": [".", "s"], "draft": {"text": "{}"}}
+    assert json.loads(encode_command(PLAIN))["request"] == {"subject": [".", "s"], "draft": {"text": "{}"}}
 
 
 def test_what_is_too_large_is_refused_where_it_begins() -> None:
-    large = Handed(Command(Register(Subject(".", "s"), Draft("x" * 2**24)), "id", 7), 1.5, 9)
-    with pytest.raises(FormError, match="PEER_BYTES"):
-        handed_bytes(large)
+    large = ForwardedCommand(Command(Register(Subject(".", "s"), Draft("x" * 2**24)), "id", 7), 1.5, 9)
+    with pytest.raises(DecodeError, match="PEER_BYTES"):
+        encode_command(large)
 
 
 def test_the_same_rules_are_the_same_class_of_rights_and_few_are_kept() -> None:
-    known = Classes(most=2)
+    known = KnownAccess(most=2)
 
     def of(name: str) -> Access | None:
-        access = Access((Rule((name,), frozenset({"read"})),))
+        access = Access((AccessRule((name,), frozenset({"read"})),))
         command = replace(PLAIN.command, access=access)
         return travelled(replace(PLAIN, command=command), known).command.access
 

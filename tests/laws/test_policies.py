@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.laws.test_admission import TEXTS, Text, admitted
 from tests.laws.toy import Bench, S, put, toy
 from treaty.core.answers import Config
+from treaty.core.invariants import find_violations
 from treaty.core.policy import (
     ALL,
     LATEST,
@@ -16,21 +17,30 @@ from treaty.core.policy import (
     NONE,
     RANGES,
     Level,
-    Range,
+    VersionRange,
     exact_level,
     group_of,
+    nameless_level,
     partition_of,
-    unnamed,
     word_of,
 )
 from treaty.core.refusals import Incompatible, InvalidSetting, Refusal, VersionNotFound
-from treaty.core.requests import Check, DeleteConfig, DeleteSubject, DeleteVersion, Force, GetConfig, Scope, SetConfig
+from treaty.core.requests import (
+    Check,
+    DeleteConfig,
+    DeleteSubject,
+    DeleteVersion,
+    ForceReason,
+    GetConfig,
+    Scope,
+    SetConfig,
+)
 from treaty.core.rows import Row, encode_row
-from treaty.core.soundness import unsound
+from treaty.core.state_tables import CONFIG, VERSION, ScopeKey
 from treaty.core.values import ConfigValue, PolicyValue
 
 ORDINALS = 3
-HERE = [NONE, LATEST, ALL, *(Range("till", ordinal) for ordinal in range(ORDINALS))]
+HERE = [NONE, LATEST, ALL, *(VersionRange("till", ordinal) for ordinal in range(ORDINALS))]
 """Every range of a subject with this many versions."""
 EVERY = [Level(*pair) for pair in itertools.product(HERE, HERE)] + [Level(deny=True)]
 SCOPE = Scope(*S)
@@ -47,7 +57,7 @@ def got(bench: Bench) -> Config:
 def versions(bench: Bench, count: int = ORDINALS) -> None:
     """Versions of which none reads data of another."""
     for ordinal in range(count):
-        put(bench, S, f"v{ordinal}", force=Force("me", "a break"))
+        put(bench, S, f"v{ordinal}", force=ForceReason("me", "a break"))
 
 
 # ---------------------------------------------------------------------------------------------------- words of levels
@@ -56,12 +66,12 @@ def versions(bench: Bench, count: int = ORDINALS) -> None:
 @pytest.mark.parametrize("word", LEVELS)
 def test_words_are_names_of_levels(word: str) -> None:
     assert word_of(LEVELS[word]) == word
-    assert unnamed(LEVELS[word]) is None
+    assert nameless_level(LEVELS[word]) is None
     assert exact_level(word, None) == LEVELS[word]
 
 
 def test_seven_of_all_levels_have_a_word_of_their_own() -> None:
-    assert [level for level in EVERY if unnamed(level) is None] == sorted(LEVELS.values(), key=EVERY.index)
+    assert [level for level in EVERY if nameless_level(level) is None] == sorted(LEVELS.values(), key=EVERY.index)
     assert {exact_level(None, level) for level in EVERY} == set(EVERY)
     assert exact_level(None, None) is None
 
@@ -120,9 +130,9 @@ def test_a_subject_says_the_word_and_beside_it_the_level_that_has_none(bench: Be
 
     assert got(bench) == Config(level=word_of(level), exact_level=None if named else level)
     assert bench.do(GetConfig(SCOPE, resolve=True)).config == got(bench)
-    assert bench.tables.get("config", ("subject", *S)) == ConfigValue(level)
-    put(bench, S, "forced", force=Force("me", "to see its row"))
-    row = bench.tables.get("version", next(reversed([*bench.tables.keys("version")])))
+    assert bench.tables.get(CONFIG, ScopeKey("subject", *S)) == ConfigValue(level)
+    put(bench, S, "forced", force=ForceReason("me", "to see its row"))
+    row = bench.tables.get(VERSION, next(reversed([*bench.tables.keys(VERSION)])))
     assert row.policy == PolicyValue(level.backward, level.forward, level.deny)  # type: ignore[union-attr]
 
 
@@ -137,7 +147,7 @@ def test_the_word_just_shown_changes_nothing_and_any_other_replaces_the_level(be
         shown, sequence = got(bench).level, bench.tables.sequence
         setting(bench, level=word)
 
-        row = bench.tables.get("config", ("subject", *S))
+        row = bench.tables.get(CONFIG, ScopeKey("subject", *S))
         assert row == ConfigValue(level if word == shown else LEVELS[word])
         assert (bench.tables.sequence == sequence) is (word == shown)
 
@@ -169,7 +179,7 @@ def test_the_level_is_one_member(bench: Bench) -> None:
 
     assert bench.do(GetConfig(SCOPE, resolve=True)).config.level == "FORWARD_TRANSITIVE"
     setting(bench, level="BACKWARD")
-    assert bench.tables.get("config", ("subject", *S)) == ConfigValue(LEVELS["BACKWARD"])
+    assert bench.tables.get(CONFIG, ScopeKey("subject", *S)) == ConfigValue(LEVELS["BACKWARD"])
 
 
 @pytest.mark.parametrize("named", ["level", "exact_level"])
@@ -208,14 +218,14 @@ def test_a_partition_without_a_group_stands_beside_it(bench: Bench) -> None:
 # ------------------------------------------------------------------------------------------------- what can't be said
 
 BAD = [
-    (Level(Range("some")), "POLICY_RANGE", "/treaty/policy/backward"),
-    (Level(forward=Range("")), "POLICY_RANGE", "/treaty/policy/forward"),
-    (Level(Range("latest", 1)), "POLICY_ORDINAL", "/treaty/policy/backward"),
-    (Level(Range("till", -1)), "POLICY_ORDINAL", "/treaty/policy/backward"),
-    (Level(Range("till", 2**31)), "POLICY_ORDINAL", "/treaty/policy/backward"),
+    (Level(VersionRange("some")), "POLICY_RANGE", "/treaty/policy/backward"),
+    (Level(forward=VersionRange("")), "POLICY_RANGE", "/treaty/policy/forward"),
+    (Level(VersionRange("latest", 1)), "POLICY_ORDINAL", "/treaty/policy/backward"),
+    (Level(VersionRange("till", -1)), "POLICY_ORDINAL", "/treaty/policy/backward"),
+    (Level(VersionRange("till", 2**31)), "POLICY_ORDINAL", "/treaty/policy/backward"),
     (Level(LATEST, deny=True), "POLICY_DENY", "/treaty/policy/deny"),
-    (Level(Range("till", ORDINALS)), "POLICY_TILL_VERSION", "/treaty/policy/backward"),
-    (Level(NONE, Range("till", ORDINALS)), "POLICY_TILL_VERSION", "/treaty/policy/forward"),
+    (Level(VersionRange("till", ORDINALS)), "POLICY_TILL_VERSION", "/treaty/policy/backward"),
+    (Level(NONE, VersionRange("till", ORDINALS)), "POLICY_TILL_VERSION", "/treaty/policy/forward"),
 ]
 
 
@@ -234,7 +244,7 @@ def test_a_level_that_can_not_be_is_refused_by_name(bench: Bench, level: Level, 
 
 @pytest.mark.parametrize("scope", [Scope("."), Scope(".x"), Scope("*")], ids=str)
 @pytest.mark.parametrize(
-    "level", [Level(Range("till", 0)), Level(forward=Range("till", 0))], ids=["backward", "forward"]
+    "level", [Level(VersionRange("till", 0)), Level(forward=VersionRange("till", 0))], ids=["backward", "forward"]
 )
 def test_only_a_subject_has_a_range_that_begins_at_a_version(bench: Bench, scope: Scope, level: Level) -> None:
     versions(bench)
@@ -268,15 +278,15 @@ def test_a_partition_that_can_not_be_is_refused_by_name(bench: Bench, partition:
 
 def test_a_range_goes_on_to_begin_where_it_began_when_that_version_goes(bench: Bench) -> None:
     versions(bench)
-    setting(bench, exact_level=Level(Range("till", 1)))
+    setting(bench, exact_level=Level(VersionRange("till", 1)))
     bench.do(DeleteVersion(S, 2))
     bench.do(DeleteVersion(S, 2, permanent=True))
     found = got(bench)
 
-    assert found.exact_level == Level(Range("till", 1))
+    assert found.exact_level == Level(VersionRange("till", 1))
     assert bench.do(SetConfig(SCOPE, found)).config == found, "what stands there is no change"
     with pytest.raises(VersionNotFound):
-        setting(bench, exact_level=Level(Range("till", 1), LATEST))
+        setting(bench, exact_level=Level(VersionRange("till", 1), LATEST))
     with pytest.raises(Incompatible):
         put(bench, S, "new")
     assert put(bench, S, "v2", "new?").number == 4, "the one before the range does not count"
@@ -284,7 +294,7 @@ def test_a_range_goes_on_to_begin_where_it_began_when_that_version_goes(bench: B
 
 def test_a_subject_that_is_made_again_has_no_range_of_the_one_before(bench: Bench) -> None:
     versions(bench)
-    setting(bench, exact_level=Level(Range("till", 2)))
+    setting(bench, exact_level=Level(VersionRange("till", 2)))
     bench.do(DeleteSubject(S))
     bench.do(DeleteSubject(S, permanent=True))
     put(bench, S, "again")
@@ -302,8 +312,8 @@ def fits(bench: Bench, *names: str) -> bool:
 def test_each_direction_compares_its_own_versions(bench: Bench) -> None:
     """Backward till the second version, forward with the latest alone."""
     for names in (("a",), ("b",), ("b", "c?")):
-        put(bench, S, *names, force=Force("me", "a break"))
-    setting(bench, exact_level=Level(Range("till", 1), LATEST))
+        put(bench, S, *names, force=ForceReason("me", "a break"))
+    setting(bench, exact_level=Level(VersionRange("till", 1), LATEST))
 
     assert not fits(bench, "b", "c"), "it can't read data of the second version"
     assert not fits(bench, "d?"), "the latest version can't read its data"
@@ -312,14 +322,14 @@ def test_each_direction_compares_its_own_versions(bench: Bench) -> None:
 
 def test_a_version_is_compared_in_the_directions_in_whose_range_it_is(bench: Bench) -> None:
     """The first version needs what a new schema lacks, so it does not read its data; the new schema reads both."""
-    put(bench, S, "a", "old", force=Force("me", "a break"))
-    put(bench, S, "a", force=Force("me", "a break"))
+    put(bench, S, "a", "old", force=ForceReason("me", "a break"))
+    put(bench, S, "a", force=ForceReason("me", "a break"))
 
     setting(bench, exact_level=Level(ALL, LATEST))
     assert fits(bench, "a", "b?")
     setting(bench, exact_level=Level(LATEST, ALL))
     assert not fits(bench, "a", "b?")
-    setting(bench, exact_level=Level(Range("till", 0), Range("till", 1)))
+    setting(bench, exact_level=Level(VersionRange("till", 0), VersionRange("till", 1)))
     assert fits(bench, "a", "b?")
 
 
@@ -338,8 +348,8 @@ def test_denial_lets_only_the_first_one_in(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("key", "level", "rules"),
     [
-        (("subject", *S), Level(Range("sideways"), Range("till", 1)), ["RANGE_UNKNOWN"]),
-        (("context", ".", ""), Level(Range("till"), Range("till", 1)), ["RANGE_TILL", "RANGE_TILL"]),
+        (("subject", *S), Level(VersionRange("sideways"), VersionRange("till", 1)), ["RANGE_UNKNOWN"]),
+        (("context", ".", ""), Level(VersionRange("till"), VersionRange("till", 1)), ["RANGE_TILL", "RANGE_TILL"]),
         (("everywhere", "*", ""), Level(ALL, deny=True), []),
     ],
     ids=["range", "context", "sound"],
@@ -349,12 +359,12 @@ def test_a_level_that_no_command_writes_is_not_sound(
 ) -> None:
     bench.tables.apply([encode_row(Row("config", key, ConfigValue(level)))], bench.position)
 
-    assert [one.rule for one in unsound(bench.tables)] == rules
+    assert [one.rule for one in find_violations(bench.tables)] == rules
 
 
 def test_a_range_that_nobody_knows_compares_with_every_version(bench: Bench) -> None:
     versions(bench)
-    row = Row("config", ("subject", *S), ConfigValue(Level(Range("sideways"))))
+    row = Row("config", ("subject", *S), ConfigValue(Level(VersionRange("sideways"))))
     bench.tables.apply([encode_row(row)], bench.position)
 
     assert got(bench).level == "BACKWARD_TRANSITIVE"

@@ -4,20 +4,21 @@ import pytest
 
 from tests.laws.toy import Bench, S, put, toy
 from treaty.core.answers import Config
-from treaty.core.policy import ALL, LATEST, LEVELS, Level, Range
+from treaty.core.policy import ALL, LATEST, LEVELS, Level, VersionRange
 from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSetting, NotPermitted, Refusal, VersionNotFound
-from treaty.core.requests import Creation, DeleteSubject, Derive, GetConfig, Register, Scope, SetConfig, SetMode
+from treaty.core.requests import DeleteSubject, Derive, GetConfig, Register, Scope, SetConfig, SetMode, SubjectCreation
+from treaty.core.state_tables import CONFIG, VERSION, ScopeKey
 from treaty.core.values import ConfigValue, PolicyValue
 from treaty.core.values import Version as VersionRow
 
 SCOPE = Scope(*S)
-ROW = ("subject", *S)
+ROW = ScopeKey("subject", *S)
 DENY = Level(deny=True)
 
 
 def made(bench: Bench, *names: str, **policy: object) -> int:
     """Register under a policy that the subject is made with; the number of the version."""
-    return put(bench, S, *names, create_with=Creation(policy=Config(**policy))).number  # type: ignore[arg-type]
+    return put(bench, S, *names, create_with=SubjectCreation(policy=Config(**policy))).number  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -37,13 +38,13 @@ def made(bench: Bench, *names: str, **policy: object) -> int:
 def test_the_policy_is_the_config_of_the_subject_from_its_first_commit_on(
     bench: Bench, chosen: Config, row: ConfigValue
 ) -> None:
-    put(bench, S, "a", create_with=Creation(policy=chosen))
+    put(bench, S, "a", create_with=SubjectCreation(policy=chosen))
 
     (commit,) = bench.commits
     assert {one.table for one in commit.rows} >= {"config", "subject", "version"}
-    assert bench.tables.get("config", ROW) == row
+    assert bench.tables.get(CONFIG, ROW) == row
     level = row.level or LEVELS["BACKWARD"]
-    (version,) = (bench.tables.get("version", key) for key in bench.tables.keys("version"))
+    (version,) = (bench.tables.get(VERSION, key) for key in bench.tables.keys(VERSION))
     assert isinstance(version, VersionRow)
     assert version.policy == PolicyValue(
         level.backward, level.forward, level.deny, row.partition or "", row.strictness or "", row.validators or ()
@@ -65,7 +66,7 @@ def test_its_validators_see_the_first_version(bench: Bench) -> None:
     with pytest.raises(InvalidSchema):
         made(bench, "abcdefghi", validators=("NAME_SHORT",))
 
-    assert bench.tables.get("config", ROW) is None
+    assert bench.tables.get(CONFIG, ROW) is None
     assert bench.tables.sequence == 0
 
 
@@ -83,11 +84,11 @@ def test_a_subject_that_is_there_is_not_made_again(bench: Bench, state: str) -> 
         assert caught.value.reason.rule == "CREATE_WITH_POLICY"
         assert caught.value.reason.path == "/treaty/createWith/policy"
         assert caught.value.reason.new == f"level {chosen['level']}"
-    assert bench.tables.get("config", ROW) == ConfigValue(LEVELS["FULL"])
+    assert bench.tables.get(CONFIG, ROW) == ConfigValue(LEVELS["FULL"])
 
 
 def test_the_same_command_twice_is_one(bench: Bench) -> None:
-    request = Register(S, toy("a"), create_with=Creation(policy=Config(level="FULL")))
+    request = Register(S, toy("a"), create_with=SubjectCreation(policy=Config(level="FULL")))
     first = bench.do(request, "mine")
 
     assert bench.do(request, "mine") == first
@@ -101,16 +102,16 @@ def test_a_subject_that_was_deleted_for_good_is_made_anew(bench: Bench) -> None:
     bench.do(DeleteSubject(S))
     bench.do(DeleteSubject(S, permanent=True))
 
-    assert bench.tables.get("config", ROW) is None
+    assert bench.tables.get(CONFIG, ROW) is None
     assert made(bench, "b", exact_level=DENY) == 1
-    assert bench.tables.get("config", ROW) == ConfigValue(DENY)
+    assert bench.tables.get(CONFIG, ROW) == ConfigValue(DENY)
 
 
 def test_a_config_that_came_before_the_subject_is_completed(bench: Bench) -> None:
     bench.do(SetConfig(SCOPE, Config(normalize=True, policy="LENIENT")))
     made(bench, "a", exact_level=DENY, policy="LENIENT")
 
-    assert bench.tables.get("config", ROW) == ConfigValue(DENY, strictness="LENIENT", normalize=True)
+    assert bench.tables.get(CONFIG, ROW) == ConfigValue(DENY, strictness="LENIENT", normalize=True)
 
 
 @pytest.mark.parametrize(
@@ -138,18 +139,18 @@ def test_a_config_that_says_something_else_refuses(bench: Bench, there: dict[str
 
 def test_a_config_that_says_the_same_is_left_alone(bench: Bench) -> None:
     bench.do(SetConfig(SCOPE, Config(exact_level=DENY)))
-    bench.do(Register(S, toy("a"), create_with=Creation(policy=Config(level="FULL_TRANSITIVE"))))
+    bench.do(Register(S, toy("a"), create_with=SubjectCreation(policy=Config(level="FULL_TRANSITIVE"))))
 
     assert [one.table for one in bench.commits[-1].rows if one.table == "config"] == []
-    assert bench.tables.get("config", ROW) == ConfigValue(DENY), "it is the word of this level"
+    assert bench.tables.get(CONFIG, ROW) == ConfigValue(DENY), "it is the word of this level"
 
 
 @pytest.mark.parametrize(
     ("chosen", "kind", "rule"),
     [
         (Config(level="SOME"), InvalidSetting, "LEVEL"),
-        (Config(exact_level=Level(Range("some"))), InvalidSetting, "POLICY_RANGE"),
-        (Config(exact_level=Level(Range("till", 0))), VersionNotFound, "POLICY_TILL_VERSION"),
+        (Config(exact_level=Level(VersionRange("some"))), InvalidSetting, "POLICY_RANGE"),
+        (Config(exact_level=Level(VersionRange("till", 0))), VersionNotFound, "POLICY_TILL_VERSION"),
         (Config(level="FULL", exact_level=DENY), InvalidSetting, "POLICY_WORD"),
         (Config(partition="some"), InvalidSetting, "POLICY_PARTITION"),
         (Config(policy="SOME"), InvalidSetting, "COMPATIBILITY_POLICY"),
@@ -163,7 +164,7 @@ def test_a_policy_that_can_not_be_makes_no_subject(
     bench: Bench, chosen: Config, kind: type[Refusal], rule: str
 ) -> None:
     with pytest.raises(kind) as caught:
-        put(bench, S, "a", create_with=Creation(policy=chosen))
+        put(bench, S, "a", create_with=SubjectCreation(policy=chosen))
 
     assert caught.value.reason.rule == rule
     assert caught.value.reason.path.startswith("/treaty/createWith/policy")
@@ -175,13 +176,13 @@ def test_a_scope_that_is_read_only_takes_none(bench: Bench) -> None:
     with pytest.raises(NotPermitted):
         made(bench, "a", level="FULL")
 
-    assert bench.tables.get("config", ROW) is None
+    assert bench.tables.get(CONFIG, ROW) is None
 
 
 def test_without_one_the_chain_decides_and_no_row_is_written(bench: Bench) -> None:
     bench.do(SetConfig(Scope("."), Config(exact_level=Level(forward=ALL))))
-    put(bench, S, "a", create_with=Creation(properties=(("owner", "x"),)))
+    put(bench, S, "a", create_with=SubjectCreation(properties=(("owner", "x"),)))
     bench.do(Derive(S, 1, number=2))
 
-    assert bench.tables.get("config", ROW) is None
+    assert bench.tables.get(CONFIG, ROW) is None
     assert bench.do(GetConfig(SCOPE, resolve=True)).config.level == "FORWARD_TRANSITIVE"

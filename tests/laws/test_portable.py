@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treaty.core import values
-from treaty.core.answers import Forced
-from treaty.core.policy import RANGES, Level, Range
-from treaty.core.rows import Alien, Encoded, Row, decode_row, encode_row
+from treaty.core.answers import ForcedRegistration
+from treaty.core.policy import RANGES, Level, VersionRange
+from treaty.core.rows import EncodedRow, Row, UnreadableValue, decode_row, encode_row
 from treaty.core.schema import Metadata, Rule, RuleSet
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -25,19 +25,19 @@ schemas = st.builds(
     texts,
     texts,
     texts,
-    st.lists(st.builds(values.Used, texts, texts, numbers, numbers), max_size=2).map(tuple),
+    st.lists(st.builds(values.StoredReference, texts, texts, numbers, numbers), max_size=2).map(tuple),
     st.none() | metadatas,
     st.none() | rules,
     texts,
 )
-ranges = st.builds(Range, st.sampled_from(RANGES), numbers)
+ranges = st.builds(VersionRange, st.sampled_from(RANGES), numbers)
 versions = st.builds(
     values.Version,
     numbers,
     numbers,
     texts,
     state=st.sampled_from(["live", "soft", "hidden", "purged"]),
-    forced=st.none() | st.builds(Forced, texts, texts),
+    forced=st.none() | st.builds(ForcedRegistration, texts, texts),
     policy=st.none() | st.builds(values.PolicyValue, ranges, ranges, st.booleans(), validators=st.just(("a", "b"))),
     properties=pairs,
 )
@@ -73,7 +73,7 @@ def test_equal_rows_have_equal_bytes_and_digests(row: Row) -> None:
 def test_members_nobody_knows_are_kept(version: values.Version, strange: dict[str, dict[str, str]]) -> None:
     encoded = encode_row(Row("version", (".", "s", 1, 0), version))
     members = {f"x-{name}": value for name, value in strange.items()} | json.loads(encoded.value or "")
-    newer = Encoded(
+    newer = EncodedRow(
         "version", encoded.key, json.dumps(members, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     )
 
@@ -94,8 +94,8 @@ def test_members_nobody_knows_are_kept(version: values.Version, strange: dict[st
     ],
 )
 def test_what_cannot_be_read_is_kept_as_it_is(table: str, key: str, value: str, why: str) -> None:
-    row = decode_row(Encoded(table, key, value))
+    row = decode_row(EncodedRow(table, key, value))
 
-    assert isinstance(row.value, Alien)
+    assert isinstance(row.value, UnreadableValue)
     assert why in row.value.why
     assert encode_row(row).value == value

@@ -14,7 +14,7 @@ from tests.oracle.protobuf_pairs import pair
 from tests.oracle.protobuf_same import arranged
 from treaty.core.columns import LOSSES, SCALARS, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.core.identity import guid
-from treaty.core.meaning import Binding, Meaning
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.answer import Parser
 from treaty.formats.draw import Draw
 from treaty.formats.format import InvalidSchemaError
@@ -40,8 +40,8 @@ dialects = st.sampled_from(DIALECTS)
 
 
 def model(written: str, other: str = "") -> Schema:
-    bound = (Binding("other.proto", "other", 1, Meaning("PROTOBUF", other)),) if other else ()
-    return parse(Meaning("PROTOBUF", written, bound), strict=True)
+    bound = (ResolvedReference("other.proto", "other", 1, ResolvedSchema("PROTOBUF", other)),) if other else ()
+    return parse(ResolvedSchema("PROTOBUF", written, bound), strict=True)
 
 
 def some(seed: int, dialect: str) -> Schema:
@@ -237,7 +237,9 @@ def test_what_refuses_is_among_the_differences_and_only_the_harmless_are_left(se
 @given(seeds)
 def test_full_is_backward_and_forward(seed: int) -> None:
     old, new = (
-        Meaning("PROTOBUF", texts[0], (Binding("other.proto", "other", 1, Meaning("PROTOBUF", texts[1])),))
+        ResolvedSchema(
+            "PROTOBUF", texts[0], (ResolvedReference("other.proto", "other", 1, ResolvedSchema("PROTOBUF", texts[1])),)
+        )
         for texts in pair(seed)
     )
     said = {level: verdict(PARSER, old, new, level) for level in ("NONE", "BACKWARD", "FORWARD", "FULL")}

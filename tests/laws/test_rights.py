@@ -1,6 +1,6 @@
 """Rights as laws: what patterns and rules mean, and what every request needs."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -8,35 +8,44 @@ from hypothesis import strategies as st
 
 from tests.laws.holder import access, allowed
 from tests.laws.toy import toy
-from treaty.core import associating
+from treaty.core import associations, limits
 from treaty.core import requests as q
 from treaty.core.answers import Config
-from treaty.core.decide import LAWS
+from treaty.core.authorized_view import FOUND, OWNED, WALKED
 from treaty.core.names import Subject
-from treaty.core.needs import NEEDS, needs, refuse_unless_allowed
+from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.refusals import Forbidden
-from treaty.core.requests import Force, Request, Scope
+from treaty.core.requests import ForceReason, Request, Scope
 from treaty.core.resource import Resource
-from treaty.core.rights import PERMISSIONS, Access, Permission, Rights, Rule, complete, fits
+from treaty.core.rights import PERMISSIONS, Access, AccessRule, Permission, Rights, matches_pattern, with_included
 from treaty.core.schema import Reference
-from treaty.core.seen import FOUND, OWNED, WALKED
-from treaty.core.view import INDEXES
+from treaty.core.state_tables import COUNTER_OF_SUBJECT, INDEXES, OUTCOME_BY_SEQUENCE
 
 
 def kinds() -> set[type]:
-    named = (*vars(q).values(), *vars(associating).values())
+    named = (*vars(q).values(), *vars(associations).values())
     return {one for one in named if isinstance(one, type) and issubclass(one, Request)} - {Request}
 
 
-def test_every_kind_of_request_has_its_needs() -> None:
-    assert set(NEEDS) == set(LAWS) == kinds()
+def test_every_kind_of_request_is_declared_once() -> None:
+    assert set(OPERATIONS) == kinds()
+    assert all(one.request is kind for kind, one in OPERATIONS.items())
+
+
+def test_a_declaration_says_what_its_request_says() -> None:
+    for kind, one in OPERATIONS.items():
+        (base,) = (base for base in getattr(kind, "__orig_bases__", ()) if get_args(base))
+        assert get_args(base) == (one.answer,), f"{one.name} answers {one.answer}, and its request {base}"
+        assert all(isinstance(getattr(limits, name), int) for name in one.limits), (
+            f"{one.name} has a limit that is none"
+        )
 
 
 def test_every_index_of_subjects_and_schemas_says_whose_rows_it_finds() -> None:
-    walked = {name for name, one in INDEXES.items() if one.key_of is not None}
-    assert set(INDEXES) == set(FOUND) | walked
-    assert walked - set(WALKED) == {"outcome.sequence", "counter.subject"}
-    assert all(INDEXES[index].table in OWNED | {"schema", "association", "config"} for index in FOUND)
+    walked = {one for one in INDEXES.values() if one.key_of is not None}
+    assert set(INDEXES.values()) == set(FOUND) | walked
+    assert walked - set(WALKED) == {OUTCOME_BY_SEQUENCE, COUNTER_OF_SUBJECT}
+    assert {index.table for index in FOUND} <= {one.name for one in OWNED} | {"schema", "association", "config"}
 
 
 def test_an_unknown_kind_of_request_is_refused() -> None:
@@ -44,7 +53,7 @@ def test_an_unknown_kind_of_request_is_refused() -> None:
         pass
 
     with pytest.raises(Forbidden, match="Unheard"):
-        needs(Unheard())
+        refuse_unless_allowed(access("admin"), "user:a", Unheard())
 
 
 # ------------------------------------------------------------------------------------------------------- patterns
@@ -73,14 +82,14 @@ def test_an_unknown_kind_of_request_is_refused() -> None:
     ],
 )
 def test_patterns(pattern: str, text: str, fit: object) -> None:
-    assert fits(pattern, text) is fit
+    assert matches_pattern(pattern, text) is fit
 
 
 @given(st.lists(st.text("ab*?.", min_size=1, max_size=6), min_size=1, max_size=4), st.text("ab.", max_size=8))
 def test_many_patterns_mean_what_each_of_them_says(patterns: list[str], name: str) -> None:
     together = access("read", subjects=patterns)
-    assert together.may("read", Subject(".", name)) == any(fits(one, name) for one in patterns)
-    assert together.may_somewhere("read", name) == any(fits(one, name) for one in patterns)
+    assert together.may("read", Subject(".", name)) == any(matches_pattern(one, name) for one in patterns)
+    assert together.may_somewhere("read", name) == any(matches_pattern(one, name) for one in patterns)
     assert together.may_whole("read", ".") == ("*" in patterns)
 
 
@@ -93,11 +102,11 @@ def test_patterns_mean_what_the_plain_definition_says(pattern: str, text: str) -
             return plain(pattern[1:], text) or (bool(text) and plain(pattern, text[1:]))
         return bool(text) and pattern[0] in {"?", text[0]} and plain(pattern[1:], text[1:])
 
-    assert fits(pattern, text) == plain(pattern, text)
+    assert matches_pattern(pattern, text) == plain(pattern, text)
 
 
 def test_a_hostile_name_does_not_make_a_pattern_slow() -> None:
-    assert not fits("a*" * 30 + "b", "a" * 4_096)  # a star that gives back would take years
+    assert not matches_pattern("a*" * 30 + "b", "a" * 4_096)  # a star that gives back would take years
 
 
 # ---------------------------------------------------------------------------------------------------------- rules
@@ -105,10 +114,10 @@ def test_a_hostile_name_does_not_make_a_pattern_slow() -> None:
 
 def test_only_the_rules_that_name_somebody_hold_for_them() -> None:
     rules = (
-        Rule(("user:alice",), complete(["register"]), ("orders-*",)),
-        Rule(("group:team",), complete(["delete"])),
-        Rule(("anonymous",), complete(["read"]), ("public-*",)),
-        Rule(("token:svc-*",), complete(["admin"]), ("*",), ("*",)),
+        AccessRule(("user:alice",), with_included(["register"]), ("orders-*",)),
+        AccessRule(("group:team",), with_included(["delete"])),
+        AccessRule(("anonymous",), with_included(["read"]), ("public-*",)),
+        AccessRule(("token:svc-*",), with_included(["admin"]), ("*",), ("*",)),
     )
     rights = Rights(rules, {"team": frozenset({"user:bob", "cert:*.team"})})
     seen = {
@@ -150,7 +159,7 @@ ASKED: dict[Permission, list[Request[Any]]] = {
 @pytest.mark.parametrize("given_", PERMISSIONS)
 @pytest.mark.parametrize("wanted", PERMISSIONS)
 def test_each_permission_allows_its_requests_and_no_others(given_: Permission, wanted: Permission) -> None:
-    has = complete([given_])
+    has = with_included([given_])
     for request in ASKED[wanted]:
         settings = {q.GetConfig: "config", q.GetMode: "mode"}.get(type(request))
         expected = wanted in has or settings in has
@@ -181,9 +190,9 @@ def test_who_takes_ids_from_a_context_could_set_its_mode() -> None:
 
 
 def test_who_chooses_a_policy_could_set_the_config() -> None:
-    chosen = q.Register(Subject(".", "s"), toy("a"), create_with=q.Creation(policy=Config(level="NONE")))
-    wish = associating.Wish("value", chosen.subject, schema=chosen)
-    for request in (chosen, associating.Associate(Resource("n", "-", "r"), (wish,))):
+    chosen = q.Register(Subject(".", "s"), toy("a"), create_with=q.SubjectCreation(policy=Config(level="NONE")))
+    wish = associations.AssociationSpec("value", chosen.subject, schema=chosen)
+    for request in (chosen, associations.Associate(Resource("n", "-", "r"), (wish,))):
         assert allowed(access("register", "config"), request)
         assert not allowed(access("register"), request)
         assert not allowed(access("config"), request)
@@ -207,7 +216,7 @@ def test_lists_and_ids_need_a_right_to_read_something(request_: Request[Any]) ->
         (q.DeleteMode(Scope(".x"), recursive=True), access("mode", contexts=(".x",))),
         (q.DeleteContext(".x"), access("admin", contexts=(".x",))),
         (q.SetMode(Scope("."), "IMPORT"), access("mode", "delete")),
-        (q.Register(SUBJECT, toy("a"), force=Force("", "")), access("register", "config")),
+        (q.Register(SUBJECT, toy("a"), force=ForceReason("", "")), access("register", "config")),
         (q.Register(SUBJECT, toy("a"), schema_id=7), access("register", "mode")),
         (q.Register(SUBJECT, toy("a"), time=7), access("register", "mode")),
         (
@@ -220,13 +229,15 @@ def test_lists_and_ids_need_a_right_to_read_something(request_: Request[Any]) ->
 def test_requests_that_need_more_than_one_thing(request_: Request[Any], needed: Access) -> None:
     assert allowed(needed, request_)
     for rule in needed.rules:
-        for less in complete(rule.may):
+        for less in with_included(rule.may):
             rest = tuple(one for one in needed.rules if one is not rule)
             left = rule.may - {less} - ({"register"} if less == "read" else set())
             if less == "admin" or ("admin" in rule.may) or (less == "read" and "register" not in rule.may):
                 continue
-            assert not allowed(Access((*rest, Rule(rule.who, left, rule.subjects, rule.contexts))), request_), less
-        narrow = Rule(rule.who, rule.may, ("nothing",), rule.contexts)
+            assert not allowed(Access((*rest, AccessRule(rule.who, left, rule.subjects, rule.contexts))), request_), (
+                less
+            )
+        narrow = AccessRule(rule.who, rule.may, ("nothing",), rule.contexts)
         assert not allowed(Access((*(one for one in needed.rules if one is not rule), narrow)), request_)
     assert not allowed(access(*PERMISSIONS, contexts=("?", ".??")), request_) or ".x" not in repr(request_)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.laws.holder import access, allowed
 from tests.laws.toy import Bench, toy
-from treaty.core import associating
+from treaty.core import associations
 from treaty.core import requests as q
 from treaty.core import rights as core_rights
 from treaty.core.answers import Contexts
@@ -24,6 +24,7 @@ from treaty.core.rights import Access
 from treaty.core.rows import Row as CoreRow
 from treaty.core.rows import encode_row
 from treaty.core.schema import Reference
+from treaty.core.state_tables import ASSOCIATION, CONTEXT, COUNTER, SCHEMA, SUBJECT, VERSION, AnyTable, SchemaKey
 from treaty.core.tables import DictTables
 from treaty.core.values import Schema
 
@@ -40,10 +41,10 @@ def histories(draw: st.DrawFn) -> list[Request[Any]]:
         subject = draw(st.sampled_from(SUBJECTS))
         if draw(st.integers(0, 4)) == 0:
             resource = Resource(*draw(st.sampled_from([("t", "ns", "1"), ("u", "ns", "2"), ("t", "zone", "3")])))
-            wish = associating.Wish(
+            wish = associations.AssociationSpec(
                 draw(st.sampled_from(["key", "value"])), subject, draw(st.sampled_from(["", "STRONG"]))
             )
-            steps.append(associating.Associate(resource, (wish,)))
+            steps.append(associations.Associate(resource, (wish,)))
         elif draw(st.integers(0, 4)):
             target = draw(st.sampled_from(SUBJECTS))
             references = (Reference("r", str(target), draw(st.integers(1, 2))),) if draw(st.booleans()) else ()
@@ -68,49 +69,50 @@ def built(steps: Iterable[Request[Any]]) -> Bench:
 def without_hidden(bench: Bench, access: Access) -> DictTables:
     """The same tables as if nobody had ever made what may not be read; schemas that others refer to stay."""
     full = bench.tables
-    readable = {key for key in full.keys("version") if access.may("read", Subject(str(key[0]), str(key[1])))}
-    left = {(key[0], full.get("version", key).schema_id) for key in readable}  # type: ignore[union-attr]
+    readable = {key for key in full.keys(VERSION) if access.may("read", Subject(str(key[0]), str(key[1])))}
+    left = {(key[0], full.get(VERSION, key).schema_id) for key in readable}  # type: ignore[union-attr]
     waiting = list(left)
     while waiting:
         key = waiting.pop()
-        schema = full.get("schema", key)
+        schema = full.get(SCHEMA, SchemaKey(*key))
         assert isinstance(schema, Schema)
         for used in schema.references:
             target = (Subject(str(key[0]), "").sibling(used.subject).context, used.schema_id)
             if target not in left:
                 left.add(target)
                 waiting.append(target)
-    rows = [CoreRow("version", key, full.get("version", key)) for key in readable]
-    rows += [CoreRow("schema", key, full.get("schema", key)) for key in left]
+    rows = [CoreRow("version", key, full.get(VERSION, key)) for key in readable]
+    rows += [CoreRow("schema", key, full.get(SCHEMA, SchemaKey(*key))) for key in left]
     rows += [
-        CoreRow("subject", key, full.get("subject", key))
-        for key in full.keys("subject")
+        CoreRow("subject", key, full.get(SUBJECT, key))
+        for key in full.keys(SUBJECT)
         if key[:2] in {one[:2] for one in readable}
     ]
     rows += [
-        CoreRow("association", key, full.get("association", key))
-        for key in full.keys("association")
+        CoreRow("association", key, full.get(ASSOCIATION, key))
+        for key in full.keys(ASSOCIATION)
         if access.may("read", subject_of(str(key[2])))
     ]
-    rows += [CoreRow(table, key, full.get(table, key)) for table in ("context", "counter") for key in full.keys(table)]
+    also: tuple[AnyTable, ...] = (CONTEXT, COUNTER)
+    rows += [CoreRow(table.name, key, full.get(table, key)) for table in also for key in full.keys(table)]
     tables = DictTables()
     tables.load([encode_row(row) for row in rows], full.position)
     return tables
 
 
 def questions(bench: Bench) -> list[Request[Any]]:
-    guids = sorted({bench.tables.get("schema", key).guid for key in bench.tables.keys("schema")})  # type: ignore[union-attr]
+    guids = sorted({bench.tables.get(SCHEMA, key).guid for key in bench.tables.keys(SCHEMA)})  # type: ignore[union-attr]
     asked: list[Request[Any]] = [q.ListSubjects(), q.ListSubjects(Subject(".", ""), "all"), q.ListContexts()]
     asked += [
         q.ListSchemas(Subject("*", ""), visible, latest) for visible in get_args(q.Visible) for latest in (False, True)
     ]
     asked += [q.ListSchemas(Subject("*", ""), offset=1, limit=2)]
     asked += [one for guid in guids for one in (q.GetGuid(guid), q.GetGuidIds(guid))]
-    places: list[Any] = [associating.OfId("1"), associating.OfId("2")]
-    places += [associating.OfName(name, namespace) for name in ("t", "-") for namespace in ("ns", "zone", "-")]
-    places += [associating.OfSubject(subject) for subject in SUBJECTS]
-    lists = tuple(associating.ListAssociations(place) for place in places)
-    asked += [*lists, associating.GetAssociations(lists, schemas=True)]
+    places: list[Any] = [associations.OfId("1"), associations.OfId("2")]
+    places += [associations.OfName(name, namespace) for name in ("t", "-") for namespace in ("ns", "zone", "-")]
+    places += [associations.OfSubject(subject) for subject in SUBJECTS]
+    lists = tuple(associations.ListAssociations(place) for place in places)
+    asked += [*lists, associations.GetAssociations(lists, schemas=True)]
     for subject in (None, *SUBJECTS):
         for schema_id in (1, 2, 3):
             asked += [q.GetSchema(schema_id, subject), q.UsesOf(schema_id, subject, "all")]
@@ -129,7 +131,7 @@ def questions(bench: Bench) -> list[Request[Any]]:
 
 
 def told(tables: DictTables, bench: Bench, request: Request[Any], access: Access | None) -> object:
-    verdict = decide(tables, Command(request, "c", 1, access=access), bench.grammar)
+    verdict = decide(tables, Command(request, "c", 1, access=access), bench.engine)
     if isinstance(verdict, Refusal):
         return type(verdict), verdict.reason
     assert isinstance(verdict, Decision)
@@ -166,7 +168,7 @@ def test_who_may_read_nothing_that_is_there_is_told_nothing(steps: list[Request[
     for one in found:
         if isinstance(one, tuple):
             assert one[0].__name__.endswith("NotFound"), one
-        elif isinstance(one, associating.AssociationResults):
+        elif isinstance(one, associations.AssociationResults):
             assert not any(each.done for each in one.results), one
         elif not isinstance(one, Contexts):  # names of contexts that fit; the door leaves out those without a subject
             assert not any(asdict(one).values()), one  # type: ignore[call-overload]  # answers are dataclasses

@@ -15,26 +15,25 @@ from treaty.core.commit import START
 from treaty.core.decide import decide
 from treaty.core.refusals import NotPermitted
 from treaty.core.requests import GetConfig, GetVersion, Register, Request, Scope, SetConfig
-from treaty.core.rows import Row, decode_row, encode_row
+from treaty.core.rows import Row, UnreadableValue, decode_row, encode_row
 from treaty.core.schema import SEALED, Metadata
+from treaty.core.state_tables import ENCRYPTION_KEY
 from treaty.core.tables import DictTables
 from treaty.core.values import ConfigValue, EncryptionKeyUse, Outcome, Schema
-from treaty.node.sealing.keys import KeyFileError, read_keys
-from treaty.node.sealing.opened import behind
-from treaty.node.sealing.vault import NO_KEYS, Vault
+from treaty.node.encryption import NO_KEYS, KeyFileError, MetadataCipher, encrypt_decisions, read_keys
 
 KEYS = [base64.b64encode(bytes(range(start, start + 64))).decode() for start in (0, 64, 128)]
 """Keys that guard nothing."""
 
 
-def vault(folder: Path, *numbers: int) -> Vault:
+def vault(folder: Path, *numbers: int) -> MetadataCipher:
     file = folder / f"keys-{'-'.join(map(str, numbers))}"
     file.write_text("# the first one seals\n\n" + "\n".join(KEYS[number] for number in numbers) + "\n")
-    return Vault(read_keys(file))
+    return MetadataCipher(read_keys(file))
 
 
 @pytest.fixture(scope="module")
-def vaults(tmp_path_factory: pytest.TempPathFactory) -> tuple[Vault, Vault, Vault]:
+def vaults(tmp_path_factory: pytest.TempPathFactory) -> tuple[MetadataCipher, MetadataCipher, MetadataCipher]:
     """Two with one key each, and one with both, the second first."""
     folder = tmp_path_factory.mktemp("keys")
     return vault(folder, 0), vault(folder, 1), vault(folder, 1, 0)
@@ -68,32 +67,35 @@ def rows(draw: st.DrawFn) -> Row:
 
 
 @given(rows())
-def test_what_is_sealed_opens_again_and_every_node_seals_alike(vaults: tuple[Vault, Vault, Vault], row: Row) -> None:
+def test_what_is_sealed_opens_again_and_every_node_seals_alike(
+    vaults: tuple[MetadataCipher, MetadataCipher, MetadataCipher], row: Row
+) -> None:
     first, second, both = vaults
     empty = DictTables()
-    sealed = first.seal(row, empty)
-    again = Vault(first.keys).seal(row, empty)
+    sealed = first.encrypt(row, empty)
+    again = MetadataCipher(first.keys).encrypt(row, empty)
     assert sealed == again
     assert [encode_row(one) for one in sealed] == [encode_row(one) for one in again]
     stored = decode_row(encode_row(sealed[0])).value
-    assert first.open(stored) == row.value
-    assert both.open(stored) == row.value, "an older key opens"
-    assert second.open(stored) == stored, "another key leaves it sealed"
-    assert NO_KEYS.open(stored) == stored
+    assert not isinstance(stored, UnreadableValue)
+    assert first.decrypt(stored) == row.value
+    assert both.decrypt(stored) == row.value, "an older key opens"
+    assert second.decrypt(stored) == stored, "another key leaves it sealed"
+    assert NO_KEYS.decrypt(stored) == stored
     if sealed != (row,):
         assert sealed[1] == Row("encryption_key", (first.keys[0].id,), EncryptionKeyUse())
-        assert both.seal(row, empty)[0] != sealed[0], "the first key seals"
+        assert both.encrypt(row, empty)[0] != sealed[0], "the first key seals"
         with pytest.raises(NotPermitted) as refused:
-            first.seal(sealed[0], empty)
+            first.encrypt(sealed[0], empty)
         assert refused.value.reason.rule == "METADATA_SEALED"
 
 
 @given(metadata())
 def test_no_sensitive_value_is_left_in_a_row_and_nothing_else_is_changed(
-    vaults: tuple[Vault, Vault, Vault], one: Metadata
+    vaults: tuple[MetadataCipher, MetadataCipher, MetadataCipher], one: Metadata
 ) -> None:
     row = Row("schema", (".", 1), Schema("g", "TOY", "[]", "l", metadata=one))
-    stored = vaults[0].seal(row, DictTables())[0].value
+    stored = vaults[0].encrypt(row, DictTables())[0].value
     assert isinstance(stored, Schema)
     assert stored.metadata is not None
     for (name, plain), (same, kept) in zip(one.properties, stored.metadata.properties, strict=True):
@@ -105,27 +107,27 @@ def test_no_sensitive_value_is_left_in_a_row_and_nothing_else_is_changed(
 
 @given(texts, texts)
 def test_equal_values_under_different_names_are_sealed_differently(
-    vaults: tuple[Vault, Vault, Vault], one: str, other: str
+    vaults: tuple[MetadataCipher, MetadataCipher, MetadataCipher], one: str, other: str
 ) -> None:
     assume(one != other)
     held = Metadata((), tuple(sorted({one: "v", other: "v"}.items())), tuple(sorted({one, other})))
-    stored = vaults[0].seal(Row("schema", (".", 1), Schema("g", "T", "", "l", metadata=held)), DictTables())[0].value
+    stored = vaults[0].encrypt(Row("schema", (".", 1), Schema("g", "T", "", "l", metadata=held)), DictTables())[0].value
     assert isinstance(stored, Schema)
     assert stored.metadata is not None
     assert len({value for _, value in stored.metadata.properties}) == 2
 
 
-# ------------------------------------------------------------------------------------------------- behind a vault
+# ------------------------------------------------------------------------------------------------- encrypt_decisions a vault
 
 OWNED = Metadata(properties=(("owner", "ada"), ("token", "hunter2")), sensitive=("token",))
 
 
 class Sealed(Bench):
-    """A bench whose law stands behind a vault."""
+    """A bench whose law stands encrypt_decisions a vault."""
 
-    def __init__(self, vault: Vault, tables: DictTables | None = None) -> None:
+    def __init__(self, vault: MetadataCipher, tables: DictTables | None = None) -> None:
         super().__init__()
-        self.law = behind(vault, decide)
+        self.law = encrypt_decisions(vault, decide)
         self.tables = tables or self.tables
 
     def verdict(self, request: Request, command_id: str = "") -> Decision:  # type: ignore[type-arg]
@@ -187,11 +189,11 @@ def test_rotation_writes_with_the_first_key_and_reads_with_all(tmp_path: Path) -
     bench = Sealed(vault(tmp_path, 0))
     bench.do(Register(S, toy("a", metadata=OWNED)))
     later = replace(OWNED, properties=(("owner", "ada"), ("token", "correct horse")))
-    bench.law = behind(vault(tmp_path, 1, 0), decide)
+    bench.law = encrypt_decisions(vault(tmp_path, 1, 0), decide)
     bench.do(Register(S, toy("a", "b?", metadata=later)))
     assert bench.do(GetVersion(S, 1)).metadata == OWNED
     assert bench.do(GetVersion(S, 2)).metadata == later
-    assert len(list(bench.tables.keys("encryption_key"))) == 2
+    assert len(list(bench.tables.keys(ENCRYPTION_KEY))) == 2
     assert not bench.do(Register(S, toy("a", "b?", metadata=later))).created
     assert vault(tmp_path, 1).missing(bench.tables), "the old key is still in use"
 

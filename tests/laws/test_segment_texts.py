@@ -15,12 +15,12 @@ from treaty.core import values
 from treaty.core.commit import as_root
 from treaty.core.identity import guid, lookup_digest
 from treaty.core.root import roots_of
-from treaty.core.rows import ROW_FORMAT, Encoded, Row, decode_row, encode_row
+from treaty.core.rows import ROW_FORMAT, EncodedRow, Row, decode_row, encode_row
 from treaty.node.segment import build as building
 from treaty.node.segment.build import build
-from treaty.node.segment.forms import FAST, PROVEN, SHORT, read_row
 from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.node.segment.segment import Segment, totals
+from treaty.node.segment.value_format import FAST, PROVEN, SHORT, read_row
 
 NAMES = ["", "a", "é", '\n\t"\\', "\ud800", "\x7f\x80\u2028/", "\U0001f642", "~", "!", "#"]
 
@@ -35,7 +35,7 @@ SOME = [
     *(Row(table, key, VALUES[table][at % len(VALUES[table])]) for table, keys in KEYS.items() for at, key in enumerate(keys)),
     *(Row("schema", (".", 100 + at), schema(text)) for at, text in enumerate(NAMES)),
     *(Row("schema", (".", 200 + at), schema(text, type_name="t")) for at, text in enumerate(NAMES)),
-    Row("schema", (".", 300), replace(schema("x"), references=(values.Used("n", "s", 1, 3),))),
+    Row("schema", (".", 300), replace(schema("x"), references=(values.StoredReference("n", "s", 1, 3),))),
     Row("outcome", ("o",), values.Outcome(3, "k", (("a", "1"), ("b", "é")))),
     Row("content", ("c",), values.Content(b"\0\xff")),
     Row("counter", ("k", ".", "s", "p"), values.Counter(3)),
@@ -110,8 +110,8 @@ HANDS = [spaced, ascii_only, turned, further, nested, twice, defaults, escaped, 
 """Ways in which a text may have been written by somebody else."""
 
 
-def kept(segment: Segment) -> list[Encoded]:
-    return [*(row for table in segment.counts for row in segment.rows(table)), *segment.odd()]
+def kept(segment: Segment) -> list[EncodedRow]:
+    return [*(row for table in segment.counts for row in segment.rows(table)), *segment.raw_rows()]
 
 
 @pytest.mark.parametrize("hand", [str, *HANDS], ids=lambda hand: hand.__name__)
@@ -121,7 +121,7 @@ def test_a_segment_has_every_row_as_it_was_written(hand: Any) -> None:
     segment = open_built(built)
 
     assert {*kept(segment)} == {*rows}
-    assert totals(segment.roots, segment.odd()) == roots_of(rows)
+    assert totals(segment.roots, segment.raw_rows()) == roots_of(rows)
     for row in rows:
         read = decode_row(row)
         number = segment.number(row.table, read.key)
@@ -136,7 +136,7 @@ def test_a_segment_has_every_row_as_it_was_written(hand: Any) -> None:
     st.integers(),
 )
 def test_tables_on_a_segment_give_back_what_was_written(
-    some: list[tuple[Encoded, Any]], others: list[Encoded], seed: int
+    some: list[tuple[EncodedRow, Any]], others: list[EncodedRow], seed: int
 ) -> None:
     """Over a segment, in it, and in one that was made from both."""
     written = [replace(row, value=hand(row.value)) for row, hand in some] + [

@@ -10,17 +10,19 @@ from hypothesis import given
 from tests.laws.test_tables import batches, histories, last, place, seeds, shuffled, whole
 from treaty.core import values
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded, Key, Row, encode_row
+from treaty.core.rows import EncodedRow, Row, encode_row
+from treaty.core.state_tables import INDEXES, ORDERS, OUTCOME_BY_SEQUENCE, SCHEMA, TABLES, VERSION
+from treaty.core.table import Key
 from treaty.core.tables import DictTables
-from treaty.core.view import INDEXES, ORDERED_TABLES, index_entries
-from treaty.node.segment import build, release
+from treaty.core.view import index_entries
+from treaty.node.segment import build, statefile
 from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.node.segment.segment import Segment
 
 
 @given(histories, histories, seeds)
 def test_a_segment_with_changes_over_it_is_as_dictionaries_are(
-    below: list[Encoded], over: list[Encoded], seed: int
+    below: list[EncodedRow], over: list[EncodedRow], seed: int
 ) -> None:
     chance, both = random.Random(seed), below + over
     plain, layered = DictTables(), LayeredTables(small=0)
@@ -37,7 +39,7 @@ def test_a_segment_with_changes_over_it_is_as_dictionaries_are(
 @pytest.mark.parametrize("copied", [True, False], ids=["blocks-copied", "written-anew"])
 @given(below=histories, over=histories, later=histories)
 def test_a_segment_made_from_an_older_one_has_what_came_since(
-    below: list[Encoded], over: list[Encoded], later: list[Encoded], *, copied: bool
+    below: list[EncodedRow], over: list[EncodedRow], later: list[EncodedRow], *, copied: bool
 ) -> None:
     everything = below + over + later
     plain, layered = DictTables(), LayeredTables(small=0)
@@ -49,8 +51,8 @@ def test_a_segment_made_from_an_older_one_has_what_came_since(
             for tables in (plain, layered):
                 tables.apply(rows, place(number))
             built = layered.built()
-            assert built.roots == roots_of(row for row in plain.rows() if row not in built.odd)
-            assert built.rows + len(built.odd) == plain.size
+            assert built.roots == roots_of(row for row in plain.rows() if row not in built.raw_rows)
+            assert built.rows + len(built.raw_rows) == plain.size
             layered.stand_on(open_built(built), place(number))
             assert whole(layered, everything) == whole(plain, everything)
             assert {*layered.rows()} == {*plain.rows()}
@@ -66,19 +68,19 @@ def test_schemas_of_a_context_are_counted_where_blocks_of_an_older_segment_are_c
     layered.load(rows, place(1))
     for turn in (1, 2):
         gone = rows[2 * turn : 2 * turn + 2]
-        layered.apply([Encoded(row.table, row.key, None) for row in gone], place(1 + turn))
+        layered.apply([EncodedRow(row.table, row.key, None) for row in gone], place(1 + turn))
         layered.stand_on(open_built(layered.built()), place(1 + turn))
-        assert layered.count("schema", (".",)) == len([*layered.keys("schema")]) == 20 - 2 * turn
+        assert layered.count(SCHEMA, (".",)) == len([*layered.keys(SCHEMA)]) == 20 - 2 * turn
 
 
 def test_every_index_has_a_row_by_which_a_change_of_it_is_seen() -> None:
-    claimed = {name for row in release.SAMPLES for name, _ in index_entries(row)}
+    claimed = {name for row in statefile.SAMPLES for name, _ in index_entries(row)}
     assert claimed == {*INDEXES}
-    assert {row.table for row in release.SAMPLES} >= ORDERED_TABLES - {"mode"}
+    assert {row.table for row in statefile.SAMPLES} >= {one.name for one in TABLES.values() if one.ordered} - {"mode"}
 
 
 @given(histories, histories)
-def test_loading_anew_forgets_what_was_there(first: list[Encoded], second: list[Encoded]) -> None:
+def test_loading_anew_forgets_what_was_there(first: list[EncodedRow], second: list[EncodedRow]) -> None:
     plain, layered = DictTables(), LayeredTables(small=0)
     layered.load(first, place(1))
     layered.apply(second, place(2))
@@ -103,12 +105,12 @@ def test_what_is_used_up_from_the_low_end_is_not_passed_over_again(monkeypatch: 
 
     monkeypatch.setattr(Segment, "walk", counting)
     for number in range(1, 1_001):
-        assert next(tables.walk("outcome.sequence", (), ("", number + 1))) == ("", number, "", f"c{number}")
+        assert next(tables.walk(OUTCOME_BY_SEQUENCE, (), ("", number + 1))) == ("", number, "", f"c{number}")
         tables.apply([encode_row(Row("outcome", ("", f"c{number}"), None))], place(2_000 + number))
-        assert list(tables.walk("outcome.sequence", (), ("", number + 1))) == []
+        assert list(tables.walk(OUTCOME_BY_SEQUENCE, (), ("", number + 1))) == []
     assert looked_at < 5_000
-    assert next(tables.walk("outcome.sequence", (), ("", 2_000))) == ("", 1_001, "", "c1001")
-    assert len(list(tables.walk("outcome.sequence", (), ("", 2_001)))) == 1_000
+    assert next(tables.walk(OUTCOME_BY_SEQUENCE, (), ("", 2_000))) == ("", 1_001, "", "c1001")
+    assert len(list(tables.walk(OUTCOME_BY_SEQUENCE, (), ("", 2_001)))) == 1_000
 
 
 def test_long_orders_are_walked_alike_from_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,24 +120,27 @@ def test_long_orders_are_walked_alike_from_anywhere(monkeypatch: pytest.MonkeyPa
     rows = [
         encode_row(Row("version", (".", name, 1, number), values.Version(number % 40 + 1, number, "TOY")))
         for number, name in enumerate(names)
-    ] + [encode_row(Row("subject", (".", name), values.Subject(1))) for name in set(names)]
+    ] + [encode_row(Row("subject", (".", name), values.SubjectValue(1))) for name in set(names)]
     plain, layered = DictTables(), LayeredTables(small=0)
     for tables in (plain, layered):
         tables.load(rows, place(4))
     for turn in range(3):
-        for order, bounds in ORDERED.items():
+        for kept, bounds in ORDERED.items():
+            order = ORDERS[kept]
             for _ in range(60):
                 low, high = sorted((bounds(chance, names), bounds(chance, names)))
                 found = [*plain.walk(order, low, high)]
                 assert [*layered.walk(order, low, high)] == found
                 assert [*layered.walk(order, low, high, reverse=True)] == found[::-1]
         changed = (
-            chance.sample(rows, 5) if turn else [Encoded(row.table, row.key, None) for row in chance.sample(rows, 400)]
+            chance.sample(rows, 5)
+            if turn
+            else [EncodedRow(row.table, row.key, None) for row in chance.sample(rows, 400)]
         )
         for tables in (plain, layered):
             tables.apply(changed, place(5))
         for name in chance.sample(names, 60):
-            assert layered.count("version", ("live", ".", name)) == plain.count("version", ("live", ".", name))
+            assert layered.count(VERSION, ("live", ".", name)) == plain.count(VERSION, ("live", ".", name))
         monkeypatch.setattr(build, "SAMPLES", 1)
         layered.stand_on(open_built(layered.built()), place(5))
     assert layered.roots == plain.roots

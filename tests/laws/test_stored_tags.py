@@ -9,10 +9,9 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import pytest
 
 from treaty.core import refusals
-from treaty.core.decide import LAWS
+from treaty.core.operations import NAMED_OPERATIONS, OPERATIONS
+from treaty.core.outcomes import ANSWERS
 from treaty.core.refusals import ERROR_TAGS, RegistryError
-from treaty.core.tags import ANSWERS, REQUESTS
-from treaty.wire.peer.batch import answer_of
 
 RECORDED: dict[str, list[str]] = json.loads(
     Path(__file__).with_name("data").joinpath("stored_tags.json").read_text("utf-8")
@@ -20,10 +19,15 @@ RECORDED: dict[str, list[str]] = json.loads(
 
 
 @pytest.mark.parametrize(
-    ("kind", "tags"), [("requests", REQUESTS), ("answers", ANSWERS), ("errors", ERROR_TAGS)], ids=str
+    ("kind", "now"),
+    [
+        ("requests", [one.name for one in OPERATIONS.values()]),
+        ("answers", list(ANSWERS)),
+        ("errors", list(ERROR_TAGS.values())),
+    ],
+    ids=["requests", "answers", "errors"],
 )
-def test_no_tag_changes(kind: str, tags: dict[type, str]) -> None:
-    now = list(tags.values())
+def test_no_tag_changes(kind: str, now: list[str]) -> None:
     assert len(set(now)) == len(now)
     gone = [tag for tag in RECORDED[kind] if tag not in now]
     assert not gone, f"tags in logs that nobody can read any more: {gone}; a class may be renamed, its tag stays"
@@ -33,13 +37,16 @@ def test_no_tag_changes(kind: str, tags: dict[type, str]) -> None:
 
 
 def test_every_class_has_a_tag() -> None:
-    assert set(REQUESTS) == set(LAWS)
-    assert set(ANSWERS) >= {answer_of(kind) for kind, law in LAWS.items() if law.writes}
+    assert len(NAMED_OPERATIONS) == len(OPERATIONS)
+    assert all(ANSWERS[one.answer_name] is one.answer for one in OPERATIONS.values() if one.writes)
+    assert not any(one.answer_name for one in OPERATIONS.values() if not one.writes)
     errors = {one for one in vars(refusals).values() if isinstance(one, type) and issubclass(one, RegistryError)}
     assert set(ERROR_TAGS) == errors - {RegistryError}
 
 
-@pytest.mark.parametrize("kind", [kind for kind, law in LAWS.items() if law.writes], ids=lambda kind: REQUESTS[kind])
+@pytest.mark.parametrize(
+    "kind", [kind for kind, operation in OPERATIONS.items() if operation.writes], ids=lambda kind: OPERATIONS[kind].name
+)
 def test_a_member_of_a_command_has_one_class(kind: type) -> None:
     """Digests of requests name the class of the request alone: below it the member tells the class."""
     assert not list(_choices(kind, set()))

@@ -6,11 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.laws.toy import Bench, S, put
 from treaty.core import values
+from treaty.core.codec import dumps
+from treaty.core.command import Decision
 from treaty.core.commit import START
-from treaty.core.rows import Alien, Encoded, Row, decode_row, encode_row
+from treaty.core.names import Subject
+from treaty.core.refusals import VersionNotFound
+from treaty.core.requests import LATEST, GetSchema, GetVersion, ListVersions
+from treaty.core.rows import ROW_FORMAT, EncodedRow, Row, UnreadableRowError, UnreadableValue, decode_row, encode_row
+from treaty.core.state_tables import SUBJECT
 from treaty.core.tables import DictTables
-from treaty.node.segment.forms import quick_row, read_row
+from treaty.node.segment.value_format import quick_row, read_row
 
 KEYS = (
     '["a"]', '[ "a"]', '["a",1]', '["a",true]', '["a",1.0]', "[1]", "[true]", "[1.0]", "[]", "[[]]", "[{}]", "{}",
@@ -19,13 +26,16 @@ KEYS = (
 TEXTS = ("null", "{}", '{"v":9}', '{"v":2,"number":1}', "[]", "nonsense", '{"v":2,"guid":7}', '{"v":true}', "[" * 5_000)
 
 strange = st.builds(
-    Encoded, st.sampled_from(["schema", "version", "dreams"]), st.sampled_from(KEYS), st.none() | st.sampled_from(TEXTS)
+    EncodedRow,
+    st.sampled_from(["schema", "version", "dreams"]),
+    st.sampled_from(KEYS),
+    st.none() | st.sampled_from(TEXTS),
 )
-GOOD = encode_row(Row("subject", (".", "s"), values.Subject(1)))
+GOOD = encode_row(Row("subject", (".", "s"), values.SubjectValue(1)))
 
 
 @given(st.lists(strange, max_size=12).flatmap(st.permutations))
-def test_no_row_stops_the_tables_and_order_does_not_matter(rows: list[Encoded]) -> None:
+def test_no_row_stops_the_tables_and_order_does_not_matter(rows: list[EncodedRow]) -> None:
     last = {(row.table, row.key): row for row in rows}
     forwards, backwards = DictTables(), DictTables()
     forwards.apply([*rows, GOOD], START)
@@ -33,16 +43,16 @@ def test_no_row_stops_the_tables_and_order_does_not_matter(rows: list[Encoded]) 
 
     assert forwards.roots == backwards.roots
     assert forwards.quarantine == backwards.quarantine
-    assert forwards.get("subject", (".", "s")) == values.Subject(1)
+    assert forwards.get(SUBJECT, Subject(".", "s")) == values.SubjectValue(1)
 
 
 @pytest.mark.parametrize("key", KEYS)
 def test_a_tombstone_takes_the_same_row_out(key: str) -> None:
     tables = DictTables()
     empty = dict(tables.roots)
-    tables.apply([Encoded("dreams", key, '{"v":9}')], START)
+    tables.apply([EncodedRow("dreams", key, '{"v":9}')], START)
     assert len(tables.quarantine) == 1
-    tables.apply([Encoded("dreams", key, None)], START)
+    tables.apply([EncodedRow("dreams", key, None)], START)
 
     assert not tables.quarantine
     assert tables.roots == empty
@@ -50,9 +60,9 @@ def test_a_tombstone_takes_the_same_row_out(key: str) -> None:
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_what_cannot_be_read_is_written_back_as_it_was(text: str) -> None:
-    row = decode_row(Encoded("version", '[".","s",1,0]', text))
+    row = decode_row(EncodedRow("version", '[".","s",1,0]', text))
 
-    assert isinstance(row.value, Alien)
+    assert isinstance(row.value, UnreadableValue)
     assert encode_row(row).value == text
 
 
@@ -114,12 +124,30 @@ NAMED = {
 
 @pytest.mark.parametrize("table", NEARLY)
 def test_what_is_read_fast_is_what_is_read_slowly(table: str) -> None:
-    assert quick_row(Encoded(table, NAMED[table][0], NEARLY[table][0])) is not None
+    assert quick_row(EncodedRow(table, NAMED[table][0], NEARLY[table][0])) is not None
     for key, text in itertools.product(NAMED[table], NEARLY[table]):
-        row = Encoded(table, key, text)
+        row = EncodedRow(table, key, text)
         slow = decode_row(row)
         assert read_row(row)[0] == slow
         fast = quick_row(row)
         if fast is not None:
             assert repr(fast) == repr(slow), "1, 1.0 and true are equal and not the same"
             assert encode_row(slow).value == text
+
+
+def test_a_read_that_an_unreadable_row_may_belong_to_is_refused_and_no_other() -> None:
+    """Not "not found": nobody here knows what the row says."""
+    bench, other = Bench(), Subject(".", "other")
+    for subject in (S, other):
+        put(bench, subject, "a")
+    home = bench.tables.get(SUBJECT, S)
+    assert home is not None
+    newer = EncodedRow("version", dumps([*S, home.generation, 1]), f'{{"v":{ROW_FORMAT + 1}}}')
+    bench.tables.apply([newer], bench.tables.position)
+
+    for request in (GetVersion(S, LATEST), GetVersion(S, 2), ListVersions(S)):
+        with pytest.raises(UnreadableRowError, match="upgrade this node"):
+            bench.verdict(request, "asked")
+    assert isinstance(bench.verdict(GetVersion(other, LATEST), "asked"), Decision)
+    assert isinstance(bench.verdict(GetVersion(other, 2), "asked"), VersionNotFound)
+    assert isinstance(bench.verdict(GetSchema(1), "asked"), Decision)

@@ -13,9 +13,8 @@ from tests.oracle.jsonschema_schemas import NUMBERS
 from tests.oracle.jsonschema_schemas import made as made_json
 from tests.oracle.protobuf_files import DIALECTS
 from tests.oracle.protobuf_files import made as made_protobuf
-from treaty.core.grammar import Invalid, Retag, Retagged, Tags, TagsFound
-from treaty.core.meaning import Meaning
-from treaty.core.schema import Tagged
+from treaty.core.schema import TaggedPath
+from treaty.core.schema_engine import FindTags, InvalidText, ResolvedSchema, RetaggedSchema, RetagSchema, TagsFound
 from treaty.formats.answer import Parser
 from treaty.formats.draw import Draw
 from treaty.formats.format import Entity, InvalidSchemaError
@@ -38,7 +37,7 @@ def made(form: str, seed: int) -> str:
 
 
 def read(form: str, text: str, *, strict: bool = True) -> Any:
-    return PARSER.model(Meaning(form, text), strict=strict)[1]
+    return PARSER.model(ResolvedSchema(form, text), strict=strict)[1]
 
 
 def entities(form: str, text: str) -> list[Entity]:
@@ -51,13 +50,13 @@ def canonical(form: str, text: str, *, normalize: bool = False) -> str:
     return str(table()[form].show(read(form, text), normalize).canonical)
 
 
-def edited(form: str, text: str, *, add: tuple[Tagged, ...] = (), remove: tuple[Tagged, ...] = ()) -> str:
-    answer = PARSER.answer(Retag(Meaning(form, text), add, remove))
-    assert isinstance(answer, Retagged), answer
+def edited(form: str, text: str, *, add: tuple[TaggedPath, ...] = (), remove: tuple[TaggedPath, ...] = ()) -> str:
+    answer = PARSER.answer(RetagSchema(ResolvedSchema(form, text), add, remove))
+    assert isinstance(answer, RetaggedSchema), answer
     return answer.text
 
 
-def chosen(form: str, seed: int) -> tuple[str, tuple[Tagged, ...]]:
+def chosen(form: str, seed: int) -> tuple[str, tuple[TaggedPath, ...]]:
     """A schema and tags for some of what is in it, none of them there before."""
     try:
         text = canonical(form, made(form, seed))
@@ -70,7 +69,7 @@ def chosen(form: str, seed: int) -> tuple[str, tuple[Tagged, ...]]:
     picked = {(one.kind, one.path): one for one in (draw.pick(there) for _ in range(1 + draw.below(4)))}
     names = ("PII", "a tag", "Ünicode", '"quoted"\\')
     return text, tuple(
-        Tagged(one.path, one.kind, tuple(dict.fromkeys(draw.pick(names) for _ in range(1 + draw.below(3)))))
+        TaggedPath(one.path, one.kind, tuple(dict.fromkeys(draw.pick(names) for _ in range(1 + draw.below(3)))))
         for one in picked.values()
     )
 
@@ -80,7 +79,7 @@ def test_tags_that_were_added_are_told_and_taken_away_leave_the_text_as_it_was(f
     text, tags = chosen(form, seed)
 
     more = edited(form, text, add=tags)
-    told = PARSER.answer(Tags(Meaning(form, more)))
+    told = PARSER.answer(FindTags(ResolvedSchema(form, more)))
     assert isinstance(told, TagsFound)
     found = {(one.kind, one.path): set(one.tags) for one in told.tagged}
 
@@ -104,7 +103,7 @@ def test_tags_harm_no_reader(form: str, seed: int) -> None:
 @given(formats, seeds)
 def test_a_leading_point_makes_no_difference(form: str, seed: int) -> None:
     text, tags = chosen(form, seed)
-    pointed = tuple(Tagged(f".{one.path}", one.kind, one.tags) for one in tags)
+    pointed = tuple(TaggedPath(f".{one.path}", one.kind, one.tags) for one in tags)
 
     assert edited(form, text, add=pointed) == edited(form, text, add=tags)
 
@@ -112,31 +111,31 @@ def test_a_leading_point_makes_no_difference(form: str, seed: int) -> None:
 @given(formats, seeds)
 def test_a_path_that_leads_nowhere_is_refused_with_near_ones_or_left_out(form: str, seed: int) -> None:
     text, tags = chosen(form, seed)
-    wrong = Tagged(f"{tags[0].path}_x", tags[0].kind, ("T",))
+    wrong = TaggedPath(f"{tags[0].path}_x", tags[0].kind, ("T",))
     assume(all(wrong.path != one.path for one in entities(form, text)))
 
-    refused = PARSER.answer(Retag(Meaning(form, text), (*tags, wrong)))
-    assert isinstance(refused, Invalid)
+    refused = PARSER.answer(RetagSchema(ResolvedSchema(form, text), (*tags, wrong)))
+    assert isinstance(refused, InvalidText)
     assert refused.faults[0].rule == "TAG_ENTITY_UNKNOWN"
     assert "near: " in refused.faults[0].expected
     assert any(one.path in refused.faults[0].expected for one in entities(form, text))
-    lenient = PARSER.answer(Retag(Meaning(form, text), (*tags, wrong), lenient=True))
-    assert lenient == Retagged(edited(form, text, add=tags))
+    lenient = PARSER.answer(RetagSchema(ResolvedSchema(form, text), (*tags, wrong), lenient=True))
+    assert lenient == RetaggedSchema(edited(form, text, add=tags))
 
 
 @pytest.mark.parametrize(
     ("tagged", "rule"),
     [
-        (Tagged("R.a", "sr_field", ("",)), "TAG_NAME"),
-        (Tagged("R.a", "sr_field", ("x" * 257,)), "TAG_NAME"),
-        (Tagged("R.a", "sr_field", ("two\nlines",)), "TAG_NAME"),
-        (Tagged("R.a", "column", ("T",)), "TAG_ENTITY_KIND"),
-        (Tagged("R.a", "sr_record", ("T",)), "TAG_ENTITY_UNKNOWN"),
-        (Tagged("R.odd", "sr_field", ("T",)), "TAG_ENTITY_STUCK"),
+        (TaggedPath("R.a", "sr_field", ("",)), "TAG_NAME"),
+        (TaggedPath("R.a", "sr_field", ("x" * 257,)), "TAG_NAME"),
+        (TaggedPath("R.a", "sr_field", ("two\nlines",)), "TAG_NAME"),
+        (TaggedPath("R.a", "column", ("T",)), "TAG_ENTITY_KIND"),
+        (TaggedPath("R.a", "sr_record", ("T",)), "TAG_ENTITY_UNKNOWN"),
+        (TaggedPath("R.odd", "sr_field", ("T",)), "TAG_ENTITY_STUCK"),
     ],
     ids=lambda value: value if isinstance(value, str) else f"{value.kind}-{len(value.tags[0])}",
 )
-def test_what_is_no_tag_of_something_is_refused_by_name(tagged: Tagged, rule: str) -> None:
+def test_what_is_no_tag_of_something_is_refused_by_name(tagged: TaggedPath, rule: str) -> None:
     text = (
         '{"type":"record","name":"R","fields":[{"name":"a","type":"int"},'
         '{"name":"odd","type":"int","confluent:tags":"no list"}]}'
@@ -187,23 +186,25 @@ def test_paths_are_those_of_the_established_clients(form: str, text: str, paths:
 
 
 def test_other_names_of_a_place_are_understood() -> None:
-    counted = Tagged("object.both.allof.0.object.g", "sr_field", ("PII",))  # plain types not counted
+    counted = TaggedPath("object.both.allof.0.object.g", "sr_field", ("PII",))  # plain types not counted
     assert edited("JSON", OBJECTS, add=(counted,)) == edited(
-        "JSON", OBJECTS, add=(Tagged("object.both.allof.1.object.g", "sr_field", ("PII",)),)
+        "JSON", OBJECTS, add=(TaggedPath("object.both.allof.1.object.g", "sr_field", ("PII",)),)
     )
-    packaged = Tagged("com.acme.M.Inner.c", "sr_field", ("PII",))
+    packaged = TaggedPath("com.acme.M.Inner.c", "sr_field", ("PII",))
     assert edited("PROTOBUF", MESSAGES, add=(packaged,)) == edited(
-        "PROTOBUF", MESSAGES, add=(Tagged("M.Inner.c", "sr_field", ("PII",)),)
+        "PROTOBUF", MESSAGES, add=(TaggedPath("M.Inner.c", "sr_field", ("PII",)),)
     )
 
 
 def test_a_new_member_stands_last_and_an_old_one_where_it_stood() -> None:
     record = '{"type":"record","name":"myrecord","fields":[{"name":"f1","type":"string"}]}'
-    assert edited("AVRO", record, add=(Tagged("myrecord", "sr_record", ("TAG1", "TAG2")),)) == (
+    assert edited("AVRO", record, add=(TaggedPath("myrecord", "sr_record", ("TAG1", "TAG2")),)) == (
         '{"type":"record","name":"myrecord","fields":[{"name":"f1","type":"string"}],"confluent:tags":["TAG1","TAG2"]}'
     )
     ordered = '{"confluent:tags":["a"],"type":"object","x":1}'
-    assert edited("JSON", ordered, add=(Tagged("object", "sr_record", ("b",)),)) == ordered.replace('"a"', '"a","b"')
+    assert edited("JSON", ordered, add=(TaggedPath("object", "sr_record", ("b",)),)) == ordered.replace(
+        '"a"', '"a","b"'
+    )
 
 
 WRITTEN = """syntax = "proto3";
@@ -217,23 +218,27 @@ message M {
 
 
 def test_options_of_protobuf_are_read_and_kept_in_every_spelling() -> None:
-    told = PARSER.answer(Tags(Meaning("PROTOBUF", WRITTEN)))
+    told = PARSER.answer(FindTags(ResolvedSchema("PROTOBUF", WRITTEN)))
     assert told == TagsFound(
-        (Tagged("M", "sr_record", ("X",)), Tagged("M.a", "sr_field", ("A",)), Tagged("M.b", "sr_field", ("A",)))
+        (
+            TaggedPath("M", "sr_record", ("X",)),
+            TaggedPath("M.a", "sr_field", ("A",)),
+            TaggedPath("M.b", "sr_field", ("A",)),
+        )
     )
-    new = tuple(Tagged(path, "sr_field", ("N",)) for path in ("M.a", "M.b", "M.c"))
-    more = edited("PROTOBUF", WRITTEN, add=(*new, Tagged("M", "sr_record", ("N",))))
+    new = tuple(TaggedPath(path, "sr_field", ("N",)) for path in ("M.a", "M.b", "M.c"))
+    more = edited("PROTOBUF", WRITTEN, add=(*new, TaggedPath("M", "sr_record", ("N",))))
     assert canonical("PROTOBUF", more) == more
     assert '(confluent.field_meta).tags = "A",\n    (confluent.field_meta).tags = "N"' in more
     assert 'option (.confluent.message_meta).tags = "N";' in more
-    back = edited("PROTOBUF", more, remove=(*new, Tagged("M", "sr_record", ("N",))))
+    back = edited("PROTOBUF", more, remove=(*new, TaggedPath("M", "sr_record", ("N",))))
     assert canonical("PROTOBUF", back, normalize=True) == canonical("PROTOBUF", WRITTEN, normalize=True)
 
 
 @pytest.mark.parametrize("package", ["", "package io.confluent.acme;", "package confluent;"], ids=["none", "io", "own"])
 def test_the_options_are_found_from_every_package(package: str) -> None:
     text = canonical("PROTOBUF", f'syntax = "proto3"; {package} message M {{ string a = 1; }}')
-    tags = (Tagged("M.a", "sr_field", ("A",)), Tagged("M", "sr_record", ("B",)))
+    tags = (TaggedPath("M.a", "sr_field", ("A",)), TaggedPath("M", "sr_record", ("B",)))
     more = edited("PROTOBUF", text, add=tags)
 
     assert 'import "confluent/meta.proto";' in more
@@ -244,11 +249,11 @@ def test_the_options_are_found_from_every_package(package: str) -> None:
 
 def test_tags_of_one_place_come_together_by_whatever_name_it_is_called() -> None:
     address = '{"type":"object","properties":{"home":{"type":"object"}}}'
-    both = (Tagged("object.home", "sr_field", ("A",)), Tagged("object.home.object", "sr_record", ("B",)))
-    more = edited("JSON", address, add=(*both, Tagged(".object.home", "sr_field", ("C",))))
+    both = (TaggedPath("object.home", "sr_field", ("A",)), TaggedPath("object.home.object", "sr_record", ("B",)))
+    more = edited("JSON", address, add=(*both, TaggedPath(".object.home", "sr_field", ("C",))))
     assert more == address.replace('{"type":"object"}', '{"type":"object","confluent:tags":["A","B","C"]}')
-    assert edited("JSON", more, add=both, remove=(Tagged("object.home", "sr_field", ("B",)),)) == more.replace(
+    assert edited("JSON", more, add=both, remove=(TaggedPath("object.home", "sr_field", ("B",)),)) == more.replace(
         ',"B"', ""
     )
-    told = PARSER.answer(Tags(Meaning("JSON", more)))
-    assert told == TagsFound(tuple(Tagged(one.path, one.kind, ("A", "B", "C")) for one in both))
+    told = PARSER.answer(FindTags(ResolvedSchema("JSON", more)))
+    assert told == TagsFound(tuple(TaggedPath(one.path, one.kind, ("A", "B", "C")) for one in both))

@@ -2,9 +2,10 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,12 +14,22 @@ from treaty.client.settings import Settings
 from treaty.client.steps import Event, Lost, Pause, Send
 from treaty.client.talk.substitutes import converse
 from treaty.client.talk.world import World, world_of
+from treaty.core.answers import RegisteredVersion, VersionFound
 from treaty.core.names import Subject
-from treaty.core.refusals import RegistryError, Unavailable
-from treaty.core.registry import CALL, Call, Token
-from treaty.core.requests import GetSchema, Register, Request
+from treaty.core.refusals import (
+    NotOffered,
+    OutcomeUnknown,
+    RegistryError,
+    SubjectNotFound,
+    TooLarge,
+    Unauthenticated,
+    Unavailable,
+)
+from treaty.core.registry import CALL, Call, PositionToken
+from treaty.core.requests import LATEST, GetGuid, GetSchema, GetVersion, ListSubjects, Register, Request
 from treaty.core.schema import Draft
 from treaty.wire.confluent.receiving import Received
+from treaty.wire.native import PATH, answer_bytes, error_members
 
 FOUND = b'{"schema": "\\"int\\"", "guid": "g", "subject": "s", "version": 3, "id": 7}'
 REGISTERED = b'{"id": 7, "guid": "g", "version": 3, "schema": "\\"int\\""}'
@@ -31,6 +42,9 @@ def said(status: int, body: bytes = b"", **headers: str) -> Received:
     return Received(status, lambda name: told.get(name.lower()), body)
 
 
+VERSION = VersionFound("s", 3, 2, 7, "g", "AVRO", '"int"')
+NATIVE = {FOUND: answer_bytes(VERSION), REGISTERED: answer_bytes(RegisteredVersion(VERSION, created=True))}
+"""What Treaty's native API says in place of Confluent's API."""
 GOOD = said(200, FOUND, Treaty_Sequence="aa.5.bb")
 Node = Callable[[Send], tuple[float, Received | Lost]]
 """How a node answers, and how many seconds that takes."""
@@ -42,6 +56,9 @@ class Net:
 
     nodes: list[Node]
     rounds: int = 4
+    native: bool = False
+    """Whether nodes have Treaty's native API. A node that lacks it says so in no time, which is not among `asked`."""
+    lacking: list[int] = field(default_factory=list)
     now: float = 0.0
     asked: list[tuple[float, int, Send]] = field(default_factory=list)
     pauses: list[float] = field(default_factory=list)
@@ -67,8 +84,14 @@ class Net:
                     continue
                 assert isinstance(step, Send)
                 number = int(step.url[len("http://n") :].split("/")[0])
+                if step.url.endswith(PATH) and not self.native:
+                    self.lacking.append(number)
+                    event = said(404, b"<html>nothing here</html>")
+                    continue
                 self.asked.append((self.now, number, step))
                 takes, event = self.nodes[number](step)
+                if step.url.endswith(PATH) and isinstance(event, Received):
+                    event = replace(event, body=NATIVE.get(event.body, event.body))
                 if takes > step.timeout:
                     takes, event = step.timeout, Lost("time-out")
                 self.now += takes
@@ -169,13 +192,23 @@ ANSWERS = st.sampled_from([
 ])  # fmt: skip
 
 
-@given(st.lists(st.lists(ANSWERS, min_size=1, max_size=6), min_size=1, max_size=3), st.floats(0.05, 40), st.booleans())
-def test_whatever_nodes_do(scripts: list[list[tuple[float, Received | Lost]]], timeout: float, write: bool) -> None:  # noqa: FBT001 (drawn)
+@given(
+    st.lists(st.lists(ANSWERS, min_size=1, max_size=6), min_size=1, max_size=3),
+    st.floats(0.05, 40),
+    st.booleans(),
+    st.booleans(),
+)
+def test_whatever_nodes_do(
+    scripts: list[list[tuple[float, Received | Lost]]],
+    timeout: float,
+    write: bool,  # noqa: FBT001 (drawn)
+    native: bool,  # noqa: FBT001 (drawn)
+) -> None:
     def node(events: list[tuple[float, Received | Lost]]) -> Node:
         left = list(events)
         return lambda _: left.pop(0) if len(left) > 1 else left[0]
 
-    net = Net([node(events) for events in scripts])
+    net = Net([node(events) for events in scripts], native=native)
     for _ in range(3):
         began, before = net.now, len(net.asked)
         try:
@@ -190,7 +223,8 @@ def test_whatever_nodes_do(scripts: list[list[tuple[float, Received | Lost]]], t
         assert len(commands) <= 1
         assert (None in commands) <= (not write)
         assert all(0 < send.timeout <= net.settings.attempt_timeout for _, _, send in asked)
-        assert len(asked) <= net.settings.rounds * len(scripts) * 4  # at most three redirects each
+        most = net.settings.rounds * len(scripts) * 4  # at most three redirects each
+        assert len(asked) <= most + native * write * len(scripts) * 4  # and once more where the native API is not there
 
 
 @given(st.integers(0, 2), st.lists(ANSWERS, min_size=2, max_size=2))
@@ -207,20 +241,123 @@ def test_where_one_node_is_well_there_is_an_answer(well: int, others: list[tuple
 def test_the_latest_of_ones_own_writes_is_carried_whatever_order_answers_come_in() -> None:
     world = Net([always(GOOD)]).world
     for token, kept in [("aa.5.bb", 5), ("aa.3.cc", 5), ("aa.9.dd", 9), (".0.", 9), ("ee.2.ff", 2)]:
-        found = Token.parse(token)
+        found = PositionToken.parse(token)
         assert found is not None
         world.wrote(found)
         assert world.written is not None
         assert world.written.sequence == kept
 
 
-def test_a_command_that_may_be_under_way_says_so_when_it_is_sent_again() -> None:
+@pytest.mark.parametrize("native", [False, True])
+def test_a_command_that_may_be_under_way_says_so_when_it_is_sent_again(native: bool) -> None:  # noqa: FBT001 (a parameter)
     slow, gone, good = Lost("time-out", waits=True), Lost("refused", left=False), said(200, REGISTERED)
     for first, again in ((slow, True), (said(504), True), (gone, False), (said(503), False)):
-        net = Net([script(first, good), always(good)])
+        net = Net([script(first, good), always(good)], native=native)
         net.ask(REGISTER)
+        assert all(step.url.endswith(PATH) is native for _, _, step in net.asked)
         marks = [step.headers.get("Treaty-Again") for _, _, step in net.asked]
         assert marks == [None, "true" if again else None], first
     read = Net([always(slow), always(GOOD)])
     read.ask()
     assert [step.headers.get("Treaty-Again") for _, _, step in read.asked] == [None, None]
+
+
+# --------------------------------------------------------------------------------------------------- Treaty's native API
+
+
+@pytest.mark.parametrize("status", [300, 301, 302, 400, 403, 404, 405, 406, 410, 415, 422, 501])
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>no</html>", b'{"error_code":404,"message":"HTTP 404 Not Found"}', b'{"error":"Not Found"}']
+)
+def test_a_server_without_the_native_api_costs_one_request_more_and_not_one_each_time(status: int, body: bytes) -> None:
+    def node(send: Send) -> tuple[float, Received | Lost]:
+        return 0.001, said(status, body) if send.url.endswith(PATH) else said(200, REGISTERED)
+
+    net = Net([node, node], native=True)
+    for _ in range(20):
+        assert net.ask(REGISTER).version.schema_id == 7
+    assert [step.url.endswith(PATH) for _, _, step in net.asked] == [True] + [False] * 20
+    commands = [step.headers["Treaty-Command"] for _, _, step in net.asked]
+    assert commands[0] == commands[1]
+    assert len(set(commands)) == 20
+    net.now += net.settings.native_recheck
+    net.ask(REGISTER)
+    assert [step.url.endswith(PATH) for _, _, step in net.asked[21:]] == [True, False]
+
+
+def test_a_server_that_comes_back_is_tried_at_the_native_api_again() -> None:
+    old, gone = [True], [False]
+
+    def node(send: Send) -> tuple[float, Received | Lost]:
+        if gone[0]:
+            return 0.0, Lost("refused", left=False)
+        return 0.001, said(404) if old[0] and send.url.endswith(PATH) else said(200, REGISTERED)
+
+    net = Net([node], native=True)
+    net.ask(REGISTER)
+    gone[0] = True
+    with pytest.raises(RegistryError):
+        net.ask(REGISTER)
+    old[0] = gone[0] = False
+    net.asked.clear()
+    net.now += net.settings.longest_rest
+    for _ in range(2):
+        net.ask(REGISTER)
+    assert all(step.url.endswith(PATH) for _, _, step in net.asked)
+
+
+REFUSED = {
+    "error_code": 40401,
+    "message": "Subject 's' not found.",
+    **error_members(SubjectNotFound.of("SUBJECT_NOT_FOUND", "no subject s", subject="s")),
+}
+
+
+def test_a_page_in_place_of_an_answer_to_a_query_is_no_native_api() -> None:
+    def node(send: Send) -> tuple[float, Received | Lost]:
+        return 0.001, said(200, b"<html>welcome</html>" if send.url.endswith(PATH) else b'["s"]')
+
+    net = Net([node], native=True)
+    for _ in range(3):
+        assert net.ask(ListSubjects()).names == ("s",)
+    assert [step.url.endswith(PATH) for _, _, step in net.asked] == [True] + [False] * 3
+
+
+def test_what_the_native_api_does_not_find_is_no_missing_door() -> None:
+    net = Net([always(said(404, msgspec.json.encode(REFUSED)))], native=True)
+    for _ in range(3):
+        with pytest.raises(SubjectNotFound, match="no subject s"):
+            net.ask(REGISTER)
+    assert [step.url.endswith(PATH) for _, _, step in net.asked] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "times"),
+    [
+        (said(401, b'{"error_code":40101,"message":"who?"}'), Unauthenticated, 1),
+        (said(401, b"<html>who?</html>"), Unavailable, 1),
+        (said(413, b'{"error_code":413,"message":"too large"}'), TooLarge, 1),
+        (said(429, b'{"error_code":429,"message":"come again"}'), Unavailable, 4),
+        (said(503, b'{"error_code":503,"message":"starting"}'), Unavailable, 4),
+        (said(500, b'{"error_code":500,"message":"fault"}'), OutcomeUnknown, 4),
+        (said(200, b"<html>please log in</html>"), OutcomeUnknown, 4),
+        (said(200, b'{"answer":{"version":7}}'), OutcomeUnknown, 4),
+        (said(404, b'{"error_code":404,"message":"no operation","error":{"kind":"invalid","reason":{"rule":"OPERATION","message":"no"}}}'),
+         NotOffered, 1),
+        (said(409, b'{"error_code":40999,"message":"new","error":{"kind":"of a newer version"}}'), Unavailable, 1),
+    ],
+)  # fmt: skip
+def test_what_else_the_native_api_says_is_no_missing_door(
+    answer: Received, kind: type[RegistryError], times: int
+) -> None:
+    net = Net([always(answer)], native=True)
+    with pytest.raises(kind):
+        net.ask(REGISTER, Call(timeout=60))
+    assert [step.url.endswith(PATH) for _, _, step in net.asked] == [True] * times
+
+
+def test_schemas_and_versions_have_routes_of_their_own_for_caches_on_the_way() -> None:
+    net = Net([always(GOOD)], native=True)
+    for request in (SEVEN, GetGuid("g"), GetVersion(Subject(".", "s"), LATEST)):
+        net.ask(request)
+    assert [step.method for _, _, step in net.asked] == ["GET"] * 3

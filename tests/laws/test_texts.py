@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from tests.laws.test_tables import readable
 from treaty.core.commit import Position, as_root
 from treaty.core.root import RowDigests, roots_after, roots_of
-from treaty.core.rows import SHAPES, UNROOTED, Encoded, encode_row
+from treaty.core.rows import EncodedRow, encode_row
+from treaty.core.state_tables import TABLES, UNROOTED
 from treaty.core.tables import DictTables
 from treaty.core.view import Tables
-from treaty.log.care.dump import head_of, read_head, read_rows, write_dump
-from treaty.log.log import Delta
+from treaty.log.log import LogDelta
+from treaty.log.maintenance.dump import make_head, read_head, read_rows, write_dump
 from treaty.node.segment.build import build
 from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.node.segment.statefile import open_state, write_state
@@ -25,7 +26,7 @@ from treaty.node.segment.statefile import open_state, write_state
 Change = Callable[[str], str]
 
 
-def at(rows: Iterable[Encoded]) -> Position:
+def at(rows: Iterable[EncodedRow]) -> Position:
     """A place whose root is that of some rows."""
     return Position(b"i" * 16, 1, b"d" * 32, as_root(roots_of(rows)))
 
@@ -73,7 +74,7 @@ KEYS: dict[str, Change] = {
     "strange": lambda text: f"{text}!",
 }
 changed = st.builds(
-    lambda row, change, key, table: Encoded(
+    lambda row, change, key, table: EncodedRow(
         table or row.table, KEYS[key](row.key), row.value and CHANGES[change](row.value)
     ),
     readable.map(encode_row),
@@ -84,13 +85,13 @@ changed = st.builds(
 some = st.lists(changed, max_size=6)
 
 
-def live(rows: Iterable[Encoded]) -> set[Encoded]:
+def live(rows: Iterable[EncodedRow]) -> set[EncodedRow]:
     """The texts that stand in the log after some rows."""
     last = {(row.table, row.key): row for row in rows}
     return {row for row in last.values() if row.value is not None}
 
 
-def holds(tables: Tables, rows: set[Encoded]) -> None:
+def holds(tables: Tables, rows: set[EncodedRow]) -> None:
     """Tables give back just these texts, and count each of them."""
     found = [*tables.rows()]
     assert {*found} == rows
@@ -99,9 +100,11 @@ def holds(tables: Tables, rows: set[Encoded]) -> None:
 
 
 @given(some, some, some)
-def test_tables_give_back_the_texts_of_the_log(below: list[Encoded], over: list[Encoded], later: list[Encoded]) -> None:
+def test_tables_give_back_the_texts_of_the_log(
+    below: list[EncodedRow], over: list[EncodedRow], later: list[EncodedRow]
+) -> None:
     plain, layered, digests = DictTables(), LayeredTables(small=0), RowDigests()
-    so_far: list[Encoded] = []
+    so_far: list[EncodedRow] = []
     for rows in (below, over, later):
         so_far += rows
         place = at(live(so_far))
@@ -117,7 +120,7 @@ def test_tables_give_back_the_texts_of_the_log(below: list[Encoded], over: list[
 
 
 @given(some, some)
-def test_rows_that_come_to_another_root_change_nothing(rows: list[Encoded], more: list[Encoded]) -> None:
+def test_rows_that_come_to_another_root_change_nothing(rows: list[EncodedRow], more: list[EncodedRow]) -> None:
     for tables in (DictTables(), LayeredTables(small=0)):
         tables.load(rows, at(live(rows)))
         assert not tables.advance(more, Position(b"i" * 16, 2, b"e" * 32, b"r" * 32))
@@ -126,9 +129,9 @@ def test_rows_that_come_to_another_root_change_nothing(rows: list[Encoded], more
 
 
 @given(some)
-def test_a_dump_and_a_state_file_give_back_the_texts_of_the_log(rows: list[Encoded]) -> None:
+def test_a_dump_and_a_state_file_give_back_the_texts_of_the_log(rows: list[EncodedRow]) -> None:
     texts = live(rows)
-    head, *lines = write_dump(head_of(Delta(at(texts), tuple(texts)), "memory:", 1), texts)
+    head, *lines = write_dump(make_head(LogDelta(at(texts), tuple(texts)), "memory:", 1), texts)
     assert {*read_rows(read_head(head), head, lines)} == texts
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "state")
@@ -139,18 +142,18 @@ def test_a_dump_and_a_state_file_give_back_the_texts_of_the_log(rows: list[Encod
 
 
 @given(changed, st.integers(0, 2**31), st.integers(0, 2))
-def test_every_bit_of_a_row_counts(row: Encoded, place: int, part: int) -> None:
+def test_every_bit_of_a_row_counts(row: EncodedRow, place: int, part: int) -> None:
     texts = [row.table, row.key, row.value or ""]
     at = place % (len(texts[part]) or 1)
     texts[part] = texts[part][:at] + "x" + texts[part][at + 1 :]
-    other = Encoded(texts[0], texts[1], None if row.value is None else texts[2])
+    other = EncodedRow(texts[0], texts[1], None if row.value is None else texts[2])
     if row.value is not None and row != other and "snapshot" not in {row.table, other.table}:
         assert row.digest != other.digest
         assert roots_of([row]) != roots_of([other])
 
 
-@pytest.mark.parametrize("table", [*SHAPES, "dreams"])
+@pytest.mark.parametrize("table", [*TABLES, "dreams"])
 def test_every_table_counts_but_those_that_describe_their_log(table: str) -> None:
-    roots = roots_of([Encoded(table, '["a"]', "{}")])
+    roots = roots_of([EncodedRow(table, '["a"]', "{}")])
     assert set(roots) == {table} - UNROOTED
     assert {"snapshot", "log_origin"} == UNROOTED

@@ -11,9 +11,9 @@ from tests.laws.typed_classes import ALL
 from treaty.client.serializers import codec
 from treaty.client.types.classes import class_of
 from treaty.client.types.typed import typed_avro, typed_json
-from treaty.core.meaning import Meaning
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.table import table
 
 NOBODY = cast("Registry", None)
@@ -22,7 +22,7 @@ JSON = {name: typed_json(kind) for name, (kind, _) in ALL.items()}
 JSON_07 = {name: typed_json(kind, draft="07") for name, (kind, _) in ALL.items()}
 READY = {name: codec.ready(NOBODY, one.draft.text, (), Subject(".", "")) for name, one in AVRO.items()}
 MODELS = {
-    (name, drafts): table()["JSON"].parse(Meaning("JSON", one.draft.text), True)
+    (name, drafts): table()["JSON"].parse(ResolvedSchema("JSON", one.draft.text), True)
     for drafts, every in (("2020-12", JSON), ("07", JSON_07))
     for name, one in every.items()
 }
@@ -34,7 +34,7 @@ roughly = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data
 def test_a_derived_schema_is_valid_by_the_strict_parser(name: str) -> None:
     for one in (AVRO[name], JSON[name], JSON_07[name]):
         form = table()[one.draft.format]
-        model = form.parse(Meaning(one.draft.format, one.draft.text), True)
+        model = form.parse(ResolvedSchema(one.draft.format, one.draft.text), True)
         assert form.compare(model, model, "STRICT") == ()
         assert form.show(model, False).type_name.rpartition(".")[2] in {one.name.rpartition(".")[2], ""}
 

@@ -5,10 +5,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as some
 
-from treaty.log.upgrade.listing import differences
-from treaty.log.upgrade.old import OldRow, canonical
+from treaty.log.upgrade.comparison import find_differences
+from treaty.log.upgrade.conversion import convert_rows
+from treaty.log.upgrade.old_format import OldRow, to_canonical_json
 from treaty.log.upgrade.policies import LEVELS
-from treaty.log.upgrade.rows import converted
 
 SUBJECTS = ((".", "s"), (".", "t"), (".x", "s"), (".y", "s"))
 SCOPES = (
@@ -53,7 +53,7 @@ chosen = some.sampled_from(["", *LEVELS, "named", "other", "not there"])
 
 
 def row(table: str, key: list[Any], members: dict[str, Any]) -> OldRow:
-    return OldRow(table, canonical(key), canonical({**members, "v": 1}))
+    return OldRow(table, to_canonical_json(key), to_canonical_json({**members, "v": 1}))
 
 
 @given(
@@ -73,10 +73,12 @@ def test_what_is_in_force_stays_the_same(
         if config is not None:
             rows.append(row("config", [*scope], {"config": config}))
 
-    found = converted(rows)
+    found = convert_rows(rows)
 
-    assert [*map(str, differences(rows, found.rows, 0))] == []
+    assert [*map(str, find_differences(rows, found.rows, 0))] == []
     assert found.ended == {"policy": 2}
     aliases = {one.key for one in found.rows if one.table == "config" and '"alias":' in (one.value or "")}
-    wanted = {canonical([*scope]) for scope, config in zip(SCOPES, set_, strict=True) if config and "alias" in config}
+    wanted = {
+        to_canonical_json([*scope]) for scope, config in zip(SCOPES, set_, strict=True) if config and "alias" in config
+    }
     assert aliases == wanted, "no subject gets the alias of another scope"

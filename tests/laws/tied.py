@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.laws.toy import OTHER, Bench, S, toy
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
@@ -17,12 +17,12 @@ def schema(*names: str, **members: Any) -> q.Register:
     return q.Register(S, toy(*(names or ("a?",)), **members))
 
 
-def weak(subject: Subject = S, kind: str = "value", **members: Any) -> t.Wish:
-    return t.Wish(kind, subject, "WEAK", **members)
+def weak(subject: Subject = S, kind: str = "value", **members: Any) -> t.AssociationSpec:
+    return t.AssociationSpec(kind, subject, "WEAK", **members)
 
 
-def strong(subject: Subject = S, kind: str = "value", **members: Any) -> t.Wish:
-    return t.Wish(kind, subject, "STRONG", **members)
+def strong(subject: Subject = S, kind: str = "value", **members: Any) -> t.AssociationSpec:
+    return t.AssociationSpec(kind, subject, "STRONG", **members)
 
 
 def made() -> Bench:
@@ -44,9 +44,9 @@ def listed(bench: Bench, resource: Resource = TOPIC) -> list[tuple[str, str, str
     return [(one.kind, one.subject, one.lifecycle) for one in found]
 
 
-def batch(*changes: t.Change) -> t.ChangeAssociations:
+def batch(*changes: t.ResourceChange) -> t.ChangeAssociations:
     return t.ChangeAssociations(changes)
 
 
-def step(op: t.Op, wish: t.Wish, *, cascade: bool = False) -> t.Operation:
-    return t.Operation(op, wish, cascade)
+def step(op: t.Op, wish: t.AssociationSpec, *, cascade: bool = False) -> t.AssociationChange:
+    return t.AssociationChange(op, wish, cascade)

@@ -10,20 +10,30 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from treaty.core.answers import VersionFound
-from treaty.core.command import Command, Decision, Needs
+from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.commit import START, Commit, make_append
 from treaty.core.decide import decide
-from treaty.core.finding import Fault, Finding
-from treaty.core.grammar import Answer, Compare, Compared, Inspect, Inspected, Invalid, Parse, Parsed, Question
-from treaty.core.meaning import Meaning
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
 from treaty.core.requests import Register, Request
 from treaty.core.root import roots_after
 from treaty.core.rows import encode_row
 from treaty.core.schema import Draft
+from treaty.core.schema_engine import (
+    Answer,
+    CompareSchemas,
+    ComparisonResult,
+    InspectionResult,
+    InspectSchema,
+    InvalidText,
+    ParsedSchema,
+    ParseSchema,
+    Question,
+    ResolvedSchema,
+)
+from treaty.core.state_tables import SUBJECT, VERSION, VersionKey
 from treaty.core.tables import DictTables
-from treaty.core.values import Subject as SubjectValue
 from treaty.core.values import Version
 
 A = TypeVar("A")
@@ -32,7 +42,7 @@ S = Subject(".", "s")
 OTHER = Subject(".", "other")
 
 
-def fields_of(meaning: Meaning) -> tuple[str, ...]:
+def fields_of(meaning: ResolvedSchema) -> tuple[str, ...]:
     """The fields of a toy schema, those of its references included."""
     own = tuple(json.loads(meaning.text))
     return own + tuple(name for bound in meaning.bindings for name in fields_of(bound.meaning))
@@ -65,25 +75,27 @@ class ToyGrammar:
 
 
 def toy_answer(question: Question) -> Answer:
-    if isinstance(question, Parse):
+    if isinstance(question, ParseSchema):
         try:
             names = json.loads(question.meaning.text)
         except ValueError as error:
-            return Invalid((Fault("JSON", "", str(error), "a list of names"),))
+            return InvalidText((Diagnostic("JSON", "", str(error), "a list of names"),))
         if question.strict and any(name.startswith("-") for name in names):
-            return Invalid((Fault("NAME", "/0", "a name begins with a dash", "a letter"),))
+            return InvalidText((Diagnostic("NAME", "/0", "a name begins with a dash", "a letter"),))
         canonical = json.dumps(sorted(names) if question.normalize else names, separators=(",", ":"))
-        resolved = json.dumps(fields_of(Meaning("TOY", canonical, question.meaning.bindings)))
-        return Parsed(canonical, resolved, fields=tuple(n.rstrip("?!^") for n in names))
-    if isinstance(question, Inspect):
+        resolved = json.dumps(fields_of(ResolvedSchema("TOY", canonical, question.meaning.bindings)))
+        return ParsedSchema(canonical, resolved, fields=tuple(n.rstrip("?!^") for n in names))
+    if isinstance(question, InspectSchema):
         assert question.validators == ("NAME_SHORT",)
         long = [(at, name) for at, name in enumerate(fields_of(question.meaning)) if len(name) > 8]
-        return Inspected(tuple(Fault("NAME_SHORT", f"/{at}", f"{name} is long", "eight letters") for at, name in long))
-    if not isinstance(question, Compare):
-        return Invalid((Fault("TAGS_UNSUPPORTED", "", "a toy has no place for tags"),))
+        return InspectionResult(
+            tuple(Diagnostic("NAME_SHORT", f"/{at}", f"{name} is long", "eight letters") for at, name in long)
+        )
+    if not isinstance(question, CompareSchemas):
+        return InvalidText((Diagnostic("TAGS_UNSUPPORTED", "", "a toy has no place for tags"),))
     names = lacking(fields_of(question.reader), fields_of(question.writer), question.policy)
     sentence = "the {reader} schema needs a field that the {writer} schema lacks"
-    return Compared(tuple(Finding("NO_DEFAULT", f"/{name}", sentence, name) for name in names))
+    return ComparisonResult(tuple(Finding("NO_DEFAULT", f"/{name}", sentence, name) for name in names))
 
 
 class Typed(ToyGrammar):
@@ -91,28 +103,28 @@ class Typed(ToyGrammar):
 
     def ask(self, question: Question) -> Answer | None:
         answer = super().ask(question)
-        return replace(answer, type_name=answer.canonical) if isinstance(answer, Parsed) else answer
+        return replace(answer, type_name=answer.canonical) if isinstance(answer, ParsedSchema) else answer
 
 
 class Bench:
-    """Tables, a grammar, and a history of appends; commands are decided and applied one by one."""
+    """Tables, a engine, and a history of appends; commands are decided and applied one by one."""
 
     def __init__(self, *, slow: bool = False) -> None:
         self.tables = DictTables()
-        self.grammar: Any = ToyGrammar(slow=slow)
+        self.engine: Any = ToyGrammar(slow=slow)
         self.position = START
         self.commits: list[Commit] = []
         self.clock = 0
 
     def verdict(self, request: Request[A], command_id: str = "") -> Decision[A] | Refusal:
-        """Decide, answering the grammar's questions, and change nothing."""
+        """Decide, answering the engine's questions, and change nothing."""
         command = Command(request, command_id or f"c{self.clock}", 1_000 + self.tables.sequence)
         while True:
-            verdict = decide(self.tables, command, self.grammar)
-            if not isinstance(verdict, Needs):
+            verdict = decide(self.tables, command, self.engine)
+            if not isinstance(verdict, OpenQuestions):
                 return verdict
-            assert not self.grammar.asked.issuperset(verdict.questions), "asked again what was answered"
-            self.grammar.asked.update(verdict.questions)
+            assert not self.engine.asked.issuperset(verdict.questions), "asked again what was answered"
+            self.engine.asked.update(verdict.questions)
 
     def do(self, request: Request[A], command_id: str = "") -> A:
         """Decide, and apply what was decided; raises the refusal where there is one."""
@@ -142,6 +154,6 @@ def put(bench: Bench, subject: Subject, *names: str, **members: object) -> Versi
 
 def version_row(bench: Bench, subject: Subject, ordinal: int) -> Version | None:
     """The row of a version of a subject as it is now; None where there is none."""
-    home = bench.tables.get("subject", tuple(subject))
-    row = bench.tables.get("version", (*subject, home.generation, ordinal)) if isinstance(home, SubjectValue) else None
+    home = bench.tables.get(SUBJECT, subject)
+    row = bench.tables.get(VERSION, VersionKey(*subject, home.generation, ordinal)) if home else None
     return row if isinstance(row, Version) else None

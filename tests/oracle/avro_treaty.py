@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from treaty.core.meaning import Binding, Meaning
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.format import FORMAT
 from treaty.formats.avro.model import Schema
@@ -15,10 +15,13 @@ from treaty.formats.format import InvalidSchemaError
 CASES = Path(__file__).parents[1] / "cases" / "avro"
 
 
-def meaning(text: str, references: Sequence[str] = ()) -> Meaning:
+def meaning(text: str, references: Sequence[str] = ()) -> ResolvedSchema:
     """A text with the texts that it may use."""
-    bindings = (Binding(f"ref{at}", f"subject{at}", 1, Meaning("AVRO", one)) for at, one in enumerate(references))
-    return Meaning("AVRO", text, tuple(bindings))
+    bindings = (
+        ResolvedReference(f"ref{at}", f"subject{at}", 1, ResolvedSchema("AVRO", one))
+        for at, one in enumerate(references)
+    )
+    return ResolvedSchema("AVRO", text, tuple(bindings))
 
 
 def model(text: str, references: Sequence[str] = ()) -> Schema:

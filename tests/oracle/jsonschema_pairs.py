@@ -20,7 +20,7 @@ from tests.oracle.jsonschema_values import (
     Values,
     validator,
 )
-from treaty.core.meaning import Meaning
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.jsonschema.model import Document
 from treaty.formats.jsonschema.parse import parse
 
@@ -369,7 +369,7 @@ def _changed_list(maker: Maker, word: str, held: list[Any]) -> list[Any]:
 
 def document(schema: Schema) -> Document:
     """Treaty's model of a schema."""
-    return parse(Meaning("JSON", json.dumps(schema)), strict=True)
+    return parse(ResolvedSchema("JSON", json.dumps(schema)), strict=True)
 
 
 def accepted(schema: Schema) -> bool:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from treaty.core.meaning import Binding, Meaning
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.jsonschema.model import Document
 from treaty.formats.jsonschema.parse import parse
 
@@ -25,17 +25,17 @@ def text_of(row: dict[str, Any]) -> str:
     return str(row["text"]) if "text" in row else json.dumps(row["schema"], ensure_ascii=False)
 
 
-def bindings(references: list[dict[str, Any]]) -> tuple[Binding, ...]:
+def bindings(references: list[dict[str, Any]]) -> tuple[ResolvedReference, ...]:
     """The references of a case, those that they have themselves included."""
     return tuple(
-        Binding(one["name"], f"subject {one['name']}", 1, meaning(text_of(one), one.get("references", [])))
+        ResolvedReference(one["name"], f"subject {one['name']}", 1, meaning(text_of(one), one.get("references", [])))
         for one in references
     )
 
 
-def meaning(text: str, references: list[dict[str, Any]] | None = None) -> Meaning:
+def meaning(text: str, references: list[dict[str, Any]] | None = None) -> ResolvedSchema:
     """A text with references as they stand in a case."""
-    return Meaning("JSON", text, bindings(references or []))
+    return ResolvedSchema("JSON", text, bindings(references or []))
 
 
 def model(text: str, references: list[dict[str, Any]] | None = None, *, strict: bool = True) -> Document:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.oracle.protoc import Verdict, plain
-from treaty.core.finding import Fault
-from treaty.core.meaning import Binding, Meaning
+from treaty.core.finding import Diagnostic
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.encoding.files import descriptor
 from treaty.formats.protobuf.model import Schema
@@ -27,20 +27,20 @@ def hand_made() -> list[tuple[str, dict[str, Any]]]:
     ]
 
 
-def meaning(text: str, others: Mapping[str, Any] | None = None) -> Meaning:
+def meaning(text: str, others: Mapping[str, Any] | None = None) -> ResolvedSchema:
     """A text with references: one for every other file, under its import path.
 
     A file with references of its own is a row with them and its ``text``.
     """
-    bound = (Binding(path, path, 1, _given(one)) for path, one in (others or {}).items())
-    return Meaning("PROTOBUF", text, tuple(bound))
+    bound = (ResolvedReference(path, path, 1, _given(one)) for path, one in (others or {}).items())
+    return ResolvedSchema("PROTOBUF", text, tuple(bound))
 
 
-def _given(one: str | Mapping[str, Any]) -> Meaning:
-    return Meaning("PROTOBUF", one) if isinstance(one, str) else meaning(one["text"], one["references"])
+def _given(one: str | Mapping[str, Any]) -> ResolvedSchema:
+    return ResolvedSchema("PROTOBUF", one) if isinstance(one, str) else meaning(one["text"], one["references"])
 
 
-def judged(text: str, others: Mapping[str, Any] | None = None) -> Schema | Fault:
+def judged(text: str, others: Mapping[str, Any] | None = None) -> Schema | Diagnostic:
     """The schema, or its first fault."""
     try:
         return parse(meaning(text, others), strict=True)
@@ -48,11 +48,11 @@ def judged(text: str, others: Mapping[str, Any] | None = None) -> Schema | Fault
         return wrong.faults[0]
 
 
-def difference(said: Verdict, ours: Schema | Fault, name: str = "schema.proto") -> str:
+def difference(said: Verdict, ours: Schema | Diagnostic, name: str = "schema.proto") -> str:
     """In what the two differ, in a few words; empty where they agree, or where protoc ended without an answer."""
     if said.crashed:
         return ""
-    if isinstance(ours, Fault):
+    if isinstance(ours, Diagnostic):
         return "" if said.descriptor is None else f"Treaty refuses: {ours}"
     if said.descriptor is None:
         return f"protoc refuses: {said.messages}"

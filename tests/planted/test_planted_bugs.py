@@ -9,11 +9,11 @@ from tests.planted.bug import Bug, ByLives, Edit, Swap, by_tests
 from tests.planted.finding import Forge, found_by_lives, found_by_tests
 from tests.planted.planting import TargetMovedError, planted
 from tests.planted.table import BUGS
-from treaty.core.law.settings import mode_in_force
+from treaty.core.handlers.settings import mode_in_force
 from treaty.core.requests import Scope
 from treaty.core.tables import DictTables
 
-MODE = "treaty.core.law.settings:mode_in_force"
+MODE = "treaty.core.handlers.settings:mode_in_force"
 GOOD = Edit(MODE, "or DEFAULT_MODE", 'or "SIDEWAYS"')
 
 
@@ -62,14 +62,14 @@ def test_changed_code_runs_while_it_is_planted_and_is_noticed() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (Edit("treaty.core.law.nowhere:f", "a", "b"), "No module named"),
-        (Edit("treaty.core.law.settings:mode_in_farce", "a", "b"), "it is not there any more"),
-        (Edit("treaty.core.law.settings:replace", "a", "b"), "no function of that module"),
+        (Edit("treaty.core.handlers.nowhere:f", "a", "b"), "No module named"),
+        (Edit("treaty.core.handlers.settings:mode_in_farce", "a", "b"), "it is not there any more"),
+        (Edit("treaty.core.handlers.settings:replace", "a", "b"), "no function of that module"),
         (replace(GOOD, old="or DEFAULT_FASHION"), "is there 0 times"),
         (replace(GOOD, old="own_mode"), "is there 3 times"),
         (Swap(MODE, lambda view: "READONLY"), "it takes .*; what is planted takes"),
         (Swap(MODE, property(lambda view: "READONLY")), "it is a property, or none any more"),
-        (Swap("treaty.node.follower:Follower.look", lambda self: None), "asynchronous"),
+        (Swap("treaty.node.follower:Follower.catch_up", lambda self: None), "asynchronous"),
         (Swap("treaty.node.follower:Follower.glance", lambda self: None), "it is not there any more"),
     ],
 )

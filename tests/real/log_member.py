@@ -10,9 +10,9 @@ from pathlib import Path
 
 from treaty.core.commit import START, Append, Commit, Position, make_append
 from treaty.core.root import RowDigests, roots_after
-from treaty.core.rows import Encoded
-from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
-from treaty.log.sqlite import SqliteLog
+from treaty.core.rows import EncodedRow
+from treaty.log.log import AppendResult, LogDamagedError, LogUnavailableError
+from treaty.log.sqlite.log import SqliteLog
 
 NOBODY = 65_534
 
@@ -23,7 +23,10 @@ def say(**what: object) -> None:
 
 def commits(base: Position, name: str, number: int) -> tuple[Commit, ...]:
     """A chain of one to three commits that touches a row of its own and one that all fight about."""
-    rows = Encoded("own", f'["{name}-{number}"]', f'"{name * 50}"'), Encoded("all", '["last"]', f'"{name}-{number}"')
+    rows = (
+        EncodedRow("own", f'["{name}-{number}"]', f'"{name * 50}"'),
+        EncodedRow("all", '["last"]', f'"{name}-{number}"'),
+    )
     return tuple(Commit(base.sequence + place, rows) for place in range(1, 2 + number % 3))
 
 
@@ -43,7 +46,7 @@ async def write(path: str, name: str, count: int) -> None:
         while True:
             append = await append_of(log, base, commits(base, name, number))
             fate = await log.append(append)
-            if fate is Fate.ACCEPTED:
+            if fate is AppendResult.ACCEPTED:
                 break
             conflicts += 1
             base = await log.tip()
@@ -77,7 +80,7 @@ async def limited(path: str, room: int) -> None:
     tip = await log.tip()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size(Path(f"{path}-wal")) + room, hard))
-    large = (Commit(tip.sequence + 1, (Encoded("own", '["large"]', '"' + "x" * 10 * room + '"'),)),)
+    large = (Commit(tip.sequence + 1, (EncodedRow("own", '["large"]', '"' + "x" * 10 * room + '"'),)),)
     try:
         say(fate=(await log.append(await append_of(log, tip, large))).value)
     except LogUnavailableError as error:

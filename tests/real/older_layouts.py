@@ -6,7 +6,7 @@ from pathlib import Path
 
 import asyncpg
 
-from treaty.log.layout import APPLICATION, BACKUP
+from treaty.log.sqlite.layout import APPLICATION, BACKUP
 
 SQLITE_1 = """
 create table entry (kind text not null, key text not null, value text, sequence integer not null, primary key (kind, key));

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from treaty.spark.lake import lakes
+from treaty.spark.lake import delta, lakes
 from treaty.spark.lake.changes import EvolutionError
 from treaty.spark.lake.documents import Docs, documented
 from treaty.spark.lake.iceberg import settings
@@ -39,6 +39,20 @@ def test_a_batch_that_comes_twice_is_written_once(spark: SparkSession, table: Ta
     lakes.append(nothing, table, Batch("a", 2))
     lakes.append(nothing, table, Batch("a", 2))
     assert [row["n"] for row in held(spark, table)] == [1, 1, 1, 2, 2, 2]
+
+
+def test_a_table_whose_driver_was_killed_as_it_made_it_is_made(spark: SparkSession, tmp_path: Path) -> None:
+    half = Table(str(tmp_path / "half"), "delta")
+    (tmp_path / "half" / "_delta_log").mkdir(parents=True)  # what Delta makes before its first commit
+    columns = rows(spark, "n INT, `two words` INT").schema
+
+    assert lakes.schema(spark, half) is None
+    lakes.make(spark, half, columns, "a comment")
+    lakes.make(spark, half, columns)
+    assert lakes.schema(spark, half) == columns
+    assert spark.sql(f"DESCRIBE DETAIL {delta.name(spark, half)}").collect()[0]["description"] == "a comment"
+    lakes.append(rows(spark, "n BIGINT, `two words` INT", (2**40, 1)), half, Batch("a", 0))
+    assert held(spark, half) == [{"n": 2**40, "two words": 1}]
 
 
 def test_a_table_grows_in_breadth_and_width_and_old_rows_stay(spark: SparkSession, table: Table) -> None:

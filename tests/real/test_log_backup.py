@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 from tests.real.running import Running, serving
 from treaty.assemble import connect
 from treaty.cli.main import group
-from treaty.log.care.backup import PAGES, back_up, read_backup
 from treaty.log.log import LogDamagedError
+from treaty.log.maintenance.backup import PAGES_AT_ONCE, read_backup, write_backup
 
 
 def run(*words: str) -> Result:
@@ -101,16 +101,16 @@ def log(tmp_path: Path) -> Path:
 
 def test_how_far_a_copy_is_is_told(log: Path, tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    back_up(log, tmp_path / "copy.db", lambda done, of: told.append((done, of)))
+    write_backup(log, tmp_path / "copy.db", lambda done, of: told.append((done, of)))
     with closing(sqlite3.connect(log)) as file:
         pages = file.execute("pragma page_count").fetchone()[0]
     assert told[-1] == (pages, pages)
-    assert len(told) == -(-pages // PAGES)
+    assert len(told) == -(-pages // PAGES_AT_ONCE)
 
 
 def test_a_damaged_log_gives_no_copy_and_the_last_one_stays(log: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
-    back_up(log, copy, lambda _, __: None)
+    write_backup(log, copy, lambda _, __: None)
     before = copy.read_bytes()
     with closing(sqlite3.connect(log)) as file:
         file.execute("pragma wal_checkpoint(truncate)")
@@ -118,7 +118,7 @@ def test_a_damaged_log_gives_no_copy_and_the_last_one_stays(log: Path, tmp_path:
         damaged.seek(4_096 * 5)
         damaged.write(b"\xa5" * 4_096 * 3)
     with pytest.raises(LogDamagedError, match="damaged"):
-        back_up(log, copy, lambda _, __: None)
+        write_backup(log, copy, lambda _, __: None)
     assert copy.read_bytes() == before
     assert not list(tmp_path.glob("*.part*"))
 

@@ -16,11 +16,11 @@ from treaty.core.names import Subject
 from treaty.core.refusals import Unavailable
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
-from treaty.log import sqlfile
-from treaty.log.layout import LAYOUT
-from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
-from treaty.log.open import LogUrlError, open_log
-from treaty.log.sqlite import SqliteLog
+from treaty.log.log import AppendResult, LogDamagedError, LogUnavailableError
+from treaty.log.sqlite import connection as sqlfile
+from treaty.log.sqlite.layout import LAYOUT
+from treaty.log.sqlite.log import SqliteLog
+from treaty.log.urls import LogUrlError, open_log
 
 
 async def written(path: Path, appends: int = 30) -> None:
@@ -192,7 +192,7 @@ async def test_a_copy_that_sqlite_made_is_the_same_log(tmp_path: Path) -> None:
         file.execute("vacuum into ?", (str(copy),))
     further = await put(log, row("b", "2"))
     copied = await SqliteLog.open(str(copy))
-    assert copied._reading._db.execute("pragma journal_mode").fetchone() == ("wal",)
+    assert copied._read_connection._db.execute("pragma journal_mode").fetchone() == ("wal",)
     assert await copied.tip() == tip
     behind = await copied.read(further)
     assert (behind.reload, set(behind.rows)) == (True, {row("a", "1"), row("b", "1")})
@@ -215,7 +215,7 @@ async def test_a_file_that_was_taken_away_is_told_and_not_written_to(tmp_path: P
         with pytest.raises(LogDamagedError, match="removed or replaced"):
             await log.append(chain(tip, [row("a", "2")]))
         with pytest.raises(LogDamagedError, match="removed or replaced"):
-            await log.hold().__aenter__()
+            await log.lock().__aenter__()
         with suppress(FileNotFoundError):
             other.rename(path)
     await log.close()
@@ -239,17 +239,17 @@ async def test_a_node_whose_file_was_taken_away_says_so_and_writes_nothing(tmp_p
 async def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path) -> None:
     log = await SqliteLog.open(str(tmp_path / "log.db"))
     tip = await put(log, row("a", "1"))
-    pages = log._writing._db.execute("pragma page_count").fetchone()[0]
-    log._writing._db.execute(f"pragma max_page_count = {pages + 2}")
+    pages = log._write_connection._db.execute("pragma page_count").fetchone()[0]
+    log._write_connection._db.execute(f"pragma max_page_count = {pages + 2}")
     large = chain(tip, [row("large", "x" * 60_000)])
     with pytest.raises(LogUnavailableError, match="free space"):
         await log.append(large)
     with pytest.raises(LogUnavailableError, match="free space"):
-        async with log.hold():
+        async with log.lock():
             await log.append(large)
     assert await log.tip() == tip
-    log._writing._db.execute("pragma max_page_count = 100000")
-    assert await log.append(large) is Fate.ACCEPTED
+    log._write_connection._db.execute("pragma max_page_count = 100000")
+    assert await log.append(large) is AppendResult.ACCEPTED
     await log.close()
 
 
@@ -266,7 +266,7 @@ async def test_the_loop_runs_while_the_file_is_busy(tmp_path: Path) -> None:
             assert await log.tip() == tip
         assert not flight.done()
         other.execute("rollback")
-    assert await flight is Fate.ACCEPTED
+    assert await flight is AppendResult.ACCEPTED
     await log.close()
 
 
@@ -279,13 +279,13 @@ async def test_who_stops_waiting_for_a_busy_file_is_free_at_once(
     log = await SqliteLog.open(str(path))
     tip = await put(log, row("a", "1"))
 
-    async def hold() -> None:
-        async with log.hold():
+    async def lock() -> None:
+        async with log.lock():
             raise AssertionError("held")
 
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("begin immediate")
-        holder = asyncio.create_task(hold())
+        holder = asyncio.create_task(lock())
         await asyncio.sleep(0.02)
         holder.cancel()
         await asyncio.wait([holder])
@@ -351,7 +351,7 @@ def test_how_long_a_commit_waits_is_said_in_the_url(tmp_path: Path, query: str, 
     async def look() -> tuple[str, int]:
         log = await open_log(f"sqlite://{tmp_path}/log.db{query}")
         assert isinstance(log, SqliteLog)
-        found = log._writing.connection.execute("pragma synchronous").fetchone()[0]
+        found = log._write_connection.database.execute("pragma synchronous").fetchone()[0]
         await log.close()
         return log.url, found
 

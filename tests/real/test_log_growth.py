@@ -11,22 +11,23 @@ import pytest
 
 from tests.behaviours.logs.backends import chain, put, row, told
 from treaty.core.commit import START
-from treaty.log import layout, sqlfile
-from treaty.log.layout import APPLICATION, WAL_BYTES
-from treaty.log.log import Fate
-from treaty.log.sqlfile import PRUNED_EVERY, SqlFile
-from treaty.log.sqlite import SqliteLog
+from treaty.log.log import AppendResult
+from treaty.log.sqlite import connection as sqlfile
+from treaty.log.sqlite import layout
+from treaty.log.sqlite.connection import PRUNED_EVERY, SqliteConnection
+from treaty.log.sqlite.layout import APPLICATION, WAL_BYTES
+from treaty.log.sqlite.log import SqliteLog
 
 
 @told
 async def test_a_log_forgets_in_small_steps_and_tombstones_with_it(tmp_path: Path) -> None:
     path, kept = str(tmp_path / "log.db"), 20
-    file = SqlFile(path, kept=kept)
+    file = SqliteConnection(path, kept=kept)
     tip = START
     most = 0
     for number in range(6 * PRUNED_EVERY):
         append = chain(tip, [row(f"{number}", "1"), row(f"{number - 1}", None)], [row("same", f"{number}")])
-        assert file.append(append) is Fate.ACCEPTED
+        assert file.append(append) is AppendResult.ACCEPTED
         tip = append.position
         with closing(sqlite3.connect(path)) as look:
             (appends,), (tombstones,) = (
@@ -35,11 +36,11 @@ async def test_a_log_forgets_in_small_steps_and_tombstones_with_it(tmp_path: Pat
             )
         most = max(most, appends, tombstones)
     assert kept < most <= kept + PRUNED_EVERY + 1
-    assert len(file.since(START).rows) == 2
+    assert len(file.read_since(START).rows) == 2
     file.close()
-    again = SqlFile(path, kept=kept)
+    again = SqliteConnection(path, kept=kept)
     assert again.tip() == tip
-    assert again.since(replace(tip, sequence=tip.sequence - 2)).reload
+    assert again.read_since(replace(tip, sequence=tip.sequence - 2)).reload
     again.close()
 
 

@@ -8,18 +8,17 @@ import pytest
 
 from tests.behaviours.logs.backends import told
 from treaty.log.log import LogDamagedError, LogUnavailableError
-from treaty.log.open import LogUrlError, open_log
+from treaty.log.urls import LogUrlError, open_log
 
 if TYPE_CHECKING:
     from tests.servers.kafka import Kafka
 from treaty.log.kafka.broker import topic as topics
-from treaty.log.kafka.broker.election import BrokerElection, Onlooker
-from treaty.log.kafka.broker.link import BrokerLink
-from treaty.log.kafka.broker.pins import wanted
-from treaty.log.kafka.broker.place import Place, place_of
-from treaty.log.kafka.broker.topic import Topic
-from treaty.log.kafka.broker.transactions import BrokerTransactions
-from treaty.log.kafka.link import CutAwayError, FencedError, Record
+from treaty.log.kafka.broker.client import KafkaPartitionClient
+from treaty.log.kafka.broker.election import GroupElection, ObserverElection
+from treaty.log.kafka.broker.topic import LogTopic
+from treaty.log.kafka.broker.topic_config import TopicUrl, new_topic_settings, parse_topic_url
+from treaty.log.kafka.broker.transactions import KafkaTransactionalProducer
+from treaty.log.kafka.partition import OffsetOutOfRangeError, PartitionRecord, ProducerFencedError
 
 pytestmark = pytest.mark.jvm
 
@@ -27,19 +26,19 @@ WHEREVER = 2**40
 """An offset that no transaction of a test comes to."""
 
 
-def place(kafka: "Kafka", topic: str, writers: str = "any") -> Place:
-    return place_of(f"kafka://{kafka.bootstrap}/{topic}.log?writers={writers}", ())
+def place(kafka: "Kafka", topic: str, writers: str = "any") -> TopicUrl:
+    return parse_topic_url(f"kafka://{kafka.bootstrap}/{topic}.log?writers={writers}", ())
 
 
-async def reached(where: Place) -> BrokerLink:
-    topic = Topic(where)
-    await topic.ready()
-    return BrokerLink(topic)
+async def reached(where: TopicUrl) -> KafkaPartitionClient:
+    topic = LogTopic(where)
+    await topic.prepare()
+    return KafkaPartitionClient(topic)
 
 
-async def all_of(link: BrokerLink) -> list[Record]:
-    ends = await link.ends()
-    records: list[Record] = []
+async def all_of(link: KafkaPartitionClient) -> list[PartitionRecord]:
+    ends = await link.fetch_offset_range()
+    records: list[PartitionRecord] = []
     at = ends.first
     while at < ends.end:
         batch = await link.fetch(at, 5)
@@ -64,12 +63,12 @@ async def until(found: Callable[[], Awaitable[object]], seconds: float = 30) -> 
 async def test_a_topic_is_made_with_what_it_needs(kafka: "Kafka", topic: str, writers: str) -> None:
     where = place(kafka, topic, writers)
     with pytest.raises(LogDamagedError, match="there is no topic"):
-        await Topic(where).ready(make=False)
-    await asyncio.gather(*(Topic(where).ready() for _ in range(3)))
-    await Topic(where).ready(make=False)
+        await LogTopic(where).prepare(create=False)
+    await asyncio.gather(*(LogTopic(where).prepare() for _ in range(3)))
+    await LogTopic(where).prepare(create=False)
 
     found = kafka.settings(where.topic)
-    assert {name: found[name] for name in wanted(writers, 1)} == wanted(writers, 1)
+    assert {name: found[name] for name in new_topic_settings(writers, 1)} == new_topic_settings(writers, 1)
 
 
 WRONG: dict[str, tuple[str, Mapping[str, str], tuple[str, ...]]] = {
@@ -89,7 +88,7 @@ async def test_a_topic_that_could_lose_something_is_refused_with_the_remedy(
     kafka: "Kafka", topic: str, writers: str, settings: Mapping[str, str], said: tuple[str, ...]
 ) -> None:
     where = place(kafka, topic, writers)
-    kafka.topic(where.topic, settings={**wanted(writers, 1), **settings})
+    kafka.topic(where.topic, settings={**new_topic_settings(writers, 1), **settings})
     with pytest.raises(LogDamagedError) as refused:
         await open_log(where.url)
     for words in (*said, f"kafka-configs.sh --bootstrap-server {kafka.bootstrap}", f"--entity-name {where.topic}"):
@@ -100,11 +99,11 @@ async def test_a_topic_that_could_lose_something_is_refused_with_the_remedy(
 @told
 async def test_partitions_and_copies_are_looked_at_too(kafka: "Kafka", topic: str) -> None:
     where = place(kafka, topic)
-    kafka.topic(where.topic, partitions=2, settings=wanted("any", 1))
+    kafka.topic(where.topic, partitions=2, settings=new_topic_settings("any", 1))
     with pytest.raises(LogDamagedError, match="has 2 partitions, wanted 1"):
         await open_log(where.url)
     other = place(kafka, f"{topic}.other")
-    await Topic(other).ready()
+    await LogTopic(other).prepare()
     with pytest.raises(LogDamagedError, match=r"has 1 copies, wanted 2 by its URL.*replication=1"):
         await open_log(f"{other.url}&replication=2")
     with pytest.raises(LogUnavailableError, match=r"can't be made.*retention.ms=-1"):
@@ -115,8 +114,8 @@ async def test_partitions_and_copies_are_looked_at_too(kafka: "Kafka", topic: st
 async def test_a_topic_that_is_set_otherwise_later_is_noticed(
     kafka: "Kafka", topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(topics, "SAME_SECONDS", 0.0)
-    monkeypatch.setattr(topics, "SET_SECONDS", 0.0)
+    monkeypatch.setattr(topics, "CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(topics, "CHECK_SETTINGS_SECONDS", 0.0)
     link = await reached(where := place(kafka, topic))
     await link.send(b"one")
     kafka.set(where.topic, "retention.ms", "1000")
@@ -135,17 +134,17 @@ async def test_a_topic_that_is_set_otherwise_later_is_noticed(
 async def test_a_topic_that_is_deleted_or_made_again_is_another_one(
     kafka: "Kafka", topic: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(topics, "SAME_SECONDS", 0.2)
-    monkeypatch.setattr(topics, "GONE_SECONDS", 0.5)
+    monkeypatch.setattr(topics, "CHECK_SECONDS", 0.2)
+    monkeypatch.setattr(topics, "MISSING_SECONDS", 0.5)
     link = await reached(where := place(kafka, topic))
     assert await link.send(b"one") == 0
     kafka.delete(where.topic)
     await asyncio.sleep(0.5)
     with pytest.raises(LogDamagedError, match="is gone"):
-        await link.ends()
-    await Topic(where).ready()
+        await link.fetch_offset_range()
+    await LogTopic(where).prepare()
     await asyncio.sleep(0.3)
-    for ask in (link.ends, lambda: link.fetch(1, 1), lambda: link.send(b"two")):
+    for ask in (link.fetch_offset_range, lambda: link.fetch(1, 1), lambda: link.send(b"two")):
         with pytest.raises(LogDamagedError, match="deleted and made again"):
             await ask()
     await link.close()
@@ -159,7 +158,7 @@ async def test_records_come_back_from_any_offset_and_a_cut_prefix_is_told(kafka:
     link = await reached(place(kafka, topic))
     assert await asyncio.gather(*(link.send(b"%d" % n, b"key", [("h", b"x")]) for n in range(100))) == [*range(100)]
     assert [record.value for record in await all_of(link)] == [b"%d" % n for n in range(100)]
-    assert (await link.fetch(99, 5)).records == (Record(99, b"key", b"99", (("h", b"x"),)),)
+    assert (await link.fetch(99, 5)).records == (PartitionRecord(99, b"key", b"99", (("h", b"x"),)),)
 
     waiting = asyncio.create_task(link.fetch(100, 30))
     assert (await link.fetch(7, 5)).records[0].offset == 7, "who waits is in nobody's way"
@@ -167,13 +166,13 @@ async def test_records_come_back_from_any_offset_and_a_cut_prefix_is_told(kafka:
     assert (await waiting).records[0].value == b"news"
     assert (await link.fetch(101, 0.1)).records == ()
 
-    await link.cut(40)
-    await link.cut(40)
-    await link.cut(10)
-    ends = await link.ends()
+    await link.delete_records(40)
+    await link.delete_records(40)
+    await link.delete_records(10)
+    ends = await link.fetch_offset_range()
     assert ends.first == 40
     for offset in (39, ends.end + 1):
-        with pytest.raises(CutAwayError):
+        with pytest.raises(OffsetOutOfRangeError):
             await link.fetch(offset, 5)
     assert len(await all_of(link)) == 61
     await link.close()
@@ -212,7 +211,7 @@ async def test_what_was_never_sent_is_told_apart_from_what_nobody_knows(
 @told
 async def test_a_transaction_that_does_not_follow_what_was_read_is_aborted(kafka: "Kafka", topic: str) -> None:
     link = await reached(where := place(kafka, topic, "owner"))
-    mine = BrokerTransactions(where)
+    mine = KafkaTransactionalProducer(where)
     await mine.fence()
     assert await mine.commit([(b"a", b"1"), (b"b", b"1")], 0)
     end = await settled(link)
@@ -231,8 +230,8 @@ async def test_a_transaction_that_does_not_follow_what_was_read_is_aborted(kafka
 @told
 async def test_a_new_owner_fences_the_old_one(kafka: "Kafka", topic: str) -> None:
     link = await reached(where := place(kafka, topic, "owner"))
-    old, stuck, new = (BrokerTransactions(where) for _ in range(3))
-    with pytest.raises(FencedError, match="fence first"):
+    old, stuck, new = (KafkaTransactionalProducer(where) for _ in range(3))
+    with pytest.raises(ProducerFencedError, match="fence first"):
         await old.commit([(b"k", b"0")], WHEREVER)
     await old.fence()
     assert await old.commit([(b"a", b"1"), (b"b", None)], WHEREVER)
@@ -241,10 +240,10 @@ async def test_a_new_owner_fences_the_old_one(kafka: "Kafka", topic: str) -> Non
     stuck._producer.begin_transaction()
     stuck._producer.produce(where.topic, b"never", b"a")
     stuck._producer.flush(10)
-    assert (await link.ends()).end == end, "what is open is not there yet"
+    assert (await link.fetch_offset_range()).end == end, "what is open is not there yet"
     await new.fence()
     for _ in range(2):
-        with pytest.raises(FencedError):
+        with pytest.raises(ProducerFencedError):
             await old.commit([(b"a", b"old")], WHEREVER)
     with pytest.raises(LogUnavailableError, match="too large"):
         await new.commit([(b"a", b"aborted"), (b"b", bytes(range(256)) * 80_000)], WHEREVER)
@@ -254,17 +253,17 @@ async def test_a_new_owner_fences_the_old_one(kafka: "Kafka", topic: str) -> Non
     found = await all_of(link)
     assert [(one.key, one.value) for one in found] == [(b"a", b"1"), (b"b", None), (b"a", b"2")]
     assert found[-1].offset >= len(found), "markers and what was aborted leave holes"
-    assert (await link.ends()).end > found[-1].offset + 1
+    assert (await link.fetch_offset_range()).end > found[-1].offset + 1
     await asyncio.gather(old.close(), stuck.close(), new.close(), link.close())
 
 
-async def settled(link: BrokerLink) -> int:
+async def settled(link: KafkaPartitionClient) -> int:
     """The end, as soon as the marker of the last commit is there."""
     await until(lambda: seen(link, b"1"))
-    return (await link.ends()).end
+    return (await link.fetch_offset_range()).end
 
 
-async def seen(link: BrokerLink, value: bytes) -> bool:
+async def seen(link: KafkaPartitionClient, value: bytes) -> bool:
     return any(one.value == value for one in await all_of(link))
 
 
@@ -273,12 +272,12 @@ async def test_the_group_says_who_owns_the_log_and_who_leaves_makes_room(
     kafka: "Kafka", topic: str, figure: Callable[[str], None]
 ) -> None:
     where = place(kafka, topic, "owner")
-    await Topic(where).ready()
-    stranger = Onlooker(where)
+    await LogTopic(where).prepare()
+    stranger = ObserverElection(where)
     found = await stranger.leader()
     assert found is not None
     assert found.mine, "where nobody is a member, who can't be reached decides"
-    members = {f"http://127.0.0.1:{port}": BrokerElection(where, f"http://127.0.0.1:{port}") for port in (1, 2, 3)}
+    members = {f"http://127.0.0.1:{port}": GroupElection(where, f"http://127.0.0.1:{port}") for port in (1, 2, 3)}
 
     async def agreed() -> bool:
         leaders = [await one.leader() for one in members.values()]
@@ -301,7 +300,7 @@ async def test_the_group_says_who_owns_the_log_and_who_leaves_makes_room(
     await asyncio.gather(*(one.close() for one in members.values()))
 
 
-async def knows(stranger: Onlooker, owner: str) -> bool:
+async def knows(stranger: ObserverElection, owner: str) -> bool:
     leader = await stranger.leader()
     return leader is not None and not leader.mine and leader.address == owner
 
@@ -315,33 +314,33 @@ async def test_passwords_and_certificates_are_passed_on_and_never_shown(
     kafka: "Kafka", topic: str, writers: str
 ) -> None:
     login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN", "sasl.username": "ann"}
-    good = place_of(
+    good = parse_topic_url(
         f"kafka://{kafka.secured}/{topic}.log?writers={writers}",
         tuple({**login, "sasl.password": "known only to ann"}.items()),
     )
     link = await reached(good)
     assert await link.send(b"hello", b"key") is not None
-    transactions = BrokerTransactions(good)
+    transactions = KafkaTransactionalProducer(good)
     await transactions.fence()
     assert await transactions.commit([(b"k", b"v")], WHEREVER)
     await until(lambda: seen(link, b"v"))
     assert "known" not in repr(good) + link.url
     await asyncio.gather(link.close(), transactions.close())
 
-    bad = place_of(good.url, tuple({**login, "sasl.password": "geheim"}.items()))
+    bad = parse_topic_url(good.url, tuple({**login, "sasl.password": "geheim"}.items()))
     with pytest.raises(LogUnavailableError, match="does not let us in") as refused:
-        await Topic(bad).ready()
+        await LogTopic(bad).prepare()
     assert "geheim" not in str(refused.value)
 
     certificate, key = kafka.authority.make("node")
     tls = {"security.protocol": "SSL", "ssl.ca.location": str(kafka.authority.file)}
     mine = {**tls, "ssl.certificate.location": str(certificate), "ssl.key.location": str(key)}
-    encrypted = place_of(f"kafka://{kafka.tls}/{topic}.log?writers={writers}", tuple(mine.items()))
+    encrypted = parse_topic_url(f"kafka://{kafka.tls}/{topic}.log?writers={writers}", tuple(mine.items()))
     link = await reached(encrypted)
     assert (await all_of(link))[0].value == b"hello"
     await link.close()
     with pytest.raises(LogUnavailableError):
-        await Topic(place_of(encrypted.url, tuple(tls.items()))).ready()
+        await LogTopic(parse_topic_url(encrypted.url, tuple(tls.items()))).prepare()
 
 
 @pytest.mark.parametrize(

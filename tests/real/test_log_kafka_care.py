@@ -19,21 +19,20 @@ from treaty.cli.main import group
 from treaty.core.commit import START, Commit, make_append
 from treaty.core.rows import Row, encode_row
 from treaty.core.values import SnapshotPointer
-from treaty.log.kafka.any.chunks import cut
-from treaty.log.kafka.any.log import AnyLog
-from treaty.log.kafka.broker.link import BrokerLink
-from treaty.log.kafka.broker.pins import wanted
-from treaty.log.kafka.broker.place import place_of
-from treaty.log.kafka.broker.topic import Topic
-from treaty.log.kafka.owner.log import OwnerLog
+from treaty.log.kafka.broker.client import KafkaPartitionClient
+from treaty.log.kafka.broker.topic import LogTopic
+from treaty.log.kafka.broker.topic_config import new_topic_settings, parse_topic_url
+from treaty.log.kafka.multi_writer.chunks import make_chunks
+from treaty.log.kafka.multi_writer.log import MultiWriterLog
+from treaty.log.kafka.single_writer.log import SingleWriterLog
 from treaty.log.log import LogDamagedError, LogUnavailableError
-from treaty.log.open import Terms, open_log
+from treaty.log.urls import LogOptions, open_log
 
 if TYPE_CHECKING:
     from tests.servers.kafka import Kafka
 
 pytestmark = pytest.mark.jvm
-COMMAND = Terms(visit=True)
+COMMAND = LogOptions(is_command=True)
 
 
 def run(*words: str) -> Result:
@@ -44,16 +43,16 @@ def url(kafka: "Kafka", topic: str, writers: str, name: str = "log") -> str:
     return f"kafka://{kafka.bootstrap}/{topic}.{name}?writers={writers}"
 
 
-async def raw(where: str) -> BrokerLink:
-    topic = Topic(place_of(where, ()))
-    await topic.ready(visit=True)
-    return BrokerLink(topic)
+async def raw(where: str) -> KafkaPartitionClient:
+    topic = LogTopic(parse_topic_url(where, ()))
+    await topic.prepare(is_command=True)
+    return KafkaPartitionClient(topic)
 
 
 async def offsets(where: str) -> list[int]:
     """Where there are records."""
     link = await raw(where)
-    ends, found = await link.ends(), []
+    ends, found = await link.fetch_offset_range(), []
     at = ends.first
     while at < ends.end:
         batch = await link.fetch(at, 5)
@@ -72,7 +71,7 @@ async def test_a_compacted_topic_has_holes_and_the_same_state(kafka: "Kafka", to
 
     where = url(kafka, topic, "owner")
     quick = {"segment.bytes": "1048576", "min.compaction.lag.ms": "0"}
-    kafka.topic(f"{topic}.log", settings={**COMPACTED, **wanted("owner", 1), **quick})
+    kafka.topic(f"{topic}.log", settings={**COMPACTED, **new_topic_settings("owner", 1), **quick})
     log = await open_log(where, COMMAND)
     for number in range(60):
         await put(log, row(f"k{number % 5}", str(number)), row("gone", None if number % 2 else "1"))
@@ -99,7 +98,7 @@ async def test_a_compacted_topic_has_holes_and_the_same_state(kafka: "Kafka", to
 async def test_a_node_of_an_owner_reads_on_from_the_mark_of_a_place(kafka: "Kafka", topic: str) -> None:
     where = url(kafka, topic, "owner")
     log = await open_log(where, COMMAND)
-    assert isinstance(log, OwnerLog)
+    assert isinstance(log, SingleWriterLog)
     early = await put(log, row("a", "0"))
     tip = await put(log, row("a", "1"), row("b", "1"))
     assert (await log.read(early)).tip == tip
@@ -107,16 +106,16 @@ async def test_a_node_of_an_owner_reads_on_from_the_mark_of_a_place(kafka: "Kafk
     assert marked is not None
     assert log.bookmark(early) is None
     first = await open_log(where, COMMAND)
-    assert isinstance(first, OwnerLog)
-    first.begin_at(tip, marked)
+    assert isinstance(first, SingleWriterLog)
+    first.resume_at(tip, marked)
     assert (await first.read(tip)).rows == ()
     assert (await first.read(early)).reload, "it never read what was before"
     await put(log, row("a", None), row("c", "1"))
     before = {("subject", '["a"]'): "1", ("subject", '["b"]'): "1"}
     for place, offset in ((tip, marked), (tip, marked - 1), (tip, marked + 1), (tip, 10**6), (early, marked)):
         other = await open_log(where, COMMAND)
-        assert isinstance(other, OwnerLog)
-        other.begin_at(place, offset)
+        assert isinstance(other, SingleWriterLog)
+        other.resume_at(place, offset)
         delta = await other.read(tip)
         assert played(delta.rows, {} if delta.reload else before) == await whole(log)
         await other.close()
@@ -128,24 +127,24 @@ async def test_a_state_file_lies_beside_the_fold(kafka: "Kafka", topic: str, tmp
     where, file, back = url(kafka, topic, "any"), tmp_path / "state", tmp_path / "back"
     file.write_bytes(random.Random(1).randbytes(2_000_000))
     log = await open_log(where)
-    assert isinstance(log, AnyLog)
+    assert isinstance(log, MultiWriterLog)
     await put(log, row("a", "1"))
     await log.compact()
     place = await put(log, row("b", "1"))
-    await log.keep_fold(file, place, 7)
+    await log.write_state_file(file, place, 7)
     after = await put(log, row("c", "1"))
     other = await open_log(where)
-    assert isinstance(other, AnyLog)
-    assert await other.extent() == 1
-    assert not await other.take_fold(back, 8)
-    assert await other.take_fold(back, 7)
+    assert isinstance(other, MultiWriterLog)
+    assert await other.estimate_rows() == 1
+    assert not await other.read_state_file(back, 8)
+    assert await other.read_state_file(back, 7)
     assert back.read_bytes() == file.read_bytes()
     delta = await other.read(place)
     assert (delta.tip, delta.reload, len(delta.rows)) == (after, False, 1)
     await other.compact()
     late = await open_log(where)
-    assert isinstance(late, AnyLog)
-    assert not await late.take_fold(tmp_path / "none", 7), "its place is before the newer fold"
+    assert isinstance(late, MultiWriterLog)
+    assert not await late.read_state_file(tmp_path / "none", 7), "its place is before the newer fold"
     assert await whole(late) == await whole(log)
     await asyncio.gather(*(one.close() for one in (log, other, late)))
 
@@ -170,12 +169,12 @@ async def test_a_fold_takes_the_front_of_the_topic_and_nothing_else(kafka: "Kafk
     await asyncio.gather(*(one.close() for one in (log, other, late)))
 
 
-async def cut_away(link: BrokerLink, offset: int) -> None:
+async def cut_away(link: KafkaPartitionClient, offset: int) -> None:
     """Delete what lies before an offset; a broker may take a moment to see that its policy is another one."""
     limit = asyncio.get_running_loop().time() + 30
     while True:
         try:
-            return await link.cut(offset)
+            return await link.delete_records(offset)
         except LogUnavailableError:
             if asyncio.get_running_loop().time() > limit:
                 raise
@@ -196,7 +195,7 @@ def test_a_log_without_its_front_is_refused_with_the_remedy(
         link = await raw(where)
         kafka.set(f"{topic}.log", "cleanup.policy", "delete")  # a compacted one keeps what it has
         await cut_away(link, 4)
-        kafka.set(f"{topic}.log", "cleanup.policy", wanted(writers, 1)["cleanup.policy"])
+        kafka.set(f"{topic}.log", "cleanup.policy", new_topic_settings(writers, 1)["cleanup.policy"])
         await link.close()
 
     asyncio.run(damage())
@@ -219,10 +218,10 @@ async def test_a_changed_chunk_is_left_aside_and_a_changed_append_is_refused_by_
     for number in range(6):
         await put(log, row(f"k{number}", "1"))
     records = (await (link := await raw(where)).fetch(0, 5)).records
-    chunk = cut(await log.tip(), (await log.read(START)).rows)[0]
-    pointer = SnapshotPointer(chunk.place.sequence, chunk.place.digest.hex(), chunk.told.hex())
+    chunk = make_chunks(await log.tip(), (await log.read(START)).rows)[0]
+    pointer = SnapshotPointer(chunk.position.sequence, chunk.position.digest.hex(), chunk.snapshot_digest.hex())
     naming = Commit(7, (encode_row(Row("snapshot", ("newest",), pointer)),))
-    named = make_append(chunk.place, b"n" * 16, (naming,), None).envelope
+    named = make_append(chunk.position, b"n" * 16, (naming,), None).envelope
     right = [*(one.value or b"" for one in records), chunk.record, named]
     state = await whole(log)
     for name, place, said in (("chunk", 6, "the snapshot at sequence 6 is left aside"), ("append", 2, "offset 2")):
@@ -256,14 +255,14 @@ async def test_a_topic_of_somebody_else_is_no_log(kafka: "Kafka", topic: str, wr
     else:
         assert await log.tip() == START, "records without the magic are nobody's"
         await put(log, row("a", "1"))
-        assert log.strangers == 3
+        assert log.foreign_records == 3
     await log.close()
 
 
-async def raw_made(where: str) -> BrokerLink:
-    topic = Topic(place_of(where, ()))
-    await topic.ready()
-    return BrokerLink(topic)
+async def raw_made(where: str) -> KafkaPartitionClient:
+    topic = LogTopic(parse_topic_url(where, ()))
+    await topic.prepare()
+    return KafkaPartitionClient(topic)
 
 
 # ------------------------------------------------------------------------------------------------------ carried on

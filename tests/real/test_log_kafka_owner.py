@@ -17,15 +17,15 @@ from tests.behaviours.logs.backends import chain, played, put, row, told, whole
 from tests.behaviours.logs.brokers import Crown, Crowned
 from treaty.core.commit import START, as_root
 from treaty.core.root import roots_of
-from treaty.log.care.repair import accept_state
 from treaty.log.kafka.broker import topic as topic_module
-from treaty.log.kafka.broker.link import BrokerLink
-from treaty.log.kafka.broker.place import Place, place_of
-from treaty.log.kafka.broker.topic import Topic
-from treaty.log.kafka.broker.transactions import BrokerTransactions
-from treaty.log.kafka.owner.forms import transaction
-from treaty.log.kafka.owner.log import STEADY_SECONDS, OwnerLog
-from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
+from treaty.log.kafka.broker.client import KafkaPartitionClient
+from treaty.log.kafka.broker.topic import LogTopic
+from treaty.log.kafka.broker.topic_config import TopicUrl, parse_topic_url
+from treaty.log.kafka.broker.transactions import KafkaTransactionalProducer
+from treaty.log.kafka.single_writer.log import STEADY_SECONDS, SingleWriterLog
+from treaty.log.kafka.single_writer.records import make_transaction
+from treaty.log.log import AppendResult, LogDamagedError, LogUnavailableError
+from treaty.log.maintenance.repair import accept_state
 
 if TYPE_CHECKING:
     from tests.servers.kafka import Kafka
@@ -42,21 +42,21 @@ QUICK = {
 
 
 @asynccontextmanager
-async def nodes(place: Place, count: int, horizon: float = 86_400.0) -> AsyncIterator[list[OwnerLog]]:
+async def nodes(place: TopicUrl, count: int, horizon: float = 86_400.0) -> AsyncIterator[list[SingleWriterLog]]:
     """Nodes on one topic; who appends is the owner."""
     crown, logs = Crown(), []
     for number in range(1, count + 1):
-        topic = Topic(place)
-        await topic.ready()
-        link, transactions = BrokerLink(topic), BrokerTransactions(place)
-        logs.append(OwnerLog(link, transactions, Crowned(crown, number), horizon=horizon))
+        topic = LogTopic(place)
+        await topic.prepare()
+        link, transactions = KafkaPartitionClient(topic), KafkaTransactionalProducer(place)
+        logs.append(SingleWriterLog(link, transactions, Crowned(crown, number), horizon=horizon))
     yield logs
     for log in logs:
         await log.close()
 
 
-def unused(kafka: "Kafka") -> Place:
-    return place_of(f"kafka://{kafka.bootstrap}/owned-{uuid4().hex[:12]}?writers=owner", ())
+def unused(kafka: "Kafka") -> TopicUrl:
+    return parse_topic_url(f"kafka://{kafka.bootstrap}/owned-{uuid4().hex[:12]}?writers=owner", ())
 
 
 @told
@@ -72,7 +72,7 @@ async def test_what_an_owner_left_open_is_never_seen_and_stops_nobody(
         )
         zombie.init_transactions(30)  # the owner, as it stands in the middle of an append
         zombie.begin_transaction()
-        for key, value in transaction(half):
+        for key, value in make_transaction(half):
             zombie.produce(place.topic, value, key, partition=0)
         assert zombie.flush(30) == 0
         assert await new.tip() == base
@@ -87,7 +87,7 @@ async def test_what_an_owner_left_open_is_never_seen_and_stops_nobody(
         for log in (old, new):
             assert (await log.read(base)).rows == (row("c", "1"),)
             assert await whole(log) == {("subject", '["a"]'): "1", ("subject", '["c"]'): "1"}
-        assert await old.append(chain(tip, [row("d", "1")])) is Fate.ACCEPTED
+        assert await old.append(chain(tip, [row("d", "1")])) is AppendResult.ACCEPTED
 
 
 @told
@@ -118,13 +118,13 @@ async def test_after_an_append_that_hung_the_next_one_fences(kafka: "Kafka") -> 
     """What ends that transaction once more, and late, has an older epoch then: it can't commit half of the next one."""
     place = unused(kafka)
     async with nodes(place, 1) as (log,):
-        fence, fences = log._transactions.fence, Counter[str]()
+        fence, fences = log._producer.fence, Counter[str]()
 
         async def counted() -> None:
             fences["done"] += 1
             await fence()
 
-        vars(log._transactions)["fence"] = counted
+        vars(log._producer)["fence"] = counted
         base = await put(log, row("a", "1"))
         base = await put(log, row("b", "1"))
         assert fences["done"] == 1
@@ -133,7 +133,7 @@ async def test_after_an_append_that_hung_the_next_one_fences(kafka: "Kafka") -> 
         slow = asyncio.create_task(log.append(append))
         await asyncio.sleep(STEADY_SECONDS + 0.3)
         kafka.process.send_signal(signal.SIGCONT)
-        assert await slow is Fate.ACCEPTED
+        assert await slow is AppendResult.ACCEPTED
         assert fences["done"] == 1
         for name in "de":
             await put(log, row(name, "1"))
@@ -154,7 +154,9 @@ async def test_owners_who_follow_each_other_at_every_append_lose_nothing(kafka: 
 def test_a_log_that_the_broker_compacts_keeps_every_row_and_its_sequence(
     kafka: "Kafka", figure: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(topic_module, "wrong", lambda *_: ())  # tombstones that go at once are refused otherwise
+    monkeypatch.setattr(
+        topic_module, "find_wrong_settings", lambda *_: ()
+    )  # tombstones that go at once are refused otherwise
     compacted(kafka, figure)
 
 
@@ -171,7 +173,7 @@ async def compacted(kafka: "Kafka", figure: Callable[[str], None]) -> None:
             last = await put(owner, row("same", str(number)))
         loop = asyncio.get_running_loop()
         begin, number = loop.time(), 60
-        while (facts := await follower.facts()).tombstones or facts.appends > 20:
+        while (facts := await follower.read_stats()).tombstones or facts.appends > 20:
             assert loop.time() - begin < 90, facts
             last = await put(owner, row("same", str(number)))  # a segment that nobody writes to is never closed
             number += 1
@@ -184,7 +186,7 @@ async def compacted(kafka: "Kafka", figure: Callable[[str], None]) -> None:
         delta = await follower.read(first)
         assert delta.tip == last
         assert played(delta.rows, {} if delta.reload else {("subject", '["gone"]'): "1"} | state) == state
-        assert await owner.append(chain(last, [row("more", "1")])) is Fate.ACCEPTED
+        assert await owner.append(chain(last, [row("more", "1")])) is AppendResult.ACCEPTED
 
 
 @told
@@ -238,7 +240,7 @@ async def test_half_a_transaction_and_a_record_of_somebody_else_are_noticed_and_
     servers = {"bootstrap.servers": kafka.bootstrap, "linger.ms": 0}
     async with nodes(place, 3) as (log, other, tool):
         base = await put(log, row("a", "1"), row("b", "1"))
-        half = transaction(chain(base, [row("a", "2"), row("c", "1"), row("d", "1")]))[:2]
+        half = make_transaction(chain(base, [row("a", "2"), row("c", "1"), row("d", "1")]))[:2]
         late = Producer({**servers, "transactional.id": f"treaty-{place.topic}"})
         late.init_transactions(30)
         late.begin_transaction()
@@ -250,12 +252,12 @@ async def test_half_a_transaction_and_a_record_of_somebody_else_are_noticed_and_
         assert plain.flush(30) == 0
         for one in (log, other):
             assert await one.tip() == base, "nobody shows what no mark stands behind"
-            assert len(await tool.unmarked()) == 3
+            assert len(await tool.find_orphan_rows()) == 3
         await put(log, row("e", "1"))
         delta = await other.read(START)
         assert as_root(roots_of(delta.rows)) != delta.tip.root
         found, tip = await accept_state(tool, time=9)
-        assert {one.row.key for one in found.unmarked} == {'["a"]', '["c"]', '["6f726465722d3137"]'}
+        assert {one.row.key for one in found.orphan_rows} == {'["a"]', '["c"]', '["6f726465722d3137"]'}
         for one in (log, other, tool):
             delta = await one.read(START)
             assert delta.tip == tip

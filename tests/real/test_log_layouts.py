@@ -16,10 +16,10 @@ from tests.real.older_layouts import SQLITE_1, SQLITE_2, STATEMENTS, old_file, o
 from tests.servers import postgres
 from treaty.cli.main import group
 from treaty.core.commit import START
-from treaty.log import layout as sqlite_layout
-from treaty.log.log import Log, LogDamagedError, LogOlderError
-from treaty.log.open import open_log
+from treaty.log.log import Log, LogDamagedError, OlderLogFormatError
 from treaty.log.postgres import layout as postgres_layout
+from treaty.log.sqlite import layout as sqlite_layout
+from treaty.log.urls import open_log
 
 STEP = "alter table state_row add column note integer;\ncreate table later (x integer)"
 """What a later version might do to the tables."""
@@ -103,7 +103,7 @@ def test_a_file_of_format_1_is_refused_with_the_command_that_upgrades_it(tmp_pat
     @told
     async def story() -> None:
         for _ in range(2):
-            with pytest.raises(LogOlderError, match=r"treaty log upgrade sqlite://.*/an%20old%20log\.db NEW"):
+            with pytest.raises(OlderLogFormatError, match=r"treaty log upgrade sqlite://.*/an%20old%20log\.db NEW"):
                 await open_log(f"sqlite://{path}")
 
     story()
@@ -129,7 +129,7 @@ def test_a_schema_of_format_1_is_refused_with_the_command_that_upgrades_it() -> 
         dsn = postgres.shared().url
         await old_schema(dsn, "layout one")
         for _ in range(2):
-            with pytest.raises(LogOlderError, match=r"treaty log upgrade postgresql://.*schema=layout%20one NEW"):
+            with pytest.raises(OlderLogFormatError, match=r"treaty log upgrade postgresql://.*schema=layout%20one NEW"):
                 await open_log(f"{dsn}?schema=layout%20one")
         connection = await asyncpg.connect(dsn)
         assert await connection.fetchval('select count(*) from "layout one".entry') == 1

@@ -17,10 +17,10 @@ from treaty.assemble import connect
 from treaty.cli.main import group
 from treaty.core.commit import START
 from treaty.core.refusals import Unavailable
-from treaty.log.log import Fate, LogDamagedError, LogUnavailableError
-from treaty.log.open import LogUrlError, open_log
-from treaty.log.postgres import link
+from treaty.log.log import AppendResult, LogDamagedError, LogUnavailableError
+from treaty.log.postgres import connection as link
 from treaty.log.postgres.log import PostgresLog
+from treaty.log.urls import LogUrlError, open_log
 
 pytestmark = pytest.mark.slow
 
@@ -70,7 +70,7 @@ def test_what_was_accepted_survives_a_crash_of_the_server(server: Postgres, url:
                 for number in itertools.count():
                     try:
                         append = chain(await log.tip(), [row(f"k{number}", str(number))])
-                        if await log.append(append) is Fate.ACCEPTED:
+                        if await log.append(append) is AppendResult.ACCEPTED:
                             accepted.append(str(number))
                     except LogUnavailableError:
                         return
@@ -115,7 +115,7 @@ def test_a_connection_that_breaks_while_it_holds_the_log_frees_it(server: Postgr
     async def story() -> None:
         async with opened(url) as one, opened(url) as other:
             place = await put(one, row("k", "1"))
-            async with one.hold():
+            async with one.lock():
                 await _cut(server, url)
                 with pytest.raises(LogUnavailableError):
                     await one.append(chain(place, [row("k", "lost")]))
@@ -132,7 +132,7 @@ def test_a_node_that_hangs_while_it_holds_the_log_frees_it(url: str, monkeypatch
     async def story() -> None:
         async with opened(url) as one, opened(url) as other:
             place = await put(one, row("k", "1"))
-            async with one.hold():
+            async with one.lock():
                 await put(other, row("k", "2"))  # it comes to its turn when the server has ended the one that hangs
                 with pytest.raises(LogUnavailableError):
                     await one.append(chain(place, [row("k", "lost")]))
@@ -177,7 +177,7 @@ def test_an_own_append_is_no_news(url: str) -> None:
             place = await log.tip()
             waiting = asyncio.create_task(log.wait(place, 30))
             append = chain(place, [row("k", "2")])
-            assert await log.append(append) is Fate.ACCEPTED
+            assert await log.append(append) is AppendResult.ACCEPTED
             await asyncio.sleep(0.3)
             assert not waiting.done()
             waiting.cancel()

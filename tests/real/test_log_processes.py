@@ -16,7 +16,7 @@ import pytest
 
 from tests.behaviours.logs.backends import put, row, told
 from treaty.core.commit import NO_DIGEST, START
-from treaty.log.sqlite import SqliteLog
+from treaty.log.sqlite.log import SqliteLog
 
 MEMBER = Path(__file__).parent / "log_member.py"
 Said = dict[str, Any]

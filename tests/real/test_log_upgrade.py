@@ -17,10 +17,10 @@ from tests.behaviours.upgrade.recorded import a_log, answers, records
 from tests.servers import postgres
 from treaty.assemble import connect
 from treaty.cli.main import group
-from treaty.log.kafka.broker.link import BrokerLink
-from treaty.log.kafka.broker.place import place_of
-from treaty.log.kafka.broker.topic import Topic
-from treaty.log.upgrade.old import OldState
+from treaty.log.kafka.broker.client import KafkaPartitionClient
+from treaty.log.kafka.broker.topic import LogTopic
+from treaty.log.kafka.broker.topic_config import parse_topic_url
+from treaty.log.upgrade.old_format import OldState
 from treaty.log.upgrade.sqlite import OldSqlite
 
 if TYPE_CHECKING:
@@ -118,14 +118,14 @@ def test_a_schema_that_is_not_of_format_1_is_not_upgraded(tmp_path: Path) -> Non
 @told
 async def a_topic(where: str, writers: str) -> None:
     """A topic with the recorded records, in their order; the front of one with any writer was cut, as it was recorded."""
-    topic = Topic(place_of(where, ()))
-    await topic.ready()
-    link = BrokerLink(topic)
+    topic = LogTopic(parse_topic_url(where, ()))
+    await topic.prepare()
+    link = KafkaPartitionClient(topic)
     cut = writers == "any"
     for _, key, value in [(0, None, b"cut away")] * cut + records(writers):
         await link.send(value, key)  # type: ignore[arg-type]  # a record without a value takes a row away
     if cut:
-        await link.cut(1)
+        await link.delete_records(1)
     await link.close()
 
 

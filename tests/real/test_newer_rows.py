@@ -10,17 +10,17 @@ from tests.behaviours.logs.backends import put
 from tests.real.running import serving
 from tests.real.test_disk import ask, log_command
 from tests.real.test_server import eventually
-from treaty.core.rows import ROW_FORMAT, Encoded
-from treaty.log.open import open_log
+from treaty.core.rows import ROW_FORMAT, EncodedRow
+from treaty.log.urls import open_log
 
 NEWER = {
-    "format": Encoded("config", '[".","s"]', json.dumps({"v": ROW_FORMAT + 1, "level": "STRANGE"})),
-    "table": Encoded("treaties", '["x"]', json.dumps({"v": 1, "anything": 1})),
+    "format": EncodedRow("config", '[".","s"]', json.dumps({"v": ROW_FORMAT + 1, "level": "STRANGE"})),
+    "table": EncodedRow("treaties", '["x"]', json.dumps({"v": 1, "anything": 1})),
 }
 """What only a later version can read: a row of a newer format, and one of a table that is not known here."""
 
 
-async def written(url: str, row: Encoded) -> None:
+async def written(url: str, row: EncodedRow) -> None:
     log = await open_log(url)
     try:
         await put(log, row)

@@ -14,9 +14,9 @@ from tests.behaviours.logs.backends import chain, put, row, told, whole
 from tests.servers.postgres import Postgres
 from treaty.assemble import connect
 from treaty.cli.main import group
-from treaty.log.log import Fate, LogUnavailableError
-from treaty.log.open import LogUrlError, open_log
+from treaty.log.log import AppendResult, LogUnavailableError
 from treaty.log.postgres.log import PostgresLog
+from treaty.log.urls import LogUrlError, open_log
 
 pytestmark = pytest.mark.slow
 
@@ -63,7 +63,7 @@ async def _run(url: str, *statements: str) -> None:
 async def _reloaded(server: Postgres, log: PostgresLog, name: str, value: str) -> None:
     """Change a setting of the server, and wait until the log's own connection has it."""
     await _run(server.url, f"alter system set {name} = {value}", "select pg_reload_conf()")
-    connection = await log._writing.get()
+    connection = await log._write_connection.get()
     for _ in range(1000):
         if await connection.fetchval("select current_setting($1)", name) == value:
             return
@@ -106,14 +106,14 @@ def test_an_append_waits_for_the_disk_whatever_the_role_says(
         async with opened(url.replace("postgres@", f"{role}@")) as log:
             place = await put(log, row("k", "1"))
             await _run(server.url, WATCH.format(schema))
-            async with log.hold():
+            async with log.lock():
                 append = chain(place, [row("k", "2")])
-                assert await log.append(append) is Fate.ACCEPTED
-            assert await log.append(chain(append.position, [row("k", "3")])) is Fate.ACCEPTED
+                assert await log.append(append) is AppendResult.ACCEPTED
+            assert await log.append(chain(append.position, [row("k", "3")])) is AppendResult.ACCEPTED
             assert await _watched(server, schema) == [appends, appends]
-            connection = await log._writing.get()
+            connection = await log._write_connection.get()
             assert await connection.fetchval("show synchronous_commit") == session, "the session's own stays"
-            assert await log.append(chain(place, [row("k", "4")])) is Fate.CONFLICT
+            assert await log.append(chain(place, [row("k", "4")])) is AppendResult.CONFLICT
             assert await connection.fetchval("show synchronous_commit") == session, "after a rollback too"
 
     story()
@@ -170,7 +170,7 @@ def test_a_server_that_loses_its_disk_writes_under_a_running_node_is_refused_at_
         async with opened(url) as log:
             place = await put(log, row("k", "1"))
             await _reloaded(server, log, "fsync", "off")
-            log._writing.drop()
+            log._write_connection.drop()
             with pytest.raises(LogUnavailableError, match="fsync = off"):
                 await log.append(chain(place, [row("k", "2")]))
             await _run(server.url, "alter system reset fsync", "select pg_reload_conf()")
@@ -193,8 +193,8 @@ def test_half_written_pages_are_warned_of_once(server: Postgres, url: str, caplo
         async with opened(url) as log:
             await _reloaded(server, log, "full_page_writes", "off")
             caplog.clear()
-            log._writing.drop()
-            log._reading.drop()
+            log._write_connection.drop()
+            log._read_connection.drop()
             await put(log, row("k", "1"))
             assert set((await whole(log)).values()) == {"1"}
 

@@ -20,8 +20,8 @@ from treaty.client.kafka.registry_topic import read_topic, write_topic
 from treaty.client.transfer.dump import read_lines
 from treaty.client.transfer.reading import read
 from treaty.client.transfer.snapshot import Snapshot
-from treaty.core.cluster import Cluster
-from treaty.core.requests import Force
+from treaty.core.kafka import KafkaCluster
+from treaty.core.requests import ForceReason
 
 pytestmark = pytest.mark.jvm
 
@@ -49,7 +49,7 @@ def fill(kafka: Kafka, topic: str, made: Topic) -> Producer:
 def records(kafka: Kafka, topic: str) -> int:
     from treaty.client.kafka.reading import read as read_records  # noqa: PLC0415 (its name is taken here)
 
-    return sum(one is not None for one in read_records(Cluster(kafka.bootstrap), topic))
+    return sum(one is not None for one in read_records(KafkaCluster(kafka.bootstrap), topic))
 
 
 def compact(kafka: Kafka, topic: str, writer: Producer, keys: int) -> int:
@@ -85,11 +85,11 @@ def test_a_compacted_topic_comes_over_and_goes_back(
     made = made_up(seed, 400)
     writer = fill(kafka, source, made)
     expected = read_lines(made.text().splitlines(keepends=True))
-    assert read_topic(Cluster(kafka.bootstrap), source) == expected
+    assert read_topic(KafkaCluster(kafka.bootstrap), source) == expected
     last = {json.dumps(key): value for key, value in made.lines}
     left = compact(kafka, source, writer, sum(value is not None for value in last.values()))
     figure(f"{len(made.lines)} records, {left} after compaction")
-    compacted = read_topic(Cluster(kafka.bootstrap), source)
+    compacted = read_topic(KafkaCluster(kafka.bootstrap), source)
     assert replace(compacted, highest=()) == replace(expected, highest=())  # ids that nobody has any more are forgotten
 
     first, second = (f"sqlite://{tmp_path}/{name}.db" for name in ("first", "second"))
@@ -115,14 +115,14 @@ def test_fifty_thousand_schemas_come_out_of_a_topic_and_go_into_one(
     fill(kafka, topic, made)
     expected = read_lines(made.text().splitlines(keepends=True))
     begin = time.monotonic()
-    found = read_topic(Cluster(kafka.bootstrap), topic)
+    found = read_topic(KafkaCluster(kafka.bootstrap), topic)
     read_in = time.monotonic() - begin
     assert found == expected
     begin = time.monotonic()
-    done = write_topic(found, Cluster(kafka.bootstrap), f"{topic}-out")
+    done = write_topic(found, KafkaCluster(kafka.bootstrap), f"{topic}-out")
     wrote_in = time.monotonic() - begin
 
-    back = read_topic(Cluster(kafka.bootstrap), f"{topic}-out")
+    back = read_topic(KafkaCluster(kafka.bootstrap), f"{topic}-out")
 
     assert done.problems == ()
     assert told(back) == told(expected)
@@ -153,7 +153,7 @@ def test_an_export_is_run_again_and_writes_what_is_missing(kafka: Kafka, topic: 
     assert records(kafka, target) == 4
     assert "0 records written" in run("export", "--registry", registry, "--output", url(kafka, target)).output
     with connect(registry) as found:
-        assert read_topic(Cluster(kafka.bootstrap), target).versions == tuple(
+        assert read_topic(KafkaCluster(kafka.bootstrap), target).versions == tuple(
             type(one)(**{name: getattr(one, name) for name in one.__dataclass_fields__} | {"ordinal": -1})
             for one in read(found).versions
         )
@@ -165,7 +165,7 @@ def test_what_records_have_no_word_for_comes_along(kafka: Kafka, topic: str, tmp
     target = f"{topic}-out"
     with connect(first) as found:
         found.register("a", '"string"', properties=(("owner", "shop"),))
-        found.register("a", '"int"', force=Force("ann", "nobody reads it"))
+        found.register("a", '"int"', force=ForceReason("ann", "nobody reads it"))
         found.register("b", '"bytes"')
         found.delete_subject("b")
         found.delete_subject("b", permanent=True)
@@ -237,7 +237,7 @@ def test_the_end_is_reached_where_the_last_offsets_have_no_record(kafka: Kafka, 
     writer.flush(30)
     writer.abort_transaction(30)
 
-    found = read_topic(Cluster(kafka.bootstrap), topic)
+    found = read_topic(KafkaCluster(kafka.bootstrap), topic)
 
     assert [config.level for _, config in found.configs] == ["FULL"]
     assert found.problems == ()

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 
 from tests.simulation.clock import Jobs
 from treaty.core.commit import START, Append, Position
-from treaty.core.rows import Encoded
-from treaty.log.log import Delta, Fate
+from treaty.core.rows import EncodedRow
+from treaty.log.log import AppendResult, LogDelta
 
 
 class Disk:
@@ -20,7 +20,7 @@ class Disk:
         self.jobs = jobs or Jobs()
         self.tip = START
         self.appends: list[Append] = []
-        self.rows: dict[tuple[str, str], tuple[int, Encoded]] = {}
+        self.rows: dict[tuple[str, str], tuple[int, EncodedRow]] = {}
         self.lock = asyncio.Lock()
         self.landed: Callable[[Append], None] = lambda _: None
         """Called for every append, the moment it is durable."""
@@ -30,12 +30,12 @@ class Disk:
         """Raised when the database is put back: what was on its way before is gone."""
         self._news = asyncio.Event()
 
-    def take(self, append: Append) -> Fate:
+    def take(self, append: Append) -> AppendResult:
         """Append if the parent is the tip; the whole law of the log."""
         if append.parent != self.tip.digest or append.first != self.tip.sequence + 1:
-            return Fate.CONFLICT
+            return AppendResult.CONFLICT
         if self.tip != START and append.identity != self.tip.identity:
-            return Fate.CONFLICT
+            return AppendResult.CONFLICT
         for commit in append.commits:
             for row in commit.rows:
                 self.rows[row.table, row.key] = (commit.sequence, row)
@@ -44,7 +44,7 @@ class Disk:
         self.landed(append)
         self._news.set()
         self._news = asyncio.Event()
-        return Fate.ACCEPTED
+        return AppendResult.ACCEPTED
 
     def _place(self, after: Position) -> int | None:
         """How many appends there were at a place, if that place is in the remembered history."""
@@ -56,23 +56,23 @@ class Disk:
                 return place
         return None
 
-    def since_by_append(self, after: Position) -> Delta:
+    def since_by_append(self, after: Position) -> LogDelta:
         """What a log that keeps appends says (the memory log)."""
         place = self._place(after)
         if place is None:
             return self._everything()
         changed = {(r.table, r.key): r for one in self.appends[place:] for c in one.commits for r in c.rows}
-        return Delta(self.tip, tuple(changed.values()))
+        return LogDelta(self.tip, tuple(changed.values()))
 
-    def since_by_row(self, after: Position) -> Delta:
+    def since_by_row(self, after: Position) -> LogDelta:
         """What a log that keeps rows with the sequence of their last change says (SQL)."""
         if self._place(after) is None:
             return self._everything()
         changed = [row for sequence, row in self.rows.values() if sequence > after.sequence]
-        return Delta(self.tip, tuple(sorted(changed, key=lambda row: (row.table, row.key))))
+        return LogDelta(self.tip, tuple(sorted(changed, key=lambda row: (row.table, row.key))))
 
-    def _everything(self) -> Delta:
-        return Delta(self.tip, tuple(row for _, row in self.rows.values() if row.value is not None), reload=True)
+    def _everything(self) -> LogDelta:
+        return LogDelta(self.tip, tuple(row for _, row in self.rows.values() if row.value is not None), reload=True)
 
     def compact(self, keep: int) -> None:
         """Forget all places but the last `keep`, and the tombstones that only those before them need."""
@@ -97,7 +97,7 @@ class Disk:
         self.landed = told
         for (table, key), (at, row) in self.rows.items():
             if texts is not None and row.value != texts.get((table, key)):
-                self.rows[table, key] = (at, Encoded(table, key, texts[table, key]))
+                self.rows[table, key] = (at, EncodedRow(table, key, texts[table, key]))
         self._news.set()
         self._news = asyncio.Event()
 

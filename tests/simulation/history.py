@@ -27,16 +27,17 @@ from tests.simulation.judging.model.reserving import freed
 from tests.simulation.judging.roots import Place, Roots, Texts, plain, roots_of, texts_after, whole
 from treaty.core import values
 from treaty.core.commit import START, Append, Commit, Position
-from treaty.core.lineage import sealed, unfinished
+from treaty.core.invariants import find_violations
+from treaty.core.log_origin import explain_sealed_log, explain_unfinished_restore
 from treaty.core.names import Subject
-from treaty.core.ordered import Ordered
-from treaty.core.registry import Token
+from treaty.core.ordered import SortedKeys
+from treaty.core.registry import PositionToken
 from treaty.core.requests import Request
-from treaty.core.rows import Alien, Encoded, Row, decode_key, decode_row
-from treaty.core.soundness import unsound
+from treaty.core.rows import EncodedRow, Row, UnreadableValue, decode_key, decode_row
+from treaty.core.state_tables import TABLES
 from treaty.core.tables import DictTables
-from treaty.core.view import BY_TABLE, Tables
-from treaty.log.care.restore import ORIGIN, PLACED, RESTORING
+from treaty.core.view import Tables
+from treaty.log.maintenance.restore import LOG_LOCAL_TABLES, ORIGIN, RESTORING
 
 NOVEL = "novel"
 """A table that only nodes of a newer version know."""
@@ -72,7 +73,7 @@ class History:
         """What each table adds to the state root at every moment."""
         self.places: dict[Position, int] = {START: 0}
         """Places where an append ended, and the last moment at which each was the tip."""
-        self.tokens: dict[Token, Position] = {START.token: START}
+        self.tokens: dict[PositionToken, Position] = {START.token: START}
         self.path: dict[Position, None] = {START: None}
         """The places of the log as it is now."""
         self.commits: list[Commit] = []
@@ -91,9 +92,9 @@ class History:
         """Rows that somebody has spoilt: tables and keys."""
         self.by_hand: set[tuple[str, str, str | None]] = set()
         """Rows that somebody has put without a command: subjects with their contexts, counters of ids."""
-        self.changed: dict[Place, Encoded] = {}
+        self.changed: dict[Place, EncodedRow] = {}
         """Settings that somebody has changed past the log and means to accept, as they are in its store."""
-        self.accepted: dict[int, tuple[Encoded, ...]] = {}
+        self.accepted: dict[int, tuple[EncodedRow, ...]] = {}
         """Such rows by the sequence of the commit of the log as it is now that accepted them."""
         self._digests = Digests()
         self._source = Past()
@@ -137,17 +138,17 @@ class History:
         self._check_root(append)
         self._arrive(append.position)
 
-    def _accepted(self, append: Append) -> tuple[Encoded, ...]:
+    def _accepted(self, append: Append) -> tuple[EncodedRow, ...]:
         """The rows that somebody changed past the log, where a tool's commit states the root that they lead to."""
         rows = tuple(self.changed.values())
         if not rows or len(append.commits) > 1 or append.commits[0].command_id or append.commits[0].rows:
             return ()
         return rows if append.root == whole(self.roots_with(rows)) else ()
 
-    def _taken_over(self, row: Encoded) -> Event:
+    def _taken_over(self, row: EncodedRow) -> Event:
         """What it comes to that a changed setting was accepted."""
         decoded, scope = decode_row(row), scope_of(decode_key(row.key))
-        if isinstance(decoded.value, Alien):
+        if isinstance(decoded.value, UnreadableValue):
             self.garbage.add((row.table, row.key))
         if row.table == "config":
             return ConfigChanged(scope, decoded.value if isinstance(decoded.value, values.ConfigValue) else None)
@@ -161,7 +162,7 @@ class History:
         if append.roots and plain(append.roots) != mine:
             raise Broken("root", f"the append at {append.last} states other roots of {_unlike(append.roots, mine)}")
 
-    def roots_with(self, rows: Iterable[Encoded]) -> Roots:
+    def roots_with(self, rows: Iterable[EncodedRow]) -> Roots:
         """What each table would add after some more rows."""
         return roots_of(texts_after(self.texts[-1], rows))
 
@@ -179,7 +180,7 @@ class History:
         if not commit.command_id:
             self._check_tool(before, commit)
             return self._past_with_tool(past, before, commit, rows)
-        if sealed(before) or unfinished(before):
+        if explain_sealed_log(before) or explain_unfinished_restore(before):
             raise Broken("log", f"{commit.command_id} was written to a log that is not whole, or was moved")
         name = name_in_commit(commit)
         if name in self.landed and (not self.judged or name in past.outcomes):
@@ -198,16 +199,20 @@ class History:
         """The past with what no command asked for: settings that were spoilt are gone, a restore that ends is there."""
         events: list[Event] = []
         for row, encoded in zip(rows, (one for one in commit.rows if one.table != NOVEL), strict=True):
-            if isinstance(row.value, Alien) and (encoded.table, encoded.key) in self.garbage and not unfinished(before):
+            if (
+                isinstance(row.value, UnreadableValue)
+                and (encoded.table, encoded.key) in self.garbage
+                and not explain_unfinished_restore(before)
+            ):
                 scope = scope_of(row.key)
                 events.append(ConfigChanged(scope, None) if row.table == "config" else ModeChanged(scope, None))
-            if unfinished(before) or self.texts[-1].get((encoded.table, encoded.key)) == encoded.value:
+            if explain_unfinished_restore(before) or self.texts[-1].get((encoded.table, encoded.key)) == encoded.value:
                 continue  # what is written as it is already changes nothing: half a transaction is taken back so
             if (encoded.table, encoded.key, encoded.value) in self.by_hand:
                 events.append(_put(row))
             elif row.table == "counter":
                 events += self._freed(past, row)
-        if unfinished(before) and any(
+        if explain_unfinished_restore(before) and any(
             (row.table, row.key, row.value) == ("log_origin", RESTORING, None) for row in rows
         ):
             origin = next(row.value for row in rows if (row.table, row.key) == ("log_origin", ORIGIN))
@@ -224,9 +229,9 @@ class History:
 
     def _check_tool(self, before: DictTables, commit: Commit) -> None:
         """Rows that no command asked for: of a restore, a seal, a repair, or spoilt by somebody."""
-        if before.position == START or unfinished(before):
+        if before.position == START or explain_unfinished_restore(before):
             return
-        gone = [row for row in commit.rows if row.table not in {*PLACED, "quarantine"}]
+        gone = [row for row in commit.rows if row.table not in {*LOG_LOCAL_TABLES, "quarantine"}]
         gone = [row for row in gone if self.texts[-1].get((row.table, row.key)) != row.value]
         if any(row.value is None and (row.table, decode_key(row.key)) not in before.quarantine for row in gone):
             raise Broken("5", f"a repair at {commit.sequence} moves rows aside that can be read: {gone}")
@@ -287,14 +292,16 @@ class History:
         """Every law that rows can show holds now."""
         live = self.states[-1]
         spoilt = {(table, decode_key(key)) for table, key in self.garbage}
-        fault = next((one for one in unsound(live) if one.table != NOVEL and (one.table, one.key) not in spoilt), None)
-        if fault is not None and not unfinished(live):
+        fault = next(
+            (one for one in find_violations(live) if one.table != NOVEL and (one.table, one.key) not in spoilt), None
+        )
+        if fault is not None and not explain_unfinished_restore(live):
             raise Broken("log", f"rows that no history makes: {fault}")
 
     def check_loads(self) -> None:
         """Live, replayed and loaded in bulk are the same state."""
         live = self.states[-1]
-        rows = [Encoded(table, key, text) for (table, key), text in sorted(self.texts[-1].items(), reverse=True)]
+        rows = [EncodedRow(table, key, text) for (table, key), text in sorted(self.texts[-1].items(), reverse=True)]
         loaded = DictTables()
         loaded.load(rows, live.position)
         replayed = DictTables()
@@ -314,24 +321,25 @@ def _put(row: Row) -> Event:
         return IdsReserved(str(row.key[1]), row.value.highest)
     if isinstance(row.value, values.Context):
         return ContextMade(str(row.key[0]))
-    assert isinstance(row.value, values.Subject)
+    assert isinstance(row.value, values.SubjectValue)
     return SubjectMade(Subject(str(row.key[0]), str(row.key[1])), row.value)
 
 
-def after(tables: DictTables, rows: Iterable[Encoded], position: Position) -> DictTables:
+def after(tables: DictTables, rows: Iterable[EncodedRow], position: Position) -> DictTables:
     """The state that comes of rows: tables of its own where they change something, shared ones for the rest."""
     rows = tuple(rows)
     twin = DictTables()
     touched = {row.table for row in rows}
-    indexes = {name for table in touched for name, _ in BY_TABLE.get(table, ())}
+    indexes = {index.name for table in touched if table in TABLES for index in TABLES[table].indexes}
     twin._tables = {n: dict(kept) if n in touched else kept for n, kept in tables._tables.items()}
     twin._shares = {n: dict(kept) if n in touched else kept for n, kept in tables._shares.items()}
+    twin._unreadable = {n: dict(kept) for n, kept in tables._unreadable.items()}
     twin._quarantine = dict(tables._quarantine)
     twin._indexes = {
         name: {entry: list(keys) for entry, keys in index.items()} if name in indexes else index
         for name, index in tables._indexes.items()
     }
-    twin._orders = defaultdict(Ordered)
+    twin._orders = defaultdict(SortedKeys)
     twin._orders.update(
         (name, _twin_of(kept) if name in indexes | touched else kept) for name, kept in tables._orders.items()
     )
@@ -341,8 +349,8 @@ def after(tables: DictTables, rows: Iterable[Encoded], position: Position) -> Di
     return twin
 
 
-def _twin_of(kept: Ordered) -> Ordered:
-    twin = Ordered()
+def _twin_of(kept: SortedKeys) -> SortedKeys:
+    twin = SortedKeys()
     twin._blocks, twin._last = [list(block) for block in kept._blocks], list(kept._last)
     return twin
 

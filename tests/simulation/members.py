@@ -17,23 +17,24 @@ from tests.simulation.model import Weather
 from tests.simulation.net import Net, Way
 from tests.simulation.runs.store import Door, Store
 from tests.simulation.texts import FORMATS, answer
-from treaty.core.command import Command, Decision, Needs
+from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.commit import START, Append, Position
-from treaty.core.grammar import Answer, Grammar, Question
 from treaty.core.refusals import Refusal
-from treaty.core.rows import Alien, Key, Row
+from treaty.core.rows import Row, UnreadableValue
+from treaty.core.schema_engine import Answer, Question, SchemaEngine
+from treaty.core.table import Key
 from treaty.core.tables import DictTables
 from treaty.core.view import Tables, View
 from treaty.log.log import Log
-from treaty.node.chain import Decide
-from treaty.node.grammar import Desk
+from treaty.node.batch import Decide
+from treaty.node.environment import Environment
 from treaty.node.node import Node
+from treaty.node.schema_service import SchemaService
 from treaty.node.segment.build import build
 from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.node.segment.segment import Segment
-from treaty.node.world import World
-from treaty.wire.peer.batch import Classes, batch_from
-from treaty.wire.peer.message import Handed, Told
+from treaty.wire.peer.batch import KnownAccess, decode_batch
+from treaty.wire.peer.message import ForwardedCommand, ForwardReply
 
 EPOCH = 1_700_000_000_000
 """Milliseconds at which every run begins."""
@@ -77,18 +78,20 @@ class Knowing:
         return getattr(self.inner, name)
 
 
-class _Carrier(Way):
+class _Transport(Way):
     """A node's way to others: what it hands over may be open from then on."""
 
     def __init__(self, site: "Site") -> None:
         super().__init__(site.net)
         self._sent = site.sent
 
-    async def carry(
+    async def send(
         self, address: str, body: bytes, heard: Callable[[bytes], None], *, timeout: float, request_id: str
     ) -> None:
-        self._sent.update(one.command.command_id for one in batch_from(body, Classes()) if isinstance(one, Handed))
-        await super().carry(address, body, heard, timeout=timeout, request_id=request_id)
+        self._sent.update(
+            one.command.command_id for one in decode_batch(body, KnownAccess()) if isinstance(one, ForwardedCommand)
+        )
+        await super().send(address, body, heard, timeout=timeout, request_id=request_id)
 
 
 class Site:
@@ -141,7 +144,7 @@ class Site:
             sends=lambda append: self._sends(append, newer=newer),
         )
         log = self.store.open(door)
-        world = World(loop.time, self._clock(chance), chance.randbytes, asyncio.sleep)
+        world = Environment(loop.time, self._clock(chance), chance.randbytes, asyncio.sleep)
 
         async def run(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
             await asyncio.sleep(self.weather.latency * 2 * chance.expovariate(1.0))
@@ -149,8 +152,8 @@ class Site:
 
         held = self._tables(member, chance)
         tables: Tables = Knowing(held) if newer else held
-        desk = Desk(FORMATS, answer, run, inline_bytes=self.inline, memo_bytes=MEMO_BYTES)
-        node = Node(log, desk, world, tables, carrier=None if log.exclusive else _Carrier(self))
+        desk = SchemaService(FORMATS, answer, run, inline_bytes=self.inline, memo_bytes=MEMO_BYTES)
+        node = Node(log, desk, world, tables, transport=None if log.lockable else _Transport(self))
         self.net.nodes[member.name] = node
         if newer:
             node._writer._decide = self._novel(node._writer._decide, chance)
@@ -161,7 +164,7 @@ class Site:
         OWNER.set("")
         self.say(member.name, f"starts, life {member.life}")
 
-    async def _within(self, node: Node, handed: Handed) -> Told:
+    async def _within(self, node: Node, handed: ForwardedCommand) -> ForwardReply:
         """Have a node decide for another one, and die with it."""
         name = next((name for name, one in self.net.nodes.items() if one is node), "")
         OWNER.set(name)
@@ -185,11 +188,11 @@ class Site:
     def _novel(self, decide: Decide, chance: random.Random) -> Decide:
         """The law of a newer version: its decisions have a row more, at times."""
 
-        def decided(view: View, command: Command[Any], grammar: Grammar) -> Decision[Any] | Refusal | Needs:
-            verdict = decide(view, command, grammar)
+        def decided(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | OpenQuestions:
+            verdict = decide(view, command, engine)
             if isinstance(verdict, Decision) and verdict.rows and chance.random() < self.novelty:
                 self.count["novel rows"] += 1
-                novel = Row(NOVEL, (command.command_id,), Alien('{"v":1}', "unknown table 'novel'"))
+                novel = Row(NOVEL, (command.command_id,), UnreadableValue('{"v":1}', "unknown table 'novel'"))
                 verdict = replace(verdict, rows=(*verdict.rows, novel))
             return verdict
 

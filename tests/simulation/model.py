@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from tests.simulation.disk import Disk
 from treaty.core.commit import Append, Position
-from treaty.log.holding import Holding
-from treaty.log.log import Delta, Facts, Fate, Leader, LogDamagedError, LogUnavailableError
+from treaty.log.concurrency import LockOwner
+from treaty.log.log import AppendResult, Leader, LogDamagedError, LogDelta, LogUnavailableError, StoreStats
 
 LONGEST = 4.0
 """Seconds that one step takes at the longest: clients of brokers and databases give a request up, too."""
@@ -47,10 +47,10 @@ class Weather:
 class LogModel:
     """One node's way to the disk. `rows` tells whether reads work as SQL's (by row) or as memory's (by append)."""
 
-    exclusive = True
+    lockable = True
     linearizable = True
-    strangers = 0
-    owned = False
+    foreign_records = 0
+    single_writer = False
 
     def __init__(
         self,
@@ -70,8 +70,8 @@ class LogModel:
         self._step = step
         """Told of every step; may kill the node."""
         self._sends = sends
-        self._holding = Holding()
-        self._open: list[asyncio.Task[Fate]] = []
+        self._lock_owner = LockOwner()
+        self._open: list[asyncio.Task[AppendResult]] = []
 
     def turn_to(self, disk: Disk) -> None:
         """From now on another history stands in the log's place, as after a restore."""
@@ -91,18 +91,18 @@ class LogModel:
         if self._chance.random() < self._weather.unavailable:
             raise LogUnavailableError("the line is dead")
 
-    async def append(self, append: Append) -> Fate:
+    async def append(self, append: Append) -> AppendResult:
         self._sends(append)
         await self._way("append")
         if self._weather.full:
             raise LogUnavailableError("no space is left")
-        inside = self._holding.mine
+        inside = self._lock_owner.is_current_task
         fortune = "told"
         if self._chance.random() < self._weather.unknown:
             fortune = self._chance.choice(["landed", "never", "late"])
         if fortune == "never":
             await self._delay("lost")
-            return Fate.UNKNOWN
+            return AppendResult.UNKNOWN
         job = self._disk.jobs.spawn(self._commit(append, inside=inside, factor=8 if fortune == "late" else 0.5))
         if inside:
             self._open.append(job)
@@ -110,25 +110,25 @@ class LogModel:
             self._disk.jobs.spawn(self._once_more(job, append))
         if fortune == "late":
             await self._delay("lost", 0.5)
-            return Fate.UNKNOWN
-        fate: Fate = await asyncio.shield(job)
+            return AppendResult.UNKNOWN
+        fate: AppendResult = await asyncio.shield(job)
         await self._delay("told")
-        return fate if fortune == "told" else Fate.UNKNOWN
+        return fate if fortune == "told" else AppendResult.UNKNOWN
 
-    async def _commit(self, append: Append, *, inside: bool, factor: float) -> Fate:
+    async def _commit(self, append: Append, *, inside: bool, factor: float) -> AppendResult:
         disk, life = self._disk, self._disk.life
         await asyncio.sleep(self._weather.latency * factor * self._chance.expovariate(1.0))
         if inside:
-            return disk.take(append) if disk.life == life else Fate.UNKNOWN
+            return disk.take(append) if disk.life == life else AppendResult.UNKNOWN
         async with disk.lock:
             await asyncio.sleep(self._weather.latency * 0.2)
-            return disk.take(append) if disk.life == life else Fate.UNKNOWN
+            return disk.take(append) if disk.life == life else AppendResult.UNKNOWN
 
-    async def _once_more(self, job: asyncio.Task[Fate], append: Append) -> None:
+    async def _once_more(self, job: asyncio.Task[AppendResult], append: Append) -> None:
         """The same append arrives again, after it was dealt with: now its parent is not the last any more."""
         await asyncio.wait([job])
-        if job.result() is not Fate.UNKNOWN:
-            assert await self._commit(append, inside=False, factor=6) is not Fate.ACCEPTED
+        if job.result() is not AppendResult.UNKNOWN:
+            assert await self._commit(append, inside=False, factor=6) is not AppendResult.ACCEPTED
 
     async def leader(self) -> Leader | None:
         """All nodes are alike."""
@@ -140,7 +140,7 @@ class LogModel:
         await self._delay("seen")
         return tip
 
-    async def read(self, after: Position) -> Delta:
+    async def read(self, after: Position) -> LogDelta:
         await self._way("read")
         delta = self._disk.since_by_row(after) if self._rows else self._disk.since_by_append(after)
         await self._delay("got")
@@ -155,29 +155,29 @@ class LogModel:
             pass
 
     @asynccontextmanager
-    async def hold(self) -> AsyncIterator[None]:
+    async def lock(self) -> AsyncIterator[None]:
         await self._way("hold")
         disk = self._disk
         await disk.lock.acquire()
         try:
-            with self._holding.taken():
+            with self._lock_owner.acquire():
                 yield
         finally:
             jobs, self._open = self._open, []
             disk.jobs.spawn(self._release(disk, jobs))
 
-    async def _release(self, disk: Disk, jobs: list[asyncio.Task[Fate]]) -> None:
+    async def _release(self, disk: Disk, jobs: list[asyncio.Task[AppendResult]]) -> None:
         """The lock is the transaction's: a commit that is still on its way keeps it."""
         for job in jobs:
             await asyncio.wait([job])
         disk.lock.release()
 
-    async def facts(self) -> Facts:
+    async def read_stats(self) -> StoreStats:
         live = sum(row.value is not None for _, row in self._disk.rows.values())
         kept = self._disk.appends[-self._disk.remembered :]
         oldest = kept[0].last if kept else 0
         dead = sum(row.value is None and sequence > oldest for sequence, row in self._disk.rows.values())
-        return Facts("model", 1, -1, live, dead, len(kept), oldest)
+        return StoreStats("model", 1, -1, live, dead, len(kept), oldest)
 
     async def compact(self) -> None:
         await self._way("compact")

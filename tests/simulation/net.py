@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from treaty.node.node import Node
-from treaty.node.peers.taking import answer
-from treaty.wire.peer.batch import Classes, batch_from, line_bytes
-from treaty.wire.peer.message import Handed, PeerAwayError, Told
+from treaty.node.peer_batches import answer_batch
+from treaty.wire.peer.batch import KnownAccess, decode_batch, encode_replies
+from treaty.wire.peer.message import ForwardedCommand, ForwardReply, PeerUnreachableError
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Net:
     nodes: dict[str, Node] = field(default_factory=dict)
     spawn: Callable[..., asyncio.Task[None]] = asyncio.create_task
     """Starts what goes on at the other end, whatever becomes of who asked."""
-    within: Callable[[Node, Handed], Awaitable[Told]] = Node.take
+    within: Callable[[Node, ForwardedCommand], Awaitable[ForwardReply]] = Node.take
     """Has a node decide what it was handed; a node that dies meanwhile never answers."""
     count: Counter[str] = field(default_factory=Counter)
 
@@ -50,12 +50,12 @@ class Net:
         """What happens at the other end."""
         await self.delay(factor)
 
-        async def said(told: Sequence[tuple[int, Told]]) -> None:
-            for line in line_bytes(told).splitlines():
+        async def said(told: Sequence[tuple[int, ForwardReply]]) -> None:
+            for line in encode_replies(told).splitlines():
                 say(line)
 
         try:
-            await answer(batch_from(body, Classes()), lambda handed: self.within(node, handed), said)
+            await answer_batch(decode_batch(body, KnownAccess()), lambda handed: self.within(node, handed), said)
         finally:
             say(b"")
 
@@ -66,14 +66,14 @@ def unheard(_: bytes) -> None:
 
 @dataclass
 class Way:
-    """A `Carrier` over a net."""
+    """A `PeerTransport` over a net."""
 
     net: Net
 
-    async def carry(
+    async def send(
         self, address: str, body: bytes, heard: Callable[[bytes], None], *, timeout: float, request_id: str
     ) -> None:
-        net, count = self.net, len(batch_from(body, Classes()))
+        net, count = self.net, len(decode_batch(body, KnownAccess()))
         net.count["batches"] += 1
         net.count["handed"] += count
         net.count["in company"] += count > 1
@@ -81,7 +81,7 @@ class Way:
         node = net.nodes.get(address)
         if node is None or net.chance.random() < net.lost:
             net.count["never arrived"] += 1
-            raise PeerAwayError(f"{address} does not answer", left=False)
+            raise PeerUnreachableError(f"{address} does not answer", left=False)
         lines: asyncio.Queue[bytes] = asyncio.Queue()
         net.spawn(net.decided(node, body, lines.put_nowait))
         if net.chance.random() < net.twice:
@@ -93,10 +93,10 @@ class Way:
                     await net.delay()
                     if net.chance.random() < net.deaf:
                         net.count["answers lost"] += 1
-                        raise PeerAwayError("the answer was lost", left=True)
+                        raise PeerUnreachableError("the answer was lost", left=True)
                     heard(line)
         except TimeoutError:
-            raise PeerAwayError(f"{address} said nothing in time", left=True) from None
+            raise PeerUnreachableError(f"{address} said nothing in time", left=True) from None
 
     def request_id(self) -> str:
         return ""

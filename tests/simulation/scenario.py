@@ -23,12 +23,12 @@ from tests.simulation.runs.result import Run
 from tests.simulation.runs.store import Ground
 from tests.simulation.runs.table import maker
 from tests.simulation.runs.weather import old_leaders, weather
-from tests.simulation.workload import GENERATORS, Asker, request
+from tests.simulation.workload import Asker, request, usual_weights
 from treaty.core.commit import Append, Commit, Position, make_append
-from treaty.core.decide import is_command
 from treaty.core.names import Subject
+from treaty.core.operations import is_command
 from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
-from treaty.core.registry import Call, Reply, Token
+from treaty.core.registry import Call, PositionToken, Reply
 from treaty.core.requests import GetOutcome, ListSubjects, Register, Request
 from treaty.core.schema import Draft
 from treaty.log.log import LogDamagedError
@@ -86,15 +86,15 @@ class Scenario:
         toy, referring = chance.choice([0.0, 0.5, 1.0]), chance.choice([0, 0.1, 0.5])
         self.asker = Asker(random.Random(f"asker/{seed}"), toy=toy, referring=referring)
         self.callers = Callers(random.Random(f"callers/{seed}"))
-        dull = chance.sample(list(GENERATORS), 6)
-        self.weights = {kind: often * (0.2 if kind in dull else 1) for kind, (often, _) in GENERATORS.items()}
+        dull = chance.sample(list(usual_weights()), 6)
+        self.weights = {kind: often * (0.2 if kind in dull else 1) for kind, often in usual_weights().items()}
         self.timeout = self.weather.latency * chance.choice([25, 100, 400])
         self.turns = max(3, chance.choice([5, 10, 20]) // store.brevity)
         self.clients = chance.choice([4, 8, 12])
         self.purging = chance.choice([0, 0.05, 0.2])
         self.lifetime = chance.choice([100, 400, 2_000])
         """How many steps of the log go by between two kills, on average."""
-        self.tokens: list[Token] = []
+        self.tokens: list[PositionToken] = []
         self.reread: Request[Any] | None = None
         """What was asked again and again the last time."""
         self._ids = 0
@@ -326,7 +326,7 @@ class Scenario:
     async def _look_last(self, node: Node) -> None:
         """Have a node see the end; a fold that is still under way may move it while the node looks."""
         for _ in range(LOOKS):
-            await node.follower.look()
+            await node.follower.catch_up()
             if node.follower.position == self.site.store.tip:
                 return
 

@@ -1,30 +1,58 @@
 """The model of the rules: it knows every kind of request, and what it does not know fails."""
 
 import dataclasses
+import random
+from collections import Counter
 from typing import Any
 
 import pytest
 
 from tests.simulation.judging.broken import Broken
 from tests.simulation.judging.model.asking import Asking
-from tests.simulation.judging.model.deciding import RULES, decide, is_command
+from tests.simulation.judging.model.deciding import NO_RULE, RULES, decide, is_command
 from tests.simulation.judging.model.past import Past
-from tests.simulation.judging.model.rights import NEEDS
-from treaty.core.answers import Deleted
-from treaty.core.decide import LAWS
+from tests.simulation.judging.model.rights import is_allowed
+from tests.simulation.workload import Asker, generator
+from treaty.core.answers import DeletedVersions
+from treaty.core.operations import OPERATIONS, Operation
 from treaty.core.requests import Request
+from treaty.core.rights import PERMISSIONS, Access, AccessRule, with_included
+
+HOLDERS = [
+    Access((AccessRule(("user:a",), with_included(held), (subject,), (context,)),))
+    for held in ([one] for one in PERMISSIONS)
+    for subject in ("*", "s", "nothing")
+    for context in (".", ".x", "*")
+] + [Access(()), Access((AccessRule(("user:a",), frozenset(PERMISSIONS), ("*",), ("*",)),))]
+"""Who may do one thing, everywhere or in one place."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Unheard(Request[Deleted]):
+class Unheard(Request[DeletedVersions]):
     """A request without a rule."""
 
 
-def test_the_model_has_a_rule_and_a_need_for_every_kind_of_request() -> None:
-    writing = {kind for kind, law in LAWS.items() if law.writes}
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda one: one.name)
+def test_the_model_has_a_rule_for_every_operation(operation: Operation[Any, Any]) -> None:
+    rule = RULES.get(operation.request)
 
-    assert set(RULES) == set(LAWS) == set(NEEDS)
-    assert {kind for kind, rule in RULES.items() if rule.writes} == writing
+    assert rule is not None, NO_RULE.format(operation.request.__name__)
+    assert (rule.writes, rule.from_memory, rule.follows_alias) == (
+        operation.writes, operation.immutable, operation.alias is not None,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda one: one.name)
+def test_what_an_operation_needs_is_what_the_model_says(operation: Operation[Any, Any]) -> None:
+    """The matrix of rights: every operation, with any request, for holders of each permission in each place."""
+    ask = Asker(random.Random(operation.name), command_ids=["c1"])
+    needs, allowed = RULES[operation.request].needs, Counter[bool]()
+    for request in (generator(operation.request)(ask) for _ in range(60)):
+        for holder in HOLDERS:
+            mine = is_allowed(holder, needs(request))
+            assert all(one.is_met(holder) for one in operation.permissions(request)) is mine, (request, holder.rules)
+            allowed[mine] += 1
+    assert all(allowed[each] for each in (True, False)), "nobody is refused, or everybody"
 
 
 def test_what_the_model_does_not_know_fails() -> None:

@@ -14,9 +14,9 @@ from tests.simulation.history import History
 from tests.simulation.planted.rows import tampers
 from tests.simulation.runs.lives import first_broken
 from tests.simulation.scenario import run
-from tests.simulation.workload import GENERATORS
-from treaty.core import soundness
-from treaty.core.associating import Associate
+from tests.simulation.workload import usual_weights
+from treaty.core import invariants
+from treaty.core.associations import Associate
 
 SEEDS = 150
 """In how many seeds a planted bug must be found."""
@@ -45,9 +45,7 @@ def test_a_row_that_breaks_a_law_is_found(rule: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(scenario, "INSPECTED", 1.0)
     monkeypatch.setattr(History, "judged", False)  # the laws of rows have to find it alone
     if rule.startswith("ASSOCIATION"):
-        generators = dict(GENERATORS)
-        generators[Associate] = (60, GENERATORS[Associate][1])
-        monkeypatch.setattr(scenario, "GENERATORS", generators)
+        monkeypatch.setattr(scenario, "usual_weights", lambda: usual_weights() | {Associate: 60.0})
 
     assert any(rule in str(run(seed, log="rows").broken) for seed in range(SEEDS))
 
@@ -57,6 +55,6 @@ def test_there_is_a_planted_bug_for_every_law() -> None:
 
 
 def test_there_is_a_tamper_for_every_law_of_rows() -> None:
-    text = inspect.getsource(soundness)
+    text = inspect.getsource(invariants)
     told = {word for word in text.split('"') if word.isupper() and "_" in word} | {"UNREADABLE"}
     assert set(tampers.TAMPERS) == told

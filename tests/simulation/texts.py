@@ -3,7 +3,7 @@
 import json
 
 from tests.laws.toy import toy_answer
-from treaty.core.grammar import Answer, Compare, Question
+from treaty.core.schema_engine import Answer, CompareSchemas, Question
 from treaty.formats.answer import Parser
 from treaty.formats.table import BUILT_IN, Table
 
@@ -16,14 +16,14 @@ def answer(question: Question) -> Answer:
     """The true answer; kept by the whole question, so that no shortcut of a node can bend it."""
     found = _ANSWERS.get(question)
     if found is None:
-        meaning = question.reader if isinstance(question, Compare) else question.meaning
+        meaning = question.reader if isinstance(question, CompareSchemas) else question.meaning
         found = toy_answer(question) if meaning.format == "TOY" else _PARSER.answer(question)
         _ANSWERS[question] = found
     return found
 
 
 class Truth:
-    """The grammar of the judge: answers everything at once, remembers nothing of a node."""
+    """The engine of the judge: answers everything at once, remembers nothing of a node."""
 
     formats = FORMATS
     validators: frozenset[str] = frozenset()

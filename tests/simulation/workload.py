@@ -2,29 +2,32 @@
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import partial
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from tests.simulation.clients.callers import PRINCIPALS
 from tests.simulation.texts import AVRO, OUTER, TOY
-from treaty.core import associating as tied
+from treaty.core import associations as tied
 from treaty.core import requests as asked
 from treaty.core.answers import Config
 from treaty.core.names import Subject
-from treaty.core.policy import LEVELS, Level, Range
-from treaty.core.requests import Creation, Expected, Force, Request, Scope
+from treaty.core.operations import OPERATIONS
+from treaty.core.policy import LEVELS, Level, VersionRange
+from treaty.core.requests import ExpectedVersion, ForceReason, Request, Scope, SubjectCreation
 from treaty.core.resource import Resource
-from treaty.core.schema import Draft, Metadata, Pairs, Reference, Tagged
+from treaty.core.schema import Draft, Metadata, Pairs, Reference, TaggedPath
 
 SUBJECTS = (Subject(".", "s"), Subject(".", "t"), Subject(".x", "s"), Subject(".", "a"), Subject(".y", "s"))
 """The fourth is mostly an alias, the context of the fifth is made and deleted again and again."""
 ALIASES = ("s", "t", ":.x:s", "a", "nowhere")
 """What an alias may lead to: itself, another alias and nothing at all among them."""
 MOST_IDS = 6
-TAGGED: Mapping[str, tuple[Tagged, ...]] = {
-    "inner": (Tagged("R.a", "sr_field", ("T",)),),
-    "outer": (Tagged("O.r", "sr_field", ("T", "U")),),
-    "whole": (Tagged("R", "sr_record", ("W",)),),
+TAGGED: Mapping[str, tuple[TaggedPath, ...]] = {
+    "inner": (TaggedPath("R.a", "sr_field", ("T",)),),
+    "outer": (TaggedPath("O.r", "sr_field", ("T", "U")),),
+    "whole": (TaggedPath("R", "sr_record", ("W",)),),
 }
 """Tags by what they are given to."""
 
@@ -71,7 +74,7 @@ class Asker:
     def properties(self) -> Pairs:
         return (("team", self.chance.choice("ab")),) if self.often(0.5) else ()
 
-    def tags(self) -> tuple[Tagged, ...]:
+    def tags(self) -> tuple[TaggedPath, ...]:
         """Mostly none."""
         return TAGGED[self.chance.choice(list(TAGGED))] if self.often(0.06) else ()
 
@@ -90,18 +93,18 @@ class Asker:
 
 def register(ask: Asker) -> Request[Any]:
     """Mostly the plain form; at times one of the conditions that a register command can carry."""
-    expected = Expected(ask.chance.choice(("number", "ordinal", "schema_id")), ask.chance.choice([-1, 0, 1, 2]))
+    expected = ExpectedVersion(ask.chance.choice(("number", "ordinal", "schema_id")), ask.chance.choice([-1, 0, 1, 2]))
     return asked.Register(
         ask.subject(),
         ask.draft(),
         ask.normalize(),
         number=ask.chance.choice([1, 2, 3]) if ask.often(0.05) else 0,
         schema_id=ask.chance.randint(1, MOST_IDS) if ask.often(0.05) else -1,
-        force=Force("somebody", "because") if ask.often(0.05) else None,
+        force=ForceReason("somebody", "because") if ask.often(0.05) else None,
         expected=expected if ask.often(0.1) else None,
         names=(("scheme", ask.chance.choice("ab")),) if ask.often(0.1) else (),
         properties=ask.properties() if ask.often(0.05) else (),
-        create_with=creation(ask) if ask.often(0.1) else Creation(),
+        create_with=creation(ask) if ask.often(0.1) else SubjectCreation(),
         add_tags=ask.tags(),
         remove_tags=ask.tags(),
         propagate_tags=ask.often(0.05),
@@ -109,11 +112,11 @@ def register(ask: Asker) -> Request[Any]:
     )
 
 
-def creation(ask: Asker) -> Creation:
+def creation(ask: Asker) -> SubjectCreation:
     """How a subject is made: with a policy of its own or one that is nowhere, with properties, at times not as Confluent's are."""
     words = [Config(level=word) for word in ("FULL_TRANSITIVE", "NONE", "BACKWARD", "NOWHERE")]
     exact = Config(exact_level=level(ask), group=ask.chance.choice([None, "major"]))
-    made = Creation(
+    made = SubjectCreation(
         policy=ask.chance.choice([None, *words, exact, Config(level="FULL", alias="t")]), properties=ask.properties()
     )
     return replace(made, origin="other", types="one") if ask.often(0.1) else made
@@ -132,9 +135,16 @@ def level(ask: Asker) -> Level:
     if ask.often(0.1):
         return Level(deny=True)
     if ask.often(0.1):
-        last = Range("latest")
-        return ask.chance.choice([Level(Range("sideways")), Level(last, Range("all", 2)), Level(last, deny=True)])
-    ranges = [Range("none"), Range("latest"), Range("all"), Range("till", ask.chance.choice([0, 1, 1, 2, 5]))]
+        last = VersionRange("latest")
+        return ask.chance.choice(
+            [Level(VersionRange("sideways")), Level(last, VersionRange("all", 2)), Level(last, deny=True)]
+        )
+    ranges = [
+        VersionRange("none"),
+        VersionRange("latest"),
+        VersionRange("all"),
+        VersionRange("till", ask.chance.choice([0, 1, 1, 2, 5])),
+    ]
     return Level(ask.chance.choice(ranges), ask.chance.choice(ranges))
 
 
@@ -192,8 +202,8 @@ def associations(ask: Asker) -> tied.ListAssociations:
     return tied.ListAssociations(ask.chance.choice(places))
 
 
-def wish(ask: Asker) -> tied.Wish:
-    return tied.Wish(
+def wish(ask: Asker) -> tied.AssociationSpec:
+    return tied.AssociationSpec(
         ask.chance.choice(tied.KINDS),
         ask.subject() if ask.often(0.9) else None,
         ask.chance.choice(("", "STRONG", "WEAK")),
@@ -207,14 +217,62 @@ def resource(ask: Asker) -> Resource:
     return Resource(topic, "ns", f"id-{topic}")
 
 
-def change(ask: Asker) -> tied.Change:
+def change(ask: Asker) -> tied.ResourceChange:
     steps = ask.chance.randint(1, 2)
     ops: tuple[tied.Op, ...] = ("CREATE", "UPSERT", "DELETE")
-    operations = (tied.Operation(ask.chance.choice(ops), wish(ask), ask.often(0.3)) for _ in range(steps))
-    return tied.Change(resource(ask), tuple(operations))
+    operations = (tied.AssociationChange(ask.chance.choice(ops), wish(ask), ask.often(0.3)) for _ in range(steps))
+    return tied.ResourceChange(resource(ask), tuple(operations))
 
 
-Generator = Callable[[Asker], Request[Any]]
+Generator = Callable[[Asker], Any]
+OF_NAME: Mapping[str, Generator] = {
+    "schema_id": lambda a: a.chance.randint(1, MOST_IDS),
+    "context": lambda a: a.chance.choice([".x", ".y"]),
+    "guid": get_guid,
+    "command_id": lambda a: a.chance.choice(a.command_ids) if a.command_ids else "none",
+}
+"""Members of requests by their names, where the type says too little."""
+OF_TYPE: Mapping[Any, Generator] = {
+    Subject: Asker.subject,
+    Scope: Asker.scope,
+    Draft: Asker.draft,
+    Resource: resource,
+    Level: level,
+    Pairs: Asker.properties,
+    bool: lambda a: a.often(0.5),
+    int: Asker.number,
+    float: lambda a: float(a.number()),
+    str: lambda a: a.chance.choice(["a", "b"]),
+}
+
+
+def made_of_types(kind: Any, ask: Asker) -> Any:
+    """A request, or what stands in one, with members that follow from their types; those with a default are often left out."""
+    hints = get_type_hints(kind)
+    return kind(
+        **{
+            one.name: OF_NAME[one.name](ask) if one.name in OF_NAME else value_of_type(hints[one.name], ask)
+            for one in fields(kind)
+            if (one.default is MISSING and one.default_factory is MISSING) or ask.often(0.3)
+        }
+    )
+
+
+def value_of_type(hint: Any, ask: Asker) -> Any:
+    """A value of a type."""
+    if hint in OF_TYPE:
+        return OF_TYPE[hint](ask)
+    origin, inside = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return ask.chance.choice(inside)
+    if origin in {Union, UnionType}:
+        return value_of_type(ask.chance.choice(inside), ask)
+    if origin is tuple and inside[-1] is Ellipsis:
+        return tuple(value_of_type(inside[0], ask) for _ in range(ask.chance.randint(0, 2)))
+    if origin is tuple:
+        return tuple(value_of_type(one, ask) for one in inside)
+    return None if hint is type(None) else made_of_types(hint, ask)
+
 
 GENERATORS: Mapping[type, tuple[float, Generator]] = {
     asked.Register: (40, register),
@@ -253,11 +311,24 @@ GENERATORS: Mapping[type, tuple[float, Generator]] = {
     asked.ListContexts: (1, lambda a: asked.ListContexts()),
     asked.GetOutcome: (3, get_outcome),
 }
-"""Every kind of request: how often, and what. A kind that is missing here fails a test."""
+"""Kinds of requests whose members go together: how often, and what. Others are made from their types."""
+USUAL_WEIGHT = 1.0
 
 
 def request(ask: Asker, weights: Mapping[type, float]) -> Request[Any]:
     """One request, of a kind chosen by weight."""
-    kinds = list(GENERATORS)
+    kinds = list(weights)
     (kind,) = ask.chance.choices(kinds, [weights[one] for one in kinds])
-    return GENERATORS[kind][1](ask)
+    made: Request[Any] = generator(kind)(ask)
+    return made
+
+
+def generator(kind: type) -> Generator:
+    """What makes requests of a kind: its own generator, or one that follows from the types of its members."""
+    return GENERATORS[kind][1] if kind in GENERATORS else partial(made_of_types, kind)
+
+
+def usual_weights() -> dict[type, float]:
+    """How often each operation is asked for."""
+    given = {kind: often for kind, (often, _) in GENERATORS.items()}
+    return given | {kind: USUAL_WEIGHT for kind in OPERATIONS if kind not in given}

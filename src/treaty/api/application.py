@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from treaty.api.confluent.dialect import Dialect
 from treaty.api.confluent.openapi import served as described
 from treaty.api.confluent.server import LEVEL
-from treaty.api.gate import Gate, Inner
+from treaty.api.gate import Gate, Inner, RunningNode
 from treaty.api.hot import Memo
-from treaty.api.member import Member
 from treaty.api.metrics import Metrics
+from treaty.api.native import NativeDialect
 from treaty.api.operations import Operations
 from treaty.api.protection import Guards
 from treaty.core.limits import HOT_BLOCKS
@@ -24,12 +24,12 @@ class Application:
     gate: Gate
     memo: Memo
     metrics: Metrics
-    member: Member = field(repr=False)
+    member: RunningNode = field(repr=False)
     guards: Guards | None = None
 
 
 def application(
-    member: Member,
+    member: RunningNode,
     metrics: Metrics | None = None,
     memo: Memo | None = None,
     guards: Guards | None = None,
@@ -55,5 +55,7 @@ def application(
             memo.seal, memo.most_blocks = secrets.token_bytes(32), HOT_BLOCKS
             guards.admission.forget = memo.forget
     admit = guards.admit if guards is not None else None
-    gate = Gate(Dialect(registry, incompatible), metrics, pages, admit=admit, inner=inner)
+    native = NativeDialect(registry, incompatible)
+    exact = {native.path: native}
+    gate = Gate(Dialect(registry, incompatible), metrics, exact, pages, admit=admit, inner=inner)
     return Application(gate, memo, metrics, member, guards)

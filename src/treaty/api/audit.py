@@ -23,18 +23,17 @@ import msgspec
 from treaty.api.auth.doorkeeper import Asking
 from treaty.api.caller import Caller, caller
 from treaty.core import answers as a
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import requests as q
-from treaty.core.law.aliases import alias_candidate, renamed
-from treaty.core.law.memory import request_digest
+from treaty.core.aliases import alias_candidate, with_subject
 from treaty.core.limits import AUDIT_LINES
 from treaty.core.names import Subject
+from treaty.core.operations import OPERATIONS, operation_name
+from treaty.core.outcomes import request_digest
 from treaty.core.policy import in_words
 from treaty.core.refusals import NotFound, OutcomeUnknown, Refusal, RegistryError
 from treaty.core.registry import AsyncRegistry, Call, Reply
 from treaty.core.requests import Request
-from treaty.core.resource import Resource
-from treaty.core.tags import request_tag
 
 log = logging.getLogger("treaty.audit")
 
@@ -167,7 +166,7 @@ class Audit:
             "principal": call.principal,
             "request": who.request_id,
             "command": call.command_id,
-            "kind": request_tag(request),
+            "kind": operation_name(request),
             **_object(about),
             **alias,
         }
@@ -180,7 +179,7 @@ class Audit:
         except BaseException as failure:
             self._put(members | {"outcome": "unknown", "rule": _rule_of(failure), "before": before})
             raise
-        changed = not (isinstance(reply.answer, a.Registered) and not reply.answer.created)
+        changed = not (isinstance(reply.answer, a.RegisteredVersion) and not reply.answer.created)
         done = {"outcome": "done" if changed else "unchanged", "sequence": reply.token.sequence}
         self._put(members | done | {"before": before, "after": _after(reply.answer)})
         return reply
@@ -198,24 +197,14 @@ class Audit:
             target = (await self.registry.ask(asked, Call("eventual", timeout=1.0))).answer.config.alias
         except RegistryError:
             return request, {}
-        return (renamed(request, named.sibling(target)), {"alias": str(named)}) if target else (request, {})
+        return (with_subject(request, named.sibling(target)), {"alias": str(named)}) if target else (request, {})
 
     async def _before(self, request: Request[Any]) -> object:
         """What stands there now, as this worker sees it; None where nothing does, or it can't be said."""
-        asked: Request[Any]
-        match request:
-            case q.Register(subject=subject) | q.Derive(subject=subject) | q.DeleteSubject(subject=subject):
-                asked = q.GetVersion(subject, q.LATEST, deleted=True)
-            case q.DeleteVersion(subject=subject, version=version):
-                asked = q.GetVersion(subject, version, deleted=True)
-            case q.SetConfig(scope=scope) | q.DeleteConfig(scope=scope):
-                asked = q.GetConfig(scope)
-            case q.SetMode(scope=scope) | q.DeleteMode(scope=scope):
-                asked = q.GetMode(scope)
-            case t.Associate(resource=Resource(id=resource_id)) | t.Dissociate(resource_id=resource_id):
-                asked = t.ListAssociations(t.OfId(resource_id))
-            case _:
-                return None
+        query_before = OPERATIONS[type(request)].query_before
+        if query_before is None:
+            return None
+        asked = query_before(request)
         try:
             answer = (await self.registry.ask(asked, Call("eventual", timeout=1.0))).answer
         except RegistryError as none:
@@ -228,26 +217,22 @@ class Audit:
 def _object(request: Request[Any]) -> Members:
     """What a command is about: a subject, a context, or a resource."""
     match request:
-        case q.Register(subject=subject, create_with=q.Creation(policy=a.Config() as chosen)):
+        case q.Register(subject=subject, create_with=q.SubjectCreation(policy=a.Config() as chosen)):
             return {"subject": str(subject), "policy": {"digest": request_digest(chosen), "level": _level(chosen)}}
-        case q.DeleteContext(context=context):
-            return {"context": context}
-        case (
-            q.SetConfig(scope=scope) | q.DeleteConfig(scope=scope) | q.SetMode(scope=scope) | q.DeleteMode(scope=scope)
-        ):
-            return (
-                {"context": scope.context}
-                if scope.name is None
-                else {"subject": str(Subject(scope.context, scope.name))}
-            )
         case t.Associate(resource=resource, wishes=wishes):
             return {"resource": resource.id, "subjects": [str(t.subject_for(resource, one)) for one in wishes]}
         case t.Dissociate(resource_id=resource_id, cascade=cascade):
             return {"resource": resource_id, "cascade": cascade}
         case t.ChangeAssociations(changes=changes):
             return {"resources": [one.resource.id for one in changes]}
-        case _:
-            return {"subject": str(getattr(request, "subject", ""))}
+    scope = getattr(request, "scope", None)
+    if isinstance(scope, q.Scope):
+        return (
+            {"context": scope.context} if scope.name is None else {"subject": str(Subject(scope.context, scope.name))}
+        )
+    if hasattr(request, "context"):
+        return {"context": request.context}
+    return {"subject": str(getattr(request, "subject", ""))}
 
 
 def _level(config: a.Config) -> str | None:
@@ -258,11 +243,11 @@ def _level(config: a.Config) -> str | None:
 def _after(answer: object) -> object:
     """What stands there, with its digest: a version's guid, a digest of a config; associations as they are."""
     match answer:
-        case a.Registered(version=version):
+        case a.RegisteredVersion(version=version):
             return _after(version)
         case a.VersionFound(number=number, schema_id=schema_id, guid=guid, deleted=deleted):
             return {"version": number, "id": schema_id, "guid": guid, "deleted": deleted}
-        case a.Deleted(numbers=numbers):
+        case a.DeletedVersions(numbers=numbers):
             return {"deleted": numbers}
         case a.ConfigStored(config=config):
             return {"digest": request_digest(config), "level": _level(config)}

@@ -12,6 +12,7 @@ from treaty.core.refusals import OutcomeUnknown, RegistryError, Unauthenticated,
 from treaty.core.requests import Request
 from treaty.wire.confluent.errors import INCOMPATIBLE, ErrorBody, error_body, status_of
 from treaty.wire.confluent.headers import ALWAYS, COMMAND, V1
+from treaty.wire.native import UnknownOperationError, error_members
 
 log = logging.getLogger("treaty.api")
 
@@ -35,18 +36,22 @@ def told(
     details: bool = False,
     where: str = "",
     incompatible: int = INCOMPATIBLE,
+    exact: bool = False,
 ) -> Response:
     """Print a failure as a response. What nobody foresaw is logged, with `where` it came up, and said as 500.
 
-    `incompatible` is the code of a schema that breaks the policy.
+    `incompatible` is the code of a schema that breaks the policy. `exact` adds the error itself to Confluent's body.
     """
-    headers = dict(ALWAYS)
+    headers, beside = dict(ALWAYS), {}
     if isinstance(failure, HttpError):
         body, headers = ErrorBody(failure.status, str(failure)), headers | failure.headers
     elif isinstance(failure, RegistryError):
         body = error_body(failure, asked, details=details)
         if body.error_code == INCOMPATIBLE:
             body.error_code = incompatible
+        elif isinstance(failure, UnknownOperationError):
+            body.error_code = 404
+        beside = error_members(failure) if exact else {}
         if isinstance(failure, Unavailable):
             headers["retry-after"] = str(max(1, math.ceil(failure.retry_after)))
         if isinstance(failure, OutcomeUnknown):
@@ -54,7 +59,8 @@ def told(
     else:
         log.error("%s failed in a way that nobody foresaw", where[:200] or "a request", exc_info=failure)
         body = ErrorBody(500, "Internal Server Error")
-    response = Response(msgspec.json.encode(body), status_of(body.error_code), headers, media)
+    printed = msgspec.json.encode({**msgspec.to_builtins(body), **beside} if beside else body)
+    response = Response(printed, status_of(body.error_code), headers, media)
     if isinstance(failure, Unauthenticated):
         response.raw_headers.extend((b"www-authenticate", one.encode()) for one in failure.challenges)
     return response

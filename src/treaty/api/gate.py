@@ -18,6 +18,7 @@ from treaty.api.metrics import OTHER, Metrics
 from treaty.api.ticket import ROUTE
 from treaty.core.limits import IN_FLIGHT, IN_FLIGHT_EACH
 from treaty.core.refusals import Unavailable
+from treaty.core.registry import AsyncRegistry
 from treaty.core.rights import ANONYMOUS
 from treaty.wire.confluent.headers import V1, negotiate
 
@@ -25,6 +26,23 @@ Page = Callable[[str], Awaitable[Response]]
 """A page of the operator: it takes the ``Accept-Encoding`` of its request."""
 Admit = Callable[[Scope], Awaitable[None]]
 """Finds out who asks; raises a refusal where they may not come in."""
+
+
+class RunningNode(AsyncRegistry, Protocol):
+    """What the HTTP side needs of a node besides the `AsyncRegistry`: to be told of changes, and facts to show."""
+
+    def on_change(self, callback: Callable[[], None]) -> None:
+        """Have `callback` called, in this event loop, whenever commits have been applied (before they are answered)."""
+        ...
+
+    @property
+    def halted(self) -> str:
+        """Why no change is written now; empty where changes are."""
+        ...
+
+    def status(self) -> object:
+        """Facts for ``/status``: a dataclass or mapping that JSON can hold, with the log's identity and sequence."""
+        ...
 
 
 class Inner(Protocol):
@@ -40,10 +58,12 @@ class Inner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The server's ASGI application: pages of the operator by exact path, everything else to a dialect."""
+    """The server's ASGI application: pages of the operator and some dialects by exact path, everything else to a dialect."""
 
     dialect: ASGIApp
     metrics: Metrics
+    exact: Mapping[bytes, ASGIApp] = field(default_factory=dict)
+    """Dialects of one path, by it."""
     pages: Mapping[bytes, Page] = field(default_factory=dict)
     in_flight: int = IN_FLIGHT
     each: int = IN_FLIGHT_EACH
@@ -104,7 +124,7 @@ class Gate:
             raise HttpError(429, f"HTTP 429 Too Many Requests: {message}; come again", retry_after="1")
         self.crowd[who] += 1
         try:
-            await self.dialect(scope, receive, send)
+            await self.exact.get(scope["raw_path"], self.dialect)(scope, receive, send)
         finally:
             self.crowd[who] -= 1
             if not self.crowd[who]:

@@ -10,9 +10,8 @@ import msgspec
 from starlette.responses import Response
 
 from treaty.api import compression
-from treaty.api.gate import Page
+from treaty.api.gate import Page, RunningNode
 from treaty.api.hot import Memo
-from treaty.api.member import Member
 from treaty.api.metrics import Metrics
 from treaty.core import limits
 from treaty.core.refusals import RegistryError
@@ -28,7 +27,7 @@ READY_SECONDS = 3.0
 class Operations:
     """The routes, over one member."""
 
-    member: Member
+    member: RunningNode
     metrics: Metrics
     memo: Memo
     level: str = ""

@@ -10,8 +10,7 @@ from treaty.api.audit import Audit, Lines
 from treaty.api.auth.admission import Admission, everybody, open_admission
 from treaty.api.auth.doorkeeper import Doorkeeper
 from treaty.api.auth.watched import AuthFileError
-from treaty.api.gate import Admit
-from treaty.api.member import Member
+from treaty.api.gate import Admit, RunningNode
 
 STDERR = Path("-")
 """The path that means stderr."""
@@ -45,7 +44,7 @@ class Guards:
         """What lets requests in."""
         return everybody if self.admission is None else self.admission
 
-    def before(self, member: Member) -> Doorkeeper:
+    def before(self, member: RunningNode) -> Doorkeeper:
         """Return the member as those see it who were let in."""
         scribe = None if self.lines is None else Audit(member, self.lines)
         return Doorkeeper(member, self.admission is not None, self.read_only, scribe)

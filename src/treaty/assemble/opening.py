@@ -1,6 +1,6 @@
 """Where the rooms meet: a URL becomes a running member, a member becomes a server.
 
-Nothing else builds a node or a server; what a deployment decides (which log, which desk, which clock) is decided here.
+Nothing else builds a node or a server; what a deployment decides (which log, which schema service, which clock) is decided here.
 """
 
 import asyncio
@@ -24,16 +24,15 @@ from treaty.client.properties import named
 from treaty.client.settings import Settings
 from treaty.client.sync import HttpRegistry
 from treaty.log.log import LogDamagedError, LogUnavailableError
-from treaty.log.open import PLAIN, LogUrlError, Terms, open_log
-from treaty.node.embedded import AsyncEmbedded, Embedded
+from treaty.log.urls import DEFAULT_OPTIONS, LogOptions, LogUrlError, open_log
+from treaty.node.embedded import AsyncEmbeddedRegistry, EmbeddedRegistry
+from treaty.node.encryption import NO_KEYS, KeyFileError, MetadataCipher, read_keys
+from treaty.node.environment import real_environment
 from treaty.node.node import Node
-from treaty.node.peers.carrier import Carrier
-from treaty.node.pool import process_desk, thread_desk
-from treaty.node.sealing.keys import KeyFileError, read_keys
-from treaty.node.sealing.vault import NO_KEYS, Vault
-from treaty.node.segment.keeper import Keeper, Write
+from treaty.node.peer_batches import PeerTransport
+from treaty.node.schema_service import make_process_service, make_thread_service
 from treaty.node.segment.layered import LayeredTables
-from treaty.node.world import real_world
+from treaty.node.segment.manager import StateFileManager, Write
 
 journal = logging.getLogger("treaty.node")
 
@@ -56,7 +55,7 @@ LOG_CONFIG = "TREATY_LOG_CONFIG"
 """The variable with settings of the library that reaches the log, a line each."""
 
 
-def log_environment(url: str, terms: Terms) -> dict[str, str]:
+def log_environment(url: str, terms: LogOptions) -> dict[str, str]:
     """The variables that tell another process which log to open, and how; both may hold passwords, so no arguments do."""
     return {"TREATY_LOG": url, LOG_CONFIG: "\n".join(f"{name}={value}" for name, value in terms.settings)}
 
@@ -67,7 +66,7 @@ def state_path(url: str) -> Path | None:
     return Path(f"{unquote(parts.path)}-state") if parts.scheme == "sqlite" else None
 
 
-def state_writer(url: str, path: Path, terms: Terms = PLAIN) -> Write:
+def state_writer(url: str, path: Path, terms: LogOptions = DEFAULT_OPTIONS) -> Write:
     """What writes the state file of a log, in a process of its own."""
 
     async def write(background: bool) -> None:  # noqa: FBT001 (it is a `Write`)
@@ -113,31 +112,33 @@ async def member(
     state: Path | None = None,
     writes_state: bool = False,
     metadata_keys: Path | None = None,
-    terms: Terms = PLAIN,
-    carrier: Carrier | None = None,
+    terms: LogOptions = DEFAULT_OPTIONS,
+    transport: PeerTransport | None = None,
     alone: bool = False,
 ) -> AsyncIterator[Node]:
     """Run a node over the log that a URL names, while the block runs.
 
     It stands on the state file, and where it `writes_state` has a new one written when much has changed.
     Sensitive metadata is sealed with the keys of a file, if there is one.
-    The log is opened on `terms`; a `carrier` reaches other nodes, unless this one is `alone`.
+    The log is opened on `terms`; a `transport` reaches other nodes, unless this one is `alone`.
     Raises `LogUrlError` for a URL that names none, `LogUnavailableError` or `LogDamagedError` where it can't be used,
     `KeyFileError` where the file of keys can't be, `PeeringError` where other nodes must be reached and can't be.
     """
-    vault = vault_of(metadata_keys)
+    cipher = cipher_of(metadata_keys)
     try:
         log = await open_log(url, terms)
     except OSError as reason:
         raise LogUnavailableError(f"{url}: {reason}") from reason
-    if log.owned and not alone and (carrier is None or not terms.address):
+    if log.single_writer and not alone and (transport is None or not terms.address):
         await log.close()
-        raise PeeringError(_NEEDS_PEERS if carrier is None else _NEEDS_ADDRESS)
+        raise PeeringError(_NEEDS_PEERS if transport is None else _NEEDS_ADDRESS)
     tables = LayeredTables()
     writer = state_writer(url, state, terms) if state is not None and writes_state else None
-    keeper = Keeper(state, tables, writer, waits=state is not None)
-    keeper.open()
-    node = Node(log, process_desk(), real_world(), tables, keeper, vault=vault, carrier=carrier)
+    state_files = StateFileManager(state, tables, writer, waits=state is not None)
+    state_files.open()
+    node = Node(
+        log, make_process_service(), real_environment(), tables, state_files, cipher=cipher, transport=transport
+    )
     await node.start()
     try:
         yield node
@@ -145,9 +146,9 @@ async def member(
         await node.close()
 
 
-def vault_of(metadata_keys: Path | None) -> Vault:
+def cipher_of(metadata_keys: Path | None) -> MetadataCipher:
     """The keys of a file; none where there is no file. Raises `KeyFileError`."""
-    return NO_KEYS if metadata_keys is None else Vault(read_keys(metadata_keys))
+    return NO_KEYS if metadata_keys is None else MetadataCipher(read_keys(metadata_keys))
 
 
 Where = str | Mapping[str, Any] | Settings | None
@@ -170,9 +171,9 @@ def connect(
     if isinstance(found, Settings):
         remote = HttpRegistry(found)
         return Connection(remote if found.keep is None else Cached(remote, found.keep))
-    vault = vault_of(metadata_keys)
-    terms = Terms(tuple((log_config or {}).items()))
-    return Connection(Embedded(lambda: _node(found, terms, vault)))
+    cipher = cipher_of(metadata_keys)
+    terms = LogOptions(tuple((log_config or {}).items()))
+    return Connection(EmbeddedRegistry(lambda: _node(found, terms, cipher)))
 
 
 def connect_async(where: Where = None, *, log_config: Mapping[str, str] | None = None) -> AsyncConnection:
@@ -185,13 +186,13 @@ def connect_async(where: Where = None, *, log_config: Mapping[str, str] | None =
     if isinstance(found, Settings):
         remote = AsyncHttpRegistry(found)
         return AsyncConnection(remote if found.keep is None else AsyncCached(remote, found.keep))
-    terms = Terms(tuple((log_config or {}).items()))
-    return AsyncConnection(AsyncEmbedded(lambda: _node(found, terms)))
+    terms = LogOptions(tuple((log_config or {}).items()))
+    return AsyncConnection(AsyncEmbeddedRegistry(lambda: _node(found, terms)))
 
 
-async def _node(url: str, terms: Terms = PLAIN, vault: Vault = NO_KEYS) -> Node:
+async def _node(url: str, terms: LogOptions = DEFAULT_OPTIONS, cipher: MetadataCipher = NO_KEYS) -> Node:
     """A node of this program. It stands on the state file that servers have written, and writes none."""
     log, state, tables = await open_log(url, terms), state_path(url), LayeredTables()
-    keeper = Keeper(state, tables)
-    keeper.open()
-    return Node(log, thread_desk(), real_world(), tables, keeper, vault=vault)
+    state_files = StateFileManager(state, tables)
+    state_files.open()
+    return Node(log, make_thread_service(), real_environment(), tables, state_files, cipher=cipher)

@@ -6,10 +6,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from treaty.api.caller import request_id
-from treaty.api.peer.trust import Trust
+from treaty.api.peer import PeerAuthenticator
 from treaty.api.tls import Tls, TlsError
 from treaty.assemble.reach import PeeringError, is_everywhere, is_loopback, netloc
-from treaty.client.peer.carrier import HttpCarrier, Passport
+from treaty.client.peer_transport import HttpPeerTransport, PeerCredentials
 from treaty.client.settings import tls_of
 
 SECRET_LENGTH = 16
@@ -86,15 +86,15 @@ def read_secrets(path: Path) -> tuple[str, ...]:
     return secrets
 
 
-def trust_of(peering: Peering) -> Trust | None:
+def authenticator_of(peering: Peering) -> PeerAuthenticator | None:
     """Whom this server believes to be a node; None where nobody is."""
     if not peering:
         return None
     secrets = () if peering.secret_file is None else read_secrets(peering.secret_file)
-    return Trust(tuple(one.encode() for one in secrets), frozenset(peering.names))
+    return PeerAuthenticator(tuple(one.encode() for one in secrets), frozenset(peering.names))
 
 
-def carrier_of(peering: Peering, tls: Tls | None) -> HttpCarrier | None:
+def transport_of(peering: Peering, tls: Tls | None) -> HttpPeerTransport | None:
     """How this server asks other nodes; None where it has nothing to show them. Raises `PeeringError`, `TlsError`."""
     if not peering:
         return None
@@ -106,7 +106,7 @@ def carrier_of(peering: Peering, tls: Tls | None) -> HttpCarrier | None:
             context = tls_of(peering.ca, *((shown.certificate, shown.key) if shown is not None else ()))
         except ValueError as wrong:
             raise TlsError(str(wrong)) from None
-    return HttpCarrier(Passport(secret, context, peering.plaintext, request_id))
+    return HttpPeerTransport(PeerCredentials(secret, context, peering.plaintext, request_id))
 
 
 def address_of(peering: Peering, place: tuple[str, int], tls: Tls | None, own: int = 0) -> str:

@@ -11,16 +11,16 @@ from treaty.api.application import application
 from treaty.api.auth.admission import refuse_unfit
 from treaty.api.auth.watched import AuthFileError
 from treaty.api.metrics import Metrics
-from treaty.api.peer.door import InnerDoor
+from treaty.api.peer import PeerEndpoint
 from treaty.api.protection import Protection, guarded
 from treaty.api.serving import Listening
 from treaty.api.serving import serve as serve_application
 from treaty.api.tls import Tls, TlsError
 from treaty.assemble.opening import UNUSABLE_ERRORS, member
-from treaty.assemble.peering import NONE, Peering, address_of, carrier_of, trust_of
+from treaty.assemble.peering import NONE, Peering, address_of, authenticator_of, transport_of
 from treaty.assemble.reach import is_loopback
-from treaty.log.open import PLAIN as PLAIN_TERMS
-from treaty.log.open import Terms
+from treaty.log.urls import DEFAULT_OPTIONS as PLAIN_TERMS
+from treaty.log.urls import LogOptions
 from treaty.wire.confluent.errors import INCOMPATIBLE
 
 HOPELESS_ERRORS = (*UNUSABLE_ERRORS, AuthFileError, TlsError)
@@ -63,7 +63,7 @@ class Manner:
     peering: Peering = NONE
 
 
-PLAIN = Manner()
+DEFAULT_OPTIONS = Manner()
 ALONE = Sharing()
 OPEN = Protection()
 
@@ -74,9 +74,9 @@ async def serve(
     *,
     sharing: Sharing = ALONE,
     protection: Protection = OPEN,
-    manner: Manner = PLAIN,
+    manner: Manner = DEFAULT_OPTIONS,
     state: Path | None = None,
-    terms: Terms = PLAIN_TERMS,
+    terms: LogOptions = PLAIN_TERMS,
     ready: Callable[[], None] = nothing,
 ) -> int:
     """Run one worker of a server until it is told to stop; returns its exit code.
@@ -88,19 +88,19 @@ async def serve(
     place: tuple[str, int] = listening.socket.getsockname()[:2]
     own = 0 if listening.own is None else listening.own.getsockname()[1]
     peering, tls = manner.peering, listening.tls
-    trust = trust_of(peering)
+    authenticator = authenticator_of(peering)
     opened = member(
         url,
         state=state,
         writes_state=sharing.worker == 0,
         metadata_keys=manner.metadata_keys,
         terms=replace(terms, address=address_of(peering, place, tls, own)),
-        carrier=carrier_of(peering, tls),
+        transport=transport_of(peering, tls),
         alone=sharing.board is None and is_loopback(place[0]),
     )
     async with guarded(protection) as guards, opened as node:
         metrics = Metrics(sharing.board, sharing.worker)
-        inner = None if trust is None else InnerDoor(node.take, trust)
+        inner = None if authenticator is None else PeerEndpoint(node.take, authenticator)
         app = application(node, metrics, guards=guards, incompatible=manner.incompatible, inner=inner)
         ready()
         await serve_application(app, listening)

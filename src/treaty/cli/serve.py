@@ -19,13 +19,13 @@ from treaty.api.workers import HOPELESS, Workers
 from treaty.assemble import PASSING_ERRORS, log_environment, member, state_path
 from treaty.assemble.peering import Peering
 from treaty.assemble.reach import is_loopback
-from treaty.assemble.service import HOPELESS_ERRORS, PLAIN, Manner, Sharing, check_files, new_loop, serve
+from treaty.assemble.service import DEFAULT_OPTIONS, HOPELESS_ERRORS, Manner, Sharing, check_files, new_loop, serve
 from treaty.cli import journal
 from treaty.cli.peering import among_siblings, peering_flags, peering_options, refuse_unsafe
 from treaty.cli.safety import Safety, safety_of, safety_options
 from treaty.cli.terminal import log_config
-from treaty.log.open import PLAIN as PLAIN_TERMS
-from treaty.log.open import Terms
+from treaty.log.urls import DEFAULT_OPTIONS as PLAIN_TERMS
+from treaty.log.urls import LogOptions
 from treaty.wire.confluent.errors import INCOMPATIBLE
 
 T = TypeVar("T")
@@ -50,8 +50,8 @@ class Serving:
     safety: Safety
     state: Path | None = None
     """The state file."""
-    manner: Manner = PLAIN
-    terms: Terms = PLAIN_TERMS
+    manner: Manner = DEFAULT_OPTIONS
+    terms: LogOptions = PLAIN_TERMS
     """What the log is opened with beside its URL."""
 
 
@@ -186,7 +186,7 @@ def command(**options: Unpack[ServeOptions]) -> None:
         options["peer_plaintext"],
     )
     manner = Manner(int(options["incompatible_code"]), options["metadata_key_file"], peering)
-    terms = Terms(log_config.settings(options["log_config"]))
+    terms = LogOptions(log_config.settings(options["log_config"]))
     state = options["state_file"] or state_path(serving.url)
     serving = replace(serving, state=state, manner=manner, terms=terms)
     if options["worker"]:

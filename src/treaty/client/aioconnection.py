@@ -7,11 +7,19 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from treaty.client.connection import as_draft, as_scope
-from treaty.core.answers import Checked, Config, Outcome, Registered, SchemaFound, Setting, VersionFound
-from treaty.core.associating import (
+from treaty.core.answers import (
+    CommandOutcome,
+    CompatibilityResult,
+    Config,
+    RegisteredVersion,
+    SchemaFound,
+    ScopeSetting,
+    VersionFound,
+)
+from treaty.core.associations import (
     Associate,
     AssociationResult,
-    Change,
+    AssociationSpec,
     ChangeAssociations,
     Dissociate,
     GetAssociations,
@@ -20,7 +28,7 @@ from treaty.core.associating import (
     OfName,
     OfSubject,
     ResourceBound,
-    Wish,
+    ResourceChange,
 )
 from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE
 from treaty.core.names import context_of, subject_of
@@ -34,9 +42,9 @@ from treaty.core.requests import (
     DeleteSubject,
     DeleteVersion,
     Derive,
-    Expected,
+    ExpectedVersion,
     FindVersion,
-    Force,
+    ForceReason,
     GetConfig,
     GetGuid,
     GetGuidIds,
@@ -60,8 +68,8 @@ from treaty.core.requests import (
     UsesOf,
     Visible,
 )
-from treaty.core.resource import Association, Resource
-from treaty.core.schema import Draft, Metadata, Pairs, RuleSet, Tagged
+from treaty.core.resource import Resource, ResourceAssociation
+from treaty.core.schema import Draft, Metadata, Pairs, RuleSet, TaggedPath
 
 A = TypeVar("A")
 
@@ -100,10 +108,10 @@ class AsyncConnection:
         normalize: bool | None = None,
         number: int = 0,
         schema_id: int = -1,
-        expected: Expected | None = None,
-        force: Force | None = None,
+        expected: ExpectedVersion | None = None,
+        force: ForceReason | None = None,
         properties: Pairs = (),
-    ) -> Registered:
+    ) -> RegisteredVersion:
         """Make the schema a version of the subject, unless it is one already.
 
         `number` guards the version's number, `schema_id` gives the id in mode IMPORT.
@@ -118,12 +126,12 @@ class AsyncConnection:
         subject: str,
         version: int = LATEST,
         *,
-        add_tags: tuple[Tagged, ...] = (),
-        remove_tags: tuple[Tagged, ...] = (),
+        add_tags: tuple[TaggedPath, ...] = (),
+        remove_tags: tuple[TaggedPath, ...] = (),
         metadata: Metadata | None = None,
         rules: RuleSet | None = None,
         number: int = 0,
-    ) -> Registered:
+    ) -> RegisteredVersion:
         """Make a new version out of one: with tags inside its text added and removed, other metadata, other rules."""
         request = Derive(subject_of(subject), version, number, add_tags, remove_tags, metadata, rules)
         return await self._answer(request)
@@ -136,7 +144,7 @@ class AsyncConnection:
 
     async def check(
         self, subject: str, schema: Draft | str, version: int | None = None, *, normalize: bool | None = None
-    ) -> Checked:
+    ) -> CompatibilityResult:
         """Tell whether the schema would pass: against one version, or those that the subject's policy compares."""
         return await self._answer(Check(subject_of(subject), as_draft(schema), version, normalize))
 
@@ -210,9 +218,9 @@ class AsyncConnection:
         """Set the compatibility level at a subject or context."""
         return await self.set_config(scope, Config(level=level))
 
-    async def settings(self, prefix: str = ":*:") -> tuple[Setting, ...]:
+    async def settings(self, prefix: str = ":*:") -> tuple[ScopeSetting, ...]:
         """Return what is set at contexts, everywhere and at subjects that begin with `prefix`; contexts are always among them."""
-        found: list[Setting] = []
+        found: list[ScopeSetting] = []
         while True:
             after = Scope(found[-1].context, found[-1].name) if found else None
             page = (await self._answer(ListSettings(subject_of(prefix), after=after))).settings
@@ -260,7 +268,7 @@ class AsyncConnection:
         lifecycle: str = "",
         offset: int = 0,
         limit: int = ASSOCIATIONS_LISTED,
-    ) -> tuple[Association, ...]:
+    ) -> tuple[ResourceAssociation, ...]:
         """Return the associations of a subject (a string names one) or of resources; at most `limit` of them."""
         place = OfSubject(subject_of(of)) if isinstance(of, str) else of
         request = ListAssociations(place, kinds=kinds, lifecycle=lifecycle, offset=offset, limit=limit)
@@ -273,7 +281,7 @@ class AsyncConnection:
         return (await self._answer(GetAssociations(gets, schemas))).results
 
     async def associate(
-        self, resource: Resource, *wishes: Wish, update: bool = False, dry_run: bool = False
+        self, resource: Resource, *wishes: AssociationSpec, update: bool = False, dry_run: bool = False
     ) -> ResourceBound:
         """Bind kinds of a resource to subjects, all or none; `update` changes what is bound already."""
         return await self._answer(Associate(resource, wishes, update, dry_run))
@@ -282,13 +290,15 @@ class AsyncConnection:
         """Forget associations of a resource; with `cascade` the subjects of strong ones go for good."""
         await self._answer(Dissociate(resource_id, kinds=kinds, cascade=cascade, dry_run=dry_run))
 
-    async def change_associations(self, *changes: Change, dry_run: bool = False) -> tuple[AssociationResult, ...]:
+    async def change_associations(
+        self, *changes: ResourceChange, dry_run: bool = False
+    ) -> tuple[AssociationResult, ...]:
         """Create, change and delete associations of several resources; returns what became of each entry."""
         return (await self._answer(ChangeAssociations(changes, dry_run))).results
 
     # ---------------------------------------------------------------------------------------------------- outcomes
 
-    async def outcome(self, command_id: str, principal: str | None = None) -> Outcome:
+    async def outcome(self, command_id: str, principal: str | None = None) -> CommandOutcome:
         """Return what became of a command; raises `NotFound` where nobody remembers it."""
         return await self._answer(GetOutcome(command_id, principal))
 

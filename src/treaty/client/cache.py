@@ -17,7 +17,7 @@ from treaty.client.keep import (
     wants_the_newest,
     weight_of,
 )
-from treaty.core.decide import is_command
+from treaty.core.operations import is_command
 from treaty.core.refusals import NotFound
 from treaty.core.registry import CALL, Call, Registry, Reply
 from treaty.core.requests import Request

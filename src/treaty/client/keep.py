@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from treaty.core.answers import SchemaFound
-from treaty.core.calls import FRESH
 from treaty.core.refusals import NotFound
-from treaty.core.registry import Call, Reply
+from treaty.core.registry import FRESH, Call, Reply
 from treaty.core.requests import FindVersion, GetGuid, GetSchema, GetVersion, Lookup, Request
 
 K = TypeVar("K")

@@ -1,29 +1,29 @@
 """A schema with everything that it refers to, fetched from a registry."""
 
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES
-from treaty.core.meaning import Binding, Meaning
 from treaty.core.names import Subject
 from treaty.core.refusals import TooLarge
 from treaty.core.registry import Registry
 from treaty.core.requests import GetVersion
 from treaty.core.schema import Reference
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 
-Known = dict[tuple[Subject, int], Meaning]
+Known = dict[tuple[Subject, int], ResolvedSchema]
 
 
 def meaning_of(
     registry: Registry, format_: str, text: str, references: tuple[Reference, ...], within: Subject
-) -> Meaning:
+) -> ResolvedSchema:
     """What a schema that stands in `within` means: its text with the texts that its references lead to.
 
     Each is fetched once. Raises `TooLarge` past the limits of references, and what the registry raises for a missing one.
     """
-    return Meaning(format_, text, _bindings(registry, references, within, {}, 1))
+    return ResolvedSchema(format_, text, _bindings(registry, references, within, {}, 1))
 
 
 def _bindings(
     registry: Registry, references: tuple[Reference, ...], within: Subject, known: Known, depth: int
-) -> tuple[Binding, ...]:
+) -> tuple[ResolvedReference, ...]:
     if references and depth > REFERENCE_DEPTH:
         message = "the schema's references nest too deep"
         raise TooLarge.of("REFERENCE_DEPTH", message, allowed=f"at most {REFERENCE_DEPTH} links")
@@ -36,6 +36,6 @@ def _bindings(
                 raise TooLarge.of("REFERENCES", "the schema leads to too many others", allowed=f"at most {REFERENCES}")
             found = registry.ask(GetVersion(subject, reference.version, deleted=True, exact=True)).answer
             inner = _bindings(registry, found.references, subject, known, depth + 1)
-            known[place] = Meaning(found.format, found.text, inner)
-        bindings.append(Binding(reference.name, str(subject), reference.version, known[place]))
+            known[place] = ResolvedSchema(found.format, found.text, inner)
+        bindings.append(ResolvedReference(reference.name, str(subject), reference.version, known[place]))
     return tuple(bindings)

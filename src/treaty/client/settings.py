@@ -28,6 +28,8 @@ class Settings:
     """The most that one attempt may take; `Call.timeout` bounds all of them together."""
     connect_timeout: float = 3.0
     """The most that making a connection may take."""
+    native_recheck: float = 300.0
+    """How long a server without `/treaty/v1/ask` is asked by Confluent's API alone, before that path is tried again there."""
     connections: int = 16
     """Connections kept open to one host."""
     answer_bytes: int = 256 * 2**20

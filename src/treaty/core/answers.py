@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from treaty.core.finding import Finding
 from treaty.core.policy import Level
-from treaty.core.resource import Association
-from treaty.core.schema import Metadata, Pairs, Reference, RuleSet, Tagged
+from treaty.core.resource import ResourceAssociation
+from treaty.core.schema import Metadata, Pairs, Reference, RuleSet, TaggedPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,12 @@ class SchemaFound:
     time: int = 0
     deleted: bool = False
     max_id: int | None = None
-    tags: tuple[Tagged, ...] = ()
+    tags: tuple[TaggedPath, ...] = ()
     """What inside the text has tags, where they were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Forced:
+class ForcedRegistration:
     """Who put a version past the policy, and why."""
 
     who: str
@@ -55,15 +55,15 @@ class VersionFound:
     time: int = 0
     deleted: bool = False
     properties: Pairs = ()
-    forced: Forced | None = None
+    forced: ForcedRegistration | None = None
     imported: bool = False
     """Whether it came with its id from another registry, and did not have to pass the policy."""
-    tags: tuple[Tagged, ...] = ()
+    tags: tuple[TaggedPath, ...] = ()
     """What inside the text has tags, where they were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
+class RegisteredVersion:
     """The version that the schema now is; `created` is False where it was one before."""
 
     version: VersionFound
@@ -71,7 +71,7 @@ class Registered:
 
 
 @dataclass(frozen=True, slots=True)
-class Deleted:
+class DeletedVersions:
     """Numbers of the versions that this deletion took, ascending."""
 
     numbers: tuple[int, ...]
@@ -123,7 +123,7 @@ class ModeStored:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class ScopeSetting:
     """What is set at a subject, at a context (`name` None) or everywhere (context ``*``); None where nothing is.
 
     `highest_id` is the highest id that the context ever gave, 0 for all but contexts.
@@ -137,15 +137,15 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ScopeSettings:
     """Settings, by scope."""
 
-    settings: tuple[Setting, ...]
+    settings: tuple[ScopeSetting, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """A verdict: findings of the first version that fails, and the same as the dialects print them."""
+class CompatibilityResult:
+    """Whether a schema is compatible: findings of the first version that fails, and the same as the dialects print them."""
 
     compatible: bool
     messages: tuple[str, ...] = ()
@@ -160,7 +160,7 @@ class Subjects:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class VersionNumbers:
     """Version numbers, ascending; `deleted` are those among them that are softly deleted."""
 
     numbers: tuple[int, ...]
@@ -173,7 +173,7 @@ class Versions:
 
     versions: tuple[VersionFound, ...]
     aliases: tuple[tuple[str, ...], ...] = ()
-    associations: tuple[tuple[Association, ...], ...] = ()
+    associations: tuple[tuple[ResourceAssociation, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class Uses:
 
 
 @dataclass(frozen=True, slots=True)
-class Ids:
+class SchemaIds:
     """Schema ids, ascending."""
 
     ids: tuple[int, ...]
@@ -213,7 +213,7 @@ class ContextMade:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CommandOutcome:
     """What became of a command: the sequence of its commit, and the answer in its portable form."""
 
     command_id: str

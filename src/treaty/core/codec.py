@@ -1,16 +1,18 @@
-"""Frozen values to JSON text and back: canonical, and members that nobody knows are kept.
+"""Frozen values as JSON values and back: for rows and outcomes, for digests of requests, and for what nodes and clients say.
 
-The text of a value is canonical (members sorted, no blanks, members at their default left out), so that equal values
-have equal bytes and digests can be taken over them.
+Members at their default are left out, so that a newer version's new member does not count until somebody uses it. The text
+of a value is canonical (members sorted, no blanks), so that equal values have equal bytes and digests can be taken over them.
+There are two forms: `encode` and `decode` for what is stored, which keep members that nobody knows, and `encode_message`
+and `decode_message` for what travels, which pass over nothing: what comes out is equal to what went in.
 """
 
 import base64
 import json
 import types
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache, lru_cache
-from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 V = TypeVar("V")
 Json = Any
@@ -18,15 +20,21 @@ Json = Any
 
 SHARED = 1_000
 """Values of one kind that rows share where the kind says `shared`; what falls out is read anew."""
+_SCALARS = frozenset({str, int, bool, float})
 _PAIRS = tuple[tuple[str, str], ...]
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 # `encode` builds a C encoder anew at every call, which costs more than a row's worth of encoding; this one is kept.
 _MAKE: Callable[..., Callable[[Any, int], tuple[str, ...]]] | None = getattr(json.encoder, "c_make_encoder", None)
 _ONCE = _MAKE and _MAKE(None, _ENCODER.default, json.encoder.encode_basestring, None, ":", ",", True, False, False)
 
+_Encode = Callable[[Any], Json]
+_Decode = Callable[[Json], Any]
+_Member = tuple[str, Any, _Encode | None, _Decode]
+"""A member's name, its default, and its two converters; the first is None where the value is its own JSON value."""
+
 
 class DecodeError(ValueError):
-    """A JSON value does not have the shape that a row or answer of this kind has."""
+    """A JSON value is not the form of such a value."""
 
 
 def dumps(value: Json) -> str:
@@ -34,76 +42,168 @@ def dumps(value: Json) -> str:
     return "".join(_ONCE(value, 0)) if _ONCE else _ENCODER.encode(value)
 
 
-def encode(value: Any) -> Json:
-    """Return the portable JSON form of a frozen dataclass, without the members that stand at their default."""
-    members: dict[str, Json] = {}
-    for name, default, to_json, _ in _plan(cast("Any", type(value))):
-        member = getattr(value, name)
-        if member != default or type(member) is not type(default):
-            members[name] = to_json(member) if to_json else member
-    return members
+@dataclass(frozen=True, slots=True, eq=False)
+class JsonCodec:
+    """A form of frozen values: how pairs are written, and whether members that are not known are refused."""
+
+    pairs_as_object: bool
+    strict: bool
+    _members: dict[type, tuple[_Member, ...]] = field(default_factory=dict)
+
+    def encode(self, value: Any) -> dict[str, Json]:
+        """Return the JSON object of a frozen dataclass, without the members that stand at their default."""
+        found: dict[str, Json] = {}
+        for name, default, to_json, _ in self._members.get(type(value)) or self._learn(type(value)):
+            member = getattr(value, name)
+            if member != default or type(member) is not type(default):
+                found[name] = to_json(member) if to_json else member
+        return found
+
+    def decode(self, kind: type[V], members: Json) -> tuple[V, list[str]]:
+        """Build a frozen dataclass from its JSON object; also return the names of members that it does not know."""
+        if not isinstance(members, dict):
+            message = f"expected an object for {kind.__name__}, got {type(members).__name__}"
+            raise DecodeError(message)
+        arguments: dict[str, Json] = {}
+        for name, default, _, from_json in self._members.get(kind) or self._learn(kind):
+            if name in members:
+                arguments[name] = from_json(members[name])
+            elif default is MISSING:
+                message = f"{kind.__name__} lacks its member {name!r}"
+                raise DecodeError(message)
+        unknown = [] if len(arguments) == len(members) else sorted(members.keys() - arguments.keys())
+        if unknown and self.strict:
+            message = f"{kind.__name__} has a member {unknown[0][:100]!r} that this version does not know"
+            raise DecodeError(message)
+        return kind(**arguments), unknown
+
+    def converters(self, hint: Any, where: str) -> tuple[_Encode | None, _Decode]:
+        """Return the two converters of values of a type; raises `TypeError` for one that has no form."""
+        origin, inside = get_origin(hint), get_args(hint)
+        if hint in _SCALARS:
+            return None, _scalar(hint, where)
+        if hint is bytes:
+            text = _scalar(str, where)
+            return (lambda data: base64.b64encode(data).decode()), lambda one: base64.b64decode(
+                text(one), validate=True
+            )
+        if hint == _PAIRS and self.pairs_as_object:
+            return dict, lambda members: tuple(sorted(_object(members, where).items()))
+        if origin is Literal:
+            return None, _word(inside, where)
+        if origin is tuple or origin is frozenset:
+            return self._sequence(hint, where)
+        if origin in {Union, types.UnionType}:
+            return self._choice([one for one in inside if one is not type(None)], where, optional=type(None) in inside)
+        if isinstance(hint, type) and issubclass(hint, tuple):  # a NamedTuple
+            to_json, from_json = self._parts(tuple(get_type_hints(hint).values()), where)
+            return to_json, lambda items: hint(*from_json(items))
+        if isinstance(hint, type) and is_dataclass(hint):
+            share: Callable[[Any], Any] = lru_cache(SHARED)(_same) if getattr(hint, "shared", False) else _same
+            return self.encode, lambda members: share(self.decode(hint, members)[0])
+        message = f"no JSON form for {where}: {hint}"
+        raise TypeError(message)
+
+    def _learn(self, kind: type) -> tuple[_Member, ...]:
+        hints = get_type_hints(kind)
+        found = self._members[kind] = tuple(
+            (one.name, _default(one), *self.converters(hints[one.name], f"{kind.__name__}.{one.name}"))
+            for one in fields(cast("Any", kind))
+            if one.init and one.name != "extra"
+        )
+        return found
+
+    def _sequence(self, hint: Any, where: str) -> tuple[_Encode, _Decode]:
+        inside = get_args(hint)
+        if get_origin(hint) is frozenset:
+            to_json, from_json = self.converters(inside[0], where)
+            return (
+                lambda items: sorted(to_json(item) if to_json else item for item in items),
+                lambda items: frozenset(from_json(item) for item in _array(items, where)),
+            )
+        if len(inside) == 2 and inside[1] is Ellipsis:
+            to_json, from_json = self.converters(inside[0], where)
+            return (
+                (lambda items: [to_json(item) for item in items]) if to_json else list,
+                lambda items: tuple(from_json(item) for item in _array(items, where)),
+            )
+        return self._parts(inside, where)
+
+    def _parts(self, hints: tuple[Any, ...], where: str) -> tuple[_Encode, _Decode]:
+        """The converters of a tuple whose parts have these types."""
+        pairs = [self.converters(one, where) for one in hints]
+
+        def from_json(items: Json) -> tuple[Any, ...]:
+            if len(_array(items, where)) != len(pairs):
+                message = f"{where} has {len(items)} parts, and {len(pairs)} are expected"
+                raise DecodeError(message)
+            return tuple(back(item) for (_, back), item in zip(pairs, items, strict=True))
+
+        return (lambda items: [to(item) if to else item for (to, _), item in zip(pairs, items, strict=True)], from_json)
+
+    def _choice(self, hints: list[Any], where: str, *, optional: bool) -> tuple[_Encode | None, _Decode]:
+        """The converters of a union: of one type and None, or of dataclasses that are told apart by their members."""
+        if len(hints) == 1:
+            to_json, from_json = self.converters(hints[0], where)
+        else:
+            to_json, from_json = self.encode, self._first(hints, where)
+        if not optional:
+            return to_json, from_json
+        return to_json and (lambda value: None if value is None else to_json(value)), (
+            lambda value: None if value is None else from_json(value)
+        )
+
+    def _first(self, kinds: list[Any], where: str) -> _Decode:
+        """What reads one of several dataclasses: the first one that has all members that are there, and lacks none."""
+
+        def from_json(members: Json) -> Any:
+            given = members.keys() if isinstance(members, dict) else {""}
+            for kind in kinds:
+                known = self._members.get(kind) or self._learn(kind)
+                needed = {name for name, default, *_ in known if default is MISSING}
+                if needed <= given <= {name for name, *_ in known}:
+                    return self.decode(kind, members)[0]
+            message = f"{where} has not the members of one of {', '.join(kind.__name__ for kind in kinds)}"
+            raise DecodeError(message)
+
+        return from_json
+
+
+# ------------------------------------------------------------------------------------------------------ what is stored
+
+_STORED = JsonCodec(pairs_as_object=True, strict=False)
+encode = _STORED.encode
+"""Return the JSON object of a row's value or a stored answer."""
 
 
 def decode(kind: type[V], members: Json, *, ignore: bool = False) -> tuple[V, tuple[tuple[str, str], ...]]:
-    """Build a `kind` from its portable form; also return the members it does not know, as (name, JSON text).
+    """Build a `kind` from its JSON object; also return the members it does not know, as (name, JSON text).
 
     Raises `DecodeError` where a member is missing or has another type.
     """
-    if not isinstance(members, dict):
-        message = f"expected an object for {kind.__name__}, got {type(members).__name__}"
-        raise DecodeError(message)
-    arguments: dict[str, Json] = {}
-    for name, default, _, from_json in _plan(cast("Any", kind)):
-        if name in members:
-            arguments[name] = from_json(members[name])
-        elif default is MISSING:
-            message = f"{kind.__name__} lacks its member {name!r}"
-            raise DecodeError(message)
-    unknown = [] if ignore or len(arguments) == len(members) else sorted(members.keys() - arguments.keys())
-    return kind(**arguments), tuple((name, dumps(members[name])) for name in unknown)
+    value, unknown = _STORED.decode(kind, members)
+    return value, () if ignore or not unknown else tuple((name, dumps(members[name])) for name in unknown)
 
 
-# A plan has a line per member: name, default, to JSON (None where the value is its own JSON), from JSON.
-_Line = tuple[str, Any, Callable[[Any], Json] | None, Callable[[Json], Any]]
+# -------------------------------------------------------------------------------------------------------- what travels
+
+_MESSAGES = JsonCodec(pairs_as_object=False, strict=True)
+encode_message = _MESSAGES.encode
+"""Return the JSON object of a frozen dataclass, as it travels and as a request's digest is taken of it."""
+
+
+def decode_message(kind: type[V], members: Json) -> V:
+    """Build a value of a frozen class from its JSON object; raises `DecodeError`, for a member that is not known too."""
+    return _MESSAGES.decode(kind, members)[0]
 
 
 @cache
-def _plan(kind: Hashable) -> tuple[_Line, ...]:
-    assert isinstance(kind, type)
-    hints = get_type_hints(kind)
-    return tuple(
-        (field.name, _default(field), *_pair(hints[field.name], f"{kind.__name__}.{field.name}"))
-        for field in fields(kind)
-        if field.init and field.name != "extra"
-    )
+def message_reader(hint: Any, where: str) -> Callable[[Json], Any]:
+    """Return what reads values of this type out of a message; `where` stands in its `DecodeError`."""
+    return _MESSAGES.converters(hint, where)[1]
 
 
-def _default(field: Field[Any]) -> Any:
-    if field.default_factory is not MISSING:
-        return field.default_factory()
-    return field.default
-
-
-def _pair(hint: Any, where: str) -> tuple[Callable[[Any], Json] | None, Callable[[Json], Any]]:
-    """Return the two converters of a member with this type hint."""
-    if hint in {str, int, bool, float}:
-        return None, _scalar(hint, where)
-    if hint is bytes:
-        text = _scalar(str, where)
-        return (lambda data: base64.b64encode(data).decode()), (lambda one: base64.b64decode(text(one), validate=True))
-    if hint == _PAIRS:
-        return dict, lambda members: tuple(sorted(_object(members, where).items()))
-    if get_origin(hint) is tuple:
-        return _sequence(hint, where)
-    if get_origin(hint) in {Union, types.UnionType}:
-        (inner,) = (one for one in get_args(hint) if one is not type(None))
-        to_json, from_json = _pair(inner, where)
-        return _optional(to_json) if to_json else None, _optional(from_json)
-    if isinstance(hint, type) and is_dataclass(hint):
-        keep: Callable[[Any], Any] = lru_cache(SHARED)(_same) if getattr(hint, "shared", False) else _same
-        return encode, lambda members: keep(decode(hint, members, ignore=True)[0])
-    message = f"no portable form for {where}: {hint}"
-    raise TypeError(message)
+# ---------------------------------------------------------------------------------------------------- single members
 
 
 def _same(value: V) -> V:
@@ -111,30 +211,25 @@ def _same(value: V) -> V:
     return value
 
 
-def _sequence(hint: Any, where: str) -> tuple[Callable[[Any], Json], Callable[[Json], Any]]:
-    arguments = get_args(hint)
-    if len(arguments) == 2 and arguments[1] is Ellipsis:
-        to_json, from_json = _pair(arguments[0], where)
-        return (
-            (lambda items: [to_json(item) for item in items]) if to_json else list,
-            lambda items: tuple(from_json(item) for item in _array(items, where)),
-        )
-    pairs = [_pair(one, where) for one in arguments]
-    return (
-        lambda items: [to(item) if to else item for (to, _), item in zip(pairs, items, strict=True)],
-        lambda items: tuple(back(item) for (_, back), item in zip(pairs, _array(items, where), strict=True)),
-    )
+def _default(one: Field[Any]) -> Any:
+    return one.default_factory() if one.default_factory is not MISSING else one.default
 
 
-def _optional(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: None if value is None else convert(value)
-
-
-def _scalar(kind: type[Any], where: str) -> Callable[[Json], Any]:
+def _scalar(kind: type[Any], where: str) -> _Decode:
     def check(value: Json) -> Any:
         if type(value) is kind:
             return value
         message = f"{where} must be {kind.__name__}, got {type(value).__name__}"
+        raise DecodeError(message)
+
+    return check
+
+
+def _word(words: tuple[Any, ...], where: str) -> _Decode:
+    def check(value: Json) -> Any:
+        if value in words:
+            return value
+        message = f"{where} is {str(value)[:50]!r}, and one of {', '.join(map(str, words))} is expected"
         raise DecodeError(message)
 
     return check

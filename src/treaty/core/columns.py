@@ -1,6 +1,6 @@
 """Columns: what a schema becomes in a table, as small frozen values that need neither Spark nor Arrow.
 
-The types are those that Spark and Arrow share. What a schema says and a table can't hold is told as a `Loss`.
+The types are those that Spark and Arrow share. What a schema says and a table can't hold is told as a `ColumnLoss`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -101,7 +101,7 @@ LOSSES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class ColumnLoss:
     """Something that the columns do not keep: one of `LOSSES`, and the dotted way to the column where it happens."""
 
     rule: str
@@ -119,7 +119,7 @@ class Columns:
     """The columns of a schema. `whole`: the top-level type has no fields and stands in one column ``value``."""
 
     columns: tuple[Column, ...]
-    losses: tuple[Loss, ...] = ()
+    losses: tuple[ColumnLoss, ...] = ()
     whole: bool = False
 
     def __iter__(self) -> Iterator[Column]:

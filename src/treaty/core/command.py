@@ -1,24 +1,26 @@
 """What goes into a decision and what comes out of one."""
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from treaty.core.grammar import Question
 from treaty.core.requests import Request
 from treaty.core.rights import Access
-from treaty.core.rows import Key, Row
+from treaty.core.rows import Row
+from treaty.core.schema_engine import Question
+from treaty.core.state_tables import OutcomeKey
 
 A = TypeVar("A")
+R = TypeVar("R", bound=Request[Any], covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Command(Generic[A]):
+class Command(Generic[R]):
     """A request as it arrived: `command_id` makes it this command and no other, `time` (ms since the epoch) and
     `principal` come with it, because the law has neither a clock nor a door. Nothing is done that `access`
     does not allow, and a query shows no more than it lets be read (None: there are no rights here).
     """
 
-    request: Request[A]
+    request: R
     command_id: str
     time: int
     principal: str = ""
@@ -27,9 +29,9 @@ class Command(Generic[A]):
     """Whether it may be under way elsewhere too."""
 
     @property
-    def outcome_key(self) -> Key:
+    def outcome_key(self) -> OutcomeKey:
         """The key of its outcome: a command id is its principal's own, and says nothing of another one's command."""
-        return (self.principal, self.command_id)
+        return OutcomeKey(self.principal, self.command_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class Decision(Generic[A]):
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class OpenQuestions:
     """The law can't say yet: have these questions answered, then decide again."""
 
     questions: tuple[Question, ...]

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from treaty.core.codec import dumps
-from treaty.core.registry import Token
-from treaty.core.rows import UNROOTED, Encoded
+from treaty.core.registry import PositionToken
+from treaty.core.rows import EncodedRow
+from treaty.core.state_tables import UNROOTED
 
 MAGIC = b"TRTY"
 ENVELOPE_FORMAT = 2
@@ -36,7 +37,7 @@ class EnvelopeError(ValueError):
 class Position:
     """A place in the log: its identity, the last sequence of an append, that append's digest, and the state root there.
 
-    The root is the sum of the digests of all rows modulo 2**256, big-endian (see `Encoded.digest`). The append's digest
+    The root is the sum of the digests of all rows modulo 2**256, big-endian (see `EncodedRow.digest`). The append's digest
     covers it, so places are equal where the digests are.
     """
 
@@ -50,9 +51,9 @@ class Position:
         return self == other and self.root == other.root
 
     @property
-    def token(self) -> Token:
+    def token(self) -> PositionToken:
         """The same place in words."""
-        return Token(self.identity.hex() if self.sequence else "", self.sequence, self.digest.hex())
+        return PositionToken(self.identity.hex() if self.sequence else "", self.sequence, self.digest.hex())
 
 
 START = Position()
@@ -64,7 +65,7 @@ class Commit:
     """The rows of one decision, visible as a whole or not at all. An empty one (no rows) only takes a place."""
 
     sequence: int
-    rows: tuple[Encoded, ...]
+    rows: tuple[EncodedRow, ...]
     command_id: str = ""
     time: int = 0
     """Milliseconds since the epoch, from the command."""
@@ -96,7 +97,7 @@ class Append:
         return self.first + len(self.commits) - 1
 
     @property
-    def rows(self) -> tuple[Encoded, ...]:
+    def rows(self) -> tuple[EncodedRow, ...]:
         """Its rows in their last state, each once."""
         return tuple({(row.table, row.key): row for commit in self.commits for row in commit.rows}.values())
 
@@ -106,9 +107,9 @@ class Append:
         return Position(self.identity, self.last, self.digest, self.root)
 
     @property
-    def prefix(self) -> "Prefix":
+    def prefix(self) -> "AppendPrefix":
         """What its record claims before its body."""
-        return Prefix(
+        return AppendPrefix(
             ENVELOPE_FORMAT,
             self.identity,
             self.attempt,
@@ -126,7 +127,7 @@ class Append:
 
 
 @dataclass(frozen=True, slots=True)
-class Prefix:
+class AppendPrefix:
     """What any record that claims to be an append says before its body, whatever its format is."""
 
     format: int
@@ -151,7 +152,7 @@ class Prefix:
         return Position(self.identity, self.last, self.digest, self.root)
 
 
-def read_prefix(envelope: bytes) -> Prefix:
+def read_prefix(envelope: bytes) -> AppendPrefix:
     """Read what a record claims, without its body and unchecked; raises `EnvelopeError` where it claims nothing."""
     if envelope[:4] != MAGIC:
         message = "no append: the magic is missing"
@@ -161,15 +162,15 @@ def read_prefix(envelope: bytes) -> Prefix:
         raise EnvelopeError(message, magic=True)
     _, envelope_format, identity, attempt, parent, first, length = _PREFIX.unpack_from(envelope)
     if envelope_format != ENVELOPE_FORMAT:
-        return Prefix(envelope_format, identity, attempt, parent, first, length, b"")
+        return AppendPrefix(envelope_format, identity, attempt, parent, first, length, b"")
     if len(envelope) < _HEAD:
         message = "an append that was cut short"
         raise EnvelopeError(message, magic=True)
     digest, root = envelope[_PREFIX.size : _PREFIX.size + 32], envelope[_PREFIX.size + 32 : _HEAD]
-    return Prefix(envelope_format, identity, attempt, parent, first, length, digest, root)
+    return AppendPrefix(envelope_format, identity, attempt, parent, first, length, digest, root)
 
 
-def undamaged(envelope: bytes) -> bool:
+def is_undamaged(envelope: bytes) -> bool:
     """Tell whether the digest of an append of a known format, as `read_prefix` took it, is that of its bytes."""
     start = _PREFIX.size
     digest = hashlib.sha256(memoryview(envelope)[:start])
@@ -204,7 +205,7 @@ def read_append(envelope: bytes) -> Append:
     if claim.format != ENVELOPE_FORMAT:
         message = f"envelope format {claim.format}, known is {ENVELOPE_FORMAT}: upgrade this node"
         raise EnvelopeError(message, magic=True)
-    if not undamaged(envelope):
+    if not is_undamaged(envelope):
         message = f"the append at sequence {claim.first} is damaged: its digest does not fit"
         raise EnvelopeError(message, magic=True)
     body = envelope[_HEAD:]
@@ -230,5 +231,5 @@ def _commit_form(one: Commit) -> list[object]:
 
 def _commit_from(form: list[object], sequence: int) -> Commit:
     command_id, time, rows = form
-    encoded = tuple(Encoded(*row) for row in rows)  # type: ignore[attr-defined]
+    encoded = tuple(EncodedRow(*row) for row in rows)  # type: ignore[attr-defined]
     return Commit(sequence, encoded, str(command_id), int(time))  # type: ignore[call-overload]

@@ -21,13 +21,13 @@ class Finding:
     reader: str = ""
     remedy: str = ""
 
-    def told(self, *, reader: str, writer: str) -> str:
+    def message(self, *, reader: str, writer: str) -> str:
         """Return the sentence with the words for the two sides filled in, for instance ``new`` and ``old``."""
         return self.sentence.replace("{reader}", reader).replace("{writer}", writer)
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Diagnostic:
     """One reason why a text is not a valid schema: where it is, what stands there, what was expected.
 
     `path` is a JSON pointer into the text (``""`` is the root); `line` and `column` count from 1 and are 0 where

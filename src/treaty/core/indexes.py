@@ -2,80 +2,103 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 
-from treaty.core.rows import Alien, Key, Row
-from treaty.core.soundness import Unsound
-from treaty.core.view import ALL_KEYS, COUNTS, INDEXES, ORDERED_TABLES, Index, Tables, counted
+from treaty.core.invariants import InvariantViolation
+from treaty.core.rows import UnreadableRowError
+from treaty.core.state_tables import INDEXES, TABLES, AnyIndex, AnyTable
+from treaty.core.table import Key
+from treaty.core.values import StoredValue
+from treaty.core.view import ALL_KEYS, Tables
 
 NAMED = 5
 """Keys that a message names of those that are missing or too many."""
 REMEDY = "tables are built from rows alone: start the node anew, and report this as a fault of Treaty"
 
 
-def wrong_indexes(tables: Tables, remedy: str = REMEDY) -> Iterator[Unsound]:
+def wrong_indexes(tables: Tables, remedy: str = REMEDY) -> Iterator[InvariantViolation]:
     """Name every entry of an index, every order and every count that differs from what the rows say.
 
     `table` of what is returned is the index (or the table, where a row is not found by its key), `key` the entry;
     the message has the keys that are missing and those that are too many, and ends with the `remedy`. All rows are
     gone through once for each index; one index at a time is held in memory.
     """
-    for table in sorted({*ORDERED_TABLES, *(one.table for one in INDEXES.values())}):
-        lost = [key for key in tables.keys(table) if tables.get(table, key) is None]
+    for table in sorted((one for one in TABLES.values() if one.ordered or one.indexes), key=lambda one: one.name):
+        quarantine = tables.quarantine
+        known = (key for key in tables.keys(table) if (table.name, key) not in quarantine)
+        lost = [key for key in known if tables.get(table, key) is None]
         for key in lost:
-            yield Unsound("INDEX_WRONG", table, key, f"a key without a row; {remedy}")
-    for name, index in INDEXES.items():
-        entries = _rebuilt(tables, name, index)
+            yield InvariantViolation("INDEX_WRONG", table.name, key, f"a key without a row; {remedy}")
+    for index in INDEXES.values():
+        entries = _rebuilt(tables, index)
         if index.key_of is None:  # else the order is all there is
-            yield from _compared(tables, name, entries, remedy)
+            yield from _compare_entries(tables, index, entries, remedy)
         if index.ordered:
-            yield from _ordered(tables, name, sorted(entry for entry, keys in entries.items() if keys), remedy)
-    for table in sorted(ORDERED_TABLES):
-        yield from _ordered(tables, table, sorted(row.key for row in _readable(tables, table)), remedy)
-    for table in COUNTS:
-        yield from _counted(tables, table, remedy)
+            yield from _compare_order(tables, index, sorted(entry for entry, keys in entries.items() if keys), remedy)
+    for table in sorted((one for one in TABLES.values() if one.ordered), key=lambda one: one.name):
+        yield from _compare_order(tables, table, sorted(key for key, _ in _readable(tables, table)), remedy)
+    for table in TABLES.values():
+        yield from _compare_counts(tables, table, remedy)
 
 
-def _readable(tables: Tables, table: str) -> Iterator[Row]:
+def _readable(tables: Tables, table: AnyTable) -> Iterator[tuple[Key, StoredValue]]:
     """The rows of a table that can be read; no other is in an index."""
     for key in tables.keys(table):
-        value = tables.get(table, key)
-        if value is not None and not isinstance(value, Alien):
-            yield Row(table, key, value)
+        value = None if (table.name, key) in tables.quarantine else tables.get(table, key)
+        if value is not None:
+            yield key, value
 
 
-def _rebuilt(tables: Tables, name: str, index: Index) -> dict[Key, list[Key]]:
+def _rebuilt(tables: Tables, index: AnyIndex) -> dict[Key, list[Key]]:
     """The entries of an index, each with the keys of the rows that claim it, in no order."""
-    entries: dict[Key, list[Key]] = {entry: [] for entry in tables.entries(name)}
-    for row in _readable(tables, index.table):
-        assert row.value is not None
-        for entry in index.entries(row.key, row.value):
-            entries.setdefault(entry, []).append(row.key)
+    entries: dict[Key, list[Key]] = {entry: [] for entry in tables.entries(index)}
+    for key, value in _readable(tables, TABLES[index.table]):
+        for entry in index.entries(key, value):
+            entries.setdefault(entry, []).append(key)
     return entries
 
 
-def _compared(tables: Tables, name: str, entries: dict[Key, list[Key]], remedy: str) -> Iterator[Unsound]:
+def _compare_entries(
+    tables: Tables, index: AnyIndex, entries: dict[Key, list[Key]], remedy: str
+) -> Iterator[InvariantViolation]:
     for entry, keys in entries.items():
-        found = [*tables.find(name, entry)]
+        found = [*_till_unreadable(tables.find(index, entry))]
         keys.sort()
         if found != keys:
-            yield Unsound("INDEX_WRONG", name, entry, f"{_difference(keys, found)}; {remedy}")
+            yield InvariantViolation("INDEX_WRONG", index.name, entry, f"{_difference(keys, found)}; {remedy}")
 
 
-def _counted(tables: Tables, table: str, remedy: str) -> Iterator[Unsound]:
-    groups = Counter(group for row in _readable(tables, table) if (group := counted(row)) is not None)
+def _till_unreadable(keys: Iterator[Key]) -> Iterator[Key]:
+    """What is found; that rows which can't be read might be found too is told elsewhere."""
+    with suppress(UnreadableRowError):
+        yield from keys
+
+
+def _compare_counts(tables: Tables, table: AnyTable, remedy: str) -> Iterator[InvariantViolation]:
+    if table.counted is None:
+        return
+    groups = Counter(table.counted(key, value) for key, value in _readable(tables, table))
     for group, count in groups.items():
-        found = tables.count(*group)
+        found = tables.count(table, group)
         if found != count:
-            yield Unsound("COUNT_WRONG", table, group[1], f"it counts {found} rows, there are {count}; {remedy}")
+            yield InvariantViolation(
+                "COUNT_WRONG", table.name, group, f"it counts {found} rows, there are {count}; {remedy}"
+            )
 
 
-def _ordered(tables: Tables, order: str, entries: list[Key], remedy: str) -> Iterator[Unsound]:
-    found = [*tables.walk(order, *ALL_KEYS)]
-    if found == entries:
-        found = [*tables.walk(order, *ALL_KEYS, reverse=True)][::-1]
+def _compare_order(
+    tables: Tables, order: AnyTable | AnyIndex, entries: list[Key], remedy: str
+) -> Iterator[InvariantViolation]:
+    """Compare an order with what it ought to be, up and down. Where a row can't be read no walk is answered."""
+    try:
+        found = [*tables.walk(order, *ALL_KEYS)]
+        if found == entries:
+            found = [*tables.walk(order, *ALL_KEYS, reverse=True)][::-1]
+    except UnreadableRowError:
+        return
     if found != entries:
-        yield Unsound("INDEX_WRONG", order, (), f"its order: {_difference(entries, found)}; {remedy}")
+        yield InvariantViolation("INDEX_WRONG", order.name, (), f"its order: {_difference(entries, found)}; {remedy}")
 
 
 def _difference(right: list[Key], found: list[Key]) -> str:

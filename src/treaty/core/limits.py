@@ -79,7 +79,7 @@ IN_FLIGHT = 1_024
 IN_FLIGHT_EACH = 512
 """Requests of one client (its principal, or the address it comes from) that one worker handles at once; past it they get 429."""
 MEMO_BYTES = 67_108_864
-"""Bytes of schema texts whose answers a node's grammar remembers."""
+"""Bytes of schema texts whose answers a node's engine remembers."""
 MODEL_ENTRIES = 10_000
 """Parsed schemas that a process keeps."""
 MODEL_BYTES = 16_777_216
@@ -210,18 +210,18 @@ HANDED_WITHIN = 5_000
 """Commits within which a command must be decided by the node that it is handed to; fewer than outcomes are remembered."""
 PEER_COMMANDS = 2_048
 """Commands of other nodes that one worker holds at once; past it they get 503."""
-FOLD_CHUNK_BYTES = 900_000
-"""Compressed bytes of one chunk of a fold, which is one record of a log on Kafka."""
-FOLD_CHUNKS = 20_000
-"""Chunks of one fold."""
-FOLD_RECORDS = 20_000
-"""Records since the last fold after which a log on Kafka is folded; half of the folded rows where that is more."""
-FOLD_BYTES = 67_108_864
-"""Bytes of records since the last fold after which a log on Kafka is folded; the fold's own where that is more."""
-UNMARKED_COMPARED = 1_000_000
-"""Rows that are compared to tell which of those between two marks of a log with one owner belong to no append; more are not told."""
-FOLD_MARGIN = 1_000
-"""Appends at the end of a log on Kafka that a fold leaves alone, so that nodes a little behind need not read all anew."""
+SNAPSHOT_CHUNK_BYTES = 900_000
+"""Compressed bytes of one chunk of a snapshot, which is one record of a log on Kafka."""
+SNAPSHOT_CHUNKS = 20_000
+"""Chunks of one snapshot."""
+SNAPSHOT_RECORDS = 20_000
+"""Records since the last snapshot after which a log on Kafka gets a new one; half of the snapshot's rows where that is more."""
+SNAPSHOT_BYTES = 67_108_864
+"""Bytes of records since the last snapshot after which a log on Kafka gets a new one; the snapshot's own where that is more."""
+ORPHAN_ROWS_COMPARED = 1_000_000
+"""Rows that are compared to find those between two end records of a log with one owner that belong to no append; more are not looked for."""
+SNAPSHOT_MARGIN = 1_000
+"""Appends at the end of a log on Kafka that a snapshot leaves alone, so that nodes a little behind need not read everything again."""
 SCAN_BYTES = 67_108_864
 """Bytes of records that a node has in memory while it reads a whole log on Kafka; further ones lie in a file meanwhile."""
 WINDOW_BYTES = 33_554_432

@@ -1,10 +1,10 @@
-"""`Ordered`: keys kept in order, in blocks, so that putting one in costs the same among few and among very many."""
+"""`SortedKeys`: keys kept in order, in blocks, so that putting one in costs the same among few and among very many."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator
 from itertools import chain
 
-from treaty.core.rows import Key
+from treaty.core.table import Key
 
 BLOCK = 512
 """Keys of one block at most; a full one is cut in two."""
@@ -12,7 +12,7 @@ FEW = 4
 """Keys behind the lower bound among which the upper one is looked for first."""
 
 
-class Ordered:
+class SortedKeys:
     """A set of keys in ascending order. All keys of one set can be compared with each other."""
 
     __slots__ = ("_blocks", "_last")

@@ -4,9 +4,13 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from heapq import merge
+from typing import Any
 
-from treaty.core.rows import Alien, Key, Row, Value
-from treaty.core.view import BY_TABLE, COUNTS, INDEXES, ORDERED_TABLES, View
+from treaty.core.rows import Row, UnreadableValue
+from treaty.core.state_tables import TABLES, AnyIndex, AnyTable
+from treaty.core.table import E, Index, K, Key, Table, V
+from treaty.core.values import StoredValue
+from treaty.core.view import View
 
 
 class Overlay:
@@ -17,7 +21,7 @@ class Overlay:
     def __init__(self, base: View) -> None:
         """Show just the base."""
         self._base = base
-        self._rows: dict[str, dict[Key, Value | None]] = {}
+        self._rows: dict[str, dict[Key, StoredValue | None]] = {}
         self._claims: dict[tuple[str, Key], dict[Key, bool]] = {}
         """By index and entry: keys that claim it now, or did below and do no more."""
         self._touched: defaultdict[str, list[Key]] = defaultdict(list)
@@ -40,28 +44,29 @@ class Overlay:
 
     def _settle(self) -> None:
         for row in self._waiting:
+            if isinstance(row.value, UnreadableValue):
+                continue  # a row that only a newer version reads: no decision here depends on it
+            table, value = TABLES[row.table], row.value
             mine = self._rows.setdefault(row.table, {})
-            before = mine[row.key] if row.key in mine else self._base.get(row.table, row.key)
-            if before is not None and not isinstance(before, Alien):
-                self._claim(row.table, row.key, before, held=False)
-            mine[row.key] = row.value
-            if row.value is not None and not isinstance(row.value, Alien):
-                self._claim(row.table, row.key, row.value, held=True)
+            before = mine[row.key] if row.key in mine else self._base.get(table, row.key)
+            if before is not None:
+                self._claim(table, row.key, before, held=False)
+            mine[row.key] = value
+            if value is not None:
+                self._claim(table, row.key, value, held=True)
         self._waiting.clear()
 
-    def _claim(self, table: str, key: Key, value: Value, *, held: bool) -> None:
-        if table in ORDERED_TABLES:
-            self._touch(table, key)
-        for name, index in BY_TABLE.get(table, ()):
+    def _claim(self, table: AnyTable, key: Key, value: StoredValue, *, held: bool) -> None:
+        if table.ordered:
+            self._touch(table.name, key)
+        for index in table.indexes:
             for entry in index.entries(key, value):
                 if index.key_of is None:
-                    self._claims.setdefault((name, entry), {})[key] = held
+                    self._claims.setdefault((index.name, entry), {})[key] = held
                 if index.ordered:
-                    self._touch(name, entry)
-        if table in COUNTS:
-            group = COUNTS[table](key, value)
-            if group is not None:
-                self._counts[table, group] += 1 if held else -1
+                    self._touch(index.name, entry)
+        if table.counted is not None:
+            self._counts[table.name, table.counted(key, value)] += 1 if held else -1
 
     def _touch(self, order: str, key: Key) -> None:
         touched = self._touched[order]
@@ -69,47 +74,47 @@ class Overlay:
         if at == len(touched) or touched[at] != key:
             touched.insert(at, key)
 
-    def get(self, table: str, key: Key) -> Value | None:
-        """Return the value of a row, or None."""
+    def get(self, table: Table[K, V], key: K) -> V | None:
+        """Return the value of a row, or None where there is no row."""
         if self._waiting:
             self._settle()
-        mine = self._rows.get(table)
+        mine = self._rows.get(table.name)
         if mine is not None and key in mine:
-            return mine[key]
+            return mine[key]  # type: ignore[return-value]  # rows of a table have its values
         return self._base.get(table, key)
 
-    def find(self, index: str, entry: Key, head: Key = ()) -> Iterator[Key]:
+    def find(self, index: Index[E, K], entry: E, head: Key = ()) -> Iterator[K]:
         """Return the keys of the rows that claim an index entry and begin with `head`, ascending."""
         if self._waiting:
             self._settle()
         below = self._base.find(index, entry, head)
-        claims = self._claims.get((index, entry))
+        claims: dict[Any, bool] | None = self._claims.get((index.name, entry))
         if not claims:
             return below
         mine = sorted(key for key, held in claims.items() if held and key[: len(head)] == head)
         return merge((key for key in below if key not in claims), mine)
 
-    def count(self, table: str, entry: Key) -> int:
-        """Return how many readable rows of a table fall under an entry."""
+    def count(self, table: Table[K, V], group: Key) -> int:
+        """Return how many readable rows of a table are in a group."""
         if self._waiting:
             self._settle()
-        return self._base.count(table, entry) + self._counts.get((table, entry), 0)
+        return self._base.count(table, group) + self._counts.get((table.name, group), 0)
 
-    def keys(self, table: str) -> Iterable[Key]:
+    def keys(self, table: Table[K, V]) -> Iterable[Any]:
         """Return all keys of a table, in no order."""
         if self._waiting:
             self._settle()
-        mine = self._rows.get(table)
+        mine = self._rows.get(table.name)
         if not mine:
             return self._base.keys(table)
         kept = [key for key in self._base.keys(table) if key not in mine]
         return [*kept, *(key for key, value in mine.items() if value is not None)]
 
-    def walk(self, order: str, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Key]:
+    def walk(self, order: AnyTable | AnyIndex, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Any]:
         """Return the keys of a table, or the entries of an index, from `low` on and below `high`, up or down."""
         if self._waiting:
             self._settle()
-        below, touched = self._base.walk(order, low, high, reverse=reverse), self._touched.get(order)
+        below, touched = self._base.walk(order, low, high, reverse=reverse), self._touched.get(order.name)
         if not touched:
             return below
         here = touched[bisect_left(touched, low) : bisect_left(touched, high)]
@@ -119,17 +124,12 @@ class Overlay:
         mine = [key for key in (reversed(here) if reverse else here) if self._holds(order, key)]
         return merge((key for key in below if key not in other), mine, reverse=reverse)
 
-    def _holds(self, order: str, key: Key) -> bool:
-        if order in ORDERED_TABLES:
-            return _is_readable(self._rows[order][key])
-        index = INDEXES[order]
-        if index.key_of is None:
+    def _holds(self, order: AnyTable | AnyIndex, key: Key) -> bool:
+        """Whether a key or entry that may be other than below is there."""
+        if isinstance(order, Table):
+            return self._rows[order.name][key] is not None
+        if order.key_of is None:
             return any(self.find(order, key))
-        row_key = index.key_of(key)
-        value = self._rows[index.table][row_key]
-        return value is not None and not isinstance(value, Alien) and key in index.entries(row_key, value)
-
-
-def _is_readable(value: Value | None) -> bool:
-    """Tell whether a row is there and can be read; the keys of all others have no place in an order."""
-    return value is not None and not isinstance(value, Alien)
+        row_key = order.key_of(key)
+        value = self._rows[order.table][row_key]
+        return value is not None and key in order.entries(row_key, value)

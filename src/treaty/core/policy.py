@@ -18,7 +18,7 @@ BY_PROPERTY = "property:"
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class VersionRange:
     """Which earlier live versions count in one direction: none, the latest, those from an ordinal on (till), or all.
 
     `ordinal` is that of the oldest version of a `till`, and 0 for the other kinds.
@@ -28,7 +28,7 @@ class Range:
     ordinal: int = 0
 
 
-NONE, LATEST, ALL = Range(), Range("latest"), Range("all")
+NONE, LATEST, ALL = VersionRange(), VersionRange("latest"), VersionRange("all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,8 @@ class Level:
     of the new schema; `deny`: after the first version every change is refused.
     """
 
-    backward: Range = NONE
-    forward: Range = NONE
+    backward: VersionRange = NONE
+    forward: VersionRange = NONE
     deny: bool = False
 
 
@@ -72,7 +72,7 @@ def word_of(level: Level) -> str:
 
 def in_words(level: Level) -> str:
     """Return a level in words for people: the word that names it, else its directions and ranges."""
-    if unnamed(level) is None:
+    if nameless_level(level) is None:
         return word_of(level)
     if level.deny:
         return "deny"
@@ -92,7 +92,7 @@ def exact_level(word: str | None, exact: Level | None) -> Level | None:
     return None if word is None else LEVELS[word]
 
 
-def unnamed(level: Level) -> Level | None:
+def nameless_level(level: Level) -> Level | None:
     """Return a level that no word names, and None for the others."""
     return None if LEVELS[word_of(level)] == level else level
 

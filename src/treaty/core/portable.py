@@ -4,7 +4,8 @@ import types
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from treaty.core.rows import ROW_FORMAT, SHAPES
+from treaty.core.rows import ROW_FORMAT
+from treaty.core.state_tables import TABLES
 
 _SCALARS = {str: "string", int: "integer", bool: "boolean", float: "number"}
 _PAIRS = tuple[tuple[str, str], ...]
@@ -19,20 +20,20 @@ def row_schemas() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Rows of Treaty's state tables",
         "$defs": {
-            table: {
+            name: {
                 "type": "object",
                 "properties": {
                     "key": {
                         "type": "array",
-                        "prefixItems": [{"title": name, "type": _SCALARS[kind]} for name, kind in shape.key],
-                        "minItems": len(shape.key),
-                        "maxItems": len(shape.key),
+                        "prefixItems": [{"title": part, "type": _SCALARS[kind]} for part, kind in table.parts],
+                        "minItems": len(table.parts),
+                        "maxItems": len(table.parts),
                     },
-                    "value": {"anyOf": [{"type": "null"}, _value(shape.value)]},
+                    "value": {"anyOf": [{"type": "null"}, _value(table.value)]},
                 },
                 "required": ["key", "value"],
             }
-            for table, shape in sorted(SHAPES.items())
+            for name, table in sorted(TABLES.items())
         },
     }
 

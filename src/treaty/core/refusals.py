@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from treaty.core.finding import Fault, Finding
+from treaty.core.finding import Diagnostic, Finding
 
 
 class RegistryError(Exception):
@@ -89,7 +89,7 @@ class Invalid(Refusal):
 class InvalidSchema(Invalid):
     """The text is not a valid schema; `faults` says why, if it was the text."""
 
-    def __init__(self, reason: Reason, faults: tuple[Fault, ...] = ()) -> None:
+    def __init__(self, reason: Reason, faults: tuple[Diagnostic, ...] = ()) -> None:
         """Keep the faults beside the reason."""
         super().__init__(reason)
         self.faults = faults

@@ -1,16 +1,22 @@
-"""`Registry`: the one door. An embedded node and an HTTP client both stand behind it, and nobody can tell which."""
+"""`Registry`: the interface of everything that answers requests, and what a call may hold: the same for a node and an HTTP client."""
 
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from treaty.core.limits import COMMAND_ID
+from treaty.core.refusals import Invalid
 from treaty.core.requests import Request
 from treaty.core.rights import Access
 
 A = TypeVar("A")
 
+CONSISTENCIES = ("latest", "strict", "eventual")
+"""What a call may ask for. `FRESH` are those that memory alone never answers."""
+FRESH = frozenset({"latest", "strict"})
+
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class PositionToken:
     """A place in a log's history: the state right after an append. Text form ``identity.sequence.digest``.
 
     `identity` is hex (empty for a log without an append), `digest` the hex digest of the append that ended at `sequence`.
@@ -24,12 +30,12 @@ class Token:
         return f"{self.identity}.{self.sequence}.{self.digest}"
 
     @staticmethod
-    def parse(text: str) -> "Token | None":
+    def parse(text: str) -> "PositionToken | None":
         """Read the text form; None if it is not one."""
         parts = text.split(".")
         if len(parts) != 3 or not parts[1].isascii() or not parts[1].isdigit() or len(parts[1]) > 18:
             return None
-        return Token(parts[0], int(parts[1]), parts[2])
+        return PositionToken(parts[0], int(parts[1]), parts[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,7 @@ class Call:
     """
 
     consistency: str = ""
-    after: Token | None = None
+    after: PositionToken | None = None
     command_id: str = ""
     timeout: float = 30.0
     principal: str = ""
@@ -55,12 +61,32 @@ class Call:
 CALL = Call()
 
 
+def refuse_bad_call(call: Call) -> None:
+    """Raise `Invalid` for a consistency, a command id or a token that is none."""
+    if call.consistency not in {"", *CONSISTENCIES}:
+        message = f"{call.consistency[:100]!r} is no consistency"
+        raise Invalid.of("CONSISTENCY", message, new=call.consistency[:100], allowed=", ".join(CONSISTENCIES))
+    word = call.command_id
+    if len(word) > COMMAND_ID or not _is_word(word):
+        shown, allowed = word[:COMMAND_ID], f"at most {COMMAND_ID} printable characters of ASCII"
+        raise Invalid.of("COMMAND_ID", f"{shown!r} is no command id", new=shown, allowed=allowed)
+    if call.after is not None:
+        text = str(call.after)
+        if not _is_word(text) or PositionToken.parse(text) != call.after:
+            shown = text[:100]
+            raise Invalid.of("TOKEN", f"{shown!r} is no token", new=shown, allowed="a token that a registry gave")
+
+
+def _is_word(text: str) -> bool:
+    return text.isascii() and text.isprintable()
+
+
 @dataclass(frozen=True, slots=True)
 class Reply(Generic[A]):
     """An answer and the token of the state it was taken from."""
 
     answer: A
-    token: Token
+    token: PositionToken
 
 
 class Registry(Protocol):

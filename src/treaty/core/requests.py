@@ -8,28 +8,28 @@ from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
 from treaty.core.answers import (
-    Checked,
+    CommandOutcome,
+    CompatibilityResult,
     Config,
     ConfigStored,
     ContextMade,
     Contexts,
-    Deleted,
+    DeletedVersions,
     GuidIds,
-    Ids,
     ModeStored,
-    Numbers,
-    Outcome,
-    Registered,
+    RegisteredVersion,
     SchemaFound,
-    Settings,
+    SchemaIds,
+    ScopeSettings,
     Subjects,
     Uses,
     VersionFound,
+    VersionNumbers,
     Versions,
 )
 from treaty.core.limits import COUNTER, SETTINGS_PAGE
 from treaty.core.names import Subject
-from treaty.core.schema import Draft, Metadata, Pairs, RuleSet, Tagged
+from treaty.core.schema import Draft, Metadata, Pairs, RuleSet, TaggedPath
 
 A = TypeVar("A", covariant=True)
 
@@ -48,7 +48,7 @@ class Request(Generic[A]):
 
 
 @dataclass(frozen=True, slots=True)
-class Force:
+class ForceReason:
     """Skip the policy, and say so in the version: who, and why."""
 
     who: str
@@ -56,15 +56,15 @@ class Force:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
-    """What the sender believes to be the last version: its number, its ordinal or its schema id (-1: no version)."""
+class ExpectedVersion:
+    """What the sender takes for the last version: its number, its ordinal or its schema id (-1: no version)."""
 
     by: Literal["number", "ordinal", "schema_id"]
     value: int
 
 
 @dataclass(frozen=True, slots=True)
-class Creation:
+class SubjectCreation:
     """How a subject is made if it is not there: origin, policy and properties; the rest follows from the origin."""
 
     origin: str = "confluent"
@@ -77,7 +77,7 @@ class Creation:
 
 
 @dataclass(frozen=True, slots=True)
-class Register(Request[Registered]):
+class Register(Request[RegisteredVersion]):
     """Make this schema a version of the subject, unless it is one already.
 
     `number` guards the version's number (0: none asked for); `schema_id` gives it in IMPORT mode (-1: none). `names`
@@ -92,25 +92,25 @@ class Register(Request[Registered]):
     """None: as configured."""
     number: int = 0
     schema_id: int = -1
-    force: Force | None = None
-    expected: Expected | None = None
+    force: ForceReason | None = None
+    expected: ExpectedVersion | None = None
     names: Pairs = ()
     properties: Pairs = ()
-    create_with: Creation = Creation()
+    create_with: SubjectCreation = SubjectCreation()
     time: int = -1
     """When it was registered, in milliseconds since the epoch, where somebody imports it (0: not known); -1: now."""
-    add_tags: tuple[Tagged, ...] = ()
-    remove_tags: tuple[Tagged, ...] = ()
+    add_tags: tuple[TaggedPath, ...] = ()
+    remove_tags: tuple[TaggedPath, ...] = ()
     propagate_tags: bool = False
     exact: bool = False
     """To this subject itself, even where it is an alias, as importers mean it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Derive(Request[Registered]):
+class Derive(Request[RegisteredVersion]):
     """Make a new version out of one that is there: the same schema with other tags inside, metadata or rules.
 
-    `number` guards the new version's number (0: none asked for). `metadata` and `rules` stand in place of what the
+    `number` guards the new version's number (0: none asked for). `metadata` and `rules` replace what the
     version has (None: keep it); or `merge_rules` replace its rules of the same names and are added, after those named in
     `remove_rules` are gone.
     """
@@ -118,8 +118,8 @@ class Derive(Request[Registered]):
     subject: Subject
     version: Selector
     number: int = 0
-    add_tags: tuple[Tagged, ...] = ()
-    remove_tags: tuple[Tagged, ...] = ()
+    add_tags: tuple[TaggedPath, ...] = ()
+    remove_tags: tuple[TaggedPath, ...] = ()
     metadata: Metadata | None = None
     rules: RuleSet | None = None
     merge_rules: RuleSet | None = None
@@ -127,7 +127,7 @@ class Derive(Request[Registered]):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteVersion(Request[Deleted]):
+class DeleteVersion(Request[DeletedVersions]):
     """Hide a version, or (`permanent`, after hiding it) remove it for good."""
 
     subject: Subject
@@ -138,7 +138,7 @@ class DeleteVersion(Request[Deleted]):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteSubject(Request[Deleted]):
+class DeleteSubject(Request[DeletedVersions]):
     """Hide all versions of a subject, or (`permanent`, after hiding them) remove it for good."""
 
     subject: Subject
@@ -195,7 +195,7 @@ class MakeContext(Request[ContextMade]):
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteContext(Request[Deleted]):
+class DeleteContext(Request[DeletedVersions]):
     """Forget an empty context."""
 
     context: str
@@ -264,7 +264,7 @@ class Lookup(Request[VersionFound]):
 
 
 @dataclass(frozen=True, slots=True)
-class Check(Request[Checked]):
+class Check(Request[CompatibilityResult]):
     """Would this schema pass the policy of the subject: against one version, or (None) those the policy compares?"""
 
     subject: Subject
@@ -293,7 +293,7 @@ class ListSubjects(Request[Subjects]):
 
 
 @dataclass(frozen=True, slots=True)
-class ListVersions(Request[Numbers]):
+class ListVersions(Request[VersionNumbers]):
     """Version numbers of a subject, ascending; never empty (an empty list is a `SubjectNotFound`)."""
 
     subject: Subject
@@ -306,7 +306,7 @@ class ListSchemas(Request[Versions]):
 
     `after` is (subject, number) of the last one of the page before; where it is given `offset` does not count.
     `rule_type` keeps versions with a rule of this type. `resource_type`, `kinds` and `lifecycles` keep subjects with such
-    an association, the lifecycle NONE those without one; where one of them is given, associations are told.
+    an association, the lifecycle NONE those without one; where one of them is given, the answer has associations.
     """
 
     prefix: Subject = Subject(".", "")
@@ -333,7 +333,7 @@ class UsesOf(Request[Uses]):
 
 
 @dataclass(frozen=True, slots=True)
-class ReferencedBy(Request[Ids]):
+class ReferencedBy(Request[SchemaIds]):
     """Ids of schemas that refer to this version."""
 
     subject: Subject
@@ -358,11 +358,11 @@ class GetMode(Request[ModeStored]):
 
 
 @dataclass(frozen=True, slots=True)
-class ListSettings(Request[Settings]):
+class ListSettings(Request[ScopeSettings]):
     """What is set at contexts, everywhere, and at subjects that begin with `prefix`, in this order.
 
     With a name in the prefix only subjects are listed, else every context is, be anything set there or not. A page has
-    at most `SETTINGS_PAGE` entries; the next one goes on `after` the last scope of the one before, whatever `offset` says.
+    at most `SETTINGS_PAGE` entries; the next one continues `after` the last scope of the one before, whatever `offset` says.
     """
 
     prefix: Subject = Subject("*", "")
@@ -379,7 +379,7 @@ class ListContexts(Request[Contexts]):
 
 
 @dataclass(frozen=True, slots=True)
-class GetOutcome(Request[Outcome]):
+class GetOutcome(Request[CommandOutcome]):
     """What became of a command, by its id: one of the asker's own, or of the principal who is named."""
 
     command_id: str

@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from treaty.core.counters import IDS, IDS_SPARED, ids_key
 from treaty.core.limits import ID_GAP
-from treaty.core.rows import Key, Row
-from treaty.core.values import Counter, LogOrigin
+from treaty.core.rows import Row, make_row
+from treaty.core.state_tables import COUNTER, IDS, IDS_SPARED, LOG_ORIGIN, SCHEMA, CounterKey, LogOriginKey, ids_key
+from treaty.core.values import Counter
 from treaty.core.view import View
 
 
@@ -40,36 +40,36 @@ class ReservedIds:
 def reserved_ids(view: View) -> tuple[ReservedIds, ...]:
     """Return the contexts whose counter of ids is held up by ids more than ID_GAP above the rest, by name."""
     there: defaultdict[str, list[int]] = defaultdict(list)
-    for key in view.keys("schema"):
-        there[str(key[0])].append(int(key[1]))
+    for key in view.keys(SCHEMA):
+        there[key.context].append(key.id)
     return tuple(_reserved_by_context(view, there))
 
 
 def _reserved_by_context(view: View, there: defaultdict[str, list[int]]) -> Iterator[ReservedIds]:
-    origin, spared = view.get("log_origin", ("origin",)), view.get("counter", IDS_SPARED)
-    gap = ID_GAP + (origin.gap if isinstance(origin, LogOrigin) else 0)  # a restore leaves ids free
+    origin, spared = view.get(LOG_ORIGIN, LogOriginKey("origin")), view.get(COUNTER, IDS_SPARED)
+    gap = ID_GAP + (origin.gap if origin else 0)  # a restore leaves ids free
     for key in sorted(_id_counters(view)):
-        counter, context = view.get("counter", key), str(key[1])
-        if not isinstance(counter, Counter):
+        counter, context = view.get(COUNTER, key), key.context
+        if counter is None:
             continue
         ids = sorted(one for one in {*there[context], counter.highest} if not _is_reserved(counter, one))
-        below = spared.highest if isinstance(spared, Counter) else 0
-        far = next((at for at, one in enumerate(ids) if one > _below(ids, at, below) + gap), None)
+        below = spared.highest if spared else 0
+        far = next((at for at, one in enumerate(ids) if one > _highest_below(ids, at, below) + gap), None)
         if far is not None:
             ranges = tuple(_ranges(ids[far:], gap))
             schemas = sum(any(low <= one <= high for low, high in ranges) for one in there[context])
-            yield ReservedIds(context, counter.highest, _below(ids, far, 0), ranges, schemas)
+            yield ReservedIds(context, counter.highest, _highest_below(ids, far, 0), ranges, schemas)
 
 
-def _id_counters(view: View) -> Iterator[Key]:
-    return (key for key in view.keys("counter") if key[0] == IDS and key != IDS_SPARED)
+def _id_counters(view: View) -> Iterator[CounterKey]:
+    return (key for key in view.keys(COUNTER) if key.kind == IDS and key != IDS_SPARED)
 
 
 def _is_reserved(counter: Counter, schema_id: int) -> bool:
     return schema_id > counter.highest and any(low <= schema_id <= high for low, high in counter.reserved)
 
 
-def _below(ids: list[int], at: int, least: int) -> int:
+def _highest_below(ids: list[int], at: int, least: int) -> int:
     return max(ids[at - 1] if at else 0, least)
 
 
@@ -87,7 +87,7 @@ def _ranges(ids: list[int], gap: int) -> Iterator[tuple[int, int]]:
 def healing_row(view: View, found: ReservedIds) -> Row:
     """Return the row that lowers the counter of a context and keeps what is reserved."""
     key = ids_key(found.context)
-    counter = view.get("counter", key)
-    assert isinstance(counter, Counter)
+    counter = view.get(COUNTER, key)
+    assert counter is not None
     ranges = tuple(sorted({*counter.reserved, *found.ranges}))
-    return Row("counter", key, replace(counter, highest=found.highest, reserved=ranges))
+    return make_row(COUNTER, key, replace(counter, highest=found.highest, reserved=ranges))

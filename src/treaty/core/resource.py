@@ -17,7 +17,7 @@ class Resource:
 
 
 @dataclass(frozen=True, slots=True)
-class Association:
+class ResourceAssociation:
     """One association as it stands. `subject` is qualified; times are milliseconds since the epoch."""
 
     subject: str

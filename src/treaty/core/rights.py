@@ -22,7 +22,7 @@ ANONYMOUS = "anonymous"
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AccessRule:
     """Who fits one of these names may do this to subjects that fit a pattern, in contexts that fit one.
 
     In a pattern ``*`` stands for any characters and ``?`` for one.
@@ -38,7 +38,7 @@ class Rule:
 class Access:
     """All rules that hold for somebody: their class of rights. Two who have the same rules share one."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[AccessRule, ...]
 
     def may(self, permission: Permission, subject: Subject) -> bool:
         """Tell whether a subject in its context may be treated so."""
@@ -66,7 +66,7 @@ class Access:
 class Rights:
     """The rules of a server. `groups` has the members of groups by name."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[AccessRule, ...] = ()
     groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
     classes: dict[tuple[int, ...], Access] = field(default_factory=dict)
     known: dict[tuple[str, tuple[str, ...]], Access] = field(default_factory=dict)
@@ -81,29 +81,31 @@ class Rights:
         return found
 
     def _access(self, principal: str, groups: tuple[str, ...]) -> Access:
-        own = {group for group, members in self.groups.items() if any(fits(one, principal) for one in members)}
+        own = {
+            group for group, members in self.groups.items() if any(matches_pattern(one, principal) for one in members)
+        }
         names = {principal, ANONYMOUS, *(f"group:{group}" for group in own.union(groups))}
         held = tuple(
             place
             for place, rule in enumerate(self.rules)
-            if any(fits(pattern, name) for pattern in rule.who for name in names)
+            if any(matches_pattern(pattern, name) for pattern in rule.who for name in names)
         )
         return self.classes.setdefault(held, Access(tuple(self.rules[place] for place in held)))
 
 
-def complete(may: Iterable[Permission]) -> frozenset[Permission]:
+def with_included(may: Iterable[Permission]) -> frozenset[Permission]:
     """Return permissions with those that they bring along."""
     named = tuple(may)
     return frozenset(named).union(*(INCLUDED.get(one, ()) for one in named))
 
 
-def fits(pattern: str, text: str) -> bool:
+def matches_pattern(pattern: str, text: str) -> bool:
     """Tell whether a text fits a pattern, letter by letter but for ``*`` and ``?``."""
-    return pattern in {"*", text} or _compiled(pattern).fullmatch(text) is not None
+    return pattern in {"*", text} or _compile_pattern(pattern).fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
-class Area:
+class AccessArea:
     """All that the rules of one class of rights say about the same contexts: names as they are, and patterns as one."""
 
     contexts: tuple[str, ...]
@@ -114,7 +116,7 @@ class Area:
         """Tell whether it is about a context; only the pattern ``*`` is about all contexts at once."""
         if context == EVERYWHERE:
             return EVERYWHERE in self.contexts
-        return any(fits(pattern, context) for pattern in self.contexts)
+        return any(matches_pattern(pattern, context) for pattern in self.contexts)
 
     def has(self, name: str) -> bool:
         """Tell whether it is about subjects with this name."""
@@ -132,7 +134,7 @@ def _sees_all(access: Access) -> bool:
 
 
 @lru_cache(1024)
-def _areas(access: Access, permission: Permission) -> tuple[Area, ...]:
+def _areas(access: Access, permission: Permission) -> tuple[AccessArea, ...]:
     grouped: dict[tuple[str, ...], set[str]] = {}
     for rule in access.rules:
         if permission in rule.may:
@@ -140,14 +142,14 @@ def _areas(access: Access, permission: Permission) -> tuple[Area, ...]:
     return tuple(_area(contexts, subjects) for contexts, subjects in grouped.items())
 
 
-def _area(contexts: tuple[str, ...], subjects: set[str]) -> Area:
+def _area(contexts: tuple[str, ...], subjects: set[str]) -> AccessArea:
     names = frozenset(one for one in subjects if one == "*" or not {"*", "?"} & set(one))
     patterns = "|".join(_expression(one) for one in sorted(subjects - names))
-    return Area(contexts, names, re.compile(patterns or "(?!)", re.DOTALL))
+    return AccessArea(contexts, names, re.compile(patterns or "(?!)", re.DOTALL))
 
 
 @lru_cache(1024)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(_expression(pattern), re.DOTALL)
 
 

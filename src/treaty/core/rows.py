@@ -6,36 +6,32 @@ status (quarantine), and makes the node read-only.
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Union
+from typing import Any
 
-from treaty.core import values
 from treaty.core.codec import DecodeError, decode, dumps, encode
-
-Key = tuple[str | int, ...]
+from treaty.core.refusals import Unavailable
+from treaty.core.state_tables import TABLES, UNROOTED
+from treaty.core.table import K, Key, Table, V
+from treaty.core.values import StoredValue
 
 ROW_FORMAT = 2
 """The newest row format that this version of Treaty understands."""
-UNROOTED = frozenset({"snapshot", "log_origin"})
-"""Tables that describe their own log. They do not count in the state root, so that a log which names its snapshot repeats the
-root of its base."""
 
 
 @dataclass(frozen=True, slots=True)
-class Alien:
+class UnreadableValue:
     """A value that this version can't read, as its JSON text, and why."""
 
     text: str
     why: str
 
 
-Value = Union[  # noqa: UP007 - a name for the type checker and for people
-    values.Content, values.Schema, values.Subject, values.Version, values.Name, values.Encoding, values.Codec,
-    values.Counter, values.ConfigValue, values.Mode, values.Association, values.Context,
-    values.Source, values.Type, values.Outcome, values.Runner, values.Topic, values.LogOrigin, values.EncryptionKeyUse,
-    values.QuarantinedRow, values.SnapshotPointer, Alien,
-]  # fmt: skip
+Value = StoredValue | UnreadableValue
+
+
+class UnreadableRowError(Unavailable):
+    """A row that this version can't read stands in the way of an answer, or might."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,45 +43,18 @@ class Row:
     value: Value | None
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What the rows of a table look like: names and types of the key's parts, class of the value."""
-
-    key: tuple[tuple[str, type], ...]
-    value: type
+def make_row(table: Table[K, V], key: K, value: V) -> Row:
+    """Return a row of a table."""
+    return Row(table.name, key, value)
 
 
-_SUBJECT = (("context", str), ("subject", str))
-_GENERATION = (*_SUBJECT, ("generation", int))
-_SCOPE = (("scope", str), ("context", str), ("subject", str))
-SHAPES: Mapping[str, Shape] = {
-    "content": Shape((("sha256", str),), values.Content),
-    "schema": Shape((("context", str), ("id", int)), values.Schema),
-    "subject": Shape(_SUBJECT, values.Subject),
-    "version": Shape((*_GENERATION, ("ordinal", int)), values.Version),
-    "name": Shape((*_GENERATION, ("scheme", str), ("name", str)), values.Name),
-    "encoding": Shape((*_SUBJECT, ("encoding", int)), values.Encoding),
-    "codec": Shape((*_SUBJECT, ("name", str)), values.Codec),
-    "counter": Shape((("kind", str), *_GENERATION, ("part", str)), values.Counter),
-    "config": Shape(_SCOPE, values.ConfigValue),
-    "mode": Shape(_SCOPE, values.Mode),
-    "association": Shape((("resource", str), ("kind", str), ("subject", str)), values.Association),
-    "context": Shape((("context", str),), values.Context),
-    "source": Shape((("name", str),), values.Source),
-    "type": Shape((("name", str),), values.Type),
-    "outcome": Shape((("principal", str), ("command", str)), values.Outcome),
-    "runner": Shape((("runner", str),), values.Runner),
-    "topic": Shape((("topic", str),), values.Topic),
-    "encryption_key": Shape((("key", str),), values.EncryptionKeyUse),
-    "log_origin": Shape((("role", str),), values.LogOrigin),
-    "snapshot": Shape((("which", str),), values.SnapshotPointer),
-    "quarantine": Shape((("table", str), ("key", str)), values.QuarantinedRow),
-}
-"""Every state table. Adding a member with a default needs no new row format; changing a meaning does."""
+def make_tombstone(table: Table[K, V], key: K) -> Row:
+    """Return what takes a row of a table away."""
+    return Row(table.name, key, None)
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedRow:
     """A row's portable form: key and value as JSON texts, canonical where this version wrote them; value None is a tombstone."""
 
     table: str
@@ -112,23 +81,30 @@ def _digest_of(table: str, key: str, value: str | None) -> int:
     return int.from_bytes(hashlib.sha256(parts.encode("utf-8", "surrogatepass")).digest(), "big")
 
 
-def encode_row(row: Row) -> Encoded:
+def encode_row(row: Row) -> EncodedRow:
     """Return the portable form of a row; `decode_row` gives the same row back."""
-    if row.value is None or isinstance(row.value, Alien):
-        return Encoded(row.table, key_text(row.key), row.value.text if row.value else None)
+    if row.value is None or isinstance(row.value, UnreadableValue):
+        return EncodedRow(row.table, key_text(row.key), row.value.text if row.value else None)
     members = encode(row.value)
     members["v"] = ROW_FORMAT
     for name, text in row.value.extra:
         members[name] = json.loads(text)
-    return Encoded(row.table, dumps(row.key), dumps(members))
+    return EncodedRow(row.table, dumps(row.key), dumps(members))
 
 
-def decode_row(encoded: Encoded) -> Row:
-    """Read a row. Never fails: a value that can't be read becomes an `Alien`, a strange key stands for itself."""
-    key = decode_key(encoded.key)
+def decode_row(encoded: EncodedRow) -> Row:
+    """Read a row. Never fails: a value that can't be read becomes an `UnreadableValue`, a strange key stands for itself."""
+    key, table = decode_key(encoded.key), TABLES.get(encoded.table)
+    typed = None if table is None else table.typed_key(key)
     if encoded.value is None:
-        return Row(encoded.table, key, None)
-    return Row(encoded.table, key, _value(encoded.table, key, encoded.value))
+        return Row(encoded.table, key if typed is None else typed, None)
+    if table is None:
+        return Row(encoded.table, key, UnreadableValue(encoded.value, f"unknown table {encoded.table!r}"))
+    if typed is None:
+        return Row(
+            encoded.table, key, UnreadableValue(encoded.value, f"key {key!r} is not one of table {encoded.table!r}")
+        )
+    return Row(encoded.table, typed, _value(table, encoded.value))
 
 
 def gives_back(row: Row, text: str | None) -> bool:
@@ -160,23 +136,16 @@ def key_text(key: Key) -> str:
     return str(key[1]) if key[0] == 0 else dumps(key)
 
 
-def _value(table: str, key: Key, text: str) -> Value:
-    shape = SHAPES.get(table)
-    if shape is None:
-        return Alien(text, f"unknown table {table!r}")
-    if len(key) != len(shape.key) or any(
-        type(part) is not kind for part, (_, kind) in zip(key, shape.key, strict=True)
-    ):
-        return Alien(text, f"key {key!r} is not one of table {table!r}")
+def _value(table: Table[Any, Any], text: str) -> Value:
     try:
         members = json.loads(text)
         if type(members) is not dict or members.get("v", ROW_FORMAT) != ROW_FORMAT:
-            return Alien(
+            return UnreadableValue(
                 text, f"row format {members.get('v') if type(members) is dict else '?'}, known is {ROW_FORMAT}"
             )
         members.pop("v", None)
-        decoded: tuple[Any, tuple[tuple[str, str], ...]] = decode(shape.value, members)
+        decoded: tuple[Any, tuple[tuple[str, str], ...]] = decode(table.value, members)
     except (DecodeError, ValueError, RecursionError) as error:
-        return Alien(text, str(error))
-    value: Value = decoded[0]
-    return replace(value, extra=decoded[1]) if decoded[1] and not isinstance(value, Alien) else value
+        return UnreadableValue(text, str(error))
+    value: StoredValue = decoded[0]
+    return replace(value, extra=decoded[1]) if decoded[1] else value

@@ -67,7 +67,7 @@ class RuleSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged:
+class TaggedPath:
     """Tags that stand inside a text (Confluent's inline tags): the path of what has them, and their names.
 
     `kind` is ``sr_record`` (a record, object or message) or ``sr_field`` (a field or property). The path is dotted, as

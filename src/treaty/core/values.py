@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from treaty.core.answers import Forced
-from treaty.core.policy import NONE, Level, Range
+from treaty.core.answers import ForcedRegistration
+from treaty.core.policy import NONE, Level, VersionRange
 from treaty.core.schema import Metadata, Pairs, RuleSet
 
 Extra = tuple[tuple[str, str], ...]
@@ -20,7 +20,7 @@ class Content:
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class StoredReference:
     """A stored reference: subject and number as sent (the guid covers them), and the schema id they meant."""
 
     name: str
@@ -41,7 +41,7 @@ class Schema:
     format: str
     text: str
     lookup_digest: str
-    references: tuple[Used, ...] = ()
+    references: tuple[StoredReference, ...] = ()
     metadata: Metadata | None = None
     rules: RuleSet | None = None
     type_name: str = ""
@@ -49,7 +49,7 @@ class Schema:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class SubjectValue:
     """A subject. `generation` is the sequence of the commit that made it: made again, it is somebody else.
 
     `types`: across (any version may be compared with any other), one, many. `order`: registration, schemaver.
@@ -76,8 +76,8 @@ class PolicyValue:
 
     shared: ClassVar[bool] = True
 
-    backward: Range = NONE
-    forward: Range = NONE
+    backward: VersionRange = NONE
+    forward: VersionRange = NONE
     deny: bool = False
     partition: str = ""
     strictness: str = ""
@@ -100,7 +100,7 @@ class Version:
     state: str = "live"
     revision: int = 0
     content: str = ""
-    forced: Forced | None = None
+    forced: ForcedRegistration | None = None
     imported: bool = False
     policy: PolicyValue | None = None
     properties: Pairs = ()
@@ -310,3 +310,10 @@ class SnapshotPointer:
     digest: str
     snapshot_digest: str
     extra: Extra = ()
+
+
+StoredValue = (
+    Content | Schema | SubjectValue | Version | Name | Encoding | Codec | Counter | ConfigValue | Mode | Association | Context
+    | Source | Type | Outcome | Runner | Topic | EncryptionKeyUse | LogOrigin | QuarantinedRow | SnapshotPointer
+)  # fmt: skip
+"""The value of a row that can be read."""

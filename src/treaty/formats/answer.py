@@ -4,24 +4,24 @@ import hashlib
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from treaty.core.finding import Fault
-from treaty.core.grammar import (
+from treaty.core.finding import Diagnostic
+from treaty.core.limits import FAULTS
+from treaty.core.schema_engine import (
     Answer,
-    Compare,
-    Compared,
-    Inspect,
-    Inspected,
-    Invalid,
-    Parse,
-    Parsed,
+    CompareSchemas,
+    ComparisonResult,
+    FindTags,
+    InspectionResult,
+    InspectSchema,
+    InvalidText,
+    ParsedSchema,
+    ParseSchema,
     Question,
-    Retag,
-    Retagged,
-    Tags,
+    ResolvedSchema,
+    RetaggedSchema,
+    RetagSchema,
     TagsFound,
 )
-from treaty.core.limits import FAULTS
-from treaty.core.meaning import Meaning
 from treaty.formats.format import Format, InvalidSchemaError
 from treaty.formats.logical.words import is_logical
 from treaty.formats.memo import Memo, weight
@@ -29,11 +29,11 @@ from treaty.formats.table import Table
 from treaty.formats.tagging import retagged, tagged
 
 
-def _read(form: Format[Any], meaning: Meaning, *, strict: bool) -> Any:
+def _read(form: Format[Any], meaning: ResolvedSchema, *, strict: bool) -> Any:
     """The model of a text, which may be one of logical types. Faults then tell no places in a text that nobody wrote."""
     if form.from_logical is None or not is_logical(meaning.text):
         return form.parse(meaning, strict)
-    native = Meaning(meaning.format, form.from_logical(meaning.text), meaning.bindings)
+    native = ResolvedSchema(meaning.format, form.from_logical(meaning.text), meaning.bindings)
     try:
         return form.parse(native, strict)
     except InvalidSchemaError as wrong:
@@ -47,12 +47,12 @@ class Parser:
     table: Table
     memo: Memo = field(default_factory=Memo)
 
-    def model(self, meaning: Meaning, *, strict: bool) -> tuple[Format[Any], Any]:
+    def model(self, meaning: ResolvedSchema, *, strict: bool) -> tuple[Format[Any], Any]:
         """The format of a text and its parsed model; raises `InvalidSchemaError`."""
         form = self.table.find(meaning.format)
         if form is None:
             known = ", ".join(self.table.names)
-            unknown = Fault("FORMAT_UNKNOWN", "", f"there is no format {meaning.format!r} here", f"one of {known}")
+            unknown = Diagnostic("FORMAT_UNKNOWN", "", f"there is no format {meaning.format!r} here", f"one of {known}")
             raise InvalidSchemaError((unknown,))
         judged, stored = ((meaning.format, meaning.digest, strictly) for strictly in (True, False))
         found = self.memo.get(judged)
@@ -67,32 +67,32 @@ class Parser:
         """Answer a question; a text that is not valid is an answer too, never an exception."""
         try:
             match question:
-                case Parse():
+                case ParseSchema():
                     return self._parsed(question)
-                case Compare():
+                case CompareSchemas():
                     return self._compared(question)
-                case Inspect():
+                case InspectSchema():
                     return self._inspected(question)
-                case Tags():
+                case FindTags():
                     return TagsFound(tagged(*self.model(question.meaning, strict=False)))
-                case Retag(meaning, add, remove, lenient):
+                case RetagSchema(meaning, add, remove, lenient):
                     form, model = self.model(meaning, strict=False)
-                    return Retagged(retagged(form, model, add=add, remove=remove, lenient=lenient))
+                    return RetaggedSchema(retagged(form, model, add=add, remove=remove, lenient=lenient))
         except InvalidSchemaError as wrong:
-            return Invalid(wrong.faults)
+            return InvalidText(wrong.faults)
 
-    def _parsed(self, question: Parse) -> Parsed:
+    def _parsed(self, question: ParseSchema) -> ParsedSchema:
         form, model = self.model(question.meaning, strict=question.strict)
         shown = form.show(model, question.normalize)
         resolved = hashlib.sha256(shown.resolved.encode()).hexdigest()
-        return Parsed(shown.canonical, resolved, shown.type_name, shown.fields)
+        return ParsedSchema(shown.canonical, resolved, shown.type_name, shown.fields)
 
-    def _compared(self, question: Compare) -> Compared:
+    def _compared(self, question: CompareSchemas) -> ComparisonResult:
         form, reader = self.model(question.reader, strict=False)
         _, writer = self.model(question.writer, strict=False)
-        return Compared(form.compare(reader, writer, question.policy))
+        return ComparisonResult(form.compare(reader, writer, question.policy))
 
-    def _inspected(self, question: Inspect) -> Inspected:
+    def _inspected(self, question: InspectSchema) -> InspectionResult:
         form, model = self.model(question.meaning, strict=False)
         lints = (form.lints[name] for name in question.validators if name in form.lints)
-        return Inspected(tuple(fault for lint in lints for fault in lint.find(model))[:FAULTS])
+        return InspectionResult(tuple(fault for lint in lints for fault in lint.find(model))[:FAULTS])

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES
-from treaty.core.meaning import Binding, Meaning
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import Format, InvalidSchemaError, ReferenceName
 
 
-def bind(form: Format[Any], text: str, given: Mapping[str, str]) -> Meaning:
+def bind(form: Format[Any], text: str, given: Mapping[str, str]) -> ResolvedSchema:
     """What a text means when each name that it needs leads to the text given under that name, and so on from there.
 
     A name is the full name of a type (Avro), the URI of a ``$ref`` without fragment (JSON Schema) or the path of an
@@ -24,59 +24,59 @@ def bind(form: Format[Any], text: str, given: Mapping[str, str]) -> Meaning:
 class _Walk:
     form: Format[Any]
     given: Mapping[str, str]
-    known: dict[str, Meaning] = field(default_factory=dict)
+    known: dict[str, ResolvedSchema] = field(default_factory=dict)
 
-    def meaning(self, text: str, chain: tuple[str, ...]) -> Meaning:
+    def meaning(self, text: str, chain: tuple[str, ...]) -> ResolvedSchema:
         """The meaning of a text that `chain` leads to."""
         needed = self.form.references(text)
         missing = [one for one in needed if one.name not in self.given]
         if missing:
             raise InvalidSchemaError(tuple(self._missing(one, chain) for one in missing))
-        bindings = tuple(Binding(one.name, one.name, 1, self._follow(one, chain)) for one in needed)
-        return Meaning(self.form.name, text, bindings)
+        bindings = tuple(ResolvedReference(one.name, one.name, 1, self._follow(one, chain)) for one in needed)
+        return ResolvedSchema(self.form.name, text, bindings)
 
-    def _follow(self, one: ReferenceName, chain: tuple[str, ...]) -> Meaning:
+    def _follow(self, one: ReferenceName, chain: tuple[str, ...]) -> ResolvedSchema:
         name, way = one.name, (*chain, one.name)
         if name in chain:
             told = f"references go in a circle: {' -> '.join(way[chain.index(name) :])}"
-            raise InvalidSchemaError((Fault("REFERENCE_CYCLE", one.path, told, "references without a way back"),))
+            raise InvalidSchemaError((Diagnostic("REFERENCE_CYCLE", one.path, told, "references without a way back"),))
         if len(way) > REFERENCE_DEPTH:
             told = f"references nest deeper than the limit REFERENCE_DEPTH of {REFERENCE_DEPTH}"
             allowed = f"at most {REFERENCE_DEPTH} links in a chain"
-            raise InvalidSchemaError((Fault("REFERENCES_TOO_DEEP", one.path, told, allowed),))
+            raise InvalidSchemaError((Diagnostic("REFERENCES_TOO_DEEP", one.path, told, allowed),))
         if name not in self.known:
             if len(self.known) >= REFERENCES:
                 told = f"more references than the limit REFERENCES of {REFERENCES}"
                 allowed = f"at most {REFERENCES}, those of references included"
-                raise InvalidSchemaError((Fault("TOO_MANY_REFERENCES", one.path, told, allowed),))
+                raise InvalidSchemaError((Diagnostic("TOO_MANY_REFERENCES", one.path, told, allowed),))
             self.known[name] = self.meaning(self.given[name], way)
         return self.known[name]
 
-    def _missing(self, one: ReferenceName, chain: tuple[str, ...]) -> Fault:
+    def _missing(self, one: ReferenceName, chain: tuple[str, ...]) -> Diagnostic:
         where = f" (needed by {chain[-1]!r})" if chain else ""
         known = ", ".join(sorted(self.given)[:10]) or "none"
         told = f"the name {one.name!r} leads nowhere{where}"
-        return Fault("REFERENCE_MISSING", one.path, told, f"a reference under that name; given are: {known}")
+        return Diagnostic("REFERENCE_MISSING", one.path, told, f"a reference under that name; given are: {known}")
 
 
-def conflicts(meaning: Meaning) -> tuple[Fault, ...]:
+def conflicts(meaning: ResolvedSchema) -> tuple[Diagnostic, ...]:
     """Names under which one schema and its references need different texts, each told once.
 
     Readers take the first text they meet under a name, as the reference implementation does unless it is told to be
     strict about versions (Confluent's ``reference.versions.strict``).
     """
-    met: dict[str, Binding] = {}
-    told: dict[str, Fault] = {}
+    met: dict[str, ResolvedReference] = {}
+    told: dict[str, Diagnostic] = {}
     for one in _bindings(meaning):
         first = met.setdefault(one.name, one)
         if first.meaning.digest != one.meaning.digest and one.name not in told:
             sides = " and ".join(f"{side.subject} version {side.version}" for side in (first, one))
             message = f"the name {one.name!r} leads to different schemas: {sides}"
-            told[one.name] = Fault("REFERENCE_CONFLICT", "", message, "one version of it everywhere")
+            told[one.name] = Diagnostic("REFERENCE_CONFLICT", "", message, "one version of it everywhere")
     return tuple(told.values())
 
 
-def _bindings(meaning: Meaning) -> Iterator[Binding]:
+def _bindings(meaning: ResolvedSchema) -> Iterator[ResolvedReference]:
     """Every binding that a meaning leads to; what stands behind equal meanings is walked once."""
     seen: set[bytes] = set()
     waiting = [meaning]

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from treaty.core.columns import Columns
-from treaty.core.finding import Fault, Finding
-from treaty.core.meaning import Meaning
+from treaty.core.finding import Diagnostic, Finding
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.rule import Lint, Rule
 
 
 class InvalidSchemaError(ValueError):
     """A text is not a valid schema of its format; carries every fault found, the first one first."""
 
-    def __init__(self, faults: tuple[Fault, ...]) -> None:
+    def __init__(self, faults: tuple[Diagnostic, ...]) -> None:
         """Keep the faults; the message is the first one."""
         super().__init__("; ".join(map(str, faults[:3])))
         self.faults = faults
@@ -101,7 +101,7 @@ class Format(Generic[Model]):
     """
 
     name: str
-    parse: Callable[[Meaning, bool], Model]
+    parse: Callable[[ResolvedSchema, bool], Model]
     show: Callable[[Model, bool], Printed]
     references: Callable[[str], tuple[ReferenceName, ...]]
     compare: Callable[[Model, Model, str], tuple[Finding, ...]]
@@ -111,7 +111,7 @@ class Format(Generic[Model]):
     rules: Mapping[str, Rule] = field(default_factory=dict)
     lints: Mapping[str, Lint[Model]] = field(default_factory=dict)
     columns: Callable[[Model], Columns] | None = None
-    check: Callable[[Model, str], tuple[Fault, ...]] | None = None
+    check: Callable[[Model, str], tuple[Diagnostic, ...]] | None = None
     example: Callable[[Model, int], str] | None = None
     suffixes: tuple[str, ...] = ()
     differences: Callable[[Model, Model], tuple[Finding, ...]] | None = None

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from treaty.core.limits import MODEL_BYTES, MODEL_ENTRIES
-from treaty.core.meaning import Meaning
+from treaty.core.schema_engine import ResolvedSchema
 
 
-def weight(meaning: Meaning) -> int:
+def weight(meaning: ResolvedSchema) -> int:
     """Characters of a text and of all texts that its references lead to, each counted once."""
     if not meaning.bindings:
         return len(meaning.text)

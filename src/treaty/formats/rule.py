@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-from treaty.core.finding import Fault, Finding
+from treaty.core.finding import Diagnostic, Finding
 
 Model = TypeVar("Model")
 
@@ -48,4 +48,4 @@ class Lint(Generic[Model]):
 
     id: str
     purpose: str
-    find: Callable[[Model], tuple[Fault, ...]]
+    find: Callable[[Model], tuple[Diagnostic, ...]]

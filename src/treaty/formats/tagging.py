@@ -5,9 +5,9 @@ from collections.abc import Hashable, Iterable
 from itertools import islice
 from typing import Any
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.limits import TAG_LENGTH
-from treaty.core.schema import Tagged
+from treaty.core.schema import TaggedPath
 from treaty.formats.format import Entity, Format, InvalidSchemaError
 
 NEAR = 5
@@ -31,15 +31,15 @@ FAULTS = {
 KINDS = ("sr_record", "sr_field")
 
 
-def tagged(form: Format[Any], model: Any) -> tuple[Tagged, ...]:
+def tagged(form: Format[Any], model: Any) -> tuple[TaggedPath, ...]:
     """What in a schema has tags, in the order of its text; nothing for a format without tags."""
     if form.tagging is None:
         return ()
-    return tuple(Tagged(one.path, one.kind, one.tags) for one in form.tagging.entities(model) if one.tags)
+    return tuple(TaggedPath(one.path, one.kind, one.tags) for one in form.tagging.entities(model) if one.tags)
 
 
 def retagged(
-    form: Format[Any], model: Any, *, add: Iterable[Tagged], remove: Iterable[Tagged], lenient: bool = False
+    form: Format[Any], model: Any, *, add: Iterable[TaggedPath], remove: Iterable[TaggedPath], lenient: bool = False
 ) -> str:
     """The canonical text of a schema with tags added, then tags removed. Paths are taken with a leading point too.
 
@@ -86,7 +86,7 @@ def _added(before: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*before, *names)))
 
 
-def _check(one: Tagged) -> None:
+def _check(one: TaggedPath) -> None:
     if one.kind not in KINDS:
         raise _fault("TAG_ENTITY_KIND", one.path, f"the entity type {one.kind[:100]!r} is none")
     for name in one.tags:
@@ -94,7 +94,7 @@ def _check(one: Tagged) -> None:
             raise _fault("TAG_NAME", one.path, f"{name[:100]!r} is no name of a tag")
 
 
-def _missing(form: Format[Any], model: Any, one: Tagged) -> InvalidSchemaError:
+def _missing(form: Format[Any], model: Any, one: TaggedPath) -> InvalidSchemaError:
     assert form.tagging is not None
     known = [each for each in islice(form.tagging.entities(model), SEEN) if not each.stuck]
     paths = list(dict.fromkeys(each.path for each in known if each.kind == one.kind))
@@ -114,4 +114,4 @@ def _shared(one: str, other: str) -> int:
 
 
 def _fault(rule: str, path: str, message: str, expected: str = "") -> InvalidSchemaError:
-    return InvalidSchemaError((Fault(rule, path[:1000], message, expected or FAULTS[rule]),))
+    return InvalidSchemaError((Diagnostic(rule, path[:1000], message, expected or FAULTS[rule]),))

@@ -6,7 +6,7 @@ from decimal import Decimal
 from json import JSONDecodeError, JSONDecoder
 from typing import NoReturn, TypeVar
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.limits import NUMBER_DIGITS, NUMBER_EXPONENT, SCHEMA_BYTES, SCHEMA_DEPTH
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.literal import Exact, Json
@@ -54,7 +54,7 @@ _EXACT = JSONDecoder(parse_int=_number(int), parse_float=_number(_exact), parse_
 
 def fault(rule: str, message: str, expected: str = "") -> InvalidSchemaError:
     """An error with one fault about the text as a whole."""
-    return InvalidSchemaError((Fault(rule, "", message, expected),))
+    return InvalidSchemaError((Diagnostic(rule, "", message, expected),))
 
 
 def read(text: str, limit: int = SCHEMA_BYTES) -> Json:
@@ -106,7 +106,7 @@ def _check_size(text: str, limit: int) -> None:
 
 def _malformed(wrong: JSONDecodeError) -> InvalidSchemaError:
     message = f"not JSON: {wrong.msg[0].lower()}{wrong.msg[1:]}"
-    return InvalidSchemaError((Fault("JSON_MALFORMED", "", message, "a JSON text", wrong.lineno, wrong.colno),))
+    return InvalidSchemaError((Diagnostic("JSON_MALFORMED", "", message, "a JSON text", wrong.lineno, wrong.colno),))
 
 
 def _check_depth(text: str) -> None:

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treaty.core.finding import Fault, Finding
-from treaty.core.grammar import Answer, Compare, Compared, Invalid, Parse
-from treaty.core.meaning import Meaning
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.policy import ALL, LEVELS, NONE
+from treaty.core.schema_engine import Answer, CompareSchemas, ComparisonResult, InvalidText, ParseSchema, ResolvedSchema
 from treaty.formats.answer import Parser
 from treaty.formats.rule import Rule
 
@@ -42,8 +41,8 @@ class Verdict:
     """What came out. `faults` of the two texts come first: a text that is not valid is not compared."""
 
     level: str
-    old_faults: tuple[Fault, ...] = ()
-    new_faults: tuple[Fault, ...] = ()
+    old_faults: tuple[Diagnostic, ...] = ()
+    new_faults: tuple[Diagnostic, ...] = ()
     reasons: tuple[Reason, ...] = ()
 
     @property
@@ -59,7 +58,7 @@ class Step:
     `faults` are those of the earlier text. `other_format` is the one reason where the formats differ.
     """
 
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[Diagnostic, ...] = ()
     backward: tuple[Reason, ...] = ()
     forward: tuple[Reason, ...] = ()
     other_format: Reason | None = None
@@ -76,7 +75,7 @@ class Step:
 class History:
     """A new schema (its `faults`) after earlier ones, the oldest first: compared once, judged under any level."""
 
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[Diagnostic, ...] = ()
     steps: tuple[Step, ...] = ()
 
     @property
@@ -106,54 +105,54 @@ def _directions(level: str) -> tuple[bool, bool]:
     return named.backward != NONE, named.forward != NONE
 
 
-def verdict(parser: Parser, old: Meaning, new: Meaning, level: str, policy: str = "STRICT") -> Verdict:
+def verdict(parser: Parser, old: ResolvedSchema, new: ResolvedSchema, level: str, policy: str = "STRICT") -> Verdict:
     """Judge `new` after `old` under one of Confluent's levels, ``NONE`` to ``FULL_TRANSITIVE``, and policies.
 
     The new text is read as strictly as a registration reads it, the old one as stored. Raises `KeyError` for a level
     that does not exist.
     """
-    new_faults = _faults(parser.answer(Parse(new)))
+    new_faults = _faults(parser.answer(ParseSchema(new)))
     step = _step(parser, old, new, policy, ways=_directions(level))
     if step.faults or new_faults:
         return Verdict(level, step.faults, new_faults)
     return Verdict(level, reasons=step.reasons(level))
 
 
-def history(parser: Parser, olds: Sequence[Meaning], new: Meaning, policy: str = "STRICT") -> History:
+def history(parser: Parser, olds: Sequence[ResolvedSchema], new: ResolvedSchema, policy: str = "STRICT") -> History:
     """Compare `new` with every one of `olds` in both directions, under one of Confluent's policies."""
-    faults = _faults(parser.answer(Parse(new)))
+    faults = _faults(parser.answer(ParseSchema(new)))
     return History(faults, tuple(_step(parser, old, new, policy, ways=(True, True)) for old in olds))
 
 
-def _step(parser: Parser, old: Meaning, new: Meaning, policy: str, *, ways: tuple[bool, bool]) -> Step:
-    if faults := _faults(parser.answer(Parse(old, strict=False))):
+def _step(parser: Parser, old: ResolvedSchema, new: ResolvedSchema, policy: str, *, ways: tuple[bool, bool]) -> Step:
+    if faults := _faults(parser.answer(ParseSchema(old, strict=False))):
         return Step(faults)
     if old.format != new.format:
         return Step(other_format=_backward(FORMAT_CHANGED.finding("/", writer=old.format, reader=new.format)))
     backward: tuple[Reason, ...] = ()
     forward: tuple[Reason, ...] = ()
     if ways[0]:
-        answer = parser.answer(Compare(reader=new, writer=old, policy=policy))
+        answer = parser.answer(CompareSchemas(reader=new, writer=old, policy=policy))
         backward = tuple(_backward(found) for found in _findings(answer))
     if ways[1]:
-        answer = parser.answer(Compare(reader=old, writer=new, policy=policy))
+        answer = parser.answer(CompareSchemas(reader=old, writer=new, policy=policy))
         forward = tuple(_forward(found) for found in _findings(answer))
     return Step((), backward, forward)
 
 
-def _faults(answer: Answer) -> tuple[Fault, ...]:
-    return answer.faults if isinstance(answer, Invalid) else ()
+def _faults(answer: Answer) -> tuple[Diagnostic, ...]:
+    return answer.faults if isinstance(answer, InvalidText) else ()
 
 
 def _findings(answer: Answer) -> tuple[Finding, ...]:
-    return answer.findings if isinstance(answer, Compared) else ()
+    return answer.findings if isinstance(answer, ComparisonResult) else ()
 
 
 def _backward(found: Finding) -> Reason:
-    said = found.told(reader="new", writer="old")
+    said = found.message(reader="new", writer="old")
     return Reason("backward", found.rule, found.path, said, found.detail, found.writer, found.reader, found.remedy)
 
 
 def _forward(found: Finding) -> Reason:
-    said = found.told(reader="old", writer="new")
+    said = found.message(reader="old", writer="new")
     return Reason("forward", found.rule, found.path, said, found.detail, found.reader, found.writer, found.remedy)

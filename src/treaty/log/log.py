@@ -1,17 +1,16 @@
 """`Log`: what every backend of the log does."""
 
-from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from treaty.core.commit import Append, Position
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 
 
-class Fate(Enum):
-    """What became of an append."""
+class AppendResult(Enum):
+    """The answer of the log to an append."""
 
     ACCEPTED = "accepted"
     """It is durable, and the last one of the log."""
@@ -22,7 +21,7 @@ class Fate(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Delta:
+class LogDelta:
     """What happened in the log since a position: rows in their last state, and the tip that they lead to.
 
     The tip is always the end of an append. `reload` means that `rows` are the whole live state, because the position
@@ -30,12 +29,12 @@ class Delta:
     """
 
     tip: Position
-    rows: tuple[Encoded, ...]
+    rows: tuple[EncodedRow, ...]
     reload: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class StoreStats:
     """What a log's store looks like. `bytes` is its size, -1 where it has none to speak of."""
 
     kind: str
@@ -50,7 +49,7 @@ class Facts:
     appends: int
     """Appends whose place in history is remembered."""
     oldest: int
-    """Sequence of the oldest of them; who is behind it reads everything anew."""
+    """Sequence of the oldest of them; who is behind it reads everything again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +69,8 @@ class LogDamagedError(Exception):
     """The log's store is damaged or lost data; the message says what and what to do. Writes must stop."""
 
     @property
-    def told(self) -> str:
-        """What to say to those who ask."""
+    def reason(self) -> str:
+        """What is said to those who ask."""
         return f"the log is damaged: {self}"
 
 
@@ -89,59 +88,22 @@ class WrongRootError(LogDamagedError):
         self.found = found
 
 
-class LogNewerError(LogDamagedError):
-    """The log is whole, and this version is too old to read it: writes must stop here, and go on at newer nodes."""
+class NewerLogFormatError(LogDamagedError):
+    """The log is whole, and this version is too old to read it: writes must stop here, and continue at newer nodes."""
 
     @property
-    def told(self) -> str:
-        """What to say to those who ask."""
+    def reason(self) -> str:
+        """What is said to those who ask."""
         return f"the log is {self}"
 
 
-class LogOlderError(LogDamagedError):
+class OlderLogFormatError(LogDamagedError):
     """The log is whole, and has a format that this version reads only to carry it into a new log: nothing is served from it."""
 
     @property
-    def told(self) -> str:
-        """What to say to those who ask."""
+    def reason(self) -> str:
+        """What is said to those who ask."""
         return f"the log is {self}"
-
-
-@runtime_checkable
-class TableRoots(Protocol):
-    """A log that keeps, beside its rows, what each state table adds to the state root."""
-
-    async def table_roots(self) -> tuple[Position, Mapping[str, int]]:
-        """Return the tip, and what each table adds to the state root there as the store has it: both in one consistent cut.
-
-        A table that is missing adds nothing. Raises `LogUnavailableError` or `LogDamagedError`.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class UnmarkedRow:
-    """A row that lies in a log without belonging to any append: half of one, or what somebody else wrote there."""
-
-    row: Encoded
-    """As it is; a tombstone takes a row away that should be there."""
-    before: Encoded
-    """The same row as it would be without it; a tombstone where there would be none."""
-    shown: bool
-    """Whether it is among the rows that are read. Else it lies behind the last append, and would be with the next one."""
-
-
-@runtime_checkable
-class Unmarked(Protocol):
-    """A log into whose store rows can come without an append."""
-
-    async def unmarked(self) -> tuple[UnmarkedRow, ...]:
-        """Read everything, and return such rows.
-
-        A row that is shown is among them only where the others alone come to the state root of the tip: then nothing else is
-        wrong, and without it the state is as it was. Raises `LogUnavailableError` or `LogDamagedError`.
-        """
-        ...
 
 
 class Log(Protocol):
@@ -156,8 +118,8 @@ class Log(Protocol):
         ...
 
     @property
-    def exclusive(self) -> bool:
-        """Whether `hold` works here: SQL and memory can, a Kafka log can't."""
+    def lockable(self) -> bool:
+        """Whether `lock` works here: SQL and memory can, a Kafka log can't."""
         ...
 
     @property
@@ -169,35 +131,35 @@ class Log(Protocol):
         ...
 
     @property
-    def strangers(self) -> int:
-        """Records that were read and that nobody of Treaty's wrote: all nodes ignore them alike. 0 where none can be."""
+    def foreign_records(self) -> int:
+        """Records that were read and that Treaty did not write: all nodes ignore them alike. 0 where none can be."""
         ...
 
     @property
-    def owned(self) -> bool:
+    def single_writer(self) -> bool:
         """Whether only the leader may decide: others must hand their commands to it, and their appends are conflicts."""
         ...
 
     async def leader(self) -> Leader | None:
-        """Say who had best decide now; None where nobody is known, or where all nodes are alike (SQL, memory).
+        """Say who had best decide now; None where none is known, or where all nodes are alike (SQL, memory).
 
-        Where the log is not `owned` this is a hint: who just won wins most easily again.
+        Where the log is not `single_writer` this is a hint: who just won wins most easily again.
         """
         ...
 
-    async def append(self, append: Append) -> Fate:
+    async def append(self, append: Append) -> AppendResult:
         """Append if its parent is still the last append (and its first sequence follows).
 
-        Returns only when ACCEPTED means durable. Never raises for trouble with the store while the append's fate is
+        Returns only when ACCEPTED means durable. Never raises for errors of the store while the append's result is
         open: that is UNKNOWN. `LogUnavailableError` and `LogDamagedError` mean that surely nothing was written.
         """
         ...
 
     async def tip(self) -> Position:
-        """Look: return the place after the last append that was durable when this call began, or a later one."""
+        """Return the position after the last append that was durable when this call began, or a later one."""
         ...
 
-    async def read(self, after: Position) -> Delta:
+    async def read(self, after: Position) -> LogDelta:
         """Return everything after a position in one consistent cut. `START` reads all."""
         ...
 
@@ -208,19 +170,19 @@ class Log(Protocol):
         """
         ...
 
-    def hold(self) -> AbstractAsyncContextManager[None]:
+    def lock(self) -> AbstractAsyncContextManager[None]:
         """Keep all other writers out, in all processes: `read` and `append` inside are then free of conflicts.
 
         An append inside may end it for the others. Tasks begun inside count as inside until the block ends.
         """
         ...
 
-    async def facts(self) -> Facts:
+    async def read_stats(self) -> StoreStats:
         """Look at the store: sizes and counts, in one go, for people."""
         ...
 
     async def compact(self) -> None:
-        """Give space back that nothing needs any more; others go on meanwhile, if more slowly."""
+        """Give space back that nothing needs any more; others continue meanwhile, if more slowly."""
         ...
 
     async def close(self) -> None:

@@ -10,16 +10,16 @@ from itertools import takewhile
 
 from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
-from treaty.core.rows import Encoded
-from treaty.log.holding import Holding
-from treaty.log.log import Delta, Facts, Fate, Leader
+from treaty.core.rows import EncodedRow
+from treaty.log.concurrency import LockOwner
+from treaty.log.log import AppendResult, Leader, LogDelta, StoreStats
 
 Waiter = tuple[asyncio.AbstractEventLoop, asyncio.Event, object]
 """A loop, what to set in it, and who waits."""
 
 
 @dataclass(slots=True)
-class Shelf:
+class MemoryStore:
     """What a memory log holds: the last state of every row, and the last appends with their rows.
 
     Several nodes of a process may share one, each on its own event loop.
@@ -27,21 +27,21 @@ class Shelf:
 
     kept: int = APPENDS_KEPT
     tip: Position = START
-    rows: dict[tuple[str, str], Encoded] = field(default_factory=dict)
+    rows: dict[tuple[str, str], EncodedRow] = field(default_factory=dict)
     history: OrderedDict[int, Append] = field(default_factory=OrderedDict)
     forgotten: Position = START
-    """The place before the oldest append that is remembered."""
+    """The position before the oldest append that is remembered."""
     guard: threading.Lock = field(default_factory=threading.Lock)
-    holder: threading.Lock = field(default_factory=threading.Lock)
+    lock: threading.Lock = field(default_factory=threading.Lock)
     waiters: list[Waiter] = field(default_factory=list)
 
-    def take(self, append: Append, by: object) -> Fate:
+    def append(self, append: Append, by: object) -> AppendResult:
         """Append if the parent is the tip. All who wait are woken but `by`, who reads its own append back anyway."""
         with self.guard:
             if append.parent != self.tip.digest or append.first != self.tip.sequence + 1:
-                return Fate.CONFLICT
+                return AppendResult.CONFLICT
             if self.tip.sequence and append.identity != self.tip.identity:
-                return Fate.CONFLICT
+                return AppendResult.CONFLICT
             for commit in append.commits:
                 for row in commit.rows:
                     if row.value is None:
@@ -57,98 +57,98 @@ class Shelf:
         for loop, event, _ in waiters:
             if not loop.is_closed():
                 loop.call_soon_threadsafe(event.set)
-        return Fate.ACCEPTED
+        return AppendResult.ACCEPTED
 
-    def since(self, after: Position) -> Delta:
-        """Return what came after a place, or everything where the place is not remembered."""
+    def read_since(self, after: Position) -> LogDelta:
+        """Return what came after a position, or everything where the position is not remembered."""
         with self.guard:
             if after.agrees(self.tip):
-                return Delta(self.tip, ())
+                return LogDelta(self.tip, ())
             known = self.history.get(after.sequence)
             if known is not None and known.position.agrees(after):
                 latest_first = takewhile(lambda one: one.last > after.sequence, reversed(self.history.values()))
                 rows = (row for one in [*latest_first][::-1] for commit in one.commits for row in commit.rows)
-                return Delta(self.tip, tuple({(row.table, row.key): row for row in rows}.values()))
-            return Delta(self.tip, tuple(self.rows.values()), reload=True)
+                return LogDelta(self.tip, tuple({(row.table, row.key): row for row in rows}.values()))
+            return LogDelta(self.tip, tuple(self.rows.values()), reload=True)
 
 
-_SHELVES: dict[str, Shelf] = {}
+_STORES: dict[str, MemoryStore] = {}
 """The named logs of this process: `memory:NAME` is the same log for all who open it."""
 
 
 class MemoryLog:
     """A `Log` on a shelf."""
 
-    exclusive = True
+    lockable = True
     linearizable = True
-    strangers = 0
-    owned = False
+    foreign_records = 0
+    single_writer = False
 
     def __init__(self, name: str = "", *, kept: int = APPENDS_KEPT) -> None:
         """Open the log called `name`, or one of its own where the name is empty; it remembers `kept` appends."""
         self.url = f"memory:{name}"
-        self._shelf = _SHELVES.setdefault(name, Shelf(kept)) if name else Shelf(kept)
-        self._holding = Holding()
+        self._store = _STORES.setdefault(name, MemoryStore(kept)) if name else MemoryStore(kept)
+        self._lock_owner = LockOwner()
 
-    async def append(self, append: Append) -> Fate:
+    async def append(self, append: Append) -> AppendResult:
         """Append if its parent is still the last append."""
-        if self._holding.mine:
-            return self._shelf.take(append, self)
-        async with self.hold():
-            return self._shelf.take(append, self)
+        if self._lock_owner.is_current_task:
+            return self._store.append(append, self)
+        async with self.lock():
+            return self._store.append(append, self)
 
     async def leader(self) -> Leader | None:
         """All nodes are alike."""
         return None
 
     async def tip(self) -> Position:
-        """Return the place after the last append."""
-        return self._shelf.tip
+        """Return the position after the last append."""
+        return self._store.tip
 
-    async def read(self, after: Position) -> Delta:
-        """Return everything after a place."""
-        return self._shelf.since(after)
+    async def read(self, after: Position) -> LogDelta:
+        """Return everything after a position."""
+        return self._store.read_since(after)
 
     async def wait(self, after: Position, timeout: float) -> None:
-        """Return when something came after the place from somebody else, or was there before."""
+        """Return when something came after the position from somebody else, or was there before."""
         event = asyncio.Event()
         waiter = (asyncio.get_running_loop(), event, self)
-        with self._shelf.guard:
-            if self._shelf.tip != after:
+        with self._store.guard:
+            if self._store.tip != after:
                 return
-            self._shelf.waiters.append(waiter)
+            self._store.waiters.append(waiter)
         try:
             async with asyncio.timeout(timeout):
                 await event.wait()
         except TimeoutError:
             pass
         finally:
-            with self._shelf.guard:
-                if waiter in self._shelf.waiters:
-                    self._shelf.waiters.remove(waiter)
+            with self._store.guard:
+                if waiter in self._store.waiters:
+                    self._store.waiters.remove(waiter)
 
     @asynccontextmanager
-    async def hold(self) -> AsyncIterator[None]:
+    async def lock(self) -> AsyncIterator[None]:
         """Keep all other writers out."""
         pause = 0.0
-        while not self._shelf.holder.acquire(blocking=False):
+        while not self._store.lock.acquire(blocking=False):
             await asyncio.sleep(pause)
             pause = 0.001
         try:
-            with self._holding.taken():
+            with self._lock_owner.acquire():
                 yield
         finally:
-            self._shelf.holder.release()
+            self._store.lock.release()
 
-    async def facts(self) -> Facts:
+    async def read_stats(self) -> StoreStats:
         """Count what is on the shelf; tombstones leave it at once."""
-        with self._shelf.guard:
-            history = self._shelf.history
+        with self._store.guard:
+            history = self._store.history
             oldest = next(iter(history), 0)
-            return Facts("memory", 1, -1, len(self._shelf.rows), 0, len(history), oldest)
+            return StoreStats("memory", 1, -1, len(self._store.rows), 0, len(history), oldest)
 
     async def compact(self) -> None:
-        """Nothing takes space that nobody needs."""
+        """Nothing takes space that is not needed."""
 
     async def close(self) -> None:
         """Nothing to give back; a named log stays for others."""

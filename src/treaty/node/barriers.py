@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from treaty.core.refusals import Unavailable
 from treaty.node.follower import Follower
-from treaty.node.pending import MovedError
+from treaty.node.queued_command import NotLeaderError
 
 BARRIER_TRIES = 40
 """Appends that may come second before the strict reads that waited for all of them are sent away (503)."""
@@ -38,7 +38,7 @@ class _Waiting:
     """Those of them that came second."""
 
 
-class Barriers:
+class ReadBarriers:
     """The strict reads of one node. However many there are, the node has at most one append on its way for them."""
 
     def __init__(self, follower: Follower, wake: Callable[[], None]) -> None:
@@ -57,14 +57,14 @@ class Barriers:
     async def wait(self, *, taken: bool = False) -> None:
         """Return when the tables show everything that was acknowledged before this call.
 
-        `taken`: it is for another node, and will not be passed on: `MovedError` says who might do it. Raises
+        `taken`: it is for another node, and will not be passed on: `NotLeaderError` says who might do it. Raises
         `Unavailable` where appends came second too often, and `LogUnavailableError`.
         """
-        key = self._follower.next_look, taken
+        key = self._follower.next_barrier, taken
         waiting = self._waiting.get(key)
         if waiting is None:
             waiting = self._waiting[key] = _Waiting(*key, asyncio.get_running_loop().create_future())
-            waiting.passed.add_done_callback(_heard)
+            waiting.passed.add_done_callback(_ignore_error)
         waiting.readers += 1
         self._wake()
         try:
@@ -122,7 +122,7 @@ class Barriers:
     def send_away(self, address: str) -> None:
         """Tell other nodes that a third one might help them."""
         for key in [key for key, one in self._waiting.items() if one.taken]:
-            self._waiting.pop(key).passed.set_exception(MovedError(address))
+            self._waiting.pop(key).passed.set_exception(NotLeaderError(address))
 
     def close(self) -> None:
         """Send everybody away."""
@@ -141,7 +141,7 @@ class Barriers:
         return [self._waiting.pop(key) for key in keys]
 
 
-def _heard(future: asyncio.Future[None]) -> None:
+def _ignore_error(future: asyncio.Future[None]) -> None:
     """An error that nobody waits for any more is no news."""
     if not future.cancelled():
         future.exception()

@@ -16,7 +16,7 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 
-class Embedded:
+class EmbeddedRegistry:
     """A synchronous `Registry`; safe to use from any number of threads."""
 
     def __init__(self, make: Callable[[], Awaitable[Node]]) -> None:
@@ -25,7 +25,7 @@ class Embedded:
         self._thread = threading.Thread(target=self._loop.run_forever, name="treaty-node", daemon=True)
         self._thread.start()
         try:
-            self.node = self.run(_started(make))
+            self.node = self.run(_start_node(make))
         except BaseException:
             self._stop()
             raise
@@ -66,7 +66,7 @@ class Embedded:
         self.close()
 
 
-class AsyncEmbedded:
+class AsyncEmbeddedRegistry:
     """An `AsyncRegistry` over a node on the loop of the program, started when it is first asked."""
 
     def __init__(self, make: Callable[[], Awaitable[Node]]) -> None:
@@ -86,7 +86,7 @@ class AsyncEmbedded:
             if self._closed:
                 raise Unavailable("this registry is closed")
             if self._node is None:
-                self._node = await _started(self._make)
+                self._node = await _start_node(self._make)
             return self._node
 
     async def close(self) -> None:
@@ -97,7 +97,7 @@ class AsyncEmbedded:
                 await node.close()
 
 
-async def _started(make: Callable[[], Awaitable[Node]]) -> Node:
+async def _start_node(make: Callable[[], Awaitable[Node]]) -> Node:
     node = await make()
     await node.start()
     return node

@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from treaty.core.commit import START, Position, as_root
 from treaty.core.limits import POSITIONS_KEPT
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded, Row
+from treaty.core.rows import EncodedRow, Row
 from treaty.core.view import Tables
-from treaty.log.log import Delta, Log, LogDamagedError, LogUnavailableError, WrongRootError
-from treaty.node.status import Counts
-from treaty.node.world import World, give_back
+from treaty.log.log import Log, LogDamagedError, LogDelta, LogUnavailableError, WrongRootError
+from treaty.node.environment import Environment, trim_memory
+from treaty.node.status import NodeCounts
 
 log = logging.getLogger("treaty.node")
 
@@ -38,8 +38,8 @@ class Follower:
     can't prove that the answer is as new as the request.
     """
 
-    def __init__(self, source: Log, tables: Tables, world: World, counts: Counts) -> None:
-        """Follow nothing yet; `look` reads everything there is."""
+    def __init__(self, source: Log, tables: Tables, environment: Environment, counts: NodeCounts) -> None:
+        """Follow nothing yet; `catch_up` reads everything there is."""
         self.tables = tables
         self.begun = 0
         """Number of the look that began last."""
@@ -47,10 +47,10 @@ class Follower:
         """Highest number of a look that has ended: the tables show at least what it saw."""
         self.tip = START
         """The last tip seen."""
-        self.looked_at: float | None = None
-        self._looks_since: float | None = None
+        self.caught_up_at: float | None = None
+        self._barrier_since: float | None = None
         """When the look began that is on its way."""
-        self._trouble = ""
+        self._unreachable_reason = ""
         self.damage = ""
         """Why the log can't be trusted or read here, as a sentence; it stays until the node is started anew."""
         self.wrong: WrongRootError | None = None
@@ -60,12 +60,12 @@ class Follower:
         """Whether the tables come to the root that the log states for their place. Nobody is answered from others."""
         self._wrong_at = 0.0
         self._log = source
-        self._world = world
+        self._environment = environment
         self._counts = counts
         self._next: asyncio.Future[None] | None = None
-        self._looker: asyncio.Task[None] | None = None
+        self._barrier_task: asyncio.Task[None] | None = None
         self._reading = asyncio.Lock()
-        self._expected: Mapping[Encoded, Row] | None = None
+        self._expected: Mapping[EncodedRow, Row] | None = None
         self._callbacks: list[Callable[[], None]] = []
         self._ends: OrderedDict[int, bytes] = OrderedDict()
 
@@ -75,23 +75,23 @@ class Follower:
         return self.tables.position
 
     @property
-    def trouble(self) -> str:
+    def unreachable_reason(self) -> str:
         """Why the log can't be looked at: what the last look met, or that the one on its way takes too long."""
-        waited = 0.0 if self._looks_since is None else self._world.now() - self._looks_since
-        if waited > SLOW_SECONDS and not self._trouble:
+        waited = 0.0 if self._barrier_since is None else self._environment.now() - self._barrier_since
+        if waited > SLOW_SECONDS and not self._unreachable_reason:
             return f"{self._log.url} has not answered for {waited:.0f} seconds"
-        return self._trouble
+        return self._unreachable_reason
 
     @property
     def standing(self) -> str:
         """How far the log is known here, and since when nothing newer is; for messages."""
-        if self.looked_at is None:
+        if self.caught_up_at is None:
             return "this node has not read it yet"
-        ago = self._world.now() - self.looked_at
+        ago = self._environment.now() - self.caught_up_at
         return f"this node shows sequence {self.position.sequence}, as of {ago:.0f} seconds ago"
 
     @property
-    def next_look(self) -> int:
+    def next_barrier(self) -> int:
         """Number of the first look that begins from now on."""
         return self.begun + 1
 
@@ -101,26 +101,26 @@ class Follower:
 
     # ---------------------------------------------------------------------------------------------------- looking
 
-    async def look(self) -> None:
+    async def catch_up(self) -> None:
         """Wait for the next look at the tip: one that begins after this call. The tables then show at least that tip.
 
         Raises `LogUnavailableError` or `LogDamagedError`.
         """
         if self._next is None:
             self._next = asyncio.get_running_loop().create_future()
-            self._next.add_done_callback(_seen)
-            if self._looker is None:
-                self._looker = asyncio.create_task(self._look_on(), name="look")
+            self._next.add_done_callback(_ignore_error)
+            if self._barrier_task is None:
+                self._barrier_task = asyncio.create_task(self._catch_up_all(), name="catch up")
         await asyncio.shield(self._next)
 
-    async def _look_on(self) -> None:
+    async def _catch_up_all(self) -> None:
         """Look once for all who wait, and again for those who came meanwhile."""
         while self._next is not None:
             waiters, self._next = self._next, None
             number = self.begin()
-            self._looks_since = self._world.now()
+            self._barrier_since = self._environment.now()
             try:
-                await self._look()
+                await self._catch_up_once()
             except asyncio.CancelledError:
                 waiters.cancel()
                 raise
@@ -128,20 +128,24 @@ class Follower:
                 if isinstance(error, LogDamagedError):
                     self.hear_of(error)
                 elif isinstance(error, LogUnavailableError):
-                    self._trouble = str(error)
+                    self._unreachable_reason = str(error)
                 waiters.set_exception(error)
             else:
-                self._trouble = ""
+                self._unreachable_reason = ""
                 self.finish(number)
                 waiters.set_result(None)
-            self._looks_since = None
-        self._looker = None
+            self._barrier_since = None
+        self._barrier_task = None
 
-    async def _look(self) -> None:
+    async def _catch_up_once(self) -> None:
         before = self.position
         self._counts.looks += 1
         tip = await self._log.tip()
-        if self.wrong is not None and self.wrong.tip.agrees(tip) and self._world.now() - self._wrong_at < WRONG_SECONDS:
+        if (
+            self.wrong is not None
+            and self.wrong.tip.agrees(tip)
+            and self._environment.now() - self._wrong_at < WRONG_SECONDS
+        ):
             raise WrongRootError(self._log.url, tip, self.wrong.found)
         if (
             self.tables.damaged
@@ -151,20 +155,20 @@ class Follower:
         ):
             await self._read()  # nothing is proven yet, or the log has lost what was read from it
         await self.reach(tip)
-        self.tip, self.looked_at = tip, self._world.now()
+        self.tip, self.caught_up_at = tip, self._environment.now()
 
-    async def look_held(self) -> None:
-        """Look while this node holds the log: one read shows the tip, and nobody else moves it. Raises as `look`."""
+    async def catch_up_locked(self) -> None:
+        """Look while this node holds the log: one read shows the tip, and nobody else moves it. Raises as `catch_up`."""
         number = self.begin()
         self._counts.looks += 1
         await self._read()
-        self.tip, self.looked_at = self.position, self._world.now()
+        self.tip, self.caught_up_at = self.position, self._environment.now()
         self.finish(number)
 
     def hear_of(self, error: LogDamagedError) -> None:
         """The log is damaged: nothing is written any more. A wrong root may be mended while the node runs."""
         if not isinstance(error, WrongRootError):
-            self.damage = error.told
+            self.damage = error.reason
 
     def begin(self) -> int:
         """Number a new look. An append is one too: if it is accepted, its base was the tip."""
@@ -204,7 +208,7 @@ class Follower:
         async with self._reading:
             self._counts.reads += 1
             if self.tables.damaged:
-                log.warning("what the tables stand on is damaged; everything is read from the log again")
+                log.warning("the state file under the tables is damaged; everything is read from the log again")
                 self._drop()
             if not await self._take(await self._log.read(self.position)):
                 await self._read_all()
@@ -219,9 +223,9 @@ class Follower:
         )
         self._counts.wrong_roots += 1
         delta = await self._log.read(START)
-        if not await self._take(Delta(delta.tip, delta.rows, reload=True)):
+        if not await self._take(LogDelta(delta.tip, delta.rows, reload=True)):
             self.wrong = WrongRootError(self._log.url, delta.tip, as_root(roots_of(delta.rows)))
-            self._wrong_at = self._world.now()
+            self._wrong_at = self._environment.now()
             log.error("%s", self.wrong)
             raise self.wrong
 
@@ -230,7 +234,7 @@ class Follower:
         self.proven = False
         self.tables.load((), START)
 
-    async def _take(self, delta: Delta) -> bool:
+    async def _take(self, delta: LogDelta) -> bool:
         """Have the tables show what was read. Where it does not come to the root that the log states nothing changes: False."""
         before = self.position
         if delta.reload:
@@ -248,10 +252,10 @@ class Follower:
             self._announce()
         if delta.reload and many:
             del delta, put
-            await asyncio.to_thread(give_back)
+            await asyncio.to_thread(trim_memory)
         return True
 
-    def _ready(self, delta: Delta) -> Callable[[], None] | None:
+    def _ready(self, delta: LogDelta) -> Callable[[], None] | None:
         """Make everything ready to be shown, on any thread; None where its rows do not come to the root of its tip."""
         if as_root(roots_of(delta.rows)) != delta.tip.root:
             return None
@@ -297,7 +301,7 @@ class Follower:
         for callback in self._callbacks:
             callback()
 
-    def expect(self, rows: Mapping[Encoded, Row] | None) -> None:
+    def expect(self, rows: Mapping[EncodedRow, Row] | None) -> None:
         """Tell which rows are on their way from this node, so that they need not be decoded."""
         self._expected = rows
 
@@ -308,30 +312,30 @@ class Follower:
         pause = FIRST_PAUSE
         while True:
             try:
-                await self.look()
-                self._trouble, pause = "", FIRST_PAUSE
+                await self.catch_up()
+                self._unreachable_reason, pause = "", FIRST_PAUSE
                 await self._log.wait(self.position, TAIL_SECONDS)
             except LogUnavailableError as error:
-                self._trouble = str(error)  # waiting for news may meet it too
-                await self._world.sleep(pause)
+                self._unreachable_reason = str(error)  # waiting for news may meet it too
+                await self._environment.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
             except LogDamagedError:
-                await self._world.sleep(LONGEST_PAUSE)
+                await self._environment.sleep(LONGEST_PAUSE)
             except Exception as error:
                 log.exception("the tail of the log could not be followed; trying again")
-                self._trouble = f"{type(error).__name__}: {error}"
-                await self._world.sleep(LONGEST_PAUSE)
+                self._unreachable_reason = f"{type(error).__name__}: {error}"
+                await self._environment.sleep(LONGEST_PAUSE)
 
     async def close(self) -> None:
         """Stop a look that is on its way."""
-        if self._looker is not None:
-            self._looker.cancel()
-            await asyncio.gather(self._looker, return_exceptions=True)
+        if self._barrier_task is not None:
+            self._barrier_task.cancel()
+            await asyncio.gather(self._barrier_task, return_exceptions=True)
         if self._next is not None:
             self._next.cancel()
 
 
-def _seen(future: asyncio.Future[None]) -> None:
+def _ignore_error(future: asyncio.Future[None]) -> None:
     """A failed look that nobody waits for any more is no news."""
     if not future.cancelled():
         future.exception()

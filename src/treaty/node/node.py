@@ -6,31 +6,40 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from treaty.core.calls import FRESH, refuse_bad_call
-from treaty.core.command import Command, Needs
+from treaty.core.command import Command, OpenQuestions
 from treaty.core.commit import as_root
-from treaty.core.decide import decide, is_command, looks
+from treaty.core.decide import decide
 from treaty.core.limits import DECISION_ROUNDS
-from treaty.core.lineage import unfinished
+from treaty.core.log_origin import explain_unfinished_restore
+from treaty.core.operations import is_command, needs_read_barrier
 from treaty.core.refusals import Invalid, NotFound, Refusal, RegistryError, Unavailable
-from treaty.core.registry import CALL, Call, Reply, Token
+from treaty.core.registry import CALL, FRESH, Call, PositionToken, Reply, refuse_bad_call
 from treaty.core.requests import Request
 from treaty.core.tables import DictTables
 from treaty.core.view import Tables
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
+from treaty.node.encryption import NO_KEYS, MetadataCipher, encrypt_decisions
+from treaty.node.environment import Environment
 from treaty.node.follower import Follower
-from treaty.node.grammar import Desk
-from treaty.node.peers.carrier import Carrier
-from treaty.node.peers.handing import Handing
-from treaty.node.pending import LateError, MovedError, foreign
-from treaty.node.queue import READ_ONLY_SECONDS, Queue
-from treaty.node.sealing.opened import behind
-from treaty.node.sealing.vault import NO_KEYS, Vault
-from treaty.node.segment.keeper import Keeper
-from treaty.node.status import Counts, Kept, Status
-from treaty.node.world import World
+from treaty.node.forwarder import CommandForwarder
+from treaty.node.peer_batches import PeerTransport
+from treaty.node.queue import READ_ONLY_SECONDS, CommandQueue
+from treaty.node.queued_command import NotLeaderError, SequenceExceededError, refuse_token
+from treaty.node.schema_service import SchemaService
+from treaty.node.segment.manager import StateFileManager
+from treaty.node.status import NodeCounts, Status, StoredCounts
 from treaty.node.writer import Writer
-from treaty.wire.peer.message import Done, Failed, Handed, Late, Moved, Passed, ReadBarrier, Refused, Told
+from treaty.wire.peer.message import (
+    DecidedReply,
+    FailedReply,
+    ForwardedCommand,
+    ForwardReply,
+    NotLeaderReply,
+    Passed,
+    ReadBarrier,
+    RefusedReply,
+    SequenceExceededReply,
+)
 
 logger = logging.getLogger("treaty.node")
 
@@ -51,42 +60,48 @@ class Node:
     def __init__(
         self,
         log: Log,
-        desk: Desk,
-        world: World,
+        schemas: SchemaService,
+        environment: Environment,
         tables: Tables | None = None,
-        keeper: Keeper | None = None,
+        state_files: StateFileManager | None = None,
         *,
-        vault: Vault = NO_KEYS,
-        carrier: Carrier | None = None,
+        cipher: MetadataCipher = NO_KEYS,
+        transport: PeerTransport | None = None,
     ) -> None:
-        """Take a log, a desk for questions about schemas, and the outside world; a keeper looks after a state file, a
-        vault has the keys of sensitive metadata, a carrier reaches other nodes.
+        """Take a log, a service for questions about schemas, and the environment; a manager looks after a state file, a
+        cipher has the keys of sensitive metadata, a transport reaches other nodes.
         """
-        self.counts = Counts()
+        self.counts = NodeCounts()
         self._log = log
-        self._desk = desk
-        self._world = world
+        self._schemas = schemas
+        self._environment = environment
         self._tables: Tables = DictTables() if tables is None else tables
-        self._keeper = keeper
-        self._vault = vault
-        self._decide = behind(vault, decide)
-        self.follower = Follower(log, self._tables, world, self.counts)
-        self._queue = Queue(self.follower, desk, world, self.counts)
-        self._carrier = carrier
-        self._handing = Handing(
-            self._queue, self.follower, log=log, carrier=carrier, counts=self.counts, decide=self._decide
+        self._state_files = state_files
+        self._cipher = cipher
+        self._decide = encrypt_decisions(cipher, decide)
+        self.follower = Follower(log, self._tables, environment, self.counts)
+        self._queue = CommandQueue(self.follower, schemas, environment, self.counts)
+        self._transport = transport
+        self._forwarder = CommandForwarder(
+            self._queue, self.follower, log=log, transport=transport, counts=self.counts, decide=self._decide
         )
         self._writer = Writer(
-            self._queue, self.follower, self._handing, log=log, world=world, counts=self.counts, decide=self._decide
+            self._queue,
+            self.follower,
+            self._forwarder,
+            log=log,
+            environment=environment,
+            counts=self.counts,
+            decide=self._decide,
         )
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Begin to follow and to write. Returns at once; who asks early waits for the first look."""
-        if self._keeper is not None:
-            settling = self.follower.settle_in(partial(self._keeper.prepare, self._log))
+        if self._state_files is not None:
+            settling = self.follower.settle_in(partial(self._state_files.prepare, self._log))
             self._tasks.append(asyncio.create_task(settling, name="prepare"))  # the first task that reads
-            self._tasks.append(asyncio.create_task(self._keeper.run(self.follower), name="keep"))
+            self._tasks.append(asyncio.create_task(self._state_files.run(self.follower), name="keep"))
         self._tasks.append(asyncio.create_task(self.follower.follow(), name="follow"))
         self._tasks.append(asyncio.create_task(self._writer.run(), name="write"))
 
@@ -95,58 +110,58 @@ class Node:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._handing.close()
+        await self._forwarder.close()
         await self._queue.close()
         await self.follower.close()
         await self._log.close()
-        await self._desk.leave()
+        await self._schemas.close()
 
     # ---------------------------------------------------------------------------------------------------- asking
 
     async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
         """Answer a request (see `Registry` for what it raises)."""
-        command_id = call.command_id or self._world.random(16).hex()
+        command_id = call.command_id or self._environment.random(16).hex()
         refuse_bad_call(call)
-        command = Command(request, command_id, self._world.wall(), call.principal, call.access, call.again)
+        command = Command(request, command_id, self._environment.wall(), call.principal, call.access, call.again)
         if not is_command(request):
             self.counts.queries += 1
             return await self._in_time(self._query(command, call), call)
         self.counts.commands += 1
-        begun = self._world.now()
+        begun = self._environment.now()
         if call.after is not None:
             await self._in_time(self._reach(call.after), call)
-        request_id = self._carrier.request_id() if self._carrier is not None else ""
+        request_id = self._transport.request_id() if self._transport is not None else ""
         try:
-            left = call.timeout - (self._world.now() - begun)
+            left = call.timeout - (self._environment.now() - begun)
             return await self._queue.submit(command, left, request_id=request_id, after=call.after)
         except RegistryError as error:
             self.counts.count(error)
             raise
 
-    async def take(self, handed: Handed) -> Told:
-        """Decide a command that another node has handed over, or say who might. Whoever calls this vouches for the node."""
+    async def take(self, forwarded: ForwardedCommand) -> ForwardReply:
+        """Decide a command that another node has forwarded, or say which node might. The caller has authenticated that node."""
         self.counts.taken += 1
-        begun = self._world.now()
+        begun = self._environment.now()
         try:
-            if not self._known(handed.place):
-                await self._in_time(self._same_log(handed.place), Call(timeout=handed.seconds))
-            left = handed.seconds - (self._world.now() - begun)
-            if isinstance(handed.command.request, ReadBarrier):
+            if not self._known(forwarded.place):
+                await self._in_time(self._same_log(forwarded.place), Call(timeout=forwarded.seconds))
+            left = forwarded.seconds - (self._environment.now() - begun)
+            if isinstance(forwarded.command.request, ReadBarrier):
                 await self._in_time(self._barrier(taken=True), Call(timeout=left))
-                return Done(Reply(Passed(), self.follower.position.token))
-            return Done(await self._queue.submit(handed.command, left, handed))
-        except MovedError as moved:
-            return Moved(moved.address)
-        except LateError:
-            return Late()
+                return DecidedReply(Reply(Passed(), self.follower.position.token))
+            return DecidedReply(await self._queue.submit(forwarded.command, left, forwarded))
+        except NotLeaderError as moved:
+            return NotLeaderReply(moved.address)
+        except SequenceExceededError:
+            return SequenceExceededReply()
         except RegistryError as error:
             self.counts.count(error)
-            return Refused(error, self.follower.position.token)
+            return RefusedReply(error, self.follower.position.token)
         except Exception as fault:
-            logger.exception("a command that was handed over could not be decided")
-            return Failed(type(fault).__name__)
+            logger.exception("a command that another node forwarded could not be decided")
+            return FailedReply(type(fault).__name__)
 
-    async def _same_log(self, place: Token) -> None:
+    async def _same_log(self, place: PositionToken) -> None:
         """Come to the place that a node has seen; raises `Unavailable` where it is not in this log."""
         try:
             await self._reach(place)
@@ -162,36 +177,42 @@ class Node:
         except LogUnavailableError as error:
             raise Unavailable(f"the log can't be reached: {error}; {self.follower.standing}") from None
         except LogDamagedError as error:
-            raise Unavailable(error.told, READ_ONLY_SECONDS) from None
+            raise Unavailable(error.reason, READ_ONLY_SECONDS) from None
         except TimeoutError:
-            reason = f" ({self.follower.trouble}; {self.follower.standing})" if self.follower.trouble else ""
+            reason = (
+                f" ({self.follower.unreachable_reason}; {self.follower.standing})"
+                if self.follower.unreachable_reason
+                else ""
+            )
             raise Unavailable(f"no answer within {call.timeout} seconds{reason}; nothing was written") from None
 
-    async def _query(self, command: Command[A], call: Call) -> Reply[A]:
+    async def _query(self, command: Command[Request[A]], call: Call) -> Reply[A]:
         """Answer from memory where that is enough; look first otherwise, and before "not found" is said."""
         if call.after is not None:
             await self._reach(call.after)
         consistency = call.consistency
-        fresh = consistency in FRESH or (not consistency and looks(command.request)) or not self.follower.done
+        fresh = (
+            consistency in FRESH or (not consistency and needs_read_barrier(command.request)) or not self.follower.done
+        )
         fresh = fresh or self._tables.damaged or not self.follower.proven
         if consistency == "strict" and not self._log.linearizable:
             await self._barrier()
         elif fresh:
-            await self.follower.look()
+            await self.follower.catch_up()
         if call.after is not None:
             await self._reach(call.after)  # the look may have shown another history
-        reason = unfinished(self._tables)
+        reason = explain_unfinished_restore(self._tables)
         if reason:
             raise Unavailable(reason, READ_ONLY_SECONDS)
-        verdict = await self._verdict(command)
-        if isinstance(verdict, NotFound) and not fresh and not consistency:
-            await self.follower.look()
+        result = await self._decide_query(command)
+        if isinstance(result, NotFound) and not fresh and not consistency:
+            await self.follower.catch_up()
             if call.after is not None:
                 await self._reach(call.after)
-            verdict = await self._verdict(command)
-        if isinstance(verdict, Refusal):
-            raise verdict
-        return verdict
+            result = await self._decide_query(command)
+        if isinstance(result, Refusal):
+            raise result
+        return result
 
     async def _barrier(self, *, taken: bool = False) -> None:
         """Wait until an append that was sent after this call is accepted and read back: no old leader can take that.
@@ -204,57 +225,57 @@ class Node:
             )
         await self._queue.barriers.wait(taken=taken)
 
-    async def _verdict(self, command: Command[A]) -> Reply[A] | Refusal:
+    async def _decide_query(self, command: Command[Request[A]]) -> Reply[A] | Refusal:
         """Decide a query on the tables as they are, with the token of that state."""
-        sitting = self._desk.sitting()
-        for rounds in range(DECISION_ROUNDS + 1):
-            sitting.patient = rounds < DECISION_ROUNDS
-            verdict = self._decide(self._tables, command, sitting)
-            if isinstance(verdict, Refusal):
-                return verdict
-            if not isinstance(verdict, Needs):
-                return Reply(verdict.answer, self.follower.position.token)
+        session = self._schemas.open_session()
+        for _ in range(DECISION_ROUNDS + 1):
+            result = self._decide(self._tables, command, session)
+            if isinstance(result, Refusal):
+                return result
+            if not isinstance(result, OpenQuestions):
+                return Reply(result.answer, self.follower.position.token)
             self.counts.parked += 1
-            await self._desk.settle(sitting, verdict.questions)
-        raise AssertionError("an impatient sitting answers everything")
+            session.defer()
+            await self._schemas.answer_questions(session, result.questions)
+        raise AssertionError("an impatient session answers everything")
 
     # ---------------------------------------------------------------------------------------------------- tokens
 
-    async def _reach(self, token: Token) -> None:
+    async def _reach(self, token: PositionToken) -> None:
         """Wait until the tables show a token's place; refuse tokens of other logs, and those that lead nowhere."""
         if self._known(token):
             return
-        await self.follower.look()
+        await self.follower.catch_up()
         if not self._shows(token):
             waited = asyncio.timeout(TOKEN_SECONDS)
             try:
                 async with waited:
                     while not self._shows(token):
                         await self._log.wait(self.follower.position, TOKEN_SECONDS)
-                        await self.follower.look()
+                        await self.follower.catch_up()
             except TimeoutError:
                 if not waited.expired():
                     raise
                 here = self.follower.position
                 if here.sequence == 0:  # a log begun anew never gets there
-                    raise foreign(token, here) from None
+                    raise refuse_token(token, here) from None
                 message = f"the token says sequence {token.sequence}, the log ends at {here.sequence}"
                 raise Unavailable(message) from None
 
-    def _known(self, token: Token) -> bool:
+    def _known(self, token: PositionToken) -> bool:
         """Tell whether the tables show a token's place as it is; where not, a look may still find it."""
         try:
             return token.sequence == 0 or (bool(self.follower.done) and self._shows(token))  # a first look proves it
         except Invalid:
             return False  # the log may have been put back or replaced since the last look
 
-    def _shows(self, token: Token) -> bool:
+    def _shows(self, token: PositionToken) -> bool:
         here = self.follower.position
         digest = self.follower.remembers(token.sequence)
         if here.sequence == 0 or (token.sequence > here.sequence and token.identity == here.token.identity):
             return False
         if token.identity != here.token.identity or (digest is not None and digest.hex() != token.digest):
-            raise foreign(token, here)
+            raise refuse_token(token, here)
         return True
 
     # ---------------------------------------------------------------------------------------------------- showing
@@ -266,13 +287,13 @@ class Node:
     @property
     def halted(self) -> str:
         """Why no change is written here now; empty where changes are."""
-        return self._queue.read_only or self._queue.refusing
+        return self._queue.read_only or self._queue.write_failure
 
     def status(self) -> Status:
         """What this node knows of itself and of its log."""
         here, follower = self.follower.position, self.follower
-        looked = -1.0 if follower.looked_at is None else round(self._world.now() - follower.looked_at, 3)
-        written = None if self._keeper is None else self._keeper.written
+        looked = -1.0 if follower.caught_up_at is None else round(self._environment.now() - follower.caught_up_at, 3)
+        written = None if self._state_files is None else self._state_files.written
         rows = [f"{table} {list(key)}: {why}" for (table, key), why in _some(self._tables.quarantine)]
         return Status(
             log=self._log.url,
@@ -287,14 +308,14 @@ class Node:
             looked=looked,
             queue=self._queue.waiting,
             read_only=self._queue.read_only,
-            refusing=self._queue.refusing,
-            trouble=follower.trouble,
+            refusing=self._queue.write_failure,
+            trouble=follower.unreachable_reason,
             quarantined=len(self._tables.quarantine),
             quarantine=tuple(rows),
-            strangers=self._log.strangers,
-            sealed_with=self._vault.missing(self._tables),
-            state_file_age=None if written is None else round(max(0, self._world.wall() - written) / 1000, 1),
-            kept=Kept.of(self._tables),
+            strangers=self._log.foreign_records,
+            sealed_with=self._cipher.missing(self._tables),
+            state_file_age=None if written is None else round(max(0, self._environment.wall() - written) / 1000, 1),
+            kept=StoredCounts.of(self._tables),
             counts=self.counts,
         )
 

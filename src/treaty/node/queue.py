@@ -5,18 +5,19 @@ from collections import deque
 from typing import TypeVar
 
 from treaty.core.command import Command
-from treaty.core.grammar import Question
-from treaty.core.limits import DECISION_ROUNDS, HANDED_WITHIN, OUTCOMES, QUEUE
-from treaty.core.lineage import sealed, unfinished
+from treaty.core.limits import QUEUE
+from treaty.core.log_origin import explain_sealed_log, explain_unfinished_restore
 from treaty.core.refusals import OutcomeUnknown, Unavailable
-from treaty.core.registry import Reply, Token
-from treaty.node.barriers import Barriers
+from treaty.core.registry import PositionToken, Reply
+from treaty.core.requests import Request
+from treaty.core.schema_engine import Question
+from treaty.node.barriers import ReadBarriers
+from treaty.node.environment import Environment
 from treaty.node.follower import Follower
-from treaty.node.grammar import Desk
-from treaty.node.pending import Pending
-from treaty.node.status import Counts
-from treaty.node.world import World
-from treaty.wire.peer.message import Handed
+from treaty.node.queued_command import DeferredState, QueuedCommand
+from treaty.node.schema_service import SchemaService
+from treaty.node.status import NodeCounts
+from treaty.wire.peer.message import ForwardedCommand
 
 A = TypeVar("A")
 
@@ -28,25 +29,26 @@ REFUSING_SECONDS = 30.0
 """How long a node says that its log takes no writes, when nothing was tried since."""
 
 
-class Queue:
+class CommandQueue:
     """Commands of one node, from their arrival to their answer."""
 
-    def __init__(self, follower: Follower, desk: Desk, world: World, counts: Counts) -> None:
+    def __init__(
+        self, follower: Follower, schemas: SchemaService, environment: Environment, counts: NodeCounts
+    ) -> None:
         """Nobody waits yet."""
-        self._world = world
+        self._environment = environment
         self._follower = follower
-        self._desk = desk
+        self._schemas = schemas
         self._counts = counts
-        self._all: dict[Pending, None] = {}
-        self._line: deque[Pending] = deque()
+        self._all: dict[QueuedCommand, None] = {}
+        self._line: deque[QueuedCommand] = deque()
         self._wake = asyncio.Event()
-        self.barriers = Barriers(follower, self._wake.set)
+        self.barriers = ReadBarriers(follower, self._wake.set)
         """Strict reads that wait for an append."""
-        self._parked: dict[Pending, asyncio.Task[None]] = {}
-        self.hindrance = ""
-        """Why nobody decides now, for those whose deadline comes."""
-        self._refused = ""
-        self._refused_first = self._refused_last = 0.0
+        self.blocked_reason = ""
+        """Why no node decides now, for those whose deadline comes."""
+        self._write_failure = ""
+        self._failed_first = self._failed_last = 0.0
 
     @property
     def waiting(self) -> int:
@@ -59,79 +61,79 @@ class Queue:
         if self._follower.damage:
             return self._follower.damage
         if self._follower.wrong is not None:
-            return self._follower.wrong.told
+            return self._follower.wrong.reason
         tables = self._follower.tables
         quarantine = tables.quarantine
         if not quarantine:
-            return unfinished(tables) or sealed(tables)
+            return explain_unfinished_restore(tables) or explain_sealed_log(tables)
         table, key = next(iter(quarantine))
         first = f"the first in table {table!r}: {quarantine[table, key]}"
         return f"{len(quarantine)} rows can't be read here ({first}), and deciding without them is wrong; upgrade this node"
 
     @property
-    def refusing(self) -> str:
+    def write_failure(self) -> str:
         """Why the log took no write when that was tried last; nothing when it did, or when that was long ago."""
-        stale = self._world.now() - self._refused_last > REFUSING_SECONDS
-        return "" if stale else self._refused
+        stale = self._environment.now() - self._failed_last > REFUSING_SECONDS
+        return "" if stale else self._write_failure
 
-    def refused(self, reason: str) -> None:
+    def note_failure(self, reason: str) -> None:
         """The log takes no writes. Those in line wait a little, for it may be over at once; then they are sent away.
 
         What is in line is in no open append, so nothing of it is in the log. Who comes later waits for one more try.
         """
-        now = self._world.now()
-        if not self.refusing:
-            self._refused_first = now
-        self._refused, self._refused_last = reason, now
-        if now - self._refused_first < PATIENCE_SECONDS:
+        now = self._environment.now()
+        if not self.write_failure:
+            self._failed_first = now
+        self._write_failure, self._failed_last = reason, now
+        if now - self._failed_first < PATIENCE_SECONDS:
             return
         away = Unavailable(f"the log takes no writes now: {reason}; nothing was written", PATIENCE_SECONDS)
-        for pending in self._line:
-            if not pending.elsewhere:  # what another node may have written waits for its time
-                pending.fail(away)
-        self._line = deque(pending for pending in self._line if not pending.over)
+        for command in self._line:
+            if not command.may_be_in_log(self._follower.tables):  # what another node may write waits for its time
+                command.fail(away)
+        self._line = deque(command for command in self._line if not command.is_over)
 
-    def accepted(self) -> None:
+    def note_success(self) -> None:
         """The log takes writes."""
-        self._refused = ""
+        self._write_failure = ""
 
     async def submit(
         self,
-        command: Command[A],
+        command: Command[Request[A]],
         timeout: float,
-        handed: Handed | None = None,
+        forwarded: ForwardedCommand | None = None,
         *,
         request_id: str = "",
-        after: Token | None = None,
+        after: PositionToken | None = None,
     ) -> Reply[A]:
         """Have a command decided and written; returns when its answer is durable.
 
         Raises the `Refusal` of the law, `Unavailable` where nothing was written in time, `OutcomeUnknown` where the
-        deadline (`timeout` seconds) came while its append was open. What another node has `handed` over is decided
-        here or not at all: `MovedError`, `LateError`.
+        deadline (`timeout` seconds) came while its append was open. What another node has `forwarded` is decided
+        here or not at all: `NotLeaderError`, `SequenceExceededError`.
         """
         if self.read_only:
             raise Unavailable(f"this node is read-only: {self.read_only}", READ_ONLY_SECONDS)
         if self.waiting >= QUEUE:
             raise Unavailable(f"{self.waiting} commands wait already (limit QUEUE)", 1.0)
         loop = asyncio.get_running_loop()
-        pending = Pending(command, self._follower.next_look, self._desk.sitting(), loop.create_future())
-        pending.deadline, pending.request_id = loop.time() + max(timeout, 0), request_id
-        pending.after = handed.place if handed is not None else after
-        if handed is not None:
-            pending.taken, pending.last, pending.elsewhere = True, handed.last, handed.elsewhere
-        timer = loop.call_at(pending.deadline, self.expire, pending)
-        self._all[pending] = None
-        self._line.append(pending)
+        answered: asyncio.Future[Reply[A]] = loop.create_future()
+        deadline = loop.time() + max(timeout, 0)
+        barrier, session = self._follower.next_barrier, self._schemas.open_session()
+        if forwarded is None:
+            queued = QueuedCommand(command, barrier, session, answered, deadline, request_id, after)
+        else:
+            queued = QueuedCommand.of_peer(forwarded, barrier, session, answered, deadline)
+        timer = loop.call_at(deadline, self.expire, queued)
+        self._all[queued] = None
+        self._line.append(queued)
         self._wake.set()
         try:
-            return await pending.answered
+            return await answered
         finally:
-            del self._all[pending]
+            del self._all[queued]
             timer.cancel()
-            parked = self._parked.pop(pending, None)
-            if parked is not None:
-                parked.cancel()
+            queued.finish()
 
     async def some(self) -> None:
         """Return when somebody is in line, or a strict read wants an append."""
@@ -139,71 +141,61 @@ class Queue:
             self._wake.clear()
             await self._wake.wait()
 
-    def take(self, most: int) -> list[Pending]:
-        """Take the next ones out of the line. A node that must not write sends everybody away."""
+    def take(self, most: int) -> list[QueuedCommand]:
+        """Take the next ones out of the line. A node that must not write sends all of them away."""
         if self.read_only:
-            for pending in self._line:
-                if self.is_open(pending):
-                    pending.fail(OutcomeUnknown(pending.command.command_id))
-                pending.fail(Unavailable(f"this node is read-only: {self.read_only}", READ_ONLY_SECONDS))
+            away = Unavailable(f"this node is read-only: {self.read_only}", READ_ONLY_SECONDS)
+            for command in self._line:
+                unknown = command.may_be_in_log(self._follower.tables)
+                command.fail(OutcomeUnknown(command.command.command_id) if unknown else away)
             self._line.clear()
-            self.barriers.fail(Unavailable(f"this node is read-only: {self.read_only}", READ_ONLY_SECONDS))
-        batch: list[Pending] = []
+            self.barriers.fail(away)
+        batch: list[QueuedCommand] = []
         while self._line and len(batch) < most:
-            pending = self._line.popleft()
-            if not pending.over:
-                batch.append(pending)
+            command = self._line.popleft()
+            if not command.is_over:
+                batch.append(command)
         return batch
 
-    def give_back(self, pendings: list[Pending]) -> None:
+    def requeue_first(self, commands: list[QueuedCommand]) -> None:
         """Put commands back at the head of the line, in their order; they are in no open append any more."""
-        for pending in pendings:
-            pending.sent = False
-        self._line.extendleft(pending for pending in reversed(pendings) if not pending.over)
+        for command in commands:
+            command.return_to_line()
+        self._line.extendleft(command for command in reversed(commands) if not command.is_over)
 
-    def put_back(self, pending: Pending) -> None:
-        """Put a command that has been elsewhere at the end of the line."""
-        if not pending.over:
-            self._line.append(pending)
+    def requeue_last(self, command: QueuedCommand) -> None:
+        """Put a command that has been with another node at the end of the line."""
+        command.come_back()
+        if not command.is_over:
+            self._line.append(command)
             self._wake.set()
 
-    def park(self, pending: Pending, questions: tuple[Question, ...]) -> None:
+    def defer(self, command: QueuedCommand, questions: tuple[Question, ...]) -> None:
         """Let others go ahead while a format answers; who waited often has its questions answered on the spot."""
-        pending.rounds += 1
-        pending.sitting.patient = pending.rounds < DECISION_ROUNDS
+        command.session.defer()
         self._counts.parked += 1
-        self._parked[pending] = asyncio.create_task(self._answer(pending, questions), name="grammar")
+        command.defer(asyncio.create_task(self._answer(command, questions), name="questions"))
 
-    async def _answer(self, pending: Pending, questions: tuple[Question, ...]) -> None:
+    async def _answer(self, command: QueuedCommand, questions: tuple[Question, ...]) -> None:
         try:
-            await self._desk.settle(pending.sitting, questions)
+            await self._schemas.answer_questions(command.session, questions)
         except Exception as error:  # noqa: BLE001 - whatever a format or the pool raises belongs to this command
-            pending.fail(error)
-        self._parked.pop(pending, None)
-        self._line.append(pending)
+            command.fail(error)
+        command.resume()
+        self._line.append(command)
         self._wake.set()
 
     async def close(self) -> None:
         """Send everybody away; the outcome of what was sent stays unknown to them."""
-        tasks = list(self._parked.values())
+        tasks = [command.state.task for command in self._all if isinstance(command.state, DeferredState)]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self.barriers.close()
-        for pending in self._all:
-            self.expire(pending)
+        for command in self._all:
+            self.expire(command)
 
-    def is_open(self, pending: Pending) -> bool:
-        """Tell whether another node may have written a command, or may still."""
-        tables, bound = self._follower.tables, pending.elsewhere
-        if not bound or bound > tables.sequence:
-            return bound > 0
-        forgotten = tables.sequence > bound - HANDED_WITHIN + OUTCOMES
-        return forgotten or tables.get("outcome", pending.command.outcome_key) is not None
-
-    def expire(self, pending: Pending) -> None:
+    def expire(self, command: QueuedCommand) -> None:
         """Tell a command that its time is over, and whether it may be written all the same."""
-        if self.is_open(pending):
-            pending.fail(OutcomeUnknown(pending.command.command_id))
-        else:
-            pending.expire(self.hindrance or self.refusing or self._follower.trouble)
+        why = self.blocked_reason or self.write_failure or self._follower.unreachable_reason
+        command.expire(self._follower.tables, why)

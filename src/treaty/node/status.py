@@ -2,14 +2,17 @@
 
 from collections.abc import Sized
 from dataclasses import dataclass
+from typing import Any
 
+from treaty.core.command import Decision
 from treaty.core.names import DEFAULT_CONTEXT
-from treaty.core.refusals import OutcomeUnknown, RegistryError, Unavailable
+from treaty.core.refusals import OutcomeUnknown, Refusal, RegistryError, Unavailable
+from treaty.core.state_tables import CONTEXT, SCHEMA, SUBJECT, VERSION, AnyTable, ContextKey
 from treaty.core.view import Tables
 
 
 @dataclass(slots=True)
-class Counts:
+class NodeCounts:
     """Plain numbers since the start of the node; they only rise."""
 
     looks: int = 0
@@ -47,6 +50,13 @@ class Counts:
     parked: int = 0
     """Decisions that waited for a format's answer."""
 
+    def count_result(self, result: Decision[Any] | Refusal) -> None:
+        """Count what a command was answered with."""
+        if isinstance(result, Refusal):
+            self.refused += 1
+        elif result.repeated:
+            self.repeated += 1
+
     def count(self, error: RegistryError) -> None:
         """Count a command that got no answer."""
         if isinstance(error, Unavailable):
@@ -56,7 +66,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredCounts:
     """How much a node's tables hold, deleted softly or not; what is removed for good is not counted."""
 
     subjects: int
@@ -66,16 +76,14 @@ class Kept:
     """The default one is always there."""
 
     @staticmethod
-    def of(tables: Tables) -> "Kept":
+    def of(tables: Tables) -> "StoredCounts":
         """Count rows."""
-        unwritten = tables.get("context", (DEFAULT_CONTEXT,)) is None
-        subjects, versions, schemas, contexts = (
-            _size(tables, table) for table in ("subject", "version", "schema", "context")
-        )
-        return Kept(subjects, versions, schemas, contexts + unwritten)
+        unwritten = not tables.has(CONTEXT, ContextKey(DEFAULT_CONTEXT))
+        subjects, versions, schemas, contexts = (_size(tables, table) for table in (SUBJECT, VERSION, SCHEMA, CONTEXT))
+        return StoredCounts(subjects, versions, schemas, contexts + unwritten)
 
 
-def _size(tables: Tables, table: str) -> int:
+def _size(tables: Tables, table: AnyTable) -> int:
     keys = tables.keys(table)
     return len(keys) if isinstance(keys, Sized) else sum(1 for _ in keys)
 
@@ -121,5 +129,5 @@ class Status:
     node, and it writes none."""
     state_file_age: float | None
     """Seconds since the state file was written; None while there is none."""
-    kept: Kept
-    counts: Counts
+    kept: StoredCounts
+    counts: NodeCounts

@@ -5,11 +5,11 @@ from typing import Any
 
 from treaty.client.meaning import meaning_of
 from treaty.core.answers import SchemaFound, VersionFound
-from treaty.core.meaning import Meaning
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.refusals import NotFound
 from treaty.core.registry import Registry
 from treaty.core.requests import LATEST, GetSchema, GetVersion, ListSubjects, ListVersions, UsesOf
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.avro.model import Schema
 from treaty.formats.avro.parse import parse
 from treaty.formats.table import table
@@ -59,15 +59,15 @@ def uses(registry: Registry, schema_id: int, context: str = DEFAULT_CONTEXT) -> 
 
 def parsed(text: str) -> Schema:
     """An Avro text as the planner works on it. Raises `InvalidSchemaError`."""
-    return flat(parse(Meaning("AVRO", text), False))
+    return flat(parse(ResolvedSchema("AVRO", text), False))
 
 
 def model_of(format_: str, text: str) -> Any:
     """A schema text without references as the planners work on it. Raises `InvalidSchemaError`."""
-    return model(Meaning(format_, text))
+    return model(ResolvedSchema(format_, text))
 
 
-def model(meaning: Meaning) -> Any:
+def model(meaning: ResolvedSchema) -> Any:
     """A schema with the texts behind its references as the planners work on it; None for a format without one. Raises `InvalidSchemaError`."""
     form = table().find(meaning.format)
     if form is None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from treaty.core.meaning import Meaning
+from treaty.core.schema_engine import ResolvedSchema
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +16,6 @@ class Known:
     format: str
     schema: Any
     live: bool = True
-    meaning: Meaning | None = None
+    meaning: ResolvedSchema | None = None
     """Its text with the texts behind its references; None where the planner has no use for it."""
     guid: str = ""

@@ -16,7 +16,7 @@ class PlanError(ValueError):
 
 def refused(one: Known, findings: Sequence[Finding]) -> Rejected:
     """A writer that the reader cannot read, by what the format's comparison found."""
-    told = [finding.told(reader="reader", writer=f"version {one.version}") for finding in findings]
+    told = [finding.message(reader="reader", writer=f"version {one.version}") for finding in findings]
     more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
     sentence = f"id {one.schema_id} ({one.subject} version {one.version}) cannot be read: {told[0]}{more}"
     return Rejected(one.schema_id, RESOLUTION, sentence)

@@ -8,7 +8,7 @@ from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.answers import VersionFound
 from treaty.core.schema import Draft, Reference
-from treaty.node.embedded import Embedded
+from treaty.node.embedded import EmbeddedRegistry
 from treaty.testing.server import Server, opened
 
 ENDINGS = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
@@ -25,7 +25,7 @@ class TreatyRegistry:
         """Start the node, which takes a few milliseconds. The server starts when `url` is first asked for."""
         self.registry: Connection = connect("memory:")
         embedded = self.registry.registry
-        assert isinstance(embedded, Embedded)
+        assert isinstance(embedded, EmbeddedRegistry)
         self._embedded = embedded
         self._server: Server | None = None
 

@@ -18,14 +18,15 @@ from tests.simulation.kafka.owner.store import OwnerStore
 from tests.simulation.model import LogModel, Weather
 from tests.simulation.runs.store import Door, Ground
 from treaty.core.commit import START, Append, Commit, Position, make_append
-from treaty.core.limits import FOLD_RECORDS
+from treaty.core.limits import SNAPSHOT_RECORDS
 from treaty.core.root import roots_after, roots_of
-from treaty.core.rows import Encoded, Key, decode_key
-from treaty.log.kafka.any.log import AnyLog, Bounds
-from treaty.log.log import Fate, Log
+from treaty.core.rows import EncodedRow, decode_key
+from treaty.core.table import Key
+from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy
+from treaty.log.log import AppendResult, Log
 from treaty.log.memory import MemoryLog
 from treaty.log.postgres.log import PostgresLog
-from treaty.log.sqlite import SqliteLog
+from treaty.log.sqlite.log import SqliteLog
 
 P = ParamSpec("P")
 
@@ -103,11 +104,11 @@ def _any(*, records: int) -> Backend:
 
     def place(_: Path) -> Node:
         partition = Partition()
-        bounds = Bounds(kept=KEPT, records=records, margin=KEPT)
+        bounds = SnapshotPolicy(kept=KEPT, records=records, margin=KEPT)
 
         async def node() -> Log:
             link = LinkModel(partition, Storm(twice=0.1, slow=0.2), random.Random(1), fetched=500)
-            return AnyLog(link, bounds=bounds, attempt=attempt)
+            return MultiWriterLog(link, policy=bounds, attempt=attempt)
 
         return node
 
@@ -121,7 +122,7 @@ BACKENDS: Mapping[str, Backend] = {
     "postgres": _postgres,
     "model by append": _model(rows=False),
     "model by row": _model(rows=True),
-    "kafka model, any": _any(records=FOLD_RECORDS),
+    "kafka model, any": _any(records=SNAPSHOT_RECORDS),
     "kafka model, any, folding": _any(records=60),
     "kafka model, owner": _owner,
 }
@@ -138,12 +139,12 @@ def attempt() -> bytes:
     return next(_ATTEMPTS).to_bytes(16, "big")
 
 
-def row(key: str, value: str | None, table: str = "subject") -> Encoded:
+def row(key: str, value: str | None, table: str = "subject") -> EncodedRow:
     """A row whose text no backend has to understand."""
-    return Encoded(table, f'["{key}"]', value)
+    return EncodedRow(table, f'["{key}"]', value)
 
 
-def chain(base: Position, *commits: Iterable[Encoded]) -> Append:
+def chain(base: Position, *commits: Iterable[EncodedRow]) -> Append:
     """An append of one or more commits on a base."""
     made = tuple(Commit(base.sequence + place, tuple(rows)) for place, rows in enumerate(commits, 1))
     return rooted(base, attempt(), made)
@@ -180,7 +181,7 @@ def rooted(base: Position, attempt: bytes, commits: tuple[Commit, ...]) -> Appen
     return append
 
 
-async def put(log: Log, *rows: Encoded) -> Position:
+async def put(log: Log, *rows: EncodedRow) -> Position:
     """Append one commit at the tip, however often others come first; return its place."""
     while True:
         tip = await log.tip()
@@ -190,20 +191,20 @@ async def put(log: Log, *rows: Encoded) -> Position:
             _MADE[delta.tip.root] = _Made(None, roots_of(delta.rows), shares)
             tip = delta.tip
         append = chain(tip, rows)
-        if await log.append(append) is Fate.ACCEPTED:
+        if await log.append(append) is AppendResult.ACCEPTED:
             return append.position
 
 
 async def accepted(log: Log, append: Append) -> Position:
     """Append what has to be accepted; return its place."""
-    assert await log.append(append) is Fate.ACCEPTED
+    assert await log.append(append) is AppendResult.ACCEPTED
     return append.position
 
 
 State = dict[tuple[str, str], str]
 
 
-def played(rows: Iterable[Encoded], onto: State | None = None) -> State:
+def played(rows: Iterable[EncodedRow], onto: State | None = None) -> State:
     """Put rows onto a state, as a follower does; what a log writes about itself is not looked at."""
     state = dict(onto or {})
     for one in rows:

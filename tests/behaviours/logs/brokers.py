@@ -9,18 +9,18 @@ from uuid import uuid4
 from tests.behaviours.logs.backends import KEPT, Node
 from tests.servers.kafka import Kafka
 from treaty.core.commit import Append
-from treaty.log.kafka.any.log import BOUNDS, AnyLog
-from treaty.log.kafka.broker.link import BrokerLink
-from treaty.log.kafka.broker.place import Place, place_of
-from treaty.log.kafka.broker.topic import Topic
-from treaty.log.kafka.broker.transactions import BrokerTransactions
-from treaty.log.kafka.owner.log import OwnerLog
-from treaty.log.log import Fate, Leader, Log
+from treaty.log.kafka.broker.client import KafkaPartitionClient
+from treaty.log.kafka.broker.topic import LogTopic
+from treaty.log.kafka.broker.topic_config import TopicUrl, parse_topic_url
+from treaty.log.kafka.broker.transactions import KafkaTransactionalProducer
+from treaty.log.kafka.multi_writer.log import DEFAULT_POLICY, MultiWriterLog
+from treaty.log.kafka.single_writer.log import SingleWriterLog
+from treaty.log.log import AppendResult, Leader, Log
 
 
-def unused(kafka: Kafka, writers: str) -> Place:
+def unused(kafka: Kafka, writers: str) -> TopicUrl:
     """A topic that is not there yet."""
-    return place_of(f"kafka://{kafka.bootstrap}/log-{uuid4().hex[:12]}?writers={writers}", ())
+    return parse_topic_url(f"kafka://{kafka.bootstrap}/log-{uuid4().hex[:12]}?writers={writers}", ())
 
 
 @dataclass(slots=True)
@@ -52,12 +52,14 @@ def _owner(kafka: Kafka) -> Node:
     place, crown, numbers, turn = unused(kafka, "owner"), Crown(), itertools.count(1), asyncio.Lock()
 
     async def node() -> Log:
-        topic = Topic(place)
-        await topic.ready()
-        log = OwnerLog(BrokerLink(topic), BrokerTransactions(place), Crowned(crown, next(numbers)), kept=KEPT)
+        topic = LogTopic(place)
+        await topic.prepare()
+        log = SingleWriterLog(
+            KafkaPartitionClient(topic), KafkaTransactionalProducer(place), Crowned(crown, next(numbers)), kept=KEPT
+        )
         append = log.append
 
-        async def in_turn(one: Append) -> Fate:
+        async def in_turn(one: Append) -> AppendResult:
             async with turn:
                 return await append(one)
 
@@ -71,9 +73,9 @@ def _any(kafka: Kafka) -> Node:
     place = unused(kafka, "any")
 
     async def node() -> Log:
-        topic = Topic(place)
-        await topic.ready()
-        return AnyLog(BrokerLink(topic), bounds=replace(BOUNDS, kept=KEPT))
+        topic = LogTopic(place)
+        await topic.prepare()
+        return MultiWriterLog(KafkaPartitionClient(topic), policy=replace(DEFAULT_POLICY, kept=KEPT))
 
     return node
 

@@ -12,8 +12,8 @@ import asyncpg
 from tests.behaviours.logs.backends import BACKENDS, Node
 from tests.servers import postgres
 from treaty.log.postgres.log import PostgresLog
-from treaty.log.sqlite import SqliteLog
-from treaty.log.texts.plain import to_bytes
+from treaty.log.sql import encode_text
+from treaty.log.sqlite.log import SqliteLog
 
 Value = str | bytes | int
 
@@ -51,7 +51,7 @@ class PostgresHand:
         connection = await asyncpg.connect(postgres.shared().url)
         try:
             await connection.execute("select set_config('search_path', quote_ident($1), false)", self._schema)
-            bound = [to_bytes(value) if isinstance(value, str) else value for value in values]
+            bound = [encode_text(value) if isinstance(value, str) else value for value in values]
             done: str = await connection.execute(_CAST.sub(r"\1", statement), *bound)
             return int(done.rpartition(" ")[2])
         finally:

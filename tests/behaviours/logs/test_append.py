@@ -8,7 +8,7 @@ import pytest
 
 from tests.behaviours.logs.backends import Node, accepted, attempt, chain, nodes, played, put, rooted, row, told, whole
 from treaty.core.commit import START, Append, Commit, Position
-from treaty.log.log import Delta, Fate, Log
+from treaty.log.log import AppendResult, Log, LogDelta
 
 
 @told
@@ -75,10 +75,10 @@ async def test_an_append_on_anything_but_the_tip_is_a_conflict_and_leaves_nothin
         first = chain(START, [row("a", "1")], [row("a", "2")])
         tip = await accepted(logs[0], first)
         for log in logs:
-            assert await log.append(wrong(tip, first)) is Fate.CONFLICT
+            assert await log.append(wrong(tip, first)) is AppendResult.CONFLICT
         for log in logs:
             assert await log.tip() == tip
-            assert (await log.read(tip)) == Delta(tip, ())
+            assert (await log.read(tip)) == LogDelta(tip, ())
             assert await whole(log) == {("subject", '["a"]'): "2"}
         await accepted(logs[1], chain(tip, [row("b", "3")]))
 
@@ -114,7 +114,7 @@ async def test_an_empty_commit_takes_a_place(node: Node) -> None:
         base = await put(one, row("a", "1"))
         tip = await accepted(two, chain(base, []))
         assert tip == await one.tip()
-        assert await one.read(base) == Delta(tip, ())
+        assert await one.read(base) == LogDelta(tip, ())
 
 
 @told
@@ -136,8 +136,8 @@ async def test_of_many_appends_on_one_parent_one_wins(node: Node) -> None:
         for number in range(8):
             appends = [chain(tip, [row("who", str(place)), row(f"by{place}", str(number))]) for place in range(6)]
             fates = await asyncio.gather(*(log.append(append) for log, append in zip(logs, appends, strict=True)))
-            assert sorted(fates, key=str) == [Fate.ACCEPTED, *[Fate.CONFLICT] * 5]
-            winner = fates.index(Fate.ACCEPTED)
+            assert sorted(fates, key=str) == [AppendResult.ACCEPTED, *[AppendResult.CONFLICT] * 5]
+            winner = fates.index(AppendResult.ACCEPTED)
             for log in logs:
                 delta = await log.read(tip)
                 assert delta.tip == appends[winner].position
@@ -150,8 +150,8 @@ async def test_of_many_appends_of_one_node_on_one_parent_one_wins(node: Node) ->
     async with nodes(node, 1) as (log,):
         appends = [chain(START, [row("who", str(place))]) for place in range(6)]
         fates = await asyncio.gather(*map(log.append, appends))
-        assert sorted(fates, key=str) == [Fate.ACCEPTED, *[Fate.CONFLICT] * 5]
-        assert await log.tip() == appends[fates.index(Fate.ACCEPTED)].position
+        assert sorted(fates, key=str) == [AppendResult.ACCEPTED, *[AppendResult.CONFLICT] * 5]
+        assert await log.tip() == appends[fates.index(AppendResult.ACCEPTED)].position
 
 
 @told
@@ -167,7 +167,7 @@ async def test_nothing_is_lost_among_writers_who_try_again(node: Node) -> None:
         assert len([table for table, _ in there if table == "subject"]) == 49
         taken = {place.sequence for place in places}
         assert len(taken) == 48
-        if logs[0].exclusive or logs[0].owned:
+        if logs[0].lockable or logs[0].single_writer:
             assert taken == set(range(1, 49))
             assert tip == max(places, key=lambda place: place.sequence)
         else:  # a log that folds names each fold in an append of its own
@@ -214,10 +214,10 @@ async def test_an_append_that_is_given_up_is_there_or_not_and_never_half(node: N
             await asyncio.wait([flight])
             settling = chain(tip, [row("settled", f"{number}")])
             fate = await one.append(settling)
-            tip = append.position if fate is Fate.CONFLICT else settling.position
+            tip = append.position if fate is AppendResult.CONFLICT else settling.position
             for log in (one, two):
                 assert await log.tip() == tip
-                assert (("subject", f'["b{number}"]') in await whole(log)) == (fate is Fate.CONFLICT)
+                assert (("subject", f'["b{number}"]') in await whole(log)) == (fate is AppendResult.CONFLICT)
 
 
 @told
@@ -241,7 +241,7 @@ async def test_closing_finishes_what_is_in_flight(node: Node) -> None:
     flight = asyncio.create_task(log.append(first))
     await asyncio.sleep(0)
     await log.close()
-    assert await flight is Fate.ACCEPTED
+    assert await flight is AppendResult.ACCEPTED
     async with nodes(node, 1) as (again,):
         assert await again.tip() == first.position
 

@@ -8,33 +8,33 @@ import pytest
 from tests.behaviours.logs.backends import Node, nodes, played, put, row, told, whole
 from treaty.core import names
 from treaty.core.commit import START, Append, Commit, as_root, make_append
-from treaty.core.counters import IDS_SPARED, encodings_key, ids_key, ordinals_key
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded, Row, decode_row, encode_row
-from treaty.core.values import Counter, LogOrigin, Subject
-from treaty.log.care.adding import disagreements, read_whole
-from treaty.log.care.dump import DumpError, Head, head_of, read_head, read_rows, write_dump
-from treaty.log.care.moving import migrate, unseal
-from treaty.log.care.repair import accept_state, judged, repair, strange
-from treaty.log.care.restore import RestoreError, restore
-from treaty.log.log import Fate, Log, LogUnavailableError
+from treaty.core.rows import EncodedRow, Row, decode_row, encode_row
+from treaty.core.state_tables import IDS_SPARED, encodings_key, ids_key, ordinals_key
+from treaty.core.values import Counter, LogOrigin, SubjectValue
+from treaty.log.log import AppendResult, Log, LogUnavailableError
+from treaty.log.maintenance.dump import DumpError, DumpHead, make_head, read_head, read_rows, write_dump
+from treaty.log.maintenance.migration import migrate_log, unseal_log
+from treaty.log.maintenance.repair import accept_state, check_state, find_unreadable_rows, quarantine_rows
+from treaty.log.maintenance.restore import RestoreError, restore_log
 from treaty.log.memory import MemoryLog
+from treaty.log.state_roots import find_root_mismatches, read_with_table_roots
 
 ROWS = [
     encode_row(Row("counter", ids_key("."), Counter(7))),
     encode_row(Row("counter", encodings_key(names.Subject(".", "s")), Counter(5))),
     encode_row(Row("counter", ordinals_key(names.Subject(".", "s"), 1), Counter(3))),
-    encode_row(Row("subject", (".", "half \ud83d a character"), Subject(1))),
+    encode_row(Row("subject", (".", "half \ud83d a character"), SubjectValue(1))),
 ]
 
 
-async def dumped(log: Log) -> tuple[Head, list[bytes]]:
+async def dumped(log: Log) -> tuple[DumpHead, list[bytes]]:
     delta = await log.read(START)
-    head = head_of(delta, log.url, 5)
+    head = make_head(delta, log.url, 5)
     return head, [*write_dump(head, delta.rows)]
 
 
-def rows_of(lines: list[bytes]) -> Iterable[Encoded]:
+def rows_of(lines: list[bytes]) -> Iterable[EncodedRow]:
     return read_rows(read_head(lines[0]), lines[0], lines[1:])
 
 
@@ -46,11 +46,11 @@ async def carried(node: Node) -> None:
         await put(source, *ROWS)
         await put(source, row("s", '{"generation":1,"v":2}'))
         head, lines = await dumped(source)
-        end = await restore(log, head, rows_of(lines), time=9, gap=100)
+        end = await restore_log(log, head, rows_of(lines), time=9, gap=100)
 
         state = await whole(log)
         before = played((await source.read(START)).rows)
-        origin = decode_row(Encoded("log_origin", '["origin"]', state.pop(("log_origin", '["origin"]')))).value
+        origin = decode_row(EncodedRow("log_origin", '["origin"]', state.pop(("log_origin", '["origin"]')))).value
         assert isinstance(origin, LogOrigin)
         assert (origin.identity, origin.sequence, origin.gap) == (head.position.identity.hex(), 2, 100)
         raised = encode_row(Row("counter", ids_key("."), Counter(107)))
@@ -61,7 +61,7 @@ async def carried(node: Node) -> None:
         assert end.identity != head.position.identity
 
         with pytest.raises(RestoreError, match="is not empty"):
-            await restore(log, head, rows_of(lines), time=9)
+            await restore_log(log, head, rows_of(lines), time=9)
 
 
 def test_a_dump_of_one_log_becomes_another_one(node: Node) -> None:
@@ -76,13 +76,13 @@ async def cut_off(node: Node) -> None:
 
     async with nodes(node, 1) as (log,):
         with pytest.raises(DumpError, match="cut short"):
-            await restore(log, head, rows_of(lines[:-1]), time=9, gap=100)
+            await restore_log(log, head, rows_of(lines[:-1]), time=9, gap=100)
         assert ("log_origin", '["restoring"]') in await whole(log)
         with pytest.raises(RestoreError, match="was cut off"):
-            await restore(log, head, rows_of(lines), time=9, gap=101)
-        await restore(log, head, rows_of(lines), time=10, gap=100)
+            await restore_log(log, head, rows_of(lines), time=9, gap=101)
+        await restore_log(log, head, rows_of(lines), time=10, gap=100)
         state = await whole(log)
-        assert judged(*await read_whole(log)).fits
+        assert check_state(*await read_with_table_roots(log)).fits
         assert ("log_origin", '["restoring"]') not in state
         assert len(state) == len(ROWS) + 2  # where it comes from, and which ids are spared
 
@@ -94,55 +94,55 @@ def test_a_restore_that_was_cut_off_goes_through_the_second_time(node: Node) -> 
 @told
 async def in_pieces(node: Node) -> None:
     source = MemoryLog()
-    many = [encode_row(Row("subject", (".", f"s{number}"), Subject(number + 1))) for number in range(40)]
+    many = [encode_row(Row("subject", (".", f"s{number}"), SubjectValue(number + 1))) for number in range(40)]
     await put(source, *ROWS, *many)
     head, lines = await dumped(source)
     async with nodes(node, 1) as (log,):
         with pytest.raises(DumpError, match="cut short"):
-            await restore(log, head, rows_of(lines[:-1]), time=9, gap=100)
+            await restore_log(log, head, rows_of(lines[:-1]), time=9, gap=100)
         assert (await log.tip()).sequence > 10, "it took many appends"
-        await restore(log, head, rows_of(lines), time=9, gap=100)
-        delta, stated = await read_whole(log)
-        assert judged(delta, stated).fits
-        assert [*disagreements(delta.tip.root, stated, roots_of(delta.rows))] == []
+        await restore_log(log, head, rows_of(lines), time=9, gap=100)
+        delta, stated = await read_with_table_roots(log)
+        assert check_state(delta, stated).fits
+        assert [*find_root_mismatches(delta.tip.root, stated, roots_of(delta.rows))] == []
 
 
 def test_a_restore_in_many_appends_states_the_roots_of_its_rows(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treaty.log.care.restore.RESTORE_BYTES", 100)
+    monkeypatch.setattr("treaty.log.maintenance.restore.RESTORE_BYTES", 100)
     in_pieces(node)
 
 
 def test_what_is_stated_is_compared_with_what_rows_come_to() -> None:
     found, root = {"a": 3, "b": 4}, as_root({"a": 7})
-    assert [*disagreements(root, found, found)] == []
-    assert [one.table for one in disagreements(root, {"a": 7}, found)] == ["a", "b"]
-    assert ["the rows come to" in one.message for one in disagreements(as_root({}), None, found)] == [True]
-    assert ["the shares" in one.message for one in disagreements(root, {"a": 3}, found)] == [False, True]
+    assert [*find_root_mismatches(root, found, found)] == []
+    assert [one.table for one in find_root_mismatches(root, {"a": 7}, found)] == ["a", "b"]
+    assert ["the rows come to" in one.message for one in find_root_mismatches(as_root({}), None, found)] == [True]
+    assert ["the shares" in one.message for one in find_root_mismatches(root, {"a": 3}, found)] == [False, True]
 
 
 @told
 async def moved(node: Node) -> None:
     async with nodes(node, 2) as (old, other):
         with pytest.raises(RestoreError, match="is empty"):
-            await migrate(old, MemoryLog(), time=9)
+            await migrate_log(old, MemoryLog(), time=9)
         await put(old, *ROWS)
         target = MemoryLog()
-        done = await migrate(old, target, time=9)
+        done = await migrate_log(old, target, time=9)
         assert done.rows == len(ROWS)
         assert done.source == await other.tip()
         state = await whole(target)
         del state["log_origin", '["origin"]']
         assert state == played(ROWS)
         sealed = decode_row(
-            Encoded("log_origin", '["successor"]', (await whole(other))["log_origin", '["successor"]'])
+            EncodedRow("log_origin", '["successor"]', (await whole(other))["log_origin", '["successor"]'])
         ).value
         assert isinstance(sealed, LogOrigin)
         assert sealed.url == target.url
 
         with pytest.raises(RestoreError, match="was moved to"):
-            await migrate(old, _Elsewhere(), time=9)
-        assert await unseal(old, time=9) == sealed
-        assert await unseal(old, time=9) is None
+            await migrate_log(old, _Elsewhere(), time=9)
+        assert await unseal_log(old, time=9) == sealed
+        assert await unseal_log(old, time=9) is None
         assert await whole(other) == played(ROWS)
 
 
@@ -163,7 +163,7 @@ class _Narrow(MemoryLog):
         super().__init__()
         self.room = room
 
-    async def append(self, append: Append) -> Fate:
+    async def append(self, append: Append) -> AppendResult:
         if not self.room:
             raise LogUnavailableError("there is no room")
         self.room -= 1
@@ -176,10 +176,10 @@ async def resumed(node: Node) -> None:
         await put(old, *ROWS)
         target = _Narrow(1)
         with pytest.raises(LogUnavailableError):
-            await migrate(old, target, time=9)
+            await migrate_log(old, target, time=9)
         await old.compact()  # as nodes do whenever they like; what is kept of it in the log is a commit like others
         target.room = 9
-        done = await migrate(old, target, time=10)
+        done = await migrate_log(old, target, time=10)
         assert done.source == await old.tip()
         state = await whole(target)
         del state["log_origin", '["origin"]']
@@ -192,21 +192,21 @@ def test_a_move_that_was_cut_off_goes_through_though_the_old_log_was_packed_mean
 
 @told
 async def mended(node: Node) -> None:
-    damaged = Encoded("schema", '[".",1]', '{"guid":7,"v":2}')
-    newer = Encoded("schema", '[".",2]', '{"v":9}')
-    unknown = Encoded("planet", '["mars"]', '{"v":2}')
+    damaged = EncodedRow("schema", '[".",1]', '{"guid":7,"v":2}')
+    newer = EncodedRow("schema", '[".",2]', '{"v":9}')
+    unknown = EncodedRow("planet", '["mars"]', '{"v":2}')
     async with nodes(node, 2) as (log, other):
         await put(log, *ROWS, damaged, newer, unknown)
-        assert {one.table for one in strange((await other.read(START)).rows)} == {"schema", "planet"}
-        chosen, _ = await repair(log, time=9)
+        assert {one.table for one in find_unreadable_rows((await other.read(START)).rows)} == {"schema", "planet"}
+        chosen, _ = await quarantine_rows(log, time=9)
         assert [one.text for one in chosen] == [damaged.value]
         state = await whole(other)
         assert ("schema", '[".",1]') not in state
         aside = json.loads(state["quarantine", '["schema","[\\".\\",1]"]'])
         assert aside["text"] == damaged.value
-        assert len((await repair(log, time=9, newer=True))[0]) == 2
-        assert strange((await other.read(START)).rows) == ()
-        assert (await repair(log, time=9)) == ((), await log.tip())
+        assert len((await quarantine_rows(log, time=9, newer=True))[0]) == 2
+        assert find_unreadable_rows((await other.read(START)).rows) == ()
+        assert (await quarantine_rows(log, time=9)) == ((), await log.tip())
 
 
 def test_a_repair_moves_unreadable_rows_aside_and_those_of_newer_versions_only_when_told(node: Node) -> None:
@@ -217,23 +217,23 @@ def test_a_repair_moves_unreadable_rows_aside_and_those_of_newer_versions_only_w
 async def accepted(node: Node) -> None:
     """An append may state what its rows do not come to: by a fault of whoever wrote it, or because rows changed since."""
     async with nodes(node, 2) as (log, other):
-        await put(log, *ROWS, Encoded("schema", '[".",1]', '{"guid":7,"v":2}'))
+        await put(log, *ROWS, EncodedRow("schema", '[".",1]', '{"guid":7,"v":2}'))
         base = await log.tip()
         lie = make_append(base, bytes(16), (Commit(base.sequence + 1, (row("s", "x"),)),), {"subject": 7})
-        assert await log.append(lie) is Fate.ACCEPTED
-        found = judged(*await read_whole(other))
-        assert (found.fits, found.place.root, len(found.found)) == (False, as_root({"subject": 7}), 32)
+        assert await log.append(lie) is AppendResult.ACCEPTED
+        found = check_state(*await read_with_table_roots(other))
+        assert (found.fits, found.position.root, len(found.found)) == (False, as_root({"subject": 7}), 32)
         with pytest.raises(RestoreError, match="--accept-state"):
-            await repair(log, time=9)
+            await quarantine_rows(log, time=9)
         with pytest.raises(RestoreError, match="--accept-state"):
-            await migrate(log, MemoryLog(), time=9)
+            await migrate_log(log, MemoryLog(), time=9)
         before, (what, end) = await whole(other), await accept_state(log, time=9)
         assert (what, end) == (found, await other.tip())
         assert await whole(other) == before
-        assert judged(*await read_whole(other)).fits
-        assert await accept_state(log, time=9) == (judged(*await read_whole(log)), end)
-        assert len((await repair(log, time=9))[0]) == 2
-        assert judged(*await read_whole(other)).fits
+        assert check_state(*await read_with_table_roots(other)).fits
+        assert await accept_state(log, time=9) == (check_state(*await read_with_table_roots(log)), end)
+        assert len((await quarantine_rows(log, time=9))[0]) == 2
+        assert check_state(*await read_with_table_roots(other)).fits
 
 
 def test_a_state_that_does_not_add_up_is_accepted_by_one_commit(node: Node) -> None:
@@ -246,14 +246,14 @@ async def packed(node: Node) -> None:
         for number in range(120):
             await put(log, row("s", str(number)), row(f"gone {number}", "x" * 2000))
             await put(log, row(f"gone {number}", None))
-        before, state = await log.facts(), await whole(other)
+        before, state = await log.read_stats(), await whole(other)
         await log.compact()
-        after = await other.facts()
+        after = await other.read_stats()
         assert after.kind == before.kind
         assert (after.live, len(state)) == (len((await other.read(START)).rows), 1)
         assert after.appends <= 41
         assert after.tombstones <= before.tombstones
-        assert after.tombstones <= 41 or log.owned  # a broker keeps them for as long as the topic says
+        assert after.tombstones <= 41 or log.single_writer  # a broker keeps them for as long as the topic says
         assert after.bytes <= before.bytes or after.kind != "sqlite"  # a server keeps its space, for the next rows
         assert await whole(other) == state
         assert await put(other, row("s", "again")) == await log.tip()

@@ -13,39 +13,42 @@ import pytest
 from tests.behaviours.logs.backends import told
 from treaty.core.commit import START, Commit, as_root, make_append
 from treaty.core.root import RowDigests, roots_after, roots_of
-from treaty.core.rows import Encoded, decode_key
-from treaty.log.care.repair import accept_state, repair
-from treaty.log.log import Fate
-from treaty.log.sqlite import SqliteLog
-from treaty.log.texts.compressed import LEARNED_FROM, WARNED
+from treaty.core.rows import EncodedRow, decode_key
+from treaty.log.log import AppendResult
+from treaty.log.maintenance.repair import accept_state, quarantine_rows
+from treaty.log.sqlite.compression import MAX_WARNINGS, TRAINING_ROWS
+from treaty.log.sqlite.log import SqliteLog
 
 CHANCE = random.Random(5)
 WORDS = ["".join(CHANCE.choices("abcdefghijklmnop", k=7)) for _ in range(900)]
 
 
-def texts(first: int, count: int) -> list[Encoded]:
+def texts(first: int, count: int) -> list[EncodedRow]:
     """Rows of schemas with short and long texts, and rows of another table between them."""
     found = []
     for number in range(first, first + count):
         fields = [{"name": CHANCE.choice(WORDS), "type": "string", "doc": "é"} for _ in range(number % 12)]
         value = json.dumps({"format": "TOY", "text": fields, "v": 1}, ensure_ascii=False)
-        found += [Encoded("schema", f'[".",{number}]', value), Encoded("counter", f'["ids",".","","{number}"]', "{}")]
+        found += [
+            EncodedRow("schema", f'[".",{number}]', value),
+            EncodedRow("counter", f'["ids",".","","{number}"]', "{}"),
+        ]
     return found
 
 
-async def append(log: SqliteLog, rows: list[Encoded]) -> None:
+async def append(log: SqliteLog, rows: list[EncodedRow]) -> None:
     here = await log.tip()
     one = make_append(
         here, CHANCE.randbytes(16), (Commit(here.sequence + 1, tuple(rows)),), roots_after(await digests(log), rows)
     )
-    assert await log.append(one) is Fate.ACCEPTED
+    assert await log.append(one) is AppendResult.ACCEPTED
 
 
 async def digests(log: SqliteLog) -> RowDigests:
     return RowDigests((await log.read(START)).rows)
 
 
-async def state(log: SqliteLog) -> set[Encoded]:
+async def state(log: SqliteLog) -> set[EncodedRow]:
     return {*(await log.read(START)).rows}
 
 
@@ -65,24 +68,24 @@ def test_texts_are_compressed_and_read_as_they_were(tmp_path: Path) -> None:
     @told
     async def story() -> None:
         log, other = [await SqliteLog.open(str(tmp_path / "log.db")) for _ in range(2)]
-        await append(log, texts(0, LEARNED_FROM // 2 - 100))
+        await append(log, texts(0, TRAINING_ROWS // 2 - 100))
         before = await state(log)
         await log.compact()
         assert (packed(tmp_path), await state(log)) == (0, before)  # too few to learn from
-        await append(log, texts(10_000, LEARNED_FROM * 2))
-        before, size = await state(log), (await log.facts()).bytes
+        await append(log, texts(10_000, TRAINING_ROWS * 2))
+        before, size = await state(log), (await log.read_stats()).bytes
         await log.compact()
         assert await state(log) == before == await state(other)
-        assert packed(tmp_path) > LEARNED_FROM
-        assert (await log.facts()).bytes < size * 0.7
+        assert packed(tmp_path) > TRAINING_ROWS
+        assert (await log.read_stats()).bytes < size * 0.7
         place, count = await log.tip(), packed(tmp_path)
-        fresh = [*texts(20_000, 20), Encoded("schema", '[".",1]', '{"text":"' + "\ud800" * 99 + '"}')]
+        fresh = [*texts(20_000, 20), EncodedRow("schema", '[".",1]', '{"text":"' + "\ud800" * 99 + '"}')]
         await append(log, fresh)
         assert packed(tmp_path) > count
         assert {*(await other.read(place)).rows} == {*fresh}
         assert {*(await log.read(place)).rows} == {*fresh}
-        await append(log, [Encoded("schema", '[".",10007]', None), Encoded("schema", '[".",10008]', "{}")])
-        known = {(row.table, row.key): row for row in [*before, *fresh, Encoded("schema", '[".",10008]', "{}")]}
+        await append(log, [EncodedRow("schema", '[".",10007]', None), EncodedRow("schema", '[".",10008]', "{}")])
+        known = {(row.table, row.key): row for row in [*before, *fresh, EncodedRow("schema", '[".",10008]', "{}")]}
         del known["schema", '[".",10007]']
         assert await state(other) == {*known.values()}
         await log.close()
@@ -115,7 +118,7 @@ def test_a_text_that_is_damaged_is_told_by_name_and_all_others_are_read(
     @told
     async def story() -> None:
         log = await SqliteLog.open(str(tmp_path / "log.db"))
-        await append(log, texts(0, LEARNED_FROM * 2))
+        await append(log, texts(0, TRAINING_ROWS * 2))
         await log.compact()
         before = await state(log)
         await log.close()
@@ -124,14 +127,14 @@ def test_a_text_that_is_damaged_is_told_by_name_and_all_others_are_read(
         log = await SqliteLog.open(str(tmp_path / "log.db"))
         delta = await log.read(START)
         assert re.search(message, caplog.text)
-        assert len(caplog.records) <= WARNED
+        assert len(caplog.records) <= MAX_WARNINGS
         harmed = {*delta.rows} - before
         assert {(one.table, one.key) for one in harmed} == {(one.table, one.key) for one in before - {*delta.rows}}
         assert {one.table for one in harmed} == {"schema"}
         assert (len(harmed) == 1) == ("dictionary set" not in harm and "from dictionary" not in harm)
         assert as_root(roots_of(delta.rows)) != delta.tip.root
         await accept_state(log, time=7)
-        moved, _ = await repair(log, time=8)
+        moved, _ = await quarantine_rows(log, time=8)
         assert {one.key for one in moved} >= {decode_key(one.key) for one in harmed}
         after = await log.read(START)
         assert as_root(roots_of(after.rows)) == after.tip.root

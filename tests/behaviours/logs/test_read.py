@@ -10,9 +10,9 @@ import pytest
 from tests.behaviours.logs.backends import KEPT, Node, State, accepted, chain, nodes, played, put, row, told, whole
 from treaty.core.commit import START, Position
 from treaty.core.limits import CHAIN_BYTES, CHAIN_COMMITS
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.core.tables import DictTables
-from treaty.log.log import Delta, Log
+from treaty.log.log import Log, LogDelta
 
 HEARD, OWN = 60.0, 0.1
 """Seconds that a wait may take where others write, and where the log itself did: that may be no news."""
@@ -86,7 +86,7 @@ async def test_a_place_of_another_history_is_answered_with_the_whole_state(
 @told
 async def test_a_place_of_a_log_that_was_made_anew_is_answered_with_nothing(node: Node) -> None:
     async with nodes(node, 1) as (log,):
-        assert await log.read(Position(b"o" * 16, 3, b"o" * 32)) == Delta(START, (), reload=True)
+        assert await log.read(Position(b"o" * 16, 3, b"o" * 32)) == LogDelta(START, (), reload=True)
 
 
 @told
@@ -106,7 +106,7 @@ async def test_what_lies_before_the_horizon_is_read_anew_and_what_lies_after_is_
             assert not delta.reload or all(each.value is not None for each in delta.rows)
         assert not any(reloads[-KEPT:])
         assert reloads == sorted(reloads, reverse=True)
-        oldest = (await two.facts()).oldest
+        oldest = (await two.read_stats()).oldest
         assert all(reloads[1:KEPT]) == (oldest >= KEPT), "a log on Kafka remembers all until it is folded"
 
 
@@ -125,16 +125,16 @@ async def test_tombstones_are_told_to_who_was_there_and_to_nobody_else(node: Nod
 @told
 async def test_rows_pass_untouched_whoever_they_are_from(node: Node) -> None:
     rows = [
-        Encoded("somebody's", '["x",1,null]', '{"v":77,"what":[1,{"deep":null}]}'),
-        Encoded("schema", '[".",1]', '{"v":9,"guid":"not ours"}'),
-        Encoded("subject", '["ключ","🦆"]', '{"text":"Grüße 👩‍🚀 \\u0000 \u2028"}'),
-        Encoded("subject", '["half \ud83d"]', '"\udc00 a half character"'),
-        Encoded("subject", '["quote\\"d","\\\\"]', '""'),
-        Encoded("", "[]", "null"),
-        Encoded("Subject", '["case"]', "1"),
-        Encoded("subject", '["CASE"]', "2"),
-        Encoded("subject", '["case"]', "3"),
-        Encoded("subject", '["case "]', "4"),
+        EncodedRow("somebody's", '["x",1,null]', '{"v":77,"what":[1,{"deep":null}]}'),
+        EncodedRow("schema", '[".",1]', '{"v":9,"guid":"not ours"}'),
+        EncodedRow("subject", '["ключ","🦆"]', '{"text":"Grüße 👩‍🚀 \\u0000 \u2028"}'),
+        EncodedRow("subject", '["half \ud83d"]', '"\udc00 a half character"'),
+        EncodedRow("subject", '["quote\\"d","\\\\"]', '""'),
+        EncodedRow("", "[]", "null"),
+        EncodedRow("Subject", '["case"]', "1"),
+        EncodedRow("subject", '["CASE"]', "2"),
+        EncodedRow("subject", '["case"]', "3"),
+        EncodedRow("subject", '["case "]', "4"),
     ]
     async with nodes(node, 2) as (one, two):
         base = await put(one, row("a", "1"))
@@ -152,7 +152,7 @@ async def test_the_longest_chain_and_the_largest_values_are_held(node: Node) -> 
         assert tip.sequence == CHAIN_COMMITS
         large = row("large", "ж" * CHAIN_BYTES)
         end = await put(two, large)
-        assert await one.read(tip) == Delta(end, (large,))
+        assert await one.read(tip) == LogDelta(end, (large,))
         assert len(await whole(two)) == CHAIN_COMMITS + 1
 
 

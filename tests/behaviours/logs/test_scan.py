@@ -10,14 +10,12 @@ from tests.behaviours.logs.backends import KEPT, attempt, chain, put, row
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from treaty.core import limits
 from treaty.core.commit import START
-from treaty.core.rows import Encoded
-from treaty.log.kafka.any import scan
-from treaty.log.kafka.any.journal import Journal
-from treaty.log.kafka.any.log import AnyLog, Bounds
-from treaty.log.kafka.any.reading import changes, state
-from treaty.log.kafka.any.records import Found, Odd
-from treaty.log.kafka.any.scan import Scanned
-from treaty.log.kafka.any.spool import Kept, Spool
+from treaty.core.rows import EncodedRow
+from treaty.log.kafka.multi_writer import scan
+from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy
+from treaty.log.kafka.multi_writer.reader_state import InvalidRecord, ScannedRecord, build_state, collect_changes
+from treaty.log.kafka.multi_writer.scan import RecordJournal, ScanResult
+from treaty.log.kafka.multi_writer.spool import PayloadSpool, SpooledBytes
 
 APPENDS = 120
 LIMIT = 4_000
@@ -30,7 +28,7 @@ def link(partition: Partition) -> LinkModel:
 async def filled(*, folded: bool) -> Partition:
     """A partition with appends, one of them large, losers, strangers and, where it is folded, the chunks of a fold."""
     partition = Partition()
-    log = AnyLog(link(partition), bounds=Bounds(kept=KEPT, margin=5), attempt=attempt)
+    log = MultiWriterLog(link(partition), policy=SnapshotPolicy(kept=KEPT, margin=5), attempt=attempt)
     for number in range(APPENDS):
         tip = await log.tip()
         await put(log, row(f"k{number % 50}", f'{{"n":{number},"pad":"{"x" * 200}"}}'), row(f"gone{number}", None))
@@ -45,39 +43,39 @@ async def filled(*, folded: bool) -> Partition:
 
 
 @pytest.fixture
-def journals(monkeypatch: pytest.MonkeyPatch) -> list[Journal]:
+def journals(monkeypatch: pytest.MonkeyPatch) -> list[RecordJournal]:
     """Every journal that a scan makes."""
-    made: list[Journal] = []
+    made: list[RecordJournal] = []
 
-    class Told(Journal):
+    class Told(RecordJournal):
         def __init__(self) -> None:
             super().__init__()
             made.append(self)
 
-    monkeypatch.setattr(scan, "Journal", Told)
+    monkeypatch.setattr(scan, "RecordJournal", Told)
     return made
 
 
-def in_memory(scanned: Scanned) -> int:
+def in_memory(scanned: ScanResult) -> int:
     """Bytes of values that a reader has in memory."""
-    held = sum(len(one.value) for one in scanned.reading.held if isinstance(one.value, bytes))
-    return held + sum(len(one.payload) for one in scanned.reading.chunks if isinstance(one.payload, bytes))
+    held = sum(len(one.value) for one in scanned.state.buffered if isinstance(one.value, bytes))
+    return held + sum(len(one.payload) for one in scanned.state.chunks if isinstance(one.payload, bytes))
 
 
-def rows_of(scanned: Scanned) -> set[Encoded]:
-    return {*state(scanned.reading.chunks, scanned.reading.held)}
+def rows_of(scanned: ScanResult) -> set[EncodedRow]:
+    return {*build_state(scanned.state.chunks, scanned.state.buffered)}
 
 
 @pytest.mark.parametrize("folded", [False, True])
 def test_a_scan_keeps_few_bytes_in_memory_and_reads_the_same(
-    monkeypatch: pytest.MonkeyPatch, journals: list[Journal], *, folded: bool
+    monkeypatch: pytest.MonkeyPatch, journals: list[RecordJournal], *, folded: bool
 ) -> None:
-    async def both() -> tuple[Scanned, Scanned]:
+    async def both() -> tuple[ScanResult, ScanResult]:
         partition = await filled(folded=folded)
         journals.clear()
-        plain = await scan.scan(link(partition), KEPT, 10**9)
+        plain = await scan.scan_partition(link(partition), KEPT, 10**9)
         monkeypatch.setattr(limits, "SCAN_BYTES", LIMIT)
-        return plain, await scan.scan(link(partition), KEPT, 10**9)
+        return plain, await scan.scan_partition(link(partition), KEPT, 10**9)
 
     plain, bounded = asyncio.run(both())
     assert journals[0].in_file == 0
@@ -85,30 +83,30 @@ def test_a_scan_keeps_few_bytes_in_memory_and_reads_the_same(
     assert journals[1].in_file > APPENDS // 3
     assert len(journals[0]) == len(journals[1])
     assert (bounded.first, bounded.next) == (plain.first, plain.next)
-    one, other = plain.reading, bounded.reading
-    assert (one.tip, one.base, one.seen, one.folds, one.weight) == (
+    one, other = plain.state, bounded.state
+    assert (one.tip, one.base, one.counts, one.pending_snapshots, one.buffered_bytes) == (
         other.tip,
         other.base,
-        other.seen,
-        other.folds,
-        other.weight,
+        other.counts,
+        other.pending_snapshots,
+        other.buffered_bytes,
     )
-    assert [(each.before, each.after, each.offset) for each in one.held] == [
-        (each.before, each.after, each.offset) for each in other.held
+    assert [(each.before, each.after, each.offset) for each in one.buffered] == [
+        (each.before, each.after, each.offset) for each in other.buffered
     ]
     assert rows_of(bounded) == rows_of(plain)
-    assert [*changes(other.held)] == [*changes(one.held)]
+    assert [*collect_changes(other.buffered)] == [*collect_changes(one.buffered)]
 
 
 def test_a_state_is_worked_out_without_the_commits_of_all_appends(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scanned() -> Scanned:
+    async def scanned() -> ScanResult:
         partition = await filled(folded=False)
         monkeypatch.setattr(limits, "SCAN_BYTES", LIMIT)
-        return await scan.scan(link(partition), KEPT, 10**9)
+        return await scan.scan_partition(link(partition), KEPT, 10**9)
 
     found = asyncio.run(scanned())
     assert len(rows_of(found)) == 51
-    assert not any(one.commits for one in found.reading.held)
+    assert not any(one.commits for one in found.state.buffered)
     assert in_memory(found) <= LIMIT
 
 
@@ -117,7 +115,7 @@ def test_a_node_that_starts_on_a_long_log_has_the_last_appends_at_hand(monkeypat
 
     async def started() -> None:
         partition = await filled(folded=False)
-        log = AnyLog(link(partition), bounds=Bounds(kept=KEPT, margin=5), attempt=attempt)
+        log = MultiWriterLog(link(partition), policy=SnapshotPolicy(kept=KEPT, margin=5), attempt=attempt)
         delta = await log.read(START)
         assert delta.reload
         assert len(delta.rows) == 51
@@ -131,8 +129,11 @@ def test_a_node_that_starts_on_a_long_log_has_the_last_appends_at_hand(monkeypat
 
 def test_records_without_bytes_are_bounded_too_and_come_back_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SCAN_BYTES", LIMIT)
-    journal = Journal()
-    records = [Found(at * 3, Odd.DAMAGED if at % 3 else Odd.ALIEN, b"", f"node{at % 5}") for at in range(1_000)]
+    journal = RecordJournal()
+    records = [
+        ScannedRecord(at * 3, InvalidRecord.DAMAGED if at % 3 else InvalidRecord.FOREIGN, b"", f"node{at % 5}")
+        for at in range(1_000)
+    ]
     for one in records:
         journal.add(one)
     assert len(journal) - journal.in_file < 10
@@ -141,19 +142,19 @@ def test_records_without_bytes_are_bounded_too_and_come_back_as_they_were(monkey
 
 
 def test_records_stay_in_memory_where_no_file_can_be_written(
-    monkeypatch: pytest.MonkeyPatch, journals: list[Journal]
+    monkeypatch: pytest.MonkeyPatch, journals: list[RecordJournal]
 ) -> None:
-    def full(self: Spool, payload: bytes, *, least: int | None = None) -> bytes:
+    def full(self: PayloadSpool, payload: bytes, *, least: int | None = None) -> bytes:
         return payload
 
-    async def scanned() -> Scanned:
+    async def scanned() -> ScanResult:
         partition = await filled(folded=True)
         journals.clear()
         monkeypatch.setattr(limits, "SCAN_BYTES", LIMIT)
-        monkeypatch.setattr(Spool, "keep", full)
-        return await scan.scan(link(partition), KEPT, 10**9)
+        monkeypatch.setattr(PayloadSpool, "store", full)
+        return await scan.scan_partition(link(partition), KEPT, 10**9)
 
     found = asyncio.run(scanned())
     assert len(rows_of(found)) == 52, "the row that names the fold is one"
     assert journals[0].in_file == 0
-    assert not any(isinstance(one.value, Kept) for one in found.reading.held)
+    assert not any(isinstance(one.value, SpooledBytes) for one in found.state.buffered)

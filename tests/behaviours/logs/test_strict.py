@@ -19,7 +19,7 @@ async def test_all_of_a_hundred_strict_readers_are_answered_while_writers_write(
     async with AsyncExitStack() as stack:
         first = await node()
         await accepted(first, chain(START, []))  # where one node owns the log, this one does from now on
-        logs = [first] if first.owned else [first, await node()]
+        logs = [first] if first.single_writer else [first, await node()]
         one, *others = [await stack.enter_async_context(living(log, seed)) for seed, log in enumerate(logs, 1)]
         await one.ask(post("s"))
         done = 1

@@ -11,9 +11,10 @@ from tests.behaviours.logs.backends import Node, accepted, attempt, chain, nodes
 from tests.behaviours.logs.hands import SQL, Hand
 from treaty.core.commit import START, Append, Commit, Position, as_root, make_append
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.core.tables import DictTables
-from treaty.log.log import Fate, Log, TableRoots
+from treaty.log.capabilities import TableRoots
+from treaty.log.log import AppendResult, Log
 
 TABLES = ("subject", "version", "config", "log_origin", "somebody's \ud83d own", "")
 
@@ -37,7 +38,7 @@ def empty(base: Position) -> Append:
 def test_table_roots_are_those_of_the_rows_whoever_writes(sql: tuple[Node, Hand]) -> None:
     chance = random.Random(3)
 
-    def some(keys: int) -> Iterable[Encoded]:
+    def some(keys: int) -> Iterable[EncodedRow]:
         for _ in range(chance.randrange(4)):
             value = chance.choice([None, f'{{"n":{chance.random()}}}', "no JSON \ud83d \x00"])
             yield row(f"k{chance.randrange(keys)}", value, chance.choice(TABLES))
@@ -56,7 +57,7 @@ def test_table_roots_are_those_of_the_rows_whoever_writes(sql: tuple[Node, Hand]
                 elif number % 7 == 3 and tip != START:
                     await accepted(log, empty(tip))
                 elif number % 9 == 5:
-                    async with log.hold():
+                    async with log.lock():
                         await put(log, *some(1))
                 else:
                     await accepted(log, chain(tip, *(tuple(some(1)) for _ in range(chance.randrange(1, 4)))))
@@ -93,7 +94,7 @@ def test_an_append_that_loses_leaves_no_roots(sql: tuple[Node, Hand]) -> None:
             late = chain(tip, [row("a", "2"), row("late", "1", "config")])
             won = await put(two, row("a", "3"))
             before = await stored(one)
-            assert await one.append(late) is Fate.CONFLICT
+            assert await one.append(late) is AppendResult.CONFLICT
             assert await stored(one) == await stored(two) == before
             assert before[0] == won
             await put(one, row("b", "1"))

@@ -17,10 +17,10 @@ from treaty.core.refusals import OutcomeUnknown, Unavailable
 from treaty.core.registry import Call
 from treaty.core.requests import ListSubjects, Scope, SetConfig
 from treaty.core.root import roots_of
-from treaty.log.care.adding import read_whole
-from treaty.log.care.repair import accept_state, judged, repair, strange
-from treaty.log.log import Log, TableRoots
-from treaty.log.roots import differing
+from treaty.log.capabilities import TableRoots
+from treaty.log.log import Log
+from treaty.log.maintenance.repair import accept_state, check_state, find_unreadable_rows, quarantine_rows
+from treaty.log.state_roots import differing_tables, read_with_table_roots
 from treaty.node.node import Node as Member
 
 
@@ -46,7 +46,7 @@ async def looked(log: Log) -> tuple[bool, tuple[str, ...]]:
     delta, (tip, stored) = await log.read(START), await log.table_roots()
     assert tip == delta.tip
     found = roots_of(delta.rows)
-    return as_root(found) == delta.tip.root, differing(stored, found)
+    return as_root(found) == delta.tip.root, differing_tables(stored, found)
 
 
 @pytest.mark.parametrize("tamper", (ROWS | ROOTS | TABLE_ROOTS).values(), ids=[*ROWS, *ROOTS, *TABLE_ROOTS])
@@ -90,8 +90,8 @@ async def mended(node: Member, log: Log) -> None:
     found, _ = await accept_state(log, time=7)
     assert not found.fits
     assert set((await log.read(START)).rows) == before, "rows are accepted as they are"
-    moved, _ = await repair(log, time=8, newer=True)
-    assert len(moved) == len(strange(before))
+    moved, _ = await quarantine_rows(log, time=8, newer=True)
+    assert len(moved) == len(find_unreadable_rows(before))
     await node.ask(ListSubjects())
     await node.ask(post("late", '["late"]'))
     assert (node.status().root_stated, node.status().root_found, node.status().read_only) == ("", "", "")
@@ -108,7 +108,7 @@ def test_a_node_that_starts_on_changed_rows_writes_nothing_until_they_are_accept
             async with living(await sql[0](), seed=9) as node:
                 before = set((await log.read(START)).rows)
                 await refuses(node, log)
-                assert len(strange(before)) == tamper.unreadable
+                assert len(find_unreadable_rows(before)) == tamper.unreadable
                 await mended(node, log)
                 assert await looked(log) == (True, ())
 
@@ -180,7 +180,7 @@ def test_a_changed_table_root_stops_nobody_and_is_written_anew(sql: tuple[Node, 
             await tamper.by(sql[1])
             assert not (await accept_state(log, time=7))[0].fits
             assert await looked(log) == (True, ())
-            assert await accept_state(log, time=7) == (judged(*await read_whole(log)), await log.tip())
+            assert await accept_state(log, time=7) == (check_state(*await read_with_table_roots(log)), await log.tip())
             await tamper.by(sql[1])
             async with living(await sql[0](), seed=9) as node:
                 await node.ask(post("late", '["late"]'))

@@ -11,9 +11,9 @@ from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
 from tests.simulation.net import Net
 from treaty.core.commit import Append, Commit, Position
-from treaty.log.log import Delta, Facts, Fate, Leader, Log
+from treaty.log.log import AppendResult, Leader, Log, LogDelta, StoreStats
 from treaty.node.node import Node
-from treaty.node.peers.carrier import Carrier
+from treaty.node.peer_batches import PeerTransport
 
 
 @dataclass
@@ -35,30 +35,30 @@ class Crown:
 class CrownedLog:
     """A way to the log for one node; the crown says whose appends count."""
 
-    exclusive = False
+    lockable = False
     linearizable = False
-    strangers = 0
+    foreign_records = 0
 
     def __init__(self, log: Log, crown: Crown, address: str) -> None:
         self.log, self.crown, self.address = log, crown, address
-        self.url, self.owned = log.url, crown.owned
+        self.url, self.single_writer = log.url, crown.owned
 
     async def leader(self) -> Leader | None:
         address = self.crown.believed.get(self.address, self.crown.holder)
         return Leader(address, mine=address == self.address) if address else None
 
-    async def append(self, append: Append) -> Fate:
+    async def append(self, append: Append) -> AppendResult:
         if self.crown.owned and self.crown.holder != self.address:
-            return Fate.CONFLICT
+            return AppendResult.CONFLICT
         if self.crown.refuse:
             self.crown.refuse -= 1
-            return Fate.CONFLICT
+            return AppendResult.CONFLICT
         opened, self.crown.open = self.crown.open, ""
-        fate = Fate.UNKNOWN if opened == "gone" else await self.log.append(append)
+        fate = AppendResult.UNKNOWN if opened == "gone" else await self.log.append(append)
         if opened:
             self.crown.holder = ""
-            return Fate.UNKNOWN
-        if fate is Fate.ACCEPTED:
+            return AppendResult.UNKNOWN
+        if fate is AppendResult.ACCEPTED:
             self.crown.appends.append(self.address)
             if not self.crown.owned:
                 self.crown.holder = self.address
@@ -67,17 +67,17 @@ class CrownedLog:
     async def tip(self) -> Position:
         return await self.log.tip()
 
-    async def read(self, after: Position) -> Delta:
+    async def read(self, after: Position) -> LogDelta:
         return await self.log.read(after)
 
     async def wait(self, after: Position, timeout: float) -> None:
         await self.log.wait(after, timeout)
 
-    def hold(self) -> object:
+    def lock(self) -> object:
         raise AssertionError("nobody else can be kept out")
 
-    async def facts(self) -> Facts:
-        return await self.log.facts()
+    async def read_stats(self) -> StoreStats:
+        return await self.log.read_stats()
 
     async def compact(self) -> None:
         await self.log.compact()
@@ -96,12 +96,12 @@ class Realm:
     nodes: dict[str, Node] = field(default_factory=dict)
     weather: dict[str, Weather] = field(default_factory=dict)
 
-    async def start(self, name: str, *, carrier: bool = True) -> Node:
+    async def start(self, name: str, *, transport: bool = True) -> Node:
         """Start a node, with a way to the others or none."""
         weather = self.weather.setdefault(name, Weather(0.01))
         log = CrownedLog(way(self.disk, weather, seed=ord(name)), self.crown, name)
-        reach: Carrier | None = self.net.way() if carrier else None
-        node = Node(log, desk(), world(ord(name)), carrier=reach)  # type: ignore[arg-type]  # nobody holds it
+        reach: PeerTransport | None = self.net.way() if transport else None
+        node = Node(log, desk(), world(ord(name)), transport=reach)  # type: ignore[arg-type]  # nobody holds it
         self.nodes[name] = self.net.nodes[name] = node
         await node.start()
         return node

@@ -5,13 +5,14 @@ from dataclasses import replace
 from functools import partial
 
 from treaty.core.commit import START, as_root
-from treaty.core.rows import Encoded, Row, decode_row, encode_row
+from treaty.core.rows import EncodedRow, Row, decode_row, encode_row
+from treaty.core.state_tables import INDEXES, ORDERS, TABLES
 from treaty.core.tables import DictTables
 from treaty.core.values import Schema, Version
-from treaty.core.view import ALL_KEYS, INDEXES, ORDERED_TABLES, ORDERS, counted, index_entries
+from treaty.core.view import ALL_KEYS, count_group, index_entries
 from treaty.log.log import Log
 from treaty.node.node import Node
-from treaty.node.segment.build import Built
+from treaty.node.segment.build import SegmentContents
 from treaty.node.segment.layered import LayeredTables
 from treaty.node.segment.segment import SegmentDamagedError
 
@@ -20,15 +21,15 @@ def seen(tables: DictTables | LayeredTables, rows: list[Row]) -> Callable[[int],
     """Questions by number that together look at everything which a state file holds."""
     questions: list[Callable[[], object]] = []
     for row in rows:
-        questions.append(partial(tables.get, row.table, row.key))
+        questions.append(partial(tables.get, TABLES[row.table], row.key))
         questions.append(partial(tables.share, row.table, row.key))
         for name, entry in index_entries(row):
             if INDEXES[name].key_of is None:
-                questions.append(partial(lambda *which: (*tables.find(*which),), name, entry))
-        group = counted(row)
+                questions.append(partial(lambda *which: (*tables.find(*which),), INDEXES[name], entry))
+        group = count_group(row)
         if group is not None:
-            questions.append(partial(tables.count, *group))
-    for order in sorted(ORDERS | ORDERED_TABLES):
+            questions.append(partial(tables.count, TABLES[group[0]], group[1]))
+    for order in ORDERS.values():
         questions.append(partial(lambda which: (*tables.walk(which, *ALL_KEYS),), order))
     questions.append(lambda: {*tables.rows()})
     questions.append(lambda: as_root(tables.roots))
@@ -47,7 +48,7 @@ async def answers(node: Node, tables: LayeredTables, truth: DictTables) -> int:
         except SegmentDamagedError:
             refused += 1
             assert refused < 5, "it never got well"
-            await node.follower.look()
+            await node.follower.catch_up()
     return refused
 
 
@@ -57,7 +58,7 @@ async def truth_of(log: Log) -> DictTables:
     return tables
 
 
-def swapped(rows: list[Encoded]) -> list[Encoded]:
+def swapped(rows: list[EncodedRow]) -> list[EncodedRow]:
     """The same rows, but the texts of two schemas have changed places."""
     read = [decode_row(row) for row in rows]
     schemas = {row.key: row.value for row in read if isinstance(row.value, Schema)}
@@ -69,7 +70,7 @@ def swapped(rows: list[Encoded]) -> list[Encoded]:
     ]
 
 
-def other_version(row: Encoded, by: int) -> Encoded:
+def other_version(row: EncodedRow, by: int) -> EncodedRow:
     """The row, but each version of a subject says another time."""
     read = decode_row(row)
     if not isinstance(read.value, Version):
@@ -77,7 +78,7 @@ def other_version(row: Encoded, by: int) -> Encoded:
     return encode_row(replace(read, value=replace(read.value, time=read.value.time + by)))
 
 
-def blocks(built: Built, table: str, other: Built) -> None:
+def blocks(built: SegmentContents, table: str, other: SegmentContents) -> None:
     """Give a file the rows of a table as another one has them; it is found by the marks of the first."""
     for kind in ("data", "ends", "firsts", "sums", "dictionary"):
         built.columns[f"{kind}:{table}"] = other.columns[f"{kind}:{table}"]

@@ -12,17 +12,17 @@ from tests.simulation.disk import Disk
 from tests.simulation.model import LogModel, Weather
 from tests.simulation.texts import FORMATS, answer
 from treaty.core.commit import START, Position
-from treaty.core.grammar import Answer, Question
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
+from treaty.core.schema_engine import Answer, Question
 from treaty.log.log import Log
-from treaty.node.grammar import Desk
+from treaty.node.environment import Environment
 from treaty.node.node import Node
+from treaty.node.schema_service import SchemaService
 from treaty.node.segment.build import build
 from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.node.segment.segment import Segment
-from treaty.node.world import World
 
 P = ParamSpec("P")
 
@@ -49,22 +49,22 @@ def virtual(story: Callable[P, Awaitable[None]]) -> Callable[P, None]:
     return run
 
 
-def world(seed: int = 0) -> World:
+def world(seed: int = 0) -> Environment:
     """A world in which time is that of the running loop."""
     loop = asyncio.get_running_loop()
-    return World(
+    return Environment(
         loop.time, lambda: 1_700_000_000_000 + int(loop.time() * 1000), random.Random(seed).randbytes, asyncio.sleep
     )
 
 
-def desk(inline_bytes: int = 10_000) -> Desk:
+def desk(inline_bytes: int = 10_000) -> SchemaService:
     """A desk whose pool takes a while."""
 
     async def run(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
         await asyncio.sleep(FAIR)
         return tuple(answer(one) for one in questions)
 
-    return Desk(FORMATS, answer, run, inline_bytes=inline_bytes)
+    return SchemaService(FORMATS, answer, run, inline_bytes=inline_bytes)
 
 
 @asynccontextmanager
@@ -102,7 +102,7 @@ async def lagging(disk: Disk) -> AsyncIterator[tuple[Node, LayeredTables]]:
     node = Node(Deaf(disk, Weather(FAIR), random.Random(5)), desk(), world(5), tables)
     await node.start()
     try:
-        await node.follower.look()
+        await node.follower.catch_up()
         yield node, tables
     finally:
         await node.close()

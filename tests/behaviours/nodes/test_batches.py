@@ -11,20 +11,20 @@ from tests.behaviours.nodes.lives import post, virtual
 from treaty.core.refusals import Incompatible, InvalidSchema, OutcomeUnknown, Unavailable
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import ListSubjects
+from treaty.node import peer_batches
 from treaty.node.node import Node
-from treaty.node.peers import courier
-from treaty.wire.peer.message import Failed, Handed, Told
+from treaty.wire.peer.message import FailedReply, ForwardedCommand, ForwardReply
 
 
-def name_of(handed: Handed) -> str:
+def name_of(handed: ForwardedCommand) -> str:
     """The subject that a command is about."""
-    return str(handed.command.request.subject.name)  # type: ignore[attr-defined]  # all that are handed over here have one
+    return str(handed.command.request.subject.name)  # all that are handed over here have one
 
 
-def in_turn(node: Node) -> Callable[[Node, Handed], Awaitable[Told]]:
+def in_turn(node: Node) -> Callable[[Node, ForwardedCommand], Awaitable[ForwardReply]]:
     """At one node commands are decided second by second, as the numbers in their names say."""
 
-    async def taking(at: Node, handed: Handed) -> Told:
+    async def taking(at: Node, handed: ForwardedCommand) -> ForwardReply:
         if at is node:
             await asyncio.sleep(int(name_of(handed)[1:]))
         return await at.take(handed)
@@ -63,8 +63,8 @@ async def test_who_comes_while_a_batch_is_on_its_way_waits_for_company_and_not_f
 
 @virtual
 async def test_a_batch_is_bounded_in_commands_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(courier, "PEER_BATCH", 10)
-    monkeypatch.setattr(courier, "PEER_BATCH_BYTES", 3_000)
+    monkeypatch.setattr(peer_batches, "PEER_BATCH", 10)
+    monkeypatch.setattr(peer_batches, "PEER_BATCH_BYTES", 3_000)
     async with realm("ab") as it:
         await asyncio.gather(*together(it, "b", 30))
         assert it.net.count["batches"] >= 3
@@ -78,7 +78,7 @@ async def test_a_batch_is_bounded_in_commands_and_bytes(monkeypatch: pytest.Monk
 async def test_requests_that_hang_are_bounded_and_who_never_left_has_left_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(courier, "PEER_REQUESTS", 1)
+    monkeypatch.setattr(peer_batches, "PEER_REQUESTS", 1)
     async with realm("ab") as it:
         it.weather["a"].latency = 1_000.0
         first = asyncio.create_task(it.nodes["b"].ask(post("first"), Call(timeout=20)))
@@ -110,7 +110,7 @@ async def test_one_that_takes_long_holds_up_no_other_of_its_batch() -> None:
         node, slow = it.nodes["a"], asyncio.Event()
         take = node.take
 
-        async def taking(handed: Handed) -> Told:
+        async def taking(handed: ForwardedCommand) -> ForwardReply:
             if name_of(handed) == "slow":
                 await slow.wait()
             return await take(handed)
@@ -130,10 +130,10 @@ async def test_a_fault_in_one_of_a_batch_is_its_own() -> None:
     async with realm("ab") as it:
         node = it.nodes["a"]
 
-        async def taking(_: Node, handed: Handed) -> Told:
+        async def taking(_: Node, handed: ForwardedCommand) -> ForwardReply:
             if name_of(handed) == "s3":
                 raise RuntimeError("a fault at the door")
-            return Failed("KeyError") if name_of(handed) == "s1" else await node.take(handed)
+            return FailedReply("KeyError") if name_of(handed) == "s1" else await node.take(handed)
 
         it.net.within = taking
         told = await asyncio.gather(*together(it, "b", 5, timeout=5.0), return_exceptions=True)
@@ -198,7 +198,7 @@ async def test_who_was_told_that_nothing_was_left_does_not_leave_afterwards() ->
         first = asyncio.create_task(it.nodes["b"].ask(post("first"), Call(timeout=60)))
         await asyncio.sleep(1)
         with pytest.raises(Unavailable, match="has left nothing"):
-            await it.nodes["b"].ask(post("second"), Call(timeout=courier.GATHER_SECONDS / 2))
+            await it.nodes["b"].ask(post("second"), Call(timeout=peer_batches.GATHER_SECONDS / 2))
         assert (await first).answer.created
         await asyncio.sleep(60)
         assert (written(it), it.net.count["handed"]) == (1, 1)

@@ -6,7 +6,7 @@ from tests.behaviours.nodes.lives import change_over, file_of, lagging, living, 
 from tests.simulation.disk import Disk
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid
-from treaty.core.registry import Call, Token
+from treaty.core.registry import Call, PositionToken
 from treaty.core.requests import DeleteVersion, GetSchema
 
 FROM_MEMORY = "eventual"
@@ -38,7 +38,7 @@ async def test_a_token_of_another_history_is_refused_at_the_place_of_a_change_ov
     async with living(way(disk)) as writer, lagging(disk) as (node, tables):
         token = (await writer.ask(post("s"))).token
         assert await change_over(node, tables, file_of(disk))
-        foreign = Token(token.identity, token.sequence, "00" * 32)
+        foreign = PositionToken(token.identity, token.sequence, "00" * 32)
         with pytest.raises(Invalid):
             await node.ask(GetSchema(1), Call(FROM_MEMORY, after=foreign))
         assert (await node.ask(GetSchema(1), Call(FROM_MEMORY, after=token))).token == token
@@ -56,7 +56,7 @@ async def test_places_of_a_lost_history_are_forgotten_at_a_change_over() -> None
             disk.put_back(place)
             await writer.ask(post("new"))
             token = (await writer.ask(post("newer"))).token
-            within = Token(token.identity, lost.sequence, disk.appends[1].digest.hex())
+            within = PositionToken(token.identity, lost.sequence, disk.appends[1].digest.hex())
             assert within != lost
             assert await change_over(node, tables, file_of(disk))
             for good in (kept, within, token):

@@ -18,12 +18,11 @@ from treaty.core.refusals import Incompatible, Unavailable
 from treaty.core.registry import Call
 from treaty.core.requests import ListSubjects, Register
 from treaty.core.schema import Draft
-from treaty.log.open import LogUrlError, open_log
-from treaty.node.embedded import Embedded
-from treaty.node.grammar import Desk
+from treaty.log.urls import LogUrlError, open_log
+from treaty.node.embedded import EmbeddedRegistry
+from treaty.node.environment import real_environment
 from treaty.node.node import Node
-from treaty.node.pool import process_desk, thread_desk
-from treaty.node.world import real_world
+from treaty.node.schema_service import SchemaService, make_process_service, make_thread_service
 
 
 def record(*names: str, kind: str = "long") -> str:
@@ -80,14 +79,14 @@ def test_a_log_that_can_not_be_opened_leaves_no_thread() -> None:
     assert threading.active_count() == before
 
 
-@pytest.mark.parametrize("desk", [thread_desk, process_desk])
-def test_large_schemas_are_read_beside_the_loop(desk: Callable[[], Desk]) -> None:
+@pytest.mark.parametrize("desk", [make_thread_service, make_process_service])
+def test_large_schemas_are_read_beside_the_loop(desk: Callable[[], SchemaService]) -> None:
     async def make() -> Node:
-        return Node(await open_log("memory:"), desk(), real_world())
+        return Node(await open_log("memory:"), desk(), real_environment())
 
     large = record(*(f"a_rather_long_name_of_a_field_{number}" for number in range(3_000)))
     assert len(large) > 150_000
-    with Embedded(make) as registry:
+    with EmbeddedRegistry(make) as registry:
         first = registry.ask(Register(subject_of("s"), Draft(large))).answer.version
         with pytest.raises(Incompatible):
             registry.ask(Register(subject_of("s"), Draft(large.replace('"long"', '"string"'))))
@@ -97,13 +96,13 @@ def test_large_schemas_are_read_beside_the_loop(desk: Callable[[], Desk]) -> Non
 
 def test_a_pool_whose_process_dies_is_made_anew() -> None:
     async def make() -> Node:
-        return Node(await open_log("memory:"), process_desk(), real_world())
+        return Node(await open_log("memory:"), make_process_service(), real_environment())
 
     def large(word: str) -> Register:
         names = (f"{word}_{number}_of_a_very_long_row_of_fields" for number in range(3_000))
         return Register(subject_of(word), Draft(record(*names)))
 
-    with Embedded(make) as registry:
+    with EmbeddedRegistry(make) as registry:
         registry.ask(large("first"))
         for child in active_children():
             child.kill()
@@ -126,10 +125,10 @@ def test_a_program_that_forgets_to_close_ends_quietly(url: str) -> None:
 
 def test_closing_does_not_wait_for_a_large_schema() -> None:
     async def make() -> Node:
-        return Node(await open_log("memory:"), process_desk(), real_world())
+        return Node(await open_log("memory:"), make_process_service(), real_environment())
 
     names = (f"another_rather_long_name_of_a_field_{number}" for number in range(10_000))
-    with Embedded(make) as registry, ThreadPoolExecutor(1) as thread:
+    with EmbeddedRegistry(make) as registry, ThreadPoolExecutor(1) as thread:
         asked = thread.submit(registry.ask, Register(subject_of("s"), Draft(record(*names))))
         while not registry.node.counts.parked and not asked.done():
             registry.ask(ListSubjects())

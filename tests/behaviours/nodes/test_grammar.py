@@ -7,15 +7,14 @@ import pytest
 from tests.behaviours.nodes.lives import desk, living, post, virtual, way
 from tests.simulation.disk import Disk
 from tests.simulation.texts import AVRO, FORMATS, OUTER, answer
-from treaty.core.grammar import Answer, Compare, Parse, Question
-from treaty.core.meaning import Binding, Meaning
 from treaty.core.refusals import TooLarge
-from treaty.node import grammar
-from treaty.node.grammar import Desk, key_of, weight
+from treaty.core.schema_engine import Answer, CompareSchemas, ParseSchema, Question, ResolvedReference, ResolvedSchema
+from treaty.node import schema_service
+from treaty.node.schema_service import SchemaService, key_of, weight
 
 
-def toy(*names: str) -> Meaning:
-    return Meaning("TOY", "[" + ",".join(f'"{name}"' for name in names) + "]")
+def toy(*names: str) -> ResolvedSchema:
+    return ResolvedSchema("TOY", "[" + ",".join(f'"{name}"' for name in names) + "]")
 
 
 class Counting:
@@ -34,44 +33,45 @@ class Counting:
 
 def test_a_question_is_answered_once() -> None:
     count = Counting()
-    made = Desk(FORMATS, count.answer, count.run)
-    question = Compare(toy("a"), toy("a", "b?"))
-    assert made.sitting().ask(question) == made.sitting().ask(question) == answer(question)
+    made = SchemaService(FORMATS, count.answer, count.run)
+    question = CompareSchemas(toy("a"), toy("a", "b?"))
+    assert made.open_session().ask(question) == made.open_session().ask(question) == answer(question)
     assert len(count.asked) == 1
 
 
 def test_what_is_remembered_is_bounded_and_what_was_used_last_stays() -> None:
     count = Counting()
-    made = Desk(FORMATS, count.answer, count.run, memo_bytes=20_000)
-    kept = Parse(toy("kept"))
+    made = SchemaService(FORMATS, count.answer, count.run, memo_bytes=20_000)
+    kept = ParseSchema(toy("kept"))
     for number in range(500):
-        made.sitting().ask(Parse(toy(f"f{number}")))
-        made.sitting().ask(kept)
+        made.open_session().ask(ParseSchema(toy(f"f{number}")))
+        made.open_session().ask(kept)
     assert made._bytes <= 20_000
     assert len(made._memo) < 60
     assert count.asked.count(kept) == 1
-    made.sitting().ask(Parse(toy("f0")))
-    assert count.asked.count(Parse(toy("f0"))) == 2
+    made.open_session().ask(ParseSchema(toy("f0")))
+    assert count.asked.count(ParseSchema(toy("f0"))) == 2
 
 
 def test_an_answer_stays_with_its_decision_when_the_memo_has_forgotten_it() -> None:
     count = Counting()
-    made = Desk(FORMATS, count.answer, count.run, memo_bytes=0)
-    sitting = made.sitting()
+    made = SchemaService(FORMATS, count.answer, count.run, memo_bytes=0)
+    session = made.open_session()
     for _ in range(5):
-        sitting.ask(Parse(toy("a")))
+        session.ask(ParseSchema(toy("a")))
     assert len(count.asked) == 1
 
 
 def test_the_same_text_means_what_its_references_mean() -> None:
     text, kind, name = OUTER
     first, second = (
-        Meaning(kind, text, (Binding(name, "s", 1, Meaning("AVRO", inner)),)) for inner in (AVRO[0], AVRO[6])
+        ResolvedSchema(kind, text, (ResolvedReference(name, "s", 1, ResolvedSchema("AVRO", inner)),))
+        for inner in (AVRO[0], AVRO[6])
     )
     made = desk()
-    one, two = (made.sitting().ask(Parse(meaning)) for meaning in (first, second))
+    one, two = (made.open_session().ask(ParseSchema(meaning)) for meaning in (first, second))
     assert one != two
-    assert (one, two) == (answer(Parse(first)), answer(Parse(second)))
+    assert (one, two) == (answer(ParseSchema(first)), answer(ParseSchema(second)))
 
 
 def test_what_is_shared_by_references_is_weighed_and_named_once() -> None:
@@ -79,20 +79,20 @@ def test_what_is_shared_by_references_is_weighed_and_named_once() -> None:
     size = len(here.text)
     for level in range(30):
         names = (f"left{level}", f"right{level}")
-        here = Meaning("TOY", f'["{level}"]', tuple(Binding(name, "s", 1, here) for name in names))
+        here = ResolvedSchema("TOY", f'["{level}"]', tuple(ResolvedReference(name, "s", 1, here) for name in names))
         size += len(here.text)
-    assert weight(Parse(here)) == size
-    assert weight(Compare(here, here)) == 2 * size
-    assert key_of(Parse(here)) != key_of(Parse(here.bindings[0].meaning))
+    assert weight(ParseSchema(here)) == size
+    assert weight(CompareSchemas(here, here)) == 2 * size
+    assert key_of(ParseSchema(here)) != key_of(ParseSchema(here.bindings[0].meaning))
 
 
 def test_a_decision_reads_only_so_much_on_the_spot() -> None:
     made = desk(inline_bytes=50)
-    sitting = made.sitting()
-    told = [sitting.ask(Parse(toy(f"field{number}"))) for number in range(10)]
+    session = made.open_session()
+    told = [session.ask(ParseSchema(toy(f"field{number}"))) for number in range(10)]
     assert 0 < sum(one is not None for one in told) < 10
-    sitting.patient = False
-    assert sitting.ask(Parse(toy("field9"))) is not None
+    session.patient = False
+    assert session.ask(ParseSchema(toy("field9"))) is not None
 
 
 @virtual
@@ -105,12 +105,12 @@ async def test_many_who_ask_the_same_wait_for_one_answer() -> None:
         await asyncio.sleep(1)
         return await count.run(questions)
 
-    made = Desk(FORMATS, count.answer, run, inline_bytes=0, memo_bytes=0)
-    first, second, third = (Parse(toy(name)) for name in "abc")
-    leaving = asyncio.create_task(made.settle(made.sitting(), (first,)))
+    made = SchemaService(FORMATS, count.answer, run, inline_bytes=0, memo_bytes=0)
+    first, second, third = (ParseSchema(toy(name)) for name in "abc")
+    leaving = asyncio.create_task(made.answer_questions(made.open_session(), (first,)))
     await asyncio.sleep(0.5)
-    sittings = [made.sitting() for _ in range(20)]
-    waiting = [asyncio.create_task(made.settle(one, (first, second, third))) for one in sittings]
+    sittings = [made.open_session() for _ in range(20)]
+    waiting = [asyncio.create_task(made.answer_questions(one, (first, second, third))) for one in sittings]
     await asyncio.sleep(0)
     leaving.cancel()
     await asyncio.gather(*waiting)
@@ -130,20 +130,21 @@ async def test_a_failure_is_told_to_all_who_wait_and_to_nobody_later() -> None:
             raise RecursionError("too deep")
         return tuple(map(answer, questions))
 
-    made = Desk(FORMATS, answer, run, inline_bytes=0)
+    made = SchemaService(FORMATS, answer, run, inline_bytes=0)
     told = await asyncio.gather(
-        *(made.settle(made.sitting(), (Parse(toy("a")),)) for _ in range(3)), return_exceptions=True
+        *(made.answer_questions(made.open_session(), (ParseSchema(toy("a")),)) for _ in range(3)),
+        return_exceptions=True,
     )
     assert [type(one) for one in told] == [RecursionError] * 3
     broken = False
-    await made.settle(made.sitting(), (Parse(toy("a")),))
+    await made.answer_questions(made.open_session(), (ParseSchema(toy("a")),))
 
 
 @virtual
 async def test_answers_for_one_decision_have_a_limit_with_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     async with living(way(Disk(9)), inline_bytes=0) as node:
         await node.ask(post("s", '["a?"]'))
-        monkeypatch.setattr(grammar, "DECISION_ANSWERS", 1)
+        monkeypatch.setattr(schema_service, "DECISION_ANSWERS", 1)
         with pytest.raises(TooLarge, match="more than 1 comparisons") as refused:
             await node.ask(post("s", '["a?", "b?"]'))
         assert refused.value.reason.rule == "DECISION_ANSWERS"
@@ -153,14 +154,14 @@ async def test_answers_for_one_decision_have_a_limit_with_a_name(monkeypatch: py
 async def test_a_format_that_fails_fails_only_its_own_command() -> None:
     async with living(way(Disk(9)), inline_bytes=10) as node:
         poison, well = post("bad", '["' + "x" * 50 + '"]'), post("good", '["b"]')
-        settle = node._desk.run
+        settle = node._schemas.run
 
         async def run(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
-            if any("xxx" in one.meaning.text for one in questions if isinstance(one, Parse)):
+            if any("xxx" in one.meaning.text for one in questions if isinstance(one, ParseSchema)):
                 raise RecursionError("too deep")
             return await settle(questions)
 
-        node._desk.run = run
+        node._schemas.run = run
         replies = await asyncio.gather(node.ask(poison), node.ask(well), return_exceptions=True)
         assert isinstance(replies[0], RecursionError)
         assert not isinstance(replies[1], BaseException)

@@ -6,16 +6,16 @@ import pytest
 
 from tests.behaviours.nodes.crowns import realm, written
 from tests.behaviours.nodes.lives import post, virtual
-from treaty.core.answers import Forced
+from treaty.core.answers import ForcedRegistration
 from treaty.core.command import Command
 from treaty.core.names import subject_of
 from treaty.core.refusals import Forbidden, Incompatible, OutcomeUnknown, Unavailable
 from treaty.core.registry import Call
-from treaty.core.requests import Force, GetVersion, ListSubjects, Register
-from treaty.core.rights import Access, Permission, Rule
+from treaty.core.requests import ForceReason, GetVersion, ListSubjects, Register
+from treaty.core.rights import Access, AccessRule, Permission
 from treaty.core.schema import Draft
-from treaty.node.peers import handing
-from treaty.wire.peer.message import Done, Handed, Late, Refused
+from treaty.node import forwarder
+from treaty.wire.peer.message import DecidedReply, ForwardedCommand, RefusedReply, SequenceExceededReply
 
 EVENTUAL = Call(consistency="eventual")
 
@@ -63,16 +63,16 @@ async def test_many_commands_at_all_nodes_are_each_done_once() -> None:
 @virtual
 async def test_who_asks_and_what_they_may_travels_along() -> None:
     async with realm() as it:
-        forced = Register(subject_of("mine"), Draft('["a"]', "TOY"), force=Force("user:ada", "why"))
+        forced = Register(subject_of("mine"), Draft('["a"]', "TOY"), force=ForceReason("user:ada", "why"))
 
         def ada(*may: Permission) -> Call:
-            return Call(principal="user:ada", access=Access((Rule(("user:ada",), frozenset(may), ("mine",)),)))
+            return Call(principal="user:ada", access=Access((AccessRule(("user:ada",), frozenset(may), ("mine",)),)))
 
         with pytest.raises(Forbidden, match="user:ada is not allowed to do this: it needs the permission config"):
             await it.nodes["b"].ask(forced, ada("read", "register"))
         await it.nodes["b"].ask(forced, ada("read", "register", "config"))
         found = (await it.nodes["a"].ask(GetVersion(subject_of("mine"), 1))).answer
-        assert found.forced == Forced("user:ada", "why")
+        assert found.forced == ForcedRegistration("user:ada", "why")
         assert it.nodes["b"].counts.handed == 2
 
 
@@ -98,7 +98,7 @@ async def test_an_owner_that_stays_unknown_is_a_clear_no_and_nothing_is_written(
 @virtual
 async def test_a_node_without_a_way_to_the_owner_says_so_at_once() -> None:
     async with realm("a") as it:
-        alone = await it.start("b", carrier=False)
+        alone = await it.start("b", transport=False)
         with pytest.raises(Unavailable, match=r"owned by another node \(a\), and this one has no way to it"):
             await alone.ask(post("s"), Call(timeout=30))
         it.crown.holder = "b"
@@ -139,7 +139,7 @@ async def test_nodes_that_each_believe_in_the_next_one_do_not_send_a_command_rou
         it.crown.believed = {"a": "b", "b": "c", "c": "a"}
         with pytest.raises(Unavailable):
             await it.nodes["a"].ask(post("s"), Call(timeout=10))
-        assert it.net.count["handed"] <= (handing.HOPS + 1) * 14
+        assert it.net.count["handed"] <= (forwarder.HOPS + 1) * 14
         assert written(it) == 0
 
 
@@ -222,7 +222,7 @@ async def test_a_refusal_whose_word_is_lost_is_open_until_the_log_is_past_it() -
         it.net.deaf = 0.5
         with pytest.raises(Incompatible):
             await it.nodes["b"].ask(post("s", '["b"]'), Call(timeout=60))
-        assert written(it) > handing.HANDED_WITHIN  # type: ignore[attr-defined]  # passed with empty commits
+        assert written(it) > forwarder.HANDED_WITHIN  # type: ignore[attr-defined]  # passed with empty commits
 
 
 @virtual
@@ -243,10 +243,10 @@ async def test_what_is_too_late_for_its_last_sequence_is_not_decided() -> None:
         command = Command(post("t"), "mine", 7)
         for place in range(3):
             await owner.ask(post(f"s{place}"))
-        assert await owner.take(Handed(command, 5.0, last=3)) == Late()
+        assert await owner.take(ForwardedCommand(command, 5.0, last=3)) == SequenceExceededReply()
         assert written(it) == 3
-        told = await owner.take(Handed(command, 5.0, last=4))
-        assert isinstance(told, Done)
+        told = await owner.take(ForwardedCommand(command, 5.0, last=4))
+        assert isinstance(told, DecidedReply)
         assert told.reply.token.sequence == 4
 
 
@@ -256,8 +256,8 @@ async def test_a_no_counts_only_where_no_third_node_can_decide_the_command_any_m
         owner = it.nodes["a"]
         await owner.ask(post("t", '["other"]'))
         command = Command(post("t"), "mine", 7)
-        told = await owner.take(Handed(command, 5.0, last=100, elsewhere=40))
-        assert isinstance(told, Refused)
+        told = await owner.take(ForwardedCommand(command, 5.0, last=100, elsewhere=40))
+        assert isinstance(told, RefusedReply)
         assert isinstance(told.error, Incompatible)
         assert written(it) == 40
         assert told.token.sequence >= 40
@@ -279,7 +279,7 @@ async def test_a_node_of_another_log_is_found_out() -> None:
 @virtual
 async def test_a_deposed_owner_that_reaches_nobody_tells_what_the_log_tells(fate: str) -> None:
     async with realm("b", holder="a") as it:
-        alone = await it.start("a", carrier=False)
+        alone = await it.start("a", transport=False)
         it.crown.open = fate
         asked = asyncio.create_task(alone.ask(post("s"), Call(timeout=20)))
         await asyncio.sleep(5)

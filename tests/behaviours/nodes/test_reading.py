@@ -11,7 +11,7 @@ from tests.simulation.model import Weather
 from treaty.core.answers import Config
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, NotFound, Unavailable
-from treaty.core.registry import Call, Token
+from treaty.core.registry import Call, PositionToken
 from treaty.core.requests import DeleteSubject, GetGuid, GetSchema, GetVersion, ListSubjects, Request, Scope, SetConfig
 from treaty.node.node import TOKEN_SECONDS
 
@@ -57,7 +57,7 @@ async def test_a_token_beyond_the_tip_is_an_error_and_no_hang() -> None:
         token = (await node.ask(post("s"))).token
         begun = loop.time()
         with pytest.raises(Unavailable, match="the token says sequence 2, the log ends at 1"):
-            await node.ask(ListSubjects(), Call(after=Token(token.identity, 2, token.digest)))
+            await node.ask(ListSubjects(), Call(after=PositionToken(token.identity, 2, token.digest)))
         assert loop.time() - begun < TOKEN_SECONDS * 2
 
 
@@ -65,12 +65,12 @@ async def test_a_token_beyond_the_tip_is_an_error_and_no_hang() -> None:
 async def test_a_token_of_another_history_is_refused() -> None:
     async with living(way(Disk(9))) as node:
         token = (await node.ask(post("s"))).token
-        for wrong in (Token("00" * 16, 1, token.digest), Token(token.identity, 1, "00" * 32)):
+        for wrong in (PositionToken("00" * 16, 1, token.digest), PositionToken(token.identity, 1, "00" * 32)):
             with pytest.raises(Invalid) as refused:
                 await node.ask(ListSubjects(), Call(after=wrong))
             assert refused.value.reason.rule == "TOKEN"
             assert refused.value.reason.allowed
-        assert (await node.ask(ListSubjects(), Call(after=Token("", 0, "00" * 32)))).answer.names == ("s",)
+        assert (await node.ask(ListSubjects(), Call(after=PositionToken("", 0, "00" * 32)))).answer.names == ("s",)
 
 
 @virtual

@@ -11,8 +11,8 @@ from treaty.client.connection import Connection
 from treaty.core.answers import Config
 from treaty.core.refusals import NotPermitted
 from treaty.core.schema import SEALED, Draft, Metadata
-from treaty.node.embedded import Embedded
-from treaty.node.sealing.keys import KeyFileError
+from treaty.node.embedded import EmbeddedRegistry
+from treaty.node.encryption import KeyFileError
 from treaty.node.status import Status
 
 V1 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'
@@ -29,7 +29,7 @@ def keys(folder: Path, *numbers: int) -> Path:
 
 def status(connection: Connection) -> Status:
     connection.version("orders")  # what is told is of a state that others have written
-    return cast("Embedded", connection.registry).node.status()
+    return cast("EmbeddedRegistry", connection.registry).node.status()
 
 
 def on_disk(folder: Path) -> bytes:

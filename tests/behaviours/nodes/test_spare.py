@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from treaty.node.world import give_back
+from treaty.node.environment import trim_memory
 
 
 def resident() -> float:
@@ -16,6 +16,6 @@ def test_what_was_freed_between_what_stays_goes_back() -> None:
     stays = rows[::40]
     held = resident()
     del rows
-    give_back()
+    trim_memory()
     assert resident() < held - 50
     assert len(stays) == 1_250

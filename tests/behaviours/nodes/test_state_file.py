@@ -19,22 +19,22 @@ from treaty.core.tables import DictTables
 from treaty.log.log import Log
 from treaty.log.memory import MemoryLog
 from treaty.node.node import Node
-from treaty.node.segment import keeper as keeping
+from treaty.node.segment import manager as keeping
 from treaty.node.segment import statefile
-from treaty.node.segment.keeper import Keeper
 from treaty.node.segment.layered import LayeredTables
+from treaty.node.segment.manager import StateFileManager
 from treaty.node.segment.segment import SegmentDamagedError
+from treaty.node.segment.state_writer import write
 from treaty.node.segment.statefile import StateFileError, open_state
-from treaty.node.segment.writing import write
 
 
 @asynccontextmanager
 async def standing(log: Log, path: Path) -> AsyncIterator[tuple[Node, LayeredTables]]:
     """A node on a state file, while the block runs."""
     tables = LayeredTables(small=0)
-    keeper = Keeper(path, tables)
-    keeper.open()
-    node = Node(log, desk(), world(), tables, keeper)
+    state_files = StateFileManager(path, tables)
+    state_files.open()
+    node = Node(log, desk(), world(), tables, state_files)
     await node.start()
     try:
         yield node, tables

@@ -15,14 +15,14 @@ from tests.behaviours.nodes.hands import answers, blocks, other_version, swapped
 from tests.behaviours.nodes.test_state_file import filled, standing
 from treaty.core.commit import MODULUS, START, as_root
 from treaty.core.requests import GetSchema
-from treaty.core.rows import Encoded, decode_row
+from treaty.core.rows import EncodedRow, decode_row
 from treaty.core.values import Schema
 from treaty.log.memory import MemoryLog
-from treaty.node.segment import forms, statefile
+from treaty.node.segment import statefile, value_format
 from treaty.node.segment.build import build
 from treaty.node.segment.segment import SegmentDamagedError
+from treaty.node.segment.state_writer import write
 from treaty.node.segment.statefile import StateFileError, open_state, write_state
-from treaty.node.segment.writing import write
 
 HEAD = struct.Struct(">8sIII")
 """Magic, format, bytes of the JSON that follows, its CRC-32."""
@@ -75,7 +75,7 @@ def test_a_flipped_bit_in_any_column_is_noticed_before_anything_is_served_from_i
                 path.write_bytes(sound)
                 flip(path, at, bit)
                 async with standing(log, path) as (node, tables):
-                    await node.follower.look()
+                    await node.follower.catch_up()
                     refused = await answers(node, tables, truth)
                     assert refused or node.counts.reloads, f"{name}: byte {at - start} was not noticed"
                     assert node.counts.reloads == 1, name
@@ -135,7 +135,7 @@ def test_a_head_whose_shares_do_not_make_its_root_is_refused(
         with pytest.raises(StateFileError, match=r"its tables come to the state root [0-9a-f]{64}, its head says"):
             open_state(path)
         async with standing(log, path) as (node, tables):
-            await node.follower.look()
+            await node.follower.catch_up()
             assert node.counts.reloads == 1
             assert await answers(node, tables, await truth_of(log)) == 0
 
@@ -162,7 +162,7 @@ def test_a_head_that_the_log_does_not_know_is_dropped_and_said(
         truth = await truth_of(log)
         with caplog.at_level(logging.WARNING, "treaty.node"):
             async with standing(log, path) as (node, tables):
-                await node.follower.look()
+                await node.follower.catch_up()
                 assert await answers(node, tables, truth) == 0
                 assert node.counts.reloads == 1
                 assert node.status().state_file_age is None
@@ -191,7 +191,7 @@ def test_rows_of_another_file_of_the_same_place_are_noticed(tmp_path: Path) -> N
         data = path.read_bytes()
         path.write_bytes(data[:at] + block + data[at + size :])
         async with standing(log, path) as (node, tables):
-            await node.follower.look()
+            await node.follower.catch_up()
             assert await answers(node, tables, truth) == 1
             assert node.counts.reloads == 1
 
@@ -218,15 +218,15 @@ def test_a_text_that_is_not_the_one_of_its_guid_is_never_served(tmp_path: Path, 
                 for number, row in enumerate(rows)
                 if isinstance(value := decode_row(row).value, Schema) and value.references
             )
-            rows[place] = Encoded(
+            rows[place] = EncodedRow(
                 rows[place].table, rows[place].key, (rows[place].value or "").replace('"text":"[\\"', '"text":"[\\"x')
             )
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(forms, "has_its_guid", lambda _: True)
+                patch.setattr(value_format, "has_its_guid", lambda _: True)
                 blocks(built, "schema", build(rows))
         write_state(path, built, delta.tip, 5)
         async with standing(log, path) as (node, tables):
-            await node.follower.look()
+            await node.follower.catch_up()
             assert node.counts.reloads == 0
             assert await answers(node, tables, truth) == 1
             assert node.counts.reloads == 1

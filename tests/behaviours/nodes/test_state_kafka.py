@@ -19,38 +19,40 @@ from tests.simulation.kafka.owner.store import OwnerStore
 from tests.simulation.model import Weather
 from tests.simulation.runs.store import Door, Ground
 from treaty.core.tables import DictTables
-from treaty.log.kafka.any import spool
-from treaty.log.kafka.any.chunks import AID, ChunkError, read_chunk, told_of
-from treaty.log.kafka.any.log import AnyLog, Bounds
-from treaty.log.kafka.link import Batch
+from treaty.log.kafka.multi_writer import spool
+from treaty.log.kafka.multi_writer.chunks import STATE_FILE_FORMAT, ChunkError, digest_snapshot, read_chunk
+from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy
+from treaty.log.kafka.partition import RecordBatch
 from treaty.log.log import Log
 from treaty.node.node import Node
-from treaty.node.segment import keeper as keeping
-from treaty.node.segment import writing
-from treaty.node.segment.keeper import Keeper
+from treaty.node.segment import manager as keeping
+from treaty.node.segment import state_writer
 from treaty.node.segment.layered import LayeredTables
+from treaty.node.segment.manager import StateFileManager
+from treaty.node.segment.state_writer import write
 from treaty.node.segment.statefile import open_state
-from treaty.node.segment.writing import write
 
 
 @pytest.fixture(autouse=True)
 def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "LARGE", 10)
-    monkeypatch.setattr(writing, "FOLDED", 10)
-    monkeypatch.setattr(spool, "LEAST", 100)
+    monkeypatch.setattr(state_writer, "FOLDED", 10)
+    monkeypatch.setattr(spool, "MIN_SPOOLED_BYTES", 100)
 
 
-def opened(partition: Partition, bytes_: int = 10**9) -> AnyLog:
+def opened(partition: Partition, bytes_: int = 10**9) -> MultiWriterLog:
     link = LinkModel(partition, Storm(), random.Random(1), fetched=500)
-    return AnyLog(link, bounds=Bounds(records=10**9, bytes=bytes_), attempt=lambda: random.randbytes(16))
+    return MultiWriterLog(
+        link, policy=SnapshotPolicy(records=10**9, bytes=bytes_), attempt=lambda: random.randbytes(16)
+    )
 
 
 @asynccontextmanager
 async def started(log: Log, path: Path | None = None) -> AsyncIterator[tuple[Node, LayeredTables]]:
     tables = LayeredTables(small=0)
-    keeper = Keeper(path, tables)
-    keeper.open()
-    node = Node(log, desk(), world(), tables, keeper)
+    state_files = StateFileManager(path, tables)
+    state_files.open()
+    node = Node(log, desk(), world(), tables, state_files)
     await node.start()
     try:
         yield node, tables
@@ -67,7 +69,7 @@ async def truth(log: Log) -> tuple[object, ...]:
         await node.close()
 
 
-async def made(partition: Partition, tmp_path: Path) -> AnyLog:
+async def made(partition: Partition, tmp_path: Path) -> MultiWriterLog:
     """A log with a fold, a state file beside it, and a few rows after both; the file itself is gone."""
     log = opened(partition)
     await filled(log, 40)
@@ -83,7 +85,7 @@ def chunks(partition: Partition) -> list[int]:
     found = []
     for place, record in enumerate(partition.records):
         try:
-            if read_chunk(record.value or b"").format == AID:
+            if read_chunk(record.value or b"").format == STATE_FILE_FORMAT:
                 found.append(place)
         except ChunkError:
             continue
@@ -143,14 +145,14 @@ def test_a_state_file_in_the_log_of_another_root_is_passed_over(tmp_path: Path) 
         await (await made(partition, tmp_path)).close()
         places = chunks(partition)
         found = [read_chunk(partition.records[place].value or b"") for place in places]
-        other = replace(found[0].place, root=b"x" * 32)
-        digest = told_of(other, found[0].rows, [one.payload for one in found])
+        other = replace(found[0].position, root=b"x" * 32)
+        digest = digest_snapshot(other, found[0].rows, [one.payload for one in found])
         for place, one in zip(places, found, strict=True):
-            value = replace(one, place=other, told=digest).record
+            value = replace(one, position=other, snapshot_digest=digest).record
             partition.records[place] = replace(partition.records[place], value=value)
         log = opened(partition)
         await log.tip()
-        assert not await log.take_fold(tmp_path / "none", found[0].rows)
+        assert not await log.read_state_file(tmp_path / "none", found[0].rows)
         async with started(log) as (node, tables):
             assert await everything(node) == await truth(opened(partition))
             assert tables.changed == 0, "all rows were gone through"
@@ -195,7 +197,7 @@ def test_a_place_that_is_not_in_this_history_is_not_kept(tmp_path: Path) -> None
         await filled(log, 20)
         await filled(elsewhere, 20, seed=9)
         await write(elsewhere, tmp_path / "state", 5)
-        await log.keep_fold(tmp_path / "state", await elsewhere.tip(), 1)
+        await log.write_state_file(tmp_path / "state", await elsewhere.tip(), 1)
         assert not chunks(mine)
         await log.close()
         await elsewhere.close()
@@ -217,7 +219,7 @@ class Topic:
         self.read: list[int] = []
         read = self.store.partition.read
 
-        def counted(offset: int, most: int) -> Batch:
+        def counted(offset: int, most: int) -> RecordBatch:
             self.read.append(offset)
             return read(offset, most)
 

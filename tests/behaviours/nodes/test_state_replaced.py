@@ -20,12 +20,12 @@ from treaty.log.log import Log, LogDamagedError
 from treaty.log.memory import MemoryLog
 from treaty.node.node import Node
 from treaty.node.segment import build as building
-from treaty.node.segment import keeper as keeping
+from treaty.node.segment import manager as keeping
 from treaty.node.segment.build import build
-from treaty.node.segment.keeper import Keeper
 from treaty.node.segment.layered import LayeredTables
+from treaty.node.segment.manager import StateFileManager
+from treaty.node.segment.state_writer import write
 from treaty.node.segment.statefile import StateFileError, open_state, write_state
-from treaty.node.segment.writing import write
 
 
 def _names(folder: Path) -> list[str]:
@@ -41,12 +41,12 @@ async def serving(log: Log, path: Path, writes: list[int]) -> AsyncIterator[tupl
         await write(log, path, 9)
 
     tables = LayeredTables(small=0)
-    keeper = Keeper(path, tables, writer)
-    keeper.open()
-    node = Node(log, desk(), world(), tables, keeper)
+    state_files = StateFileManager(path, tables, writer)
+    state_files.open()
+    node = Node(log, desk(), world(), tables, state_files)
     await node.start()
     try:
-        await node.follower.look()
+        await node.follower.catch_up()
         yield node, tables
     finally:
         await node.close()
@@ -105,7 +105,7 @@ def test_rows_that_do_not_come_to_the_root_of_the_log_never_replace_a_file(tmp_p
         await filled(log, 20)
         await write(log, path, 5)
         await filled(log, 30, seed=8)  # the place of the file is forgotten: all rows are read
-        good, rows = path.read_bytes(), log._shelf.rows
+        good, rows = path.read_bytes(), log._store.rows
         place = next(place for place in rows if place[0] == "subject")
         row = rows.pop(place)
         for file in (path, tmp_path / "first"):
@@ -135,7 +135,7 @@ def test_a_file_that_does_not_come_to_the_root_is_not_copied_from(tmp_path: Path
             await node.ask(DeleteSubject(subject_of("s4")))
         await write(log, path, 6)
         async with standing(log, path) as (node, tables):
-            await node.follower.look()
+            await node.follower.catch_up()
             assert await answers(node, tables, await truth_of(log)) == 0
             assert node.counts.reloads == 0
 
@@ -155,7 +155,7 @@ def test_a_file_that_others_may_write_is_refused_by_name(tmp_path: Path, mode: i
             open_state(path)
         assert open_state(path, to_check=True).written == 5
         async with standing(log, path) as (node, tables):
-            await node.follower.look()
+            await node.follower.catch_up()
             assert node.counts.reloads == 1
             assert await answers(node, tables, await truth_of(log)) == 0
         await write(log, path, 6)

@@ -15,24 +15,24 @@ from tests.behaviours.nodes.test_state_file import everything, filled
 from treaty.assemble.opening import _node
 from treaty.core.commit import START
 from treaty.core.requests import Scope, SetMode
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.core.tables import DictTables
 from treaty.log.log import Log, LogUnavailableError
-from treaty.log.sqlite import SqliteLog
+from treaty.log.sqlite.log import SqliteLog
 from treaty.node.node import Node
-from treaty.node.segment import keeper as keeping
-from treaty.node.segment import writing
-from treaty.node.segment.keeper import Keeper, Write
+from treaty.node.segment import manager as keeping
+from treaty.node.segment import state_writer
 from treaty.node.segment.layered import LayeredTables
+from treaty.node.segment.manager import StateFileManager, Write
 from treaty.node.segment.segment import SegmentDamagedError
+from treaty.node.segment.state_writer import write
 from treaty.node.segment.statefile import open_state
-from treaty.node.segment.writing import write
 
 
 @pytest.fixture(autouse=True)
 def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "LARGE", 10)
-    monkeypatch.setattr(writing, "FOLDED", 10)
+    monkeypatch.setattr(state_writer, "FOLDED", 10)
     monkeypatch.setattr(keeping, "WAIT_SECONDS", 0.2)
 
 
@@ -53,9 +53,9 @@ async def started(
     tmp_path: Path, *, writer: Write | None = None, waits: bool = False
 ) -> AsyncIterator[tuple[Node, LayeredTables]]:
     tables = LayeredTables(small=0)
-    keeper = Keeper(tmp_path / "state", tables, writer, waits=waits)
-    keeper.open()
-    node = Node(await SqliteLog.open(str(tmp_path / "log.db")), desk(), world(), tables, keeper)
+    state_files = StateFileManager(tmp_path / "state", tables, writer, waits=waits)
+    state_files.open()
+    node = Node(await SqliteLog.open(str(tmp_path / "log.db")), desk(), world(), tables, state_files)
     await node.start()
     try:
         yield node, tables
@@ -144,7 +144,7 @@ def test_a_fold_that_is_not_whole_is_left_aside_and_replaced(
                 assert await everything(node) == await truth(tmp_path)
                 assert (node.counts.reloads, tables.changed) == (0, 0)
                 assert open_state(tmp_path / "state").written == 9
-            assert await log.take_fold(tmp_path / "back", 1)
+            assert await log.read_state_file(tmp_path / "back", 1)
 
     story()
 
@@ -183,7 +183,7 @@ def test_a_fold_in_which_a_bit_was_changed_with_its_checksum_makes_nobody_wrong(
 
 def test_a_worker_waits_for_the_file_that_another_one_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keeping, "WAIT_SECONDS", 30.0)
-    monkeypatch.setattr(writing, "FOLDED", 10**9)
+    monkeypatch.setattr(state_writer, "FOLDED", 10**9)
 
     @told
     async def story() -> None:
@@ -224,20 +224,20 @@ def test_rows_are_gone_through_in_one_cut_while_others_write_and_no_longer_than_
             begun, gone = asyncio.Event(), asyncio.Event()
             loop = asyncio.get_running_loop()
 
-            def count(rows: Iterable[Encoded]) -> int:
+            def count(rows: Iterable[EncodedRow]) -> int:
                 loop.call_soon_threadsafe(begun.set)
                 asyncio.run_coroutine_threadsafe(gone.wait(), loop).result()
                 return len([*rows])
 
-            pouring = asyncio.create_task(log.pour(count))
+            pouring = asyncio.create_task(log.scan_rows(count))
             await begun.wait()
-            before = (await log.facts()).live
+            before = (await log.read_stats()).live
             await filled(log, 55, seed=9)
             gone.set()
             assert await pouring == (tip, before)
             begun.clear()
             gone.clear()
-            pouring = asyncio.create_task(log.pour(count))
+            pouring = asyncio.create_task(log.scan_rows(count))
             await begun.wait()
             pouring.cancel()
             gone.set()
@@ -254,17 +254,17 @@ def test_a_fold_that_is_kept_while_others_write_takes_the_place_of_the_last(tmp_
             large, small = tmp_path / "large", tmp_path / "small"
             large.write_bytes(bytes(range(256)) * 20_000)
             small.write_bytes(b"few")
-            keeping_it = asyncio.create_task(log.keep_fold(large, START, 1))
+            keeping_it = asyncio.create_task(log.write_state_file(large, START, 1))
             await filled(log, 55, seed=9)
             await keeping_it
-            assert await log.take_fold(tmp_path / "back", 1)
+            assert await log.read_state_file(tmp_path / "back", 1)
             assert (tmp_path / "back").read_bytes() == large.read_bytes()
             assert (tmp_path / "back").stat().st_mode & 0o777 == 0o600
-            await log.keep_fold(small, START, 1)
-            assert await log.take_fold(tmp_path / "back", 1)
+            await log.write_state_file(small, START, 1)
+            assert await log.read_state_file(tmp_path / "back", 1)
             assert (tmp_path / "back").read_bytes() == b"few"
             with pytest.raises(LogUnavailableError):
-                await log.keep_fold(tmp_path / "missing", START, 1)
+                await log.write_state_file(tmp_path / "missing", START, 1)
             with sqlite3.connect(tmp_path / "log.db") as file:
                 assert file.execute("select count(*) from state_copy_piece").fetchone() == (1,)
             file.close()

@@ -18,9 +18,9 @@ from treaty.core.names import Subject
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import Call
 from treaty.core.requests import ListVersions
-from treaty.core.rights import Access, Rule
-from treaty.log.kafka.any.log import AnyLog
-from treaty.log.log import Delta, Fate, Log
+from treaty.core.rights import Access, AccessRule
+from treaty.log.kafka.multi_writer.log import MultiWriterLog
+from treaty.log.log import AppendResult, Log, LogDelta
 from treaty.log.memory import MemoryLog
 from treaty.node.barriers import BARRIER_TRIES
 from treaty.node.node import Node
@@ -30,8 +30,8 @@ STRICT = Call("strict")
 MANY = 100
 
 
-def log_on(partition: Partition, storm: Storm, seed: int = 1) -> AnyLog:
-    return AnyLog(LinkModel(partition, storm, random.Random(seed)), attempt=attempt, work=here)
+def log_on(partition: Partition, storm: Storm, seed: int = 1) -> MultiWriterLog:
+    return MultiWriterLog(LinkModel(partition, storm, random.Random(seed)), attempt=attempt, work=here)
 
 
 def any_log() -> Callable[[int], Log]:
@@ -113,17 +113,17 @@ async def test_while_others_write_all_strict_readers_are_answered_and_see_what_w
 class Gated(LogModel):
     """A way to a log whose tip is not to be trusted: appends wait at a gate, and looks may show an older place."""
 
-    exclusive = False
+    lockable = False
     linearizable = False
     gate: asyncio.Event | None = None
     arrived: asyncio.Queue[Append]
     """What has come to the gate."""
-    fates: tuple[Fate, ...] = ()
+    fates: tuple[AppendResult, ...] = ()
     """What is said of the next appends, of which nothing arrives."""
-    shown: Delta | None = None
+    shown: LogDelta | None = None
     """What an old leader shows."""
 
-    async def append(self, append: Append) -> Fate:
+    async def append(self, append: Append) -> AppendResult:
         if self.gate is not None:
             self.arrived.put_nowait(append)
             await self.gate.wait()
@@ -138,7 +138,7 @@ class Gated(LogModel):
         await asyncio.sleep(FAIR)
         return self.shown.tip if self.shown is not None else await super().tip()
 
-    async def read(self, after: Position) -> Delta:
+    async def read(self, after: Position) -> LogDelta:
         return self.shown if self.shown is not None else await super().read(after)
 
 
@@ -190,12 +190,12 @@ async def test_an_append_whose_fate_is_not_known_proves_nothing() -> None:
     log = gated(disk)
     async with living(way(disk)) as writer, living(log, 3) as reader:
         await writer.ask(post("s"))
-        await reader.follower.look()
-        log.shown = Delta(disk.tip, ())
+        await reader.follower.catch_up()
+        log.shown = LogDelta(disk.tip, ())
         await writer.ask(post("s", '["a","b?"]'))
-        half = Delta(disk.tip, disk.appends[-1].rows)
+        half = LogDelta(disk.tip, disk.appends[-1].rows)
         await writer.ask(post("s", '["a","c?"]'))
-        log.fates = (Fate.UNKNOWN, Fate.UNKNOWN)
+        log.fates = (AppendResult.UNKNOWN, AppendResult.UNKNOWN)
         strict = asyncio.create_task(read(reader))
         await asyncio.sleep(3)
         assert not strict.done()
@@ -215,11 +215,11 @@ async def test_an_append_that_comes_second_when_it_is_sent_again_did_not_land_be
     log = gated(disk)
     async with living(way(disk)) as writer, living(log, 3) as node:
         await writer.ask(post("s"))
-        await node.follower.look()
-        log.shown = Delta(disk.tip, ())
+        await node.follower.catch_up()
+        log.shown = LogDelta(disk.tip, ())
         for text in ('["a","b?"]', '["a","c?"]'):
             await writer.ask(post("s", text))
-        log.fates = (Fate.UNKNOWN,)
+        log.fates = (AppendResult.UNKNOWN,)
         answers = asyncio.gather(read(node), node.ask(post("s")))
         await asyncio.sleep(3)
         log.shown = None
@@ -234,14 +234,14 @@ async def test_after_many_conflicts_strict_readers_are_told_and_writers_are_not_
     log = gated(Disk(9))
     async with living(log) as node:
         await node.ask(post("s"))
-        log.fates = (Fate.CONFLICT,) * (BARRIER_TRIES - 1)
+        log.fates = (AppendResult.CONFLICT,) * (BARRIER_TRIES - 1)
         assert await asyncio.gather(*(read(node) for _ in range(2))) == [1, 1]
         before = node.counts.appends
-        log.fates = (Fate.CONFLICT,) * (BARRIER_TRIES + 5)
+        log.fates = (AppendResult.CONFLICT,) * (BARRIER_TRIES + 5)
         with pytest.raises(Unavailable, match=f"{BARRIER_TRIES} appends of this node came after those of others"):
             await read(node)
         assert node.counts.appends - before == BARRIER_TRIES
-        log.fates = (Fate.CONFLICT,) * 10
+        log.fates = (AppendResult.CONFLICT,) * 10
         strict, now = asyncio.create_task(read(node)), asyncio.get_running_loop().time()
         await asyncio.sleep(20 * FAIR)
         assert not strict.done()
@@ -256,7 +256,7 @@ async def test_for_readers_who_have_gone_nothing_is_appended() -> None:
     log = gated(Disk(9))
     async with living(log) as node:
         await node.ask(post("s"))
-        log.fates = (Fate.CONFLICT,) * 10
+        log.fates = (AppendResult.CONFLICT,) * 10
         with pytest.raises(Unavailable):
             await read(node, Call("strict", timeout=0.05))
         log.fates = ()
@@ -270,7 +270,7 @@ async def test_readers_can_not_make_the_log_grow_faster_than_one_append_at_a_tim
     partition = Partition()
     async with living(log_on(partition, Storm(latency=0.001))) as node:
         await node.ask(post("s"))
-        reading_only = Access((Rule(("reader",), frozenset({"read"})),))
+        reading_only = Access((AccessRule(("reader",), frozenset({"read"})),))
 
         async def reads() -> None:
             for _ in range(10):
@@ -301,7 +301,7 @@ class PutBack(Gated):
 
     place: Position | None = None
 
-    async def append(self, append: Append) -> Fate:
+    async def append(self, append: Append) -> AppendResult:
         fate = await super().append(append)
         if self.place is not None:
             self._disk.put_back(self.place)

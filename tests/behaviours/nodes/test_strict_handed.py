@@ -57,7 +57,7 @@ async def test_a_strict_read_goes_to_the_new_owner_where_the_old_one_is_gone() -
 async def test_where_no_owner_can_be_asked_a_strict_read_is_refused_and_says_why() -> None:
     async with realm("a") as it:
         await it.nodes["a"].ask(post("s"))
-        alone = await it.start("z", carrier=False)
+        alone = await it.start("z", transport=False)
         with pytest.raises(Unavailable, match="owned by another node"):
             await read(alone)
         it.crown.holder = ""
@@ -82,7 +82,7 @@ async def test_a_barrier_whose_place_was_never_read_is_no_look() -> None:
     """The owner has passed it, but this node is cut off from the log until its reader has gone."""
     async with realm() as it:
         await it.nodes["b"].ask(post("s"))
-        await it.nodes["b"].follower.look()
+        await it.nodes["b"].follower.catch_up()
         it.weather["b"].unavailable = 1.0
         await it.nodes["a"].ask(post("s", '["a","b?"]'))
         before, place = it.nodes["b"].follower.done, it.nodes["b"].follower.position
@@ -103,7 +103,7 @@ async def test_a_barrier_passed_in_another_history_proves_nothing() -> None:
         await it.nodes["b"].ask(post("s"))
         place = it.disk.tip
         await it.nodes["a"].ask(post("s", '["a","b?"]'))
-        await it.nodes["b"].follower.look()
+        await it.nodes["b"].follower.catch_up()
         it.weather["b"].latency = 0.5
         passed = asyncio.Event()
         it.disk.landed = lambda _: passed.set()

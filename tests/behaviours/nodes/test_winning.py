@@ -10,7 +10,7 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, SubjectNotFound
 from treaty.core.registry import Call
 from treaty.core.requests import DeleteSubject, ListSubjects
-from treaty.node.peers import handing
+from treaty.node import forwarder
 
 
 @virtual
@@ -22,7 +22,7 @@ async def test_after_two_conflicts_in_a_row_the_last_winner_decides() -> None:
         assert it.crown.appends == ["a", "a"]
         assert it.nodes["b"].counts.conflicts == 2
         assert it.nodes["b"].counts.handed == 1
-        await asyncio.sleep(handing.YIELD_SECONDS)
+        await asyncio.sleep(forwarder.YIELD_SECONDS)
         await it.nodes["b"].ask(post("u"))
         assert it.crown.appends == ["a", "a", "b"]
 

@@ -11,21 +11,22 @@ import pytest
 from tests.behaviours.nodes.lives import FAIR, desk, living, post, virtual, way, world
 from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
-from treaty.core.command import Command, Decision, Needs
+from treaty.core import outcomes
+from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.commit import START, Append, Commit, make_append
-from treaty.core.grammar import Answer, Grammar, Parse, Question
-from treaty.core.law import memory
 from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, Incompatible, Invalid, OutcomeUnknown, Refusal, TooLarge, Unavailable
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import LATEST, DeleteSubject, GetOutcome, GetVersion, ListSubjects
 from treaty.core.root import roots_after, roots_of
-from treaty.core.rows import Encoded, Row, encode_row
+from treaty.core.rows import EncodedRow, Row, encode_row
+from treaty.core.schema_engine import Answer, ParseSchema, Question, SchemaEngine
+from treaty.core.state_tables import OUTCOME, OutcomeKey
 from treaty.core.values import Outcome
 from treaty.core.view import View
-from treaty.log.care.restore import put
-from treaty.log.log import Fate
-from treaty.node import chain, queue, writer
+from treaty.log.log import AppendResult
+from treaty.log.maintenance.restore import append_rows
+from treaty.node import batch, queue, queued_command, writer
 from treaty.node.node import Node
 
 
@@ -86,7 +87,7 @@ async def test_an_outcome_of_a_newer_version_refuses_its_command_and_no_other_on
     log = way(disk)
     of_newer = Outcome(1, "Subscribed", (("answer", "{}"),))
     theirs = [encode_row(Row("outcome", ("", "theirs"), of_newer))]
-    await put(log, START, theirs, roots_of(theirs), 0)
+    await append_rows(log, START, theirs, roots_of(theirs), 0)
     async with living(way(disk, seed=1)) as node:
         await node.ask(ListSubjects())
         asked = [
@@ -109,17 +110,17 @@ async def test_a_fault_while_an_outcome_is_recalled_is_told_to_its_command_alone
         await node.ask(post("first"))
         decide = node._writer._decide
 
-        def failing(view: View, command: Command[Any], grammar: Grammar) -> Decision[Any] | Refusal | Needs:
-            if command.command_id == "bad" and view.get("outcome", ("", "bad")) is not None:
+        def failing(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | OpenQuestions:
+            if command.command_id == "bad" and view.get(OUTCOME, OutcomeKey("", "bad")) is not None:
                 raise KeyError("a fault")
-            return decide(view, command, grammar)
+            return decide(view, command, engine)
 
         node._writer._decide = failing
 
-        async def lands_untold(append: Append) -> Fate:
+        async def lands_untold(append: Append) -> AppendResult:
             await asyncio.sleep(FAIR)
-            assert disk.take(append) is Fate.ACCEPTED
-            return Fate.UNKNOWN
+            assert disk.take(append) is AppendResult.ACCEPTED
+            return AppendResult.UNKNOWN
 
         log.append = lands_untold  # type: ignore[method-assign]
         asked = [node.ask(post(name), Call(command_id=name, timeout=5)) for name in ("good", "bad", "fine")]
@@ -161,8 +162,8 @@ async def test_what_was_sent_and_not_settled_in_time_is_unknown_and_told_later()
 
 @virtual
 async def test_what_is_no_longer_remembered_is_unknown_and_never_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "OUTCOMES", 5)
-    monkeypatch.setattr(writer, "OUTCOMES", 5)
+    monkeypatch.setattr(outcomes, "OUTCOMES", 5)
+    monkeypatch.setattr(queued_command, "OUTCOMES", 5)
     disk, weather = Disk(99), Weather(FAIR)
     async with living(way(disk, weather), 1) as one, living(way(disk, seed=2), 2) as two:
         await one.ask(ListSubjects())
@@ -202,7 +203,7 @@ async def test_a_full_queue_sends_away_and_says_when_to_come_again(monkeypatch: 
 
 @virtual
 async def test_a_commit_that_can_never_fit_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chain, "COMMIT_BYTES", 3_000)
+    monkeypatch.setattr(batch, "COMMIT_BYTES", 3_000)
     async with living(way(Disk(9))) as node:
         large = post("large", "[" + ",".join(f'"f{number}"' for number in range(600)) + "]")
         replies = await asyncio.gather(
@@ -214,7 +215,7 @@ async def test_a_commit_that_can_never_fit_is_refused_by_name(monkeypatch: pytes
 
 @virtual
 async def test_a_chain_stays_below_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chain, "CHAIN_BYTES", 3_000)
+    monkeypatch.setattr(batch, "CHAIN_BYTES", 3_000)
     disk = Disk(99)
     async with living(way(disk)) as node:
         await asyncio.gather(*(node.ask(post(f"s{number}")) for number in range(40)))
@@ -237,9 +238,9 @@ async def test_rows_of_a_newer_version_make_the_node_read_only() -> None:
     disk = Disk(9)
     async with living(way(disk)) as node:
         await node.ask(post("s"))
-        strange = Commit(2, (Encoded("dreams", '["x"]', '{"v":1}'), Encoded("subject", '[".","t"]', '{"v":9}')))
+        strange = Commit(2, (EncodedRow("dreams", '["x"]', '{"v":1}'), EncodedRow("subject", '[".","t"]', '{"v":9}')))
         roots = roots_after(node.follower.tables, strange.rows)
-        assert disk.take(make_append(disk.tip, b"a" * 16, (strange,), roots)) is Fate.ACCEPTED
+        assert disk.take(make_append(disk.tip, b"a" * 16, (strange,), roots)) is AppendResult.ACCEPTED
         assert (await node.ask(ListSubjects())).answer.names == ("s",)
         for _ in range(2):
             with pytest.raises(Unavailable, match=r"read-only: 2 rows.*'dreams'.*upgrade") as refused:
@@ -248,9 +249,9 @@ async def test_rows_of_a_newer_version_make_the_node_read_only() -> None:
         status = node.status()
         assert "upgrade" in status.read_only
         assert len(status.quarantine) == 2
-        mended = Commit(3, (Encoded("dreams", '["x"]', None), Encoded("subject", '[".","t"]', None)))
+        mended = Commit(3, (EncodedRow("dreams", '["x"]', None), EncodedRow("subject", '[".","t"]', None)))
         roots = roots_after(node.follower.tables, mended.rows)
-        assert disk.take(make_append(disk.tip, b"b" * 16, (mended,), roots)) is Fate.ACCEPTED
+        assert disk.take(make_append(disk.tip, b"b" * 16, (mended,), roots)) is AppendResult.ACCEPTED
         await node.ask(ListSubjects())
         assert (await node.ask(post("u"))).token.sequence == 4
 
@@ -312,14 +313,14 @@ async def test_no_text_is_read_while_the_log_is_held() -> None:
     disk, read = Disk(9), Counter[bool]()
 
     async def write(node: Node, who: str) -> None:
-        held = node._log._holding  # type: ignore[attr-defined]  # it is a model
-        answer = node._desk.answer
+        held = node._log._lock_owner  # type: ignore[attr-defined]  # it is a model
+        answer = node._schemas.answer
 
         def counted(question: Question) -> Answer:
-            read[held.mine] += isinstance(question, Parse)
+            read[held.is_current_task] += isinstance(question, ParseSchema)
             return answer(question)
 
-        node._desk.answer = counted
+        node._schemas.answer = counted
         for number in range(30):
             await node.ask(post(f"{who}{number}", f'["{who}{number}"]'))
 
@@ -354,7 +355,7 @@ async def test_while_others_write_the_log_is_held_from_the_first_and_no_longer()
 async def test_clocks_that_are_years_apart_change_no_order() -> None:
     disk = Disk(9)
     async with living(way(disk, seed=1), 1) as now, living(way(disk, seed=2), 2) as past:
-        past._world = replace(past._world, wall=lambda: 1)
+        past._environment = replace(past._environment, wall=lambda: 1)
         fields = ['["a"]', '["a", "b?"]', '["a", "b?", "c?"]']
         told = [await node.ask(post("s", text)) for node, text in zip((now, past, now), fields, strict=True)]
         assert [one.answer.version.number for one in told] == [1, 2, 3]

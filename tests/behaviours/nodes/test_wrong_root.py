@@ -26,10 +26,10 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import Call
 from treaty.core.requests import LATEST, GetSchema, GetVersion, ListSubjects
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 from treaty.core.tables import DictTables
-from treaty.log.care.repair import accept_state
-from treaty.log.log import Delta
+from treaty.log.log import LogDelta
+from treaty.log.maintenance.repair import accept_state
 from treaty.node.follower import WRONG_SECONDS
 from treaty.node.node import Node
 from treaty.node.segment.layered import LayeredTables
@@ -37,7 +37,7 @@ from treaty.node.segment.layered import LayeredTables
 FROM_MEMORY = Call("eventual")
 
 
-def flip(disk: Disk, table: str = "subject") -> tuple[tuple[str, str], tuple[int, Encoded]]:
+def flip(disk: Disk, table: str = "subject") -> tuple[tuple[str, str], tuple[int, EncodedRow]]:
     """Change the newest row of a table by hand; return what it was."""
     place, (sequence, row) = max(
         ((place, kept) for place, kept in disk.rows.items() if place[0] == table), key=lambda one: one[1][0]
@@ -52,7 +52,7 @@ class Flipping(LogModel):
 
     times = 0
 
-    async def read(self, after: Position) -> Delta:
+    async def read(self, after: Position) -> LogDelta:
         delta = await super().read(after)
         if not self.times or not delta.rows:
             return delta

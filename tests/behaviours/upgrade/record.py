@@ -25,7 +25,7 @@ import zstandard
 from drafting import KINDS, draft, text
 
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
-from treaty.core import associating as tied
+from treaty.core import associations as tied
 from treaty.core import requests as asked
 from treaty.core import values
 from treaty.core.answers import Config
@@ -34,19 +34,19 @@ from treaty.core.commit import ENVELOPE_FORMAT, START, Append, Commit, make_appe
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Refusal
 from treaty.core.registry import Call
-from treaty.core.requests import Creation, Force, Request, Scope
+from treaty.core.requests import ForceReason, Request, Scope, SubjectCreation
 from treaty.core.resource import Resource
-from treaty.core.rows import Encoded, Row, decode_row, encode_row
+from treaty.core.rows import EncodedRow, Row, decode_row, encode_row
 from treaty.core.schema import Draft, Metadata, Rule, RuleSet
-from treaty.log.care.dump import head_of, write_dump
-from treaty.log.kafka.any.log import AnyLog, Bounds
-from treaty.log.kafka.owner.forms import transaction
-from treaty.log.log import Fate, Log
-from treaty.log.sqlite import SqliteLog
-from treaty.node.embedded import Embedded
+from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy
+from treaty.log.kafka.single_writer.records import make_transaction
+from treaty.log.log import AppendResult, Log
+from treaty.log.maintenance.dump import make_head, write_dump
+from treaty.log.sqlite.log import SqliteLog
+from treaty.node.embedded import EmbeddedRegistry
+from treaty.node.environment import real_environment
 from treaty.node.node import Node
-from treaty.node.pool import thread_desk
-from treaty.node.world import real_world
+from treaty.node.schema_service import make_thread_service
 
 TIME = 1_790_000_000_000
 FEW = 5_000
@@ -60,21 +60,21 @@ class Registry:
         self.appends: list[Append] = []
         self.refused: dict[str, int] = {}
         self._path, self._commands = path, 0
-        self._inner = Embedded(self._node)
+        self._inner = EmbeddedRegistry(self._node)
 
     async def _node(self) -> Node:
         log = await SqliteLog.open(str(self._path), durable=False)
         kept = log.append
 
-        async def append(one: Append) -> Fate:
+        async def append(one: Append) -> AppendResult:
             fate = await kept(one)
-            if fate is Fate.ACCEPTED:
+            if fate is AppendResult.ACCEPTED:
                 self.appends.append(one)
             return fate
 
         log.append = append  # type: ignore[method-assign]
         self.log = log
-        return Node(log, thread_desk(), real_world())
+        return Node(log, make_thread_service(), real_environment())
 
     def ask(self, request: Request[Any]) -> Any:
         self._commands += 1
@@ -89,13 +89,13 @@ class Registry:
             self.refused[name] = self.refused.get(name, 0) + 1
             return None
 
-    def put(self, rows: list[Encoded]) -> None:
+    def put(self, rows: list[EncodedRow]) -> None:
         """Write rows below the law, for tables that no command of format 1 writes."""
 
         async def work() -> None:
             base = await self.log.tip()
             commit = Commit(base.sequence + 1, tuple(rows), "", TIME)
-            assert await self.log.append(make_append(base, random.randbytes(16), (commit,))) is Fate.ACCEPTED
+            assert await self.log.append(make_append(base, random.randbytes(16), (commit,))) is AppendResult.ACCEPTED
 
         self._inner.run(work())
 
@@ -146,13 +146,13 @@ def fill(registry: Registry, count: int) -> None:
         subject = Subject(context, f"{kind.lower()}-{subject_number}")
         refers = chance.choice(bases[kind]) if context == "." and chance.random() < 0.2 else None
         policy = chance.choice(["", "", "", "NONE", "FULL", "FORWARD_TRANSITIVE", "BACKWARD_TRANSITIVE"])
-        made = Creation(policy=policy, properties=(("by", "recorder"),) if policy else ())
+        made = SubjectCreation(policy=policy, properties=(("by", "recorder"),) if policy else ())
         for version in range(chance.choice([1, 2, 4, 12])):
             what = draft(kind, f"T{subject_number}", 3 + version, chance, refers)
             names = ((("tag", f"v{version}"),)) if chance.random() < 0.1 else ()
-            force = Force("me", "because") if chance.random() < 0.03 else None
+            force = ForceReason("me", "because") if chance.random() < 0.03 else None
             registered = registry.may(asked.Register(
-                subject, what, create_with=made if not version else Creation(), names=names, force=force,
+                subject, what, create_with=made if not version else SubjectCreation(), names=names, force=force,
                 properties=(("n", str(version)),) if chance.random() < 0.1 else (), normalize=chance.choice([None, True])))  # fmt: skip
             schemas += bool(registered and registered.created)
         change(registry, subject, chance)
@@ -171,7 +171,7 @@ def change(registry: Registry, subject: Subject, chance: random.Random) -> None:
         lambda: registry.may(asked.SetConfig(Scope(*subject), Config(level="FULL", alias_for_deks="other"))),
         lambda: registry.may(asked.Derive(subject, asked.LATEST, metadata=Metadata(properties=(("derived", "yes"),)))),
         lambda: registry.may(tied.Associate(Resource(f"topic-{subject.name}", "lkc-1", f"id-{subject}"),
-                                            (tied.Wish("value", subject, chance.choice(["WEAK", "STRONG"])),))),
+                                            (tied.AssociationSpec("value", subject, chance.choice(["WEAK", "STRONG"])),))),
     ]  # fmt: skip
     if chance.random() < 0.5:
         chance.choice(steps)()
@@ -207,7 +207,7 @@ def imports(registry: Registry) -> None:
     registry.ask(asked.SetMode(Scope(".", "free"), "READONLY_OVERRIDE"))
     registry.ask(tied.Associate(
         Resource("frozen", "lkc-1", "id-frozen"),
-        (tied.Wish("key", Subject(".team", "tied-key"), "STRONG", frozen=True,
+        (tied.AssociationSpec("key", Subject(".team", "tied-key"), "STRONG", frozen=True,
                    schema=asked.Register(Subject(".team", "tied-key"), Draft(text("AVRO", "Key", 2)))),)))  # fmt: skip
 
 
@@ -220,8 +220,8 @@ def below(registry: Registry) -> None:
     ours = [one for one in versions if one.key[:2] == till.key]
     assert ours
     assert isinstance(ours[0].value, values.Version)
-    assert isinstance(till.value, values.Subject)
-    assert isinstance(deny.value, values.Subject)
+    assert isinstance(till.value, values.SubjectValue)
+    assert isinstance(deny.value, values.SubjectValue)
     extra = (("later", '{"a":[1,2.50,"ü"]}'),)
     named = values.PolicyValue(backward=True, range="till", till=1, partition="type", validators=("NAME_CASE",),
                                strictness="LOGICAL")  # fmt: skip
@@ -295,11 +295,11 @@ def answers(registry: Registry) -> Iterator[dict[str, object]]:
 async def topic_of_any(appends: list[Append]) -> list[tuple[int, bytes | None, bytes | None]]:
     """The partition of a log with any writer: with a fold in the midst, whose prefix is deleted, a loser and a stranger."""
     partition = Partition()
-    bounds = Bounds(records=10**9, margin=50)
-    log: Log = AnyLog(LinkModel(partition, Storm(), random.Random(1), fetched=500), bounds=bounds)
+    bounds = SnapshotPolicy(records=10**9, margin=50)
+    log: Log = MultiWriterLog(LinkModel(partition, Storm(), random.Random(1), fetched=500), bounds=bounds)
     half = len(appends) * 2 // 3
     for one in appends[:half]:
-        assert await log.append(one) is Fate.ACCEPTED
+        assert await log.append(one) is AppendResult.ACCEPTED
     partition.append(b"somebody else's", b"k")
     partition.append(appends[half - 3].envelope)
     await log.compact()
@@ -313,7 +313,7 @@ async def topic_of_any(appends: list[Append]) -> list[tuple[int, bytes | None, b
             for n, commit in enumerate(one.commits, 1)
         )
         moved = make_append(chain, one.attempt, commits)
-        assert await log.append(moved) is Fate.ACCEPTED
+        assert await log.append(moved) is AppendResult.ACCEPTED
         chain = moved.position
         rest.append(moved)
     partition.append(rest[-2].envelope)
@@ -326,7 +326,7 @@ def topic_of_owner(appends: list[Append]) -> list[tuple[int, bytes | None, bytes
     records: list[tuple[int, bytes | None, bytes | None]] = []
     offset = 0
     for one in appends:
-        for key, value in transaction(one):
+        for key, value in make_transaction(one):
             records.append((offset, key, value))
             offset += 1
         offset += 1
@@ -363,7 +363,7 @@ def main(folder: Path, count: int) -> None:
         found = [*answers(registry)]
         appends = [*registry.appends]
         delta = registry._inner.run(registry.log.read(START))
-        head = head_of(delta, "sqlite:///old/log.db", TIME)
+        head = make_head(delta, "sqlite:///old/log.db", TIME)
         print(f"{len(delta.rows)} rows, {len(appends)} appends, refused: {registry.refused}", file=sys.stderr)
         pack(folder / "answers.jsonl.zst", "".join(json.dumps(one) + "\n" for one in found).encode())
         if count > FEW:

@@ -19,16 +19,16 @@ from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from treaty.assemble import connect
 from treaty.cli.main import group
 from treaty.core.limits import RESTORE_GAP
-from treaty.log.care.restore import RestoreError
-from treaty.log.kafka.link import Record
+from treaty.log.kafka.partition import PartitionRecord
 from treaty.log.log import LogUnavailableError
+from treaty.log.maintenance.restore import RestoreError
 from treaty.log.memory import MemoryLog
-from treaty.log.upgrade import compacted, partition
-from treaty.log.upgrade.carry import cancel, upgrade
-from treaty.log.upgrade.old import OldLogError, OldRow, OldState, Seal, make_append
-from treaty.log.upgrade.rows import converted
+from treaty.log.upgrade import topic_records
+from treaty.log.upgrade.conversion import convert_rows
+from treaty.log.upgrade.old_format import OldLogError, OldRow, OldSeal, OldState, make_old_append
 from treaty.log.upgrade.sqlite import OldSqlite
-from treaty.log.upgrade.topics import OldAny
+from treaty.log.upgrade.topics import OldMultiWriterLog
+from treaty.log.upgrade.upgrade import cancel_upgrade, upgrade_log
 
 TIME = 1_800_000_000_000
 
@@ -78,13 +78,15 @@ def test_every_answer_of_the_old_registry_is_given_by_the_new_one(form: str, tmp
 def test_all_forms_hold_the_same_rows(tmp_path: Path) -> None:
     state = read(a_log(tmp_path))
     any_, owned = records("any"), records("owner")
-    any_place, any_rows = partition.state_of([(at, value or b"") for at, _, value in any_], any_[0][0])
-    place, rows = compacted.state_of((key or b"", value) for _, key, value in owned)
+    any_place, any_rows = topic_records.read_multi_writer_state(
+        [(at, value or b"") for at, _, value in any_], any_[0][0]
+    )
+    place, rows = topic_records.read_single_writer_state((key or b"", value) for _, key, value in owned)
 
     assert any_[0][0] > 0, "its front was cut: it begins at a fold"
-    assert (place, {*rows}) == (state.place, {*state.rows})
+    assert (place, {*rows}) == (state.position, {*state.rows})
     assert {row.table for row in {*any_rows} ^ {*state.rows}} == {"fold"}
-    assert (any_place.identity, any_place.sequence) == (state.place.identity, state.place.sequence + 1)
+    assert (any_place.identity, any_place.sequence) == (state.position.identity, state.position.sequence + 1)
 
 
 def test_compressed_texts_are_read(tmp_path: Path) -> None:
@@ -110,14 +112,14 @@ def test_compressed_texts_are_read(tmp_path: Path) -> None:
 # -------------------------------------------------------------------------------------------------- what can go wrong
 
 
-async def topic(partition_: Partition) -> OldAny:
-    return OldAny(LinkModel(partition_, Storm(), random.Random(1), fetched=500))
+async def topic(partition_: Partition) -> OldMultiWriterLog:
+    return OldMultiWriterLog(LinkModel(partition_, Storm(), random.Random(1), fetched=500))
 
 
 def a_topic() -> Partition:
     found = Partition()
     for at, key, value in records("any"):
-        found.records.append(Record(at, key, value))
+        found.records.append(PartitionRecord(at, key, value))
         found.first, found.end = found.first or at, at + 1
     return found
 
@@ -125,14 +127,14 @@ def a_topic() -> Partition:
 def test_a_topic_is_sealed_by_a_record_that_counts() -> None:
     async def story() -> None:
         old, new = await topic(a_topic()), MemoryLog()
-        done = await upgrade(old, new, time=TIME)
-        assert (done.differences, done.gap) == ((), 0)
+        done = await upgrade_log(old, new, time=TIME)
+        assert (done.find_differences, done.gap) == ((), 0)
         state = await old.read()
-        assert state.seal == Seal(done.source, new.url)
-        assert state.place.sequence == done.source.sequence + 1
+        assert state.seal == OldSeal(done.source, new.url)
+        assert state.position.sequence == done.source.sequence + 1
         with pytest.raises(OldLogError, match="was moved to"):
-            await upgrade(old, MemoryLog("another"), time=TIME)
-        assert await cancel(old, time=TIME) == Seal(done.source, new.url)
+            await upgrade_log(old, MemoryLog("another"), time=TIME)
+        assert await cancel_upgrade(old, time=TIME) == OldSeal(done.source, new.url)
         assert (await old.read()).seal is None
 
     asyncio.run(story())
@@ -142,9 +144,9 @@ def test_a_log_that_is_still_written_to_is_refused(tmp_path: Path) -> None:
     async def story() -> None:
         old = OldSqlite(a_log(tmp_path), "old")
         state = await old.read()
-        await old.write(state.place, OldRow("context", '[".late"]', '{"v":1}'), TIME)
+        await old.write(state.position, OldRow("context", '[".late"]', '{"v":1}'), TIME)
         with pytest.raises(OldLogError, match="somebody writes to old: stop all its nodes"):
-            await old.write(state.place, Seal(state.place, "new").row(TIME), TIME)
+            await old.write(state.position, OldSeal(state.position, "new").row(TIME), TIME)
         assert (await old.read()).seal is None
 
     asyncio.run(story())
@@ -155,12 +157,12 @@ def test_a_seal_that_came_second_in_a_topic_is_none() -> None:
 
     async def story() -> None:
         old, there = await topic(a_topic()), a_topic()
-        place = (await old.read()).place
+        place = (await old.read()).position
         late = await topic(there)
-        there.append(make_append(place, bytes(16), [OldRow("context", '[".late"]', '{"v":1}')], TIME).record)
+        there.append(make_old_append(place, bytes(16), [OldRow("context", '[".late"]', '{"v":1}')], TIME).record)
         told = ""
         try:
-            await late.write(place, Seal(place, "new").row(TIME), TIME)
+            await late.write(place, OldSeal(place, "new").row(TIME), TIME)
         except (OldLogError, LogUnavailableError) as error:
             told = str(error)
         assert told == "somebody writes to model:kafka: stop all its nodes, then try again"
@@ -179,12 +181,12 @@ def test_an_upgrade_that_was_cut_off_goes_through(tmp_path: Path) -> None:
     async def story() -> None:
         old, new = OldSqlite(a_log(tmp_path), "old"), Tearing()
         with pytest.raises(RestoreError, match="the line is dead"):
-            await upgrade(old, new, time=TIME)
+            await upgrade_log(old, new, time=TIME)
         sealed = (await old.read()).seal
         assert sealed is not None
         new.append = super(Tearing, new).append  # type: ignore[method-assign]
-        done = await upgrade(old, new, time=TIME + 1)
-        assert (done.differences, done.source) == ((), sealed.place)
+        done = await upgrade_log(old, new, time=TIME + 1)
+        assert (done.find_differences, done.source) == ((), sealed.position)
 
     asyncio.run(story())
 
@@ -284,7 +286,7 @@ def test_counters_of_subjects_that_are_gone_end_and_those_for_ever_stay() -> Non
         OldRow("counter", '["ordinals",".","here",""]', '{"highest":6,"v":1}'),
         OldRow("subject", '[".","here"]', '{"generation":17,"v":1}'),
     ]
-    found = converted(rows)
+    found = convert_rows(rows)
 
     assert found.ended == {"counter": 1}
     assert {row.key for row in found.rows if row.table == "counter"} == {

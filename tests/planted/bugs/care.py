@@ -2,7 +2,7 @@
 
 from tests.planted.bug import Bug, Edit, by_tests
 
-DUMP, RESTORE, ADDING = "treaty.log.care.dump:", "treaty.log.care.restore:", "treaty.log.care.adding:"
+DUMP, RESTORE, ADDING = "treaty.log.maintenance.dump:", "treaty.log.maintenance.restore:", "treaty.log.state_roots:"
 OLD = "treaty.log.upgrade."
 CARE, ROOT = "behaviours/logs/test_care.py::", "facades/test_log_root.py::"
 UPGRADE = "behaviours/upgrade/test_upgrade.py::"
@@ -12,7 +12,7 @@ CARED = (
     Bug(
         "restore: the rows of a dump are not added up",
         "A dump whose rows were changed is only known by the digest of its lines, which names no table.",
-        (Edit(DUMP + "_refuse_changed", "refuse_disagreement(head, found,", "(lambda *_: None)(head, found,"),),
+        (Edit(DUMP + "_refuse_changed", "refuse_root_mismatch(head, found,", "(lambda *_: None)(head, found,"),),
         by_tests(ROOT + "test_a_copy_with_a_changed_row_is_refused_and_its_table_named[dump]"),
     ),
     Bug(
@@ -24,31 +24,31 @@ CARED = (
     Bug(
         "restore: rows of the try that was cut off count twice",
         "A restore that goes on adds rows that are there already once more, and states another root.",
-        (Edit(RESTORE + "restore", "row.digest - (before.digest if before else 0)", "row.digest"),),
+        (Edit(RESTORE + "restore_log", "row.digest - (before.digest if before else 0)", "row.digest"),),
         by_tests(CARE + "test_a_restore_in_many_appends_states_the_roots_of_its_rows[sqlite]"),
     ),
     Bug(
         "repair: any commit states rows that were changed past the log",
         "Who moves rows aside, or seals a log, makes its changed rows true without a word.",
-        (Edit(RESTORE + "refuse_changed", "if not adds_up(delta):", "if delta is None:"),),
+        (Edit(RESTORE + "refuse_wrong_root", "if not has_stated_root(delta):", "if delta is None:"),),
         by_tests(CARE + "test_a_state_that_does_not_add_up_is_accepted_by_one_commit[sqlite]"),
     ),
     Bug(
         "verify: what a log keeps of its tables is not looked at",
         "A state that does not add up is found, and no table is named.",
-        (Edit(ADDING + "disagreements", "if says != adds:", "if says is None:"),),
+        (Edit(ADDING + "find_root_mismatches", "if says != adds:", "if says is None:"),),
         by_tests(ROOT + "test_a_table_that_was_changed_is_named_and_the_row_beside_a_copy[a row by hand]"),
     ),
     Bug(
         "verify: the root that the last append states is not looked at",
         "A log whose last append states another root than its rows come to is called sound.",
-        (Edit(ADDING + "disagreements", "if as_root(found) != root:", "if root is None:"),),
+        (Edit(ADDING + "find_root_mismatches", "if as_root(found) != root:", "if root is None:"),),
         by_tests(CARE + "test_what_is_stated_is_compared_with_what_rows_come_to"),
     ),
     Bug(
         "restore: every append states the roots of the last one",
         "The roots of an append are those that a restore goes on counting in, so a SQL log keeps none of its tables.",
-        (Edit(RESTORE + "restore", "batch, dict(roots), time", "batch, roots, time"),),
+        (Edit(RESTORE + "restore_log", "batch, dict(roots), time", "batch, roots, time"),),
         by_tests(CARE + "test_a_restore_in_many_appends_states_the_roots_of_its_rows[sqlite]"),
     ),
     Bug(
@@ -60,52 +60,66 @@ CARED = (
     Bug(
         "upgrade: the policy of a subject is lost",
         "A subject that followed a policy of its own follows its config after the upgrade.",
-        (Edit(OLD + "policies:with_policy", 'row["level"] = level_of(policy)', "pass"),),
+        (Edit(OLD + "policies:merge_policy", 'row["level"] = convert_level(policy)', "pass"),),
         EQUAL,
     ),
     Bug(
         "upgrade: a subject's new config row hides that of its context",
         "Where a subject's own policy gets a config row, what its context's config says is in force no more.",
-        (Edit(OLD + "policies:with_policy", "for name, value in before.items() if", "for name, value in () if"),),
+        (Edit(OLD + "policies:merge_policy", "for name, value in before.items() if", "for name, value in () if"),),
         EQUAL,
     ),
     Bug(
         "upgrade: what would come from the default context now is not held off",
         "A subject's new config row takes settings of the default context that were not in force there.",
-        (Edit(OLD + "policies:with_policy", "row[name] = value", "pass"),),
+        (Edit(OLD + "policies:merge_policy", "row[name] = value", "pass"),),
         by_tests("laws/test_upgrade.py::test_what_is_in_force_stays_the_same"),
     ),
     Bug(
         "upgrade: generations are lost",
         "Versions of a log of format 1 get generation 0, whatever their subject's is.",
-        (Edit(OLD + "rows:_version", "known.generations.get((context, subject), 0), ordinal", "0, ordinal"),),
+        (
+            Edit(
+                OLD + "conversion:_convert_version",
+                "known.generations.get((context, subject), 0), ordinal",
+                "0, ordinal",
+            ),
+        ),
         EQUAL,
     ),
     Bug(
         "upgrade: nothing is compared at the end",
         "What was carried over is believed to be equal.",
         (
-            Edit(OLD + "rows:_schema", 'likeness="lookup_digest"', 'likeness="lookup_digest", guid="guide"'),
-            Edit(OLD + "listing:differences", "was != text and not", "was is text and not"),
+            Edit(
+                OLD + "conversion:_convert_schema", 'likeness="lookup_digest"', 'likeness="lookup_digest", guid="guide"'
+            ),
+            Edit(OLD + "comparison:find_differences", "was != text and not", "was is text and not"),
         ),
         EQUAL,
     ),
     Bug(
         "upgrade: whatever was written meanwhile is sealed too",
         "A log is sealed behind appends that were not read, and what they wrote is lost.",
-        (Edit(OLD + "sqlite:OldSqlite.write", "if _tip(file) != base:", "if _tip(file) is None:"),),
+        (Edit(OLD + "sqlite:OldSqlite.write", "if _read_tip(file) != base:", "if _read_tip(file) is None:"),),
         by_tests(UPGRADE + "test_a_log_that_is_still_written_to_is_refused"),
     ),
     Bug(
         "upgrade: a record of a seal that came second counts",
         "In a topic with any writer the upgrade takes its log for sealed though another append came first.",
-        (Edit(OLD + "topics:OldAny.write", "if place != base:", "if place is None:"),),
+        (Edit(OLD + "topics:OldMultiWriterLog.write", "if position != base:", "if position is None:"),),
         by_tests(UPGRADE + "test_a_seal_that_came_second_in_a_topic_is_none"),
     ),
     Bug(
         "upgrade: a topic is read up to its fold",
         "Of a topic of format 1 the state of its newest fold is carried over, and what was appended behind it is lost.",
-        (Edit(OLD + "partition:state_of", "_rows_of(chunks), appends)", "_rows_of(chunks), ())"),),
+        (
+            Edit(
+                OLD + "topic_records:read_multi_writer_state",
+                "_read_snapshot_rows(chunks), appends)",
+                "_read_snapshot_rows(chunks), ())",
+            ),
+        ),
         by_tests(UPGRADE + "test_all_forms_hold_the_same_rows"),
     ),
     Bug(
@@ -113,8 +127,8 @@ CARED = (
         "Rows that format 1 could not read are not carried over, so nobody can mend them any more.",
         (
             Edit(
-                OLD + "rows:converted",
-                "new.append(Encoded(RENAMED.get(row.table, row.table), row.key, row.value))",
+                OLD + "conversion:convert_rows",
+                "new.append(EncodedRow(RENAMED_TABLES.get(row.table, row.table), row.key, row.value))",
                 "pass",
             ),
         ),

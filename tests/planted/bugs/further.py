@@ -8,7 +8,7 @@ FURTHER = (
     Bug(
         "number: a deleted version's is given again",
         "The next number is one more than the highest of the versions that live.",
-        (Edit("treaty.core.law.versions:highest_number", '"all"', '"live"'),),
+        (Edit("treaty.core.handlers.versions:highest_number", '"all"', '"live"'),),
         by_tests(
             "behaviours/test_registry_deletes.py"
             "::test_a_schema_that_comes_back_after_hiding_has_its_id_and_a_new_number[memory]"
@@ -17,13 +17,19 @@ FURTHER = (
     Bug(
         "mode: an import begins where versions live",
         "A scope with live versions goes into import mode without force, which takes them away.",
-        (Edit("treaty.core.law.tuning:_empty_scope", 'version.state == "live"', 'version.state == "none"'),),
+        (
+            Edit(
+                "treaty.core.handlers.settings_changes:_empty_scope",
+                'version.state == "live"',
+                'version.state == "none"',
+            ),
+        ),
         by_tests("laws/test_settings.py::test_import_wants_an_empty_scope_and_purges_what_was_deleted"),
     ),
     Bug(
         "config: a change forgets the rest",
         "Members that a change of config leaves out go back to their defaults.",
-        (Edit("treaty.core.law.settings:merged", "new = old or UNSET", "new = UNSET"),),
+        (Edit("treaty.core.handlers.settings:merge_config", "new = old or UNSET", "new = UNSET"),),
         by_tests("behaviours/test_registry_settings.py::test_a_change_of_config_keeps_the_rest[memory]"),
     ),
     Bug(
@@ -31,9 +37,9 @@ FURTHER = (
         "A version goes though another subject refers to it, as if it was inside the subject that goes.",
         (
             Edit(
-                "treaty.core.law.references:refuse_if_referenced",
-                "if subject_of_key(use[0]) not in inside",
-                "if subject_of_key(use[0]) == subject_of_key(one[0])",
+                "treaty.core.handlers.uses:_referring_versions",
+                "if subject_of_key(user) not in going.subjects",
+                "if subject_of_key(user) == subject_of_key(key)",
             ),
         ),
         by_tests("laws/test_decide.py::test_what_is_referred_to_stays"),
@@ -43,7 +49,7 @@ FURTHER = (
         "Rights are asked for the name in the request, and not for the subject that it leads to.",
         (
             Edit(
-                "treaty.core.law.aliases:meant",
+                "treaty.core.aliases:resolve_alias",
                 "refuse_unless_allowed(access, command.principal, request)",
                 "refuse_unless_allowed(access, command.principal, command.request)",
             ),
@@ -58,7 +64,7 @@ FURTHER = (
         "A registration that names the policy of its new subject needs no right to the config.",
         (
             Edit(
-                "treaty.core.needs:_register",
+                "treaty.core.permissions:of_register",
                 '("/treaty/createWith/policy",) * chosen',
                 '("/treaty/createWith/policy",) * (not request)',
             ),
@@ -70,8 +76,8 @@ FURTHER = (
         "A strict read is answered when an append has landed that was sent before it came.",
         (
             Edit(
-                "treaty.node.barriers:Barriers.wait",
-                "key = self._follower.next_look, taken",
+                "treaty.node.barriers:ReadBarriers.wait",
+                "key = self._follower.next_barrier, taken",
                 "key = self._follower.begun, taken",
             ),
         ),
@@ -95,13 +101,13 @@ FURTHER = (
     Bug(
         "limit: a commit of any size is sent",
         "A command whose commit is larger than the limit is not refused, and holds up the others.",
-        (Edit("treaty.node.chain:_add", "if size > COMMIT_BYTES:", "if size < 0:"),),
+        (Edit("treaty.node.batch:_add_commit", "if size > COMMIT_BYTES:", "if size < 0:"),),
         by_tests("behaviours/nodes/test_writing.py::test_a_commit_that_can_never_fit_is_refused_by_name"),
     ),
     Bug(
         "sqlite: an append is not held against the tip",
         "An append that was decided on another history takes the next place.",
-        (Edit("treaty.log.sqlfile:SqlFile._follows", "append.parent != tip.digest or", ""),),
+        (Edit("treaty.log.sqlite.connection:SqliteConnection._is_next", "append.parent != tip.digest or", ""),),
         by_tests(f"{WRONG}[sqlite-another digest]"),
     ),
     Bug(
@@ -121,7 +127,7 @@ FURTHER = (
         "The rest of a dump is written behind the beginning of another one.",
         (
             Edit(
-                "treaty.log.care.restore:_begin",
+                "treaty.log.maintenance.restore:_begin_restore",
                 "mark.digest, mark.gap, ):",
                 "mark.digest, mark.gap, ) and found is None:",
             ),
@@ -133,7 +139,7 @@ FURTHER = (
         "What a subject's config leaves out is taken from its context instead of the root.",
         (
             Edit(
-                "treaty.core.law.settings:config_in_force",
+                "treaty.core.handlers.settings:config_in_force",
                 "root = own_value(view, ROOT) or UNSET",
                 "root = own_value(view, Scope(scope.context)) or UNSET",
             ),
@@ -145,7 +151,13 @@ FURTHER = (
     Bug(
         "mode: the one of a context is passed over",
         "A subject without a mode of its own has the one of everywhere.",
-        (Edit("treaty.core.law.settings:mode_in_force", "own = own_mode(view, Scope(scope.context))", "own = None"),),
+        (
+            Edit(
+                "treaty.core.handlers.settings:mode_in_force",
+                "own = own_mode(view, Scope(scope.context))",
+                "own = None",
+            ),
+        ),
         by_tests("laws/test_settings.py::test_mode_chain"),
     ),
 )

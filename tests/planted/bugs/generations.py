@@ -2,7 +2,7 @@
 
 from tests.planted.bug import ANY, Bug, Edit, by_lives, by_tests
 
-PLACES, REMOVAL = "treaty.core.law.places:", "treaty.core.law.removal:"
+PLACES, REMOVAL = "treaty.core.handlers.version_numbers:", "treaty.core.handlers.uses:"
 LAWS = "laws/test_generations.py::"
 
 GENERATIONS = (
@@ -11,7 +11,7 @@ GENERATIONS = (
         "The counter of a type has no generation and stays, so a subject that is made again goes on counting.",
         (
             Edit(PLACES + "new_version", "types_key(request.subject, generation,", "types_key(request.subject, 0,"),
-            Edit(REMOVAL + "remove_subject", "for kind in KINDS_OF_SUBJECT", "for kind in KINDS_OF_SUBJECT[:1]"),
+            Edit(REMOVAL + "_counters_of", "for kind in t.KINDS_OF_SUBJECT", "for kind in t.KINDS_OF_SUBJECT[:1]"),
         ),
         by_tests(LAWS + "test_rows_that_a_predecessor_left_by_a_fault_are_nobody_s"),
     ),
@@ -21,8 +21,8 @@ GENERATIONS = (
         (
             Edit(
                 PLACES + "_names",
-                "key = (*request.subject, generation, scheme, name)",
-                "key = (*request.subject, 0, scheme, name)",
+                "key = NameKey(*request.subject, generation, scheme, name)",
+                "key = NameKey(*request.subject, 0, scheme, name)",
             ),
         ),
         by_tests(LAWS + "test_a_subject_that_is_made_again_begins_anew"),
@@ -34,8 +34,8 @@ GENERATIONS = (
         (
             Edit(
                 REMOVAL + "remove_subject",
-                'return [Row("subject", tuple(subject), None),',
-                'return [Row("subject", tuple(subject), None), Row("counter", ("encodings", *subject, 0, ""), None),',
+                "return [make_tombstone(t.SUBJECT, subject),",
+                "return [make_tombstone(t.SUBJECT, subject), make_tombstone(t.COUNTER, t.encodings_key(subject)),",
             ),
         ),
         by_tests("laws/test_counters.py::test_the_counter_of_encoding_ids_stays_when_its_subject_goes"),
@@ -43,7 +43,7 @@ GENERATIONS = (
     Bug(
         "purge: the counter of ordinals stays",
         "A subject that is removed for good leaves a counter that nobody will ever ask for.",
-        (Edit(REMOVAL + "remove_subject", "for kind in KINDS_OF_SUBJECT", "for kind in KINDS_OF_SUBJECT[1:]"),),
+        (Edit(REMOVAL + "_counters_of", "for kind in t.KINDS_OF_SUBJECT", "for kind in t.KINDS_OF_SUBJECT[1:]"),),
         by_tests("laws/test_counters.py::test_purged_subjects_leave_nothing_but_the_counter_of_ids"),
         also=by_lives(0, ANY),
     ),
@@ -54,11 +54,11 @@ GENERATIONS = (
             Edit(
                 REMOVAL + "remove_version",
                 "return remove_versions(view, with_hidden(view, one))",
-                "return remove_versions(view, with_hidden(view, one)) + [Row('counter', key, None) "
-                "for key in view.walk('counter.subject', *subject_span('types', *subject_of_key(one[0])))]",
+                "return remove_versions(view, with_hidden(view, one)) + [make_tombstone(t.COUNTER, key) "
+                "for key in view.walk(t.COUNTER_OF_SUBJECT, *subject_span('types', *subject_of_key(one[0])))]",
             ),
         ),
-        by_tests(LAWS + "test_nothing_is_given_twice_within_a_generation"),
+        by_tests(LAWS + "test_the_numbers_of_a_type_go_on_behind_a_version_that_was_removed"),
         also=by_lives(0, ANY),
     ),
     Bug(
@@ -71,7 +71,7 @@ GENERATIONS = (
     Bug(
         "generation: rows of another generation are sound",
         "Soundness does not hold the generation of a row against that of its subject.",
-        (Edit("treaty.core.soundness:_generation", "there.generation != generation", "there.generation < 0"),),
+        (Edit("treaty.core.invariants:_generation", "there.generation != generation", "there.generation < 0"),),
         by_tests(LAWS + "test_rows_of_another_generation_are_named"),
     ),
 )

@@ -2,19 +2,19 @@
 
 from tests.planted.bug import ANY, Bug, Edit, by_lives
 
-LAW = "treaty.core.law."
+CORE = "treaty.core."
 
 
-def rule(name: str, does: str, target: str, old: str, new: str, first: int = 0) -> Bug:
-    """A bug in a module of `treaty.core.law`; any law may break first."""
-    return Bug(name, does, (Edit(LAW + target, old, new),), by_lives(first, ANY))
+def rule(name: str, does: str, target: str, old: str, new: str, first: int = 0, *, events: str = "") -> Bug:
+    """A bug in a module of `treaty.core`; any law may break first. `events` happen in each life."""
+    return Bug(name, does, (Edit(CORE + target, old, new),), by_lives(first, ANY, events=events))
 
 
 JUDGED = (
     rule(
         "rule: nothing is hidden",
         "A softly deleted version stays where its schema is registered again.",
-        "places:_vanishing",
+        "handlers.version_numbers:_vanishing",
         '("soft",))',
         "())",
     ),
@@ -28,14 +28,14 @@ JUDGED = (
     rule(
         "rule: the oldest version is compared for the latest",
         "A level that compares with the latest version compares with the oldest one.",
-        "admission:compared_with",
+        "handlers.compatibility:compared_with",
         "candidates = islice(same, 1)",
         "candidates = [*same][-1:]",
     ),
     rule(
         "rule: groups are not told apart",
         "Versions of all groups are compared with each other.",
-        "admission:_same_part",
+        "handlers.compatibility:_same_part",
         "return old.get(name) == (new.draft.metadata or Metadata()).get(name)",
         "return True",
         first=20,
@@ -43,161 +43,162 @@ JUDGED = (
     rule(
         "rule: the policy of a new subject is forgotten",
         "A registration that names the policy of its new subject follows the config that was there before.",
-        "register:case_of",
+        "handlers.register:case_of",
         "config_in_force(view, scope, made)",
         "config_in_force(view, scope)",
     ),
     rule(
         "rule: the policy of a new subject is not kept",
         "The policy that a registration names holds for the first version only; no config says it.",
-        "places:_own_config",
+        "handlers.version_numbers:_own_config",
         "config is None or",
         "config is None or config or",
     ),
     rule(
         "rule: the policy of a new subject changes a config",
         "A registration that names a policy puts it over the one that the config of the name has already.",
-        "policies:created_config",
+        "handlers.policies:created_config",
         "if old is not None and any(",
         "if old is None and any(",
     ),
     rule(
         "rule: a subject that is there is made with a policy",
         "A registration that names a policy sets it where the subject is there already.",
-        "policies:created_config",
-        'if view.get("subject", tuple(subject)) is not None:',
-        'if view.get("subject", tuple(subject)) is view:',
+        "handlers.policies:created_config",
+        "if view.get(SUBJECT, subject) is not None:",
+        "if view.get(SUBJECT, subject) is view:",
     ),
     rule(
         "rule: both directions have one range",
         "The range for old data is the one for new data too.",
-        "admission:compared_with",
+        "handlers.compatibility:compared_with",
         "_holds(policy.forward, at, one)",
         "_holds(policy.backward, at, one)",
     ),
     rule(
         "rule: a range begins after its version",
         "A range from a version on leaves out the version that it begins with.",
-        "admission:_holds",
-        "ordinal_of(one[0]) >= range_.ordinal",
-        "ordinal_of(one[0]) > range_.ordinal",
+        "handlers.compatibility:_holds",
+        "one[0].ordinal >= range_.ordinal",
+        "one[0].ordinal > range_.ordinal",
     ),
     rule(
         "rule: denial is forgotten",
         "A policy that refuses every change admits what nothing is compared with.",
-        "admission:judge",
+        "handlers.compatibility:check_compatibility",
         "if bar.policy.deny and latest is not None:",
         "if bar.policy.deny and latest is bar:",
     ),
     rule(
         "rule: a word that is shown sets its level",
         "The word by which an exact level is shown puts the level of that name in its place.",
-        "settings:merged",
+        "handlers.settings:merge_config",
         "change.level == word_of(new.level):",
         "change.level is change:",
     ),
     rule(
         "rule: a range begins at a version that is not there",
         "A range may begin at any number, be there a version or not.",
-        "policies:_refuse_missing_version",
+        "handlers.policies:_refuse_missing_version",
         "if with_ordinal(view, subject, range_.ordinal) is None:",
         "if with_ordinal(view, subject, range_.ordinal) is view:",
     ),
     rule(
         "rule: an import removes subjects without versions",
         "A scope that goes into import mode loses subjects that have no version and that nobody deleted.",
-        "tuning:_empty_scope",
+        "handlers.settings_changes:_empty_scope",
         "inside = frozenset(subject_of_key(key) for key, _ in versions)",
         "inside = frozenset(_subjects(view, scope))",
+        events="subjects put",
     ),
     rule(
         "rule: outcomes tell another number",
         "The outcome of a registration remembers a wrong version number.",
-        "memory:_members",
+        "outcomes:_members",
         '"number": str(version.number)',
         '"number": str(version.number + 1)',
     ),
     rule(
         "rule: outcomes are never dropped",
         "Outcomes that are too old stay for ever.",
-        "memory:_too_old",
+        "outcomes:_too_old",
         "islice(entries, OUTCOMES_DROPPED)",
         "islice(entries, 0)",
     ),
     rule(
         "rule: metadata is not inherited",
         "A new version without metadata has none, whatever the last one has.",
-        "extras:metadata_for",
+        "handlers.extras:metadata_for",
         "sent if sent is not None else last",
         "sent",
     ),
     rule(
         "rule: references lead to deleted versions",
         "A reference may name a version that is softly deleted.",
-        "references:_follow",
+        "handlers.references:_follow",
         "LATEST if one.version == -1 else one.version, visible)",
         'LATEST if one.version == -1 else one.version, "all")',
     ),
     rule(
         "rule: lookup_digest is not asked",
         "A schema that is another text of a stored one becomes a version of its own.",
-        "lookup:same_version",
-        '("schema.lookup_digest", one.lookup_digest)',
-        '("schema.lookup_digest", "")',
+        "handlers.lookup:same_version",
+        "(SCHEMA_BY_LOOKUP_DIGEST, one.lookup_digest)",
+        '(SCHEMA_BY_LOOKUP_DIGEST, "")',
     ),
     rule(
         "rule: a purge leaves the config",
         "A subject that is made again has the config of the one that was removed.",
-        "deletion:whole_subject",
-        'for table in ("config", "mode"):',
-        "for table in ():",
+        "handlers.deletion:whole_subject",
+        "*remove_settings(view, Scope(*subject))",
+        "",
     ),
     rule(
         "rule: the latest version may be a deleted one",
         "A softly deleted version is told as the latest.",
-        "versions:select",
+        "handlers.versions:select",
         "latest_version(view, subject, visible) if number == LATEST",
         'latest_version(view, subject, "all") if number == LATEST',
     ),
     rule(
         "rule: other contexts are not searched",
         "A name without a context that the default one has not is not found elsewhere.",
-        "queries:at_home",
+        "handlers.queries:at_home",
         "same_name_elsewhere(view, subject)",
         "()",
     ),
     rule(
         "rule: an import begins without force",
         "A scope goes into import mode with its versions in it.",
-        "tuning:set_mode",
+        "handlers.settings_changes:set_mode",
         '_empty_scope(view, request.scope) if mode == "IMPORT"',
         '[] if mode == "IMPORT"',
     ),
     rule(
         "rule: an id is given without import mode",
         "Who registers says the id although the mode is not one of import.",
-        "register:refuse_by_mode",
+        "handlers.register:refuse_by_mode",
         "elif case.request.schema_id >= 0 and not case.importing:",
         "elif case.request.schema_id >= 0 and not case:",
     ),
     rule(
         "rule: tags are only taken away",
         "Tags that a registration adds are left out.",
-        "register:_with_tags",
+        "handlers.register:_with_tags",
         "add, remove = request.add_tags, request.remove_tags",
         "add, remove = (), request.remove_tags",
     ),
     rule(
         "rule: a page is one short",
         "A page of a list has one entry less than its limit.",
-        "listings:_page",
-        "offset + limit",
-        "offset + max(limit - 1, 1)",
+        "handlers.listings:_page",
+        "max(0, limit)",
+        "max(1, limit - 1)",
     ),
     rule(
         "rule: rights are not asked",
         "Nobody asks whether who sends a request may do it.",
-        "aliases:meant",
+        "aliases:resolve_alias",
         "if access is not None:\n        refuse_unless_allowed",
         "if access is None:\n        refuse_unless_allowed",
     ),
@@ -207,7 +208,7 @@ JUDGED = (
         (
             Edit(
                 "treaty.core.command:Command.outcome_key",
-                "return (self.principal, self.command_id)",
+                "return OutcomeKey(self.principal, self.command_id)",
                 'return ("", self.command_id)',
             ),
         ),
@@ -218,7 +219,7 @@ JUDGED = (
         "Who asks for the outcome of somebody else's command is told of their own with the same id.",
         (
             Edit(
-                LAW + "queries:get_outcome",
+                CORE + "handlers.queries:get_outcome",
                 "principal = command.principal if request.principal is None else request.principal",
                 "principal = command.principal",
             ),
@@ -228,13 +229,19 @@ JUDGED = (
     Bug(
         "rule: references need no right",
         "A schema may refer to a subject that who registers it may not read.",
-        (Edit("treaty.core.needs:_references", "if one.subject", "if not one"),),
+        (Edit("treaty.core.permissions:_references", "if one.subject", "if not one"),),
         by_lives(0, ANY),
     ),
     Bug(
         "rule: everybody sees everything",
         "Lists and ids show what who asks may not read.",
-        (Edit("treaty.core.seen:Seen._reads", "return self._access.may(", "return bool(key) or self._access.may("),),
+        (
+            Edit(
+                "treaty.core.authorized_view:AuthorizedView._reads",
+                "return self._access.may(",
+                "return bool(key) or self._access.may(",
+            ),
+        ),
         by_lives(0, ANY),
     ),
 )

@@ -6,7 +6,13 @@ LOGS = (
     Bug(
         "any: a fork is not noticed",
         "An append that was decided on another history counts as one that came second.",
-        (Edit("treaty.log.kafka.any.rule:History.judge", "return Verdict.FORKED", "return Verdict.LOSER"),),
+        (
+            Edit(
+                "treaty.log.kafka.multi_writer.validity:AppendHistory.check",
+                "return RecordValidity.FORKED",
+                "return RecordValidity.STALE",
+            ),
+        ),
         by_tests(
             "laws/test_kafka_rule.py::test_the_fourth_record[on another append at the tip]",
             "simulation/kafka/test_any_faults.py::test_a_fault_is_noticed[forked]",
@@ -17,10 +23,10 @@ LOGS = (
         "An append that came second on a known place, and states another root than the one that won, counts as a fork.",
         (
             Edit(
-                "treaty.log.kafka.any.rule:History.judge",
+                "treaty.log.kafka.multi_writer.validity:AppendHistory.check",
                 "if base >= self.oldest and self.digest_at(base) != claim.parent:",
                 "if base >= self.oldest and (self.digest_at(base) != claim.parent"
-                " or self.places.get(claim.last, bytes(32) + claim.root)[32:] != claim.root):",
+                " or self.positions.get(claim.last, bytes(32) + claim.root)[32:] != claim.root):",
             ),
         ),
         by_tests("laws/test_kafka_rule.py::test_the_fourth_record[the third once more, with another root]"),
@@ -29,7 +35,13 @@ LOGS = (
     Bug(
         "any: a place is known whatever its root",
         "Who comes with rows of another root, as a changed state file has, gets only what came after.",
-        (Edit("treaty.log.kafka.any.reading:Reading.since", "if after.agrees(self.tip):", "if after == self.tip:"),),
+        (
+            Edit(
+                "treaty.log.kafka.multi_writer.reader_state:ReaderState.since",
+                "if after.agrees(self.tip):",
+                "if after == self.tip:",
+            ),
+        ),
         by_tests("simulation/kafka/test_any_damage.py::test_a_place_with_another_root_is_not_known"),
     ),
     Bug(
@@ -37,9 +49,9 @@ LOGS = (
         "A node starts on a copy in the topic that says another root than the append at its place.",
         (
             Edit(
-                "treaty.log.kafka.any.rule:History.knows",
-                "self.places.get(place.sequence) == place.digest + place.root",
-                "self.digest_at(place.sequence) == place.digest",
+                "treaty.log.kafka.multi_writer.validity:AppendHistory.knows",
+                "self.positions.get(position.sequence) == position.digest + position.root",
+                "self.digest_at(position.sequence) == position.digest",
             ),
         ),
         by_tests(
@@ -50,7 +62,13 @@ LOGS = (
     Bug(
         "any: the rows of a snapshot are not compared with its tables",
         "A snapshot whose digest fits is believed, though its rows are not those that it names.",
-        (Edit("treaty.log.kafka.any.chunks:rows_of", "if count != chunks[0].rows or wrong:", "if count < 0:"),),
+        (
+            Edit(
+                "treaty.log.kafka.multi_writer.chunks:read_snapshot_rows",
+                "if count != chunks[0].rows or wrong:",
+                "if count < 0:",
+            ),
+        ),
         by_tests(
             "simulation/kafka/test_any_damage.py::"
             "test_a_fold_that_was_made_of_wrong_rows_is_dropped_by_name[all appends-a row that never was]"
@@ -59,7 +77,13 @@ LOGS = (
     Bug(
         "any: the rows of a snapshot are not compared with its root",
         "A snapshot of which a row is missing is believed, though its head says another root than its tables come to.",
-        (Edit("treaty.log.kafka.any.chunks:rows_of", "if as_root(stated) != place.root:", "if count < 0:"),),
+        (
+            Edit(
+                "treaty.log.kafka.multi_writer.chunks:read_snapshot_rows",
+                "if as_root(stated) != position.root:",
+                "if count < 0:",
+            ),
+        ),
         by_tests(
             "simulation/kafka/test_any_damage.py::"
             "test_a_fold_that_was_made_of_wrong_rows_is_dropped_by_name[all appends-a row is missing]"
@@ -70,9 +94,9 @@ LOGS = (
         "A snapshot that states another root than its append is believed where it is whole.",
         (
             Edit(
-                "treaty.log.kafka.any.beginning:candidates",
-                "elif ordered[0].format == FORMAT and stated.get(place.digest, place.root) != place.root:",
-                "elif not told:",
+                "treaty.log.kafka.multi_writer.validity:find_candidates",
+                "elif ordered[0].format == FORMAT and stated.get(position.digest, position.root) != position.root:",
+                "elif not snapshot_digest:",
             ),
         ),
         by_tests(
@@ -83,7 +107,13 @@ LOGS = (
     Bug(
         "any: a snapshot is made of rows of another root",
         "Rows that are not those of their place are written as a snapshot, and what shows what they should be is deleted.",
-        (Edit("treaty.log.kafka.any.chunks:cut", "if as_root(roots) != place.root:", "if not place.root:"),),
+        (
+            Edit(
+                "treaty.log.kafka.multi_writer.chunks:make_chunks",
+                "if as_root(roots) != position.root:",
+                "if not position.root:",
+            ),
+        ),
         by_tests(
             "simulation/kafka/test_any_damage.py::"
             "test_nothing_is_folded_where_the_rows_are_not_those_that_the_log_states"
@@ -94,9 +124,9 @@ LOGS = (
         "Only the append that would be valid is held against its digest, so that one whose identity changed is taken for stale.",
         (
             Edit(
-                "treaty.log.kafka.any.reading:Reading._append",
-                "if known and not self._is_past(claim)",
-                "if verdict is Verdict.VALID",
+                "treaty.log.kafka.multi_writer.reader_state:ReaderState._add_append",
+                "if known and not self._is_before_base(claim)",
+                "if validity is RecordValidity.VALID",
             ),
         ),
         by_tests(
@@ -109,9 +139,9 @@ LOGS = (
         "A state of another root than the mark at its offset states is read on from.",
         (
             Edit(
-                "treaty.log.kafka.owner.view:View._end",
-                "mark.position.agrees(self.position)",
-                "mark.position == self.position",
+                "treaty.log.kafka.single_writer.state:CompactedState._add_end_record",
+                "end.position.agrees(self.position)",
+                "end.position == self.position",
             ),
         ),
         by_tests("simulation/kafka/owner/test_owner_damage.py::test_a_state_of_another_root_is_not_read_on_from"),
@@ -121,9 +151,9 @@ LOGS = (
         "A mark of which a bit has changed is believed.",
         (
             Edit(
-                "treaty.log.kafka.owner.forms:read_mark",
-                'fits = check == _check({**members, "v": MARK_FORMAT})',
-                "fits = version == MARK_FORMAT",
+                "treaty.log.kafka.single_writer.records:read_end_record",
+                'fits = check == _checksum({**members, "v": END_FORMAT})',
+                "fits = version == END_FORMAT",
             ),
         ),
         by_tests(
@@ -149,9 +179,9 @@ LOGS = (
         "A reader takes a transaction whose rows compaction has partly taken away.",
         (
             Edit(
-                "treaty.log.kafka.owner.view:View._is_whole",
-                "return len(self._open) == self._count == mark.rows",
-                "return len(self._open) <= mark.rows",
+                "treaty.log.kafka.single_writer.state:CompactedState._is_whole",
+                "return len(self._pending) == self._pending_count == end.rows",
+                "return len(self._pending) <= end.rows",
             ),
         ),
         by_tests("laws/test_owner_reading.py::test_what_is_shown_was_and_is_whole_and_new"),
@@ -161,7 +191,7 @@ LOGS = (
         "What says that a row is gone is forgotten while followers may still need it.",
         (
             Edit(
-                "treaty.log.sqlfile:SqlFile._write",
+                "treaty.log.sqlite.connection:SqliteConnection._write",
                 "self._db.execute(_SWEEP, (PRUNED_AT_ONCE,))",
                 'self._db.execute(_SWEEP.replace("and sequence <= (select min(last) from log_append)", ""), (PRUNED_AT_ONCE,))',
             ),
@@ -173,7 +203,7 @@ LOGS = (
         "Whoever stands on changed rows of a place is told that he knows it.",
         (
             Edit(
-                "treaty.log.sqlfile:SqlFile._since",
+                "treaty.log.sqlite.connection:SqliteConnection._read_since",
                 "self._db.execute(_KNOWN, (after.sequence, after.identity, after.digest, after.root))",
                 'self._db.execute(_KNOWN.replace(" and root = ?", ""), (after.sequence, after.identity, after.digest))',
             ),
@@ -185,7 +215,7 @@ LOGS = (
         "An append writes only the table roots that changed since another append of the same connection.",
         (
             Edit(
-                "treaty.log.roots:WrittenRoots.changes",
+                "treaty.log.sql:TableRootWriter.changes",
                 "known = append.parent == self._digest",
                 "known = bool(self._digest)",
             ),
@@ -197,9 +227,9 @@ LOGS = (
         "What an append of the node led to is given to whoever reads next, from whatever place.",
         (
             Edit(
-                "treaty.log.sqlite:SqliteLog.read",
-                "if ready is not None and ready[0] == after:",
-                "if ready is not None:",
+                "treaty.log.sqlite.log:SqliteLog.read",
+                "if own_append is not None and own_append[0] == after:",
+                "if own_append is not None:",
             ),
         ),
         by_tests("behaviours/logs/test_read.py::test_whoever_reads_on_from_any_place_comes_to_the_same_state[sqlite]"),
@@ -213,19 +243,35 @@ LOGS = (
     Bug(
         "any: tombstones are ignored",
         "Rows of a fold and of the appends behind it come back though they were deleted.",
-        (Edit("treaty.log.kafka.any.reading:state", "rows.pop((row.table, row.key), None)", "pass"),),
+        (
+            Edit(
+                "treaty.log.kafka.multi_writer.reader_state:build_state", "rows.pop((row.table, row.key), None)", "pass"
+            ),
+        ),
         by_lives(0, ANY, log="any"),
     ),
     Bug(
         "any: two appends in the wrong order",
         "What some appends have changed is told with the oldest state of each row.",
-        (Edit("treaty.log.kafka.any.reading:changes", "for one in appends", "for one in reversed([*appends])"),),
+        (
+            Edit(
+                "treaty.log.kafka.multi_writer.reader_state:collect_changes",
+                "for one in appends",
+                "for one in reversed([*appends])",
+            ),
+        ),
         by_lives(0, ANY, log="any"),
     ),
     Bug(
         "any: after a cut the tail skips appends",
         "Who finds that the next offset was cut away goes on at the end.",
-        (Edit("treaty.log.kafka.any.tailing:Tail._again", "await self._anew()", "self._next = ends.end"),),
+        (
+            Edit(
+                "treaty.log.kafka.multi_writer.tailer:LogTailer._rescan_if_cut",
+                "await self._rescan()",
+                "self._next = ends.end",
+            ),
+        ),
         by_lives(0, ANY, log="any"),
     ),
     Bug(
@@ -233,25 +279,35 @@ LOGS = (
         "An owner goes on after an append of unknown fate, and does not look where its first record lands.",
         (
             Edit(
-                "treaty.log.kafka.owner.log:OwnerLog._commit",
-                "if not told or not await self._seen(append.position, view): return Fate.UNKNOWN",
-                "if not told or not await self._seen(append.position, view):\n"
-                "            self._held = held\n            return Fate.UNKNOWN",
+                "treaty.log.kafka.single_writer.log:SingleWriterLog._commit",
+                "if not committed or not await self._wait_until_read(append.position, state): return AppendResult.UNKNOWN",
+                "if not committed or not await self._wait_until_read(append.position, state):\n"
+                "            self._fenced_generation = generation\n            return AppendResult.UNKNOWN",
             ),
-            Edit("treaty.log.kafka.owner.view:View.end", "self._behind)", "self._behind) + 2**40"),
+            Edit(
+                "treaty.log.kafka.single_writer.state:CompactedState.end",
+                "self._next_possible_offset)",
+                "self._next_possible_offset) + 2**40",
+            ),
         ),
         by_lives(0, ANY, log="owner"),
     ),
     Bug(
         "owner: changes since a forgotten place are told as complete",
         "Who asks for what came after a place that is not remembered gets what is remembered.",
-        (Edit("treaty.log.kafka.owner.window:Window.since", "if not after.agrees(self._base):", "if not self._base:"),),
+        (
+            Edit(
+                "treaty.log.kafka.single_writer.state:RecentAppends.changes_since",
+                "if not after.agrees(self._base):",
+                "if not self._base:",
+            ),
+        ),
         by_lives(0, ANY, log="owner"),
     ),
     Bug(
         "restore: ids go on where the dump ends",
         "A restore does not raise the counters of ids, so ids that were given after the dump are given again.",
-        (Edit("treaty.log.care.restore:_fitted", "decoded.value.highest + gap", "decoded.value.highest"),),
+        (Edit("treaty.log.maintenance.restore:_prepare_rows", "decoded.value.highest + gap", "decoded.value.highest"),),
         by_lives(0, "4", events="restored"),
     ),
 )

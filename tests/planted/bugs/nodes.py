@@ -11,7 +11,9 @@ NODES = (
         "A command whose outcome may be forgotten by now is decided once more, and may run twice.",
         (
             Edit(
-                "treaty.node.writer:Writer._sort_out", "if forgotten and pending.sent:", "if forgotten and not tables:"
+                "treaty.node.queued_command:UnseenCommit.is_forgotten",
+                "self.after + OUTCOMES",
+                "self.after + 99 * OUTCOMES",
             ),
         ),
         by_tests("behaviours/nodes/test_writing.py::test_what_is_no_longer_remembered_is_unknown_and_never_run_again"),
@@ -44,7 +46,7 @@ NODES = (
             Edit(
                 "treaty.node.writer:Writer._round",
                 "self._counts.unknown += 1",
-                "self._counts.unknown += 1; self._queue.barriers.accepted(flight.look)",
+                "self._counts.unknown += 1; self._queue.barriers.accepted(sent.barrier)",
             ),
         ),
         by_tests("behaviours/nodes/test_strict.py::test_an_append_whose_fate_is_not_known_proves_nothing"),
@@ -54,9 +56,11 @@ NODES = (
         "state file: lacks the last row of its place",
         "A new state file is written without the last row that came since the old one.",
         (
-            Edit("treaty.node.segment.writing:_newest", "tables.apply(delta.rows,", "tables.apply(delta.rows[:-1],"),
             Edit(
-                "treaty.node.segment.writing:_differs", "if found == position.root:", "if found:"
+                "treaty.node.segment.state_writer:_newest", "tables.apply(delta.rows,", "tables.apply(delta.rows[:-1],"
+            ),
+            Edit(
+                "treaty.node.segment.state_writer:_differs", "if found == position.root:", "if found:"
             ),  # else noticed there
         ),
         by_tests("behaviours/nodes/test_state_file.py::test_what_came_after_the_file_is_read_from_the_log"),
@@ -89,8 +93,8 @@ NODES = (
         (
             Edit(
                 "treaty.node.writer:Writer._round",
-                "elif flight.fate is Fate.ACCEPTED:",
-                "elif flight.fate in {Fate.ACCEPTED, Fate.UNKNOWN}:",
+                "elif sent.fate is AppendResult.ACCEPTED:",
+                "elif sent.fate in {AppendResult.ACCEPTED, AppendResult.UNKNOWN}:",
             ),
         ),
         by_tests(
@@ -104,8 +108,8 @@ NODES = (
         (
             Edit(
                 "treaty.node.writer:Writer._settle",
-                "if fate is Fate.CONFLICT and not self._log.owned: continue",
-                "if fate is Fate.CONFLICT and not self._log.owned: return append",
+                "if fate is AppendResult.CONFLICT and not self._log.single_writer: continue",
+                "if fate is AppendResult.CONFLICT and not self._log.single_writer: return append",
             ),
         ),
         by_tests(
@@ -118,9 +122,10 @@ NODES = (
         "A refusal that was decided on commits of a chain is told before they are durable.",
         (
             Edit(
-                "treaty.node.chain:_without_rows",
-                "chain.riders.append((pending, verdict))",
-                "(chain.ready if chain.commits and isinstance(verdict, Refusal) else chain.riders).append((pending, verdict))",
+                "treaty.node.batch:_add_without_rows",
+                "batch.members.append((command, result, MemberReason.FOLLOWS))",
+                "batch.proven.append((command, result)) if batch.commits and isinstance(result, Refusal) else "
+                "batch.members.append((command, result, MemberReason.FOLLOWS))",
             ),
         ),
         by_lives(0, ANY),
@@ -128,13 +133,19 @@ NODES = (
     Bug(
         "look: numbered one too high",
         "A look that has ended counts as the one that began after it.",
-        (Edit("treaty.node.follower:Follower._look_on", "self.finish(number)", "self.finish(number + 1)"),),
+        (Edit("treaty.node.follower:Follower._catch_up_all", "self.finish(number)", "self.finish(number + 1)"),),
         by_lives(30, ANY),
     ),
     Bug(
         "deadline: an open append is told as nothing left",
         "At its deadline a command whose append may still land is told that it has left nothing.",
-        (Edit("treaty.node.pending:Pending.expire", "if self.sent:", "if self.sent and self.over:"),),
+        (
+            Edit(
+                "treaty.node.queued_command:QueuedCommand.may_be_in_log",
+                "if unseen is None:",
+                "if unseen is None or isinstance(self.state, SentState):",
+            ),
+        ),
         by_lives(0, "2"),
     ),
     Bug(
@@ -169,7 +180,7 @@ NODES = (
         "Answers about compatibility are remembered without who reads and who writes.",
         (
             Edit(
-                "treaty.node.grammar:key_of",
+                "treaty.node.schema_service:key_of",
                 "return (policy, reader.digest, writer.digest, ())",
                 "return (policy, min(reader.digest, writer.digest), max(reader.digest, writer.digest), ())",
             ),
@@ -179,7 +190,7 @@ NODES = (
     Bug(
         "forwarding: a command whose node went away counts as not sent",
         "When another node breaks off, a command that it has is taken for one that never left.",
-        (Edit("treaty.node.peers.handing:Handing._asked", "if not away.left:", "if away:"),),
+        (Edit("treaty.node.forwarder:CommandForwarder._asked", "if not away.left:", "if away:"),),
         by_lives(0, "1 2", log="owner"),
     ),
 )

@@ -2,7 +2,11 @@
 
 from tests.planted.bug import Bug, Edit, by_tests
 
-ADMISSION, SETTINGS, WORDS = "treaty.core.law.admission:", "treaty.core.law.settings:", "treaty.core.policy:"
+ADMISSION, SETTINGS, WORDS = (
+    "treaty.core.handlers.compatibility:",
+    "treaty.core.handlers.settings:",
+    "treaty.core.policy:",
+)
 POLICY, MADE = "laws/test_policies.py::", "laws/test_policies_made.py::"
 
 POLICIES = (
@@ -33,7 +37,7 @@ POLICIES = (
     Bug(
         "policy: the word that was shown replaces the level",
         "A client that puts back the level that it has read changes a level that no word names.",
-        (Edit(SETTINGS + "merged", "level = new.level", "level = LEVELS[change.level]"),),
+        (Edit(SETTINGS + "merge_config", "level = new.level", "level = LEVELS[change.level]"),),
         by_tests(
             POLICY
             + "test_the_word_just_shown_changes_nothing_and_any_other_replaces_the_level[at-once-FULL_TRANSITIVE]"
@@ -58,7 +62,7 @@ POLICIES = (
         "A range that begins at a version of no subject is taken.",
         (
             Edit(
-                "treaty.core.law.policies:_refuse_missing_version",
+                "treaty.core.handlers.policies:_refuse_missing_version",
                 'range_.kind != "till"',
                 'range_.kind != "till" or scope.name is None',
             ),
@@ -70,8 +74,8 @@ POLICIES = (
         "A registration changes the policy of a subject that has versions.",
         (
             Edit(
-                "treaty.core.law.policies:created_config",
-                'if view.get("subject", tuple(subject)) is not None',
+                "treaty.core.handlers.policies:created_config",
+                "if view.get(SUBJECT, subject) is not None",
                 "if not subject",
             ),
         ),
@@ -82,7 +86,7 @@ POLICIES = (
         "A registration changes a config that was set before its subject was there.",
         (
             Edit(
-                "treaty.core.law.policies:created_config",
+                "treaty.core.handlers.policies:created_config",
                 "not in {None, getattr(new, name)}",
                 "not in {None, getattr(new, name), getattr(old, name)}",
             ),
@@ -92,7 +96,13 @@ POLICIES = (
     Bug(
         "createWith: the row is not written",
         "The first version is judged by the policy of the registration, and the next one by that of the chain.",
-        (Edit("treaty.core.law.places:_own_config", "() if config is None or", "() if view is not None or"),),
+        (
+            Edit(
+                "treaty.core.handlers.version_numbers:_own_config",
+                "() if config is None or",
+                "() if view is not None or",
+            ),
+        ),
         by_tests(MADE + "test_it_holds_from_then_on_and_is_changed_as_any_config"),
     ),
     Bug(

@@ -45,7 +45,7 @@ ROOTS = (
     Bug(
         "root: not checked on restore",
         "A dump is restored whatever root its rows come to.",
-        (Edit("treaty.log.care.dump:refuse_disagreement", "if wrong:", "if not head:"),),
+        (Edit("treaty.log.maintenance.dump:refuse_root_mismatch", "if wrong:", "if not head:"),),
         by_tests("behaviours/logs/test_care.py::test_a_dump_that_is_not_whole_is_refused[changed]"),
     ),
     Bug(
@@ -62,7 +62,7 @@ ROOTS = (
             Edit(
                 "treaty.core.tables:DictTables._put_in",
                 "add(self._roots, row.table, share)",
-                "add(self._roots, row.table, 0 if isinstance(value, Alien) else share)",
+                "add(self._roots, row.table, 0 if isinstance(value, UnreadableValue) else share)",
             ),
         ),
         by_tests(f"{TEXTS}::test_tables_give_back_the_texts_of_the_log"),
@@ -91,7 +91,13 @@ ROOTS = (
     Bug(
         "root: rows that are wrong are read again and again",
         "As long as the rows of a log are wrong each look reads all of them.",
-        (Edit("treaty.node.follower:Follower._look", "if self.wrong is not None and", "if self.wrong and not"),),
+        (
+            Edit(
+                "treaty.node.follower:Follower._catch_up_once",
+                "if ( self.wrong is not None and",
+                "if ( self.wrong and not",
+            ),
+        ),
         by_tests(f"{WRONG}::test_rows_that_are_put_back_are_read_again_after_a_while"),
     ),
 )

@@ -48,13 +48,13 @@ STATES = (
     Bug(
         "state file: rows that come to another root are written",
         "A state file is written of rows that are not those of its place.",
-        (Edit("treaty.node.segment.writing:_differs", "if found == position.root:", "if found:"),),
+        (Edit("treaty.node.segment.state_writer:_differs", "if found == position.root:", "if found:"),),
         by_tests(f"{REPLACED}::test_rows_that_do_not_come_to_the_root_of_the_log_never_replace_a_file"),
     ),
     Bug(
         "state file: what was dropped is copied from",
         "A server that has dropped its state file leaves it there, and the next one takes its rows over.",
-        (Edit("treaty.node.segment.keeper:Keeper._look_whether_dropped", "self.path.unlink()", "pass"),),
+        (Edit("treaty.node.segment.manager:StateFileManager._check_whether_dropped", "self.path.unlink()", "pass"),),
         by_tests(f"{REPLACED}::test_a_server_replaces_a_file_that_it_dropped_and_copies_nothing_from_it"),
     ),
     Bug(
@@ -71,7 +71,7 @@ STATES = (
         "A row that somebody else has written otherwise is given back in the words of this version.",
         (
             Edit(
-                "treaty.node.segment.forms:_same",
+                "treaty.node.segment.value_format:_same",
                 "if struct.v != ROW_FORMAT or _ENCODE(struct).decode() != text:",
                 "if struct.v != ROW_FORMAT:",
             ),

@@ -36,6 +36,11 @@ class Operation:
         """Whether nobody knows if it was done."""
         return self.ended == float("inf")
 
+    def __str__(self) -> str:
+        """One line."""
+        argument = "" if self.argument is None else f" {self.argument}"
+        return f"{self.begun:.4f} to {self.ended:.4f}, process {self.process}: {self.name}{argument} -> {self.result}"
+
 
 @dataclass(slots=True)
 class Recorder:

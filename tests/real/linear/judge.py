@@ -52,7 +52,7 @@ def endure(folder: Path, store: Store, seed: int, *, kills: int, seconds: float,
 
 def _orders(done: list[Operation]) -> list[str]:
     return [
-        f"no order explains what was answered for {subject} ({len(some)} operations)"
+        "\n".join((f"no order explains what was answered for {subject} ({len(some)} operations)", *map(str, some)))
         for subject, some in broken(done).items()
     ]
 

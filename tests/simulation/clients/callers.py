@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass, replace
 
 from treaty.core.registry import Call
-from treaty.core.rights import Access, Permission, Rights, Rule, complete
+from treaty.core.rights import Access, AccessRule, Permission, Rights, with_included
 
 OWN = 0.6
 """How many commands that are sent twice at a time are sent by one and the same."""
@@ -12,8 +12,10 @@ PLAIN = 0.8
 """How many requests come to a server that has no rights, where everybody may do everything."""
 
 
-def _rule(who: str, may: tuple[Permission, ...], subjects: tuple[str, ...], contexts: tuple[str, ...] = (".",)) -> Rule:
-    return Rule((who,), complete(may), subjects, contexts)
+def _rule(
+    who: str, may: tuple[Permission, ...], subjects: tuple[str, ...], contexts: tuple[str, ...] = (".",)
+) -> AccessRule:
+    return AccessRule((who,), with_included(may), subjects, contexts)
 
 
 RULES = (

@@ -10,7 +10,6 @@ from treaty.core.names import Subject
 from treaty.core.policy import LEVELS
 from treaty.core.requests import (
     Check,
-    Creation,
     DeleteConfig,
     DeleteContext,
     DeleteSubject,
@@ -27,6 +26,7 @@ from treaty.core.requests import (
     Scope,
     SetConfig,
     SetMode,
+    SubjectCreation,
 )
 from treaty.core.schema import Draft, Metadata, Reference
 
@@ -107,7 +107,7 @@ def turn_alias(ask: Asker) -> list[Request[Any]]:
 def create_with(ask: Asker) -> list[Request[Any]]:
     """Make a subject with a policy of its own, after or before the config is set against it; then name one again."""
     subject, word = ask.subject(), ask.chance.choice(list(LEVELS))
-    creation = Creation(
+    creation = SubjectCreation(
         policy=Config(level=ask.chance.choice(["NONE", "FULL_TRANSITIVE"])), properties=ask.properties()
     )
     against = Config(level=word) if ask.often(0.5) else Config(exact_level=level(ask))

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 from tests.simulation.history import History
 from tests.simulation.members import Site
 from treaty.core.commit import Append
-from treaty.core.lineage import unfinished
+from treaty.core.log_origin import explain_unfinished_restore
 from treaty.core.tables import DictTables
-from treaty.log.care.restore import RestoreError
 from treaty.log.log import LogDamagedError, LogUnavailableError
+from treaty.log.maintenance.restore import RestoreError
 
 PATIENCE = 60
 """Times that somebody tries again what did not work."""
@@ -40,7 +40,7 @@ class Building:
     def _landed(self, append: Append) -> None:
         if not self.whole:
             self._shadow.take(append)
-            if not unfinished(self._shadow.states[-1]):
+            if not explain_unfinished_restore(self._shadow.states[-1]):
                 self.whole = True
                 self._site.check(lambda: self._check(self._shadow.states[-1]))
         if self.turned:

@@ -12,11 +12,12 @@ from tests.simulation.members import EPOCH, Site
 from tests.simulation.runs.table import Sql
 from treaty.core.commit import Append, Commit, Position, make_append
 from treaty.core.policy import LEVELS
-from treaty.core.rows import UNROOTED, Alien, Encoded, decode_row, encode_row
+from treaty.core.rows import EncodedRow, UnreadableValue, decode_row, encode_row
+from treaty.core.state_tables import UNROOTED
 from treaty.core.values import ConfigValue, Mode
-from treaty.log.care.repair import accept_state, repair
-from treaty.log.care.restore import RestoreError
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
+from treaty.log.maintenance.repair import accept_state, quarantine_rows
+from treaty.log.maintenance.restore import RestoreError
 from treaty.node.follower import WRONG_SECONDS
 
 FILES = 0.7
@@ -62,7 +63,7 @@ async def flip(site: Site, chance: random.Random) -> None:
         await store.intrude(lambda base: _empty(base, chance))
 
 
-def altered(row: Encoded, chance: random.Random) -> Encoded:
+def altered(row: EncodedRow, chance: random.Random) -> EncodedRow:
     """The same row with another value: a bit of its text is flipped, or it is what nobody can read."""
     assert row.value is not None
     at = chance.randrange(len(row.value))
@@ -70,7 +71,7 @@ def altered(row: Encoded, chance: random.Random) -> Encoded:
     return replace(row, value="\x00") if chance.random() < 0.2 else flipped
 
 
-def other_setting(row: Encoded, chance: random.Random) -> Encoded:
+def other_setting(row: EncodedRow, chance: random.Random) -> EncodedRow:
     """A config or a mode that means something else, or that nobody can read."""
     read = decode_row(row)
     if chance.random() < 0.2:
@@ -83,8 +84,8 @@ def other_setting(row: Encoded, chance: random.Random) -> Encoded:
     return encode_row(replace(read, value=replace(read.value, level=chance.choice(levels))))
 
 
-async def _accept(site: Site, changed: Mapping[Place, Encoded]) -> None:
-    """Accept changed rows as `treaty log repair --accept-state` does; then those that can't be read are moved aside."""
+async def _accept(site: Site, changed: Mapping[Place, EncodedRow]) -> None:
+    """Accept changed rows as `treaty log quarantine_rows --accept-state` does; then those that can't be read are moved aside."""
     site.history.changed.update(changed)
     for work in (_state_accepted, _rows_moved):
         for _ in range(PATIENCE):
@@ -109,7 +110,7 @@ async def _state_accepted(log: Log) -> bool:
 
 
 async def _rows_moved(log: Log) -> bool:
-    gone, _ = await repair(log, time=EPOCH)
+    gone, _ = await quarantine_rows(log, time=EPOCH)
     return not gone
 
 
@@ -117,8 +118,8 @@ def _empty(base: Position, chance: random.Random) -> Append:
     return make_append(base, chance.randbytes(16), (Commit(base.sequence + 1, ()),), None)
 
 
-def _is_read(row: Encoded) -> bool:
-    return not isinstance(decode_row(row).value, Alien)
+def _is_read(row: EncodedRow) -> bool:
+    return not isinstance(decode_row(row).value, UnreadableValue)
 
 
 def _check(site: Site) -> None:

@@ -7,10 +7,11 @@ from tests.simulation.events.building import PATIENCE
 from tests.simulation.members import EPOCH, Site
 from treaty.core import values
 from treaty.core.commit import Append, Commit, Position, make_append
-from treaty.core.rows import Encoded, Row, encode_row
-from treaty.log.care.repair import repair_ids
-from treaty.log.care.restore import RestoreError
+from treaty.core.rows import EncodedRow, Row, encode_row
+from treaty.core.state_tables import COUNTER
 from treaty.log.log import LogDamagedError, LogUnavailableError
+from treaty.log.maintenance.repair import lower_id_counters
+from treaty.log.maintenance.restore import RestoreError
 
 FAR = 1_000_000_000
 
@@ -19,11 +20,11 @@ async def hold_up_and_free(site: Site, chance: random.Random) -> None:
     """Have a counter of ids held up by ids that nobody meant, and lower it again while nodes are there."""
 
     def far(base: Position) -> Append:
-        state, rows = site.history.states[-1], list[Encoded]()
-        keys = sorted(key for key in state.keys("counter") if key[0] == "ids" and key[1])
+        state, rows = site.history.states[-1], list[EncodedRow]()
+        keys = sorted(key for key in state.keys(COUNTER) if key[0] == "ids" and key[1])
         if keys:
             key = chance.choice(keys)
-            counter = state.get("counter", key)
+            counter = state.get(COUNTER, key)
             if isinstance(counter, values.Counter) and not counter.reserved:
                 rows.append(encode_row(Row("counter", key, values.Counter(counter.highest + FAR))))
         site.history.by_hand.update((row.table, row.key, row.value) for row in rows)
@@ -37,7 +38,7 @@ async def hold_up_and_free(site: Site, chance: random.Random) -> None:
     for _ in range(PATIENCE):
         try:
             with site.tool("repair") as log:
-                found, _ = await repair_ids(log, time=EPOCH)
+                found, _ = await lower_id_counters(log, time=EPOCH)
         except (RestoreError, LogUnavailableError, LogDamagedError):
             await asyncio.sleep(site.weather.latency)
             continue

@@ -7,9 +7,9 @@ from tests.simulation.events.restoring import check_restored
 from tests.simulation.judging.broken import Broken
 from tests.simulation.members import EPOCH, Site
 from treaty.core.commit import START
-from treaty.core.lineage import sealed
+from treaty.core.log_origin import explain_sealed_log
 from treaty.core.tables import DictTables
-from treaty.log.care.moving import migrate
+from treaty.log.maintenance.migration import migrate_log
 
 
 async def move(site: Site, chance: random.Random) -> None:
@@ -20,7 +20,7 @@ async def move(site: Site, chance: random.Random) -> None:
 
     def check(state: DictTables) -> None:
         old = left[0] if left else site.history.states[-1]
-        if not sealed(old):
+        if not explain_sealed_log(old):
             raise Broken("log", "a log was moved, and the old one has no seal")
         check_restored(old, state, gap=0)
 
@@ -30,7 +30,7 @@ async def move(site: Site, chance: random.Random) -> None:
 
     async def once() -> None:
         with site.tool("source", source) as old, site.tool("target", building.store) as new:
-            await migrate(old, new, time=EPOCH)
+            await migrate_log(old, new, time=EPOCH)
 
     building = Building(site, chance, check, leave)
     await building.complete(once)

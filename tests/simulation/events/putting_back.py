@@ -6,9 +6,9 @@ import random
 from tests.simulation.history import NOVEL
 from tests.simulation.members import Site
 from tests.simulation.runs.table import Sql
-from treaty.core.lineage import unfinished
+from treaty.core.log_origin import explain_unfinished_restore
+from treaty.core.state_tables import LOG_ORIGIN, LogOriginKey
 from treaty.core.tables import DictTables
-from treaty.log.care.restore import ORIGIN
 
 
 async def put_back(site: Site, chance: random.Random) -> None:
@@ -18,11 +18,13 @@ async def put_back(site: Site, chance: random.Random) -> None:
         return
     history = site.history
     states = {one: history.states[history.places[one]] for one in list(history.path)[-12:]}
-    origin = history.states[-1].get("log_origin", ORIGIN)
+    origin = history.states[-1].get(LOG_ORIGIN, LogOriginKey("origin"))
     whole = [
         one
         for one, state in states.items()
-        if not unfinished(state) and not _spoilt(state) and state.get("log_origin", ORIGIN) == origin
+        if not explain_unfinished_restore(state)
+        and not _spoilt(state)
+        and state.get(LOG_ORIGIN, LogOriginKey("origin")) == origin
     ]
     if not whole:
         return

@@ -7,6 +7,7 @@ from tests.simulation.workload import SUBJECTS
 from treaty.core import values
 from treaty.core.commit import Append, Commit, Position, make_append
 from treaty.core.rows import Row, encode_row
+from treaty.core.state_tables import CONTEXT, SUBJECT, ContextKey
 
 
 async def put_subject(site: Site, chance: random.Random) -> None:
@@ -16,13 +17,15 @@ async def put_subject(site: Site, chance: random.Random) -> None:
 
     def subject(base: Position) -> Append:
         state = site.history.states[-1]
-        absent = [name for name in names if state.get("subject", tuple(name)) is None]
+        absent = [name for name in names if state.get(SUBJECT, name) is None]
         made = (
             []
             if not absent
-            else [Row("subject", tuple(absent[0]), values.Subject(base.sequence + 1, origin, properties=properties))]
+            else [
+                Row("subject", tuple(absent[0]), values.SubjectValue(base.sequence + 1, origin, properties=properties))
+            ]
         )
-        if made and state.get("context", (absent[0].context,)) is None:
+        if made and state.get(CONTEXT, ContextKey(absent[0].context)) is None:
             made.append(Row("context", (absent[0].context,), values.Context()))
         rows = tuple(map(encode_row, made))
         site.history.by_hand.update((row.table, row.key, row.value) for row in rows)

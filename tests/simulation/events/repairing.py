@@ -6,20 +6,21 @@ import random
 from tests.simulation.events.building import PATIENCE
 from tests.simulation.members import EPOCH, Site
 from treaty.core.commit import Append, Commit, Position, make_append
-from treaty.core.rows import Encoded, Row, encode_row
-from treaty.log.care.repair import repair
-from treaty.log.care.restore import RestoreError
+from treaty.core.rows import EncodedRow, Row, encode_row
+from treaty.core.state_tables import CONFIG
 from treaty.log.log import LogDamagedError, LogUnavailableError
+from treaty.log.maintenance.repair import quarantine_rows
+from treaty.log.maintenance.restore import RestoreError
 
 
 async def damage_and_repair(site: Site, chance: random.Random) -> None:
     """Have a row appear that is no row: all nodes stop writing, and go on after its repair."""
-    live = [("config", key) for key in sorted(site.history.states[-1].keys("config"), key=str)]
+    live = [("config", key) for key in sorted(site.history.states[-1].keys(CONFIG), key=str)]
     table, key = chance.choice([*live, ("mode", ("subject", ".", "garbage"))])
     place = encode_row(Row(table, key, None))
 
     def garbage(base: Position) -> Append:
-        row = Encoded(table, place.key, '{"v":1,')
+        row = EncodedRow(table, place.key, '{"v":1,')
         commit = Commit(base.sequence + 1, (row,))
         return make_append(base, chance.randbytes(16), (commit,), site.history.roots_with((row,)))
 
@@ -30,7 +31,7 @@ async def damage_and_repair(site: Site, chance: random.Random) -> None:
     for _ in range(PATIENCE):
         try:
             with site.tool("repair") as log:
-                gone, _ = await repair(log, time=EPOCH)
+                gone, _ = await quarantine_rows(log, time=EPOCH)
         except (RestoreError, LogUnavailableError, LogDamagedError):
             await asyncio.sleep(site.weather.latency)
             continue

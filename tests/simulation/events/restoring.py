@@ -8,15 +8,15 @@ from tests.simulation.judging.broken import Broken
 from tests.simulation.judging.roots import plain, whole
 from tests.simulation.members import EPOCH, Site
 from treaty.core.commit import START
-from treaty.core.counters import IDS_SPARED
 from treaty.core.limits import RESTORE_GAP
-from treaty.core.lineage import unfinished
-from treaty.core.rows import Key
+from treaty.core.log_origin import explain_unfinished_restore
+from treaty.core.state_tables import IDS_SPARED, TABLES
+from treaty.core.table import Key
 from treaty.core.tables import DictTables
 from treaty.core.values import Counter
-from treaty.log.care.dump import head_of, read_head, read_rows, write_dump
-from treaty.log.care.restore import PLACED, restore
-from treaty.log.log import Delta, Log, LogDamagedError, LogUnavailableError
+from treaty.log.log import Log, LogDamagedError, LogDelta, LogUnavailableError
+from treaty.log.maintenance.dump import make_head, read_head, read_rows, write_dump
+from treaty.log.maintenance.restore import LOG_LOCAL_TABLES, restore_log
 
 
 async def restore_dump(site: Site, chance: random.Random) -> None:
@@ -27,7 +27,7 @@ async def restore_dump(site: Site, chance: random.Random) -> None:
         return
     since = site.history.places[delta.tip]
     before = site.history.states[since]
-    head = head_of(delta, "model:old", EPOCH)
+    head = make_head(delta, "model:old", EPOCH)
     roots = site.history.roots[since]
     if plain(head.roots) != roots or head.position.root != whole(roots):
         raise Broken("root", f"a dump at {delta.tip.sequence} says that its root is {head.position.root.hex()}")
@@ -40,12 +40,12 @@ async def restore_dump(site: Site, chance: random.Random) -> None:
     async def once() -> None:
         head = read_head(lines[0])
         with site.tool("restore", building.store) as log:
-            await restore(log, head, read_rows(head, lines[0], lines[1:]), time=EPOCH)
+            await restore_log(log, head, read_rows(head, lines[0], lines[1:]), time=EPOCH)
 
     await building.complete(once)
 
 
-async def _read(site: Site, log: Log) -> Delta | None:
+async def _read(site: Site, log: Log) -> LogDelta | None:
     for _ in range(PATIENCE):
         try:
             return await log.read(START)
@@ -56,7 +56,7 @@ async def _read(site: Site, log: Log) -> Delta | None:
 
 def check_restored(before: DictTables, now: DictTables, *, gap: int) -> None:
     """All rows of the dump are there, and no others; counters of ids are raised."""
-    if unfinished(now):
+    if explain_unfinished_restore(now):
         raise Broken("log", "a restore ended, and the log says that it is not whole")
     told, wanted = _plain(now), _plain(before)
     if told.keys() != wanted.keys():
@@ -72,9 +72,9 @@ def check_restored(before: DictTables, now: DictTables, *, gap: int) -> None:
 
 def _plain(tables: DictTables) -> dict[tuple[str, Key], object]:
     return {
-        (table, key): tables.get(table, key)
+        (table, key): tables.get(TABLES[table], key)
         for table in tables._tables
-        if table not in PLACED
-        for key in tables.keys(table)
+        if table not in LOG_LOCAL_TABLES
+        for key in tables.keys(TABLES[table])
         if (table, key) != ("counter", IDS_SPARED)
     }

@@ -12,7 +12,7 @@ async def compact(site: Site, chance: random.Random) -> None:
     try:
         with site.tool("compact") as log:
             await log.compact()
-            await log.facts()
+            await log.read_stats()
     except (LogUnavailableError, LogDamagedError):
         site.count["compactions that failed"] += 1
 

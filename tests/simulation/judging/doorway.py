@@ -9,7 +9,7 @@ from tests.simulation.judging.model.events import Answered
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.rights import may, may_whole, seen
 from treaty.core.answers import Contexts
-from treaty.core.associating import Associate, Change, ChangeAssociations, Operation, Wish
+from treaty.core.associations import Associate, AssociationChange, AssociationSpec, ChangeAssociations, ResourceChange
 from treaty.core.names import subject_of
 from treaty.core.refusals import Forbidden, Referenced, Refusal
 from treaty.core.registry import Call
@@ -25,13 +25,13 @@ def signed(request: Request[Any], call: Call) -> Request[Any]:
 def _signed(part: Any, who: str) -> Any:
     if isinstance(part, Register) and part.force is not None:
         return replace(part, force=replace(part.force, who=who))
-    if isinstance(part, Wish) and part.schema is not None:
+    if isinstance(part, AssociationSpec) and part.schema is not None:
         return replace(part, schema=_signed(part.schema, who))
     if isinstance(part, Associate):
         return replace(part, wishes=tuple(_signed(one, who) for one in part.wishes))
-    if isinstance(part, Operation):
+    if isinstance(part, AssociationChange):
         return replace(part, wish=_signed(part.wish, who))
-    if isinstance(part, Change):
+    if isinstance(part, ResourceChange):
         return replace(part, operations=tuple(_signed(one, who) for one in part.operations))
     if isinstance(part, ChangeAssociations):
         return replace(part, changes=tuple(_signed(one, who) for one in part.changes))

@@ -12,7 +12,7 @@ from tests.simulation.judging.model.deciding import decide, has_to_look, is_comm
 from tests.simulation.judging.model.events import Name
 from tests.simulation.judging.model.past import Past
 from treaty.core.commit import Append, Commit, Position
-from treaty.core.lineage import unfinished
+from treaty.core.log_origin import explain_unfinished_restore
 from treaty.core.refusals import Forbidden, Invalid, NotFound, OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import GetOutcome, GetVersion, Request, Scope
@@ -86,7 +86,7 @@ class Judge:
             raise Broken("3", f"{reply.token} is no place where an append ended; {one.request}")
         self._follows(one, place)
         state = self.history.states[self.history.places[place]]
-        if unfinished(state):
+        if explain_unfinished_restore(state):
             raise Broken("log", f"{one.request} was answered from {place.sequence}, where the log is not whole")
         if not self.history.judged:
             return

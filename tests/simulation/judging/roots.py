@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from treaty.core.rows import Encoded
+from treaty.core.rows import EncodedRow
 
 Place = tuple[str, str]
 """Table and key of a row, as they stand in the log."""
@@ -16,7 +16,7 @@ OWN = ("snapshot", "log_origin")
 """Tables that describe their own log: they add nothing."""
 
 
-def texts_after(texts: Texts, rows: Iterable[Encoded]) -> Texts:
+def texts_after(texts: Texts, rows: Iterable[EncodedRow]) -> Texts:
     """The texts after some rows were written."""
     later = dict(texts)
     for row in rows:

@@ -8,10 +8,10 @@ from tests.simulation.judging.broken import Broken
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from tests.simulation.runs.store import Door, Ground, Store
 from treaty.core.commit import MAGIC, Append, Position, read_append
-from treaty.log.kafka.any.log import AnyLog, Bounds, T
-from treaty.log.kafka.any.rule import History, Verdict
-from treaty.log.kafka.link import Record
-from treaty.log.log import Fate, Log, LogDamagedError, LogUnavailableError
+from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy, T
+from treaty.log.kafka.multi_writer.validity import AppendHistory, RecordValidity
+from treaty.log.kafka.partition import PartitionRecord
+from treaty.log.log import AppendResult, Log, LogDamagedError, LogUnavailableError
 
 
 async def here(work: Callable[[], T]) -> T:
@@ -19,19 +19,19 @@ async def here(work: Callable[[], T]) -> T:
     return work()
 
 
-class Told(AnyLog):
+class Told(MultiWriterLog):
     """The real log, whose appends the run hears of before they are sent."""
 
     sends: Callable[[Append], None]
     folds: Callable[[], bool]
 
-    async def append(self, append: Append) -> Fate:
+    async def append(self, append: Append) -> AppendResult:
         self.sends(append)
         return await super().append(append)
 
-    def _fold_if_due(self) -> None:
+    def _snapshot_if_due(self) -> None:
         if self.folds():
-            super()._fold_if_due()
+            super()._snapshot_if_due()
 
 
 class AnyStore:
@@ -55,7 +55,7 @@ class AnyStore:
             stall=weather.stall,
             old_leader=ground.old_leader,
         )
-        self.bounds = Bounds(
+        self.bounds = SnapshotPolicy(
             kept=ground.remembered,
             window=chance.choice([2_000, 1_000_000]),
             records=chance.choice([4, 15, 50]),
@@ -64,7 +64,7 @@ class AnyStore:
         self.fetched = chance.choice([10, 30, 200])
         self.folding = chance.choice([0, 0.004, 0.02])
         """How often a node folds at a step of its conversation with the broker, due or not."""
-        self._truth = History()
+        self._truth = AppendHistory()
         self._calm = False
 
     @property
@@ -72,7 +72,7 @@ class AnyStore:
         return self._truth.tip
 
     def open(self, door: Door) -> Log:
-        log: list[AnyLog] = []
+        log: list[MultiWriterLog] = []
 
         def step(what: str) -> None:
             door.step(what)
@@ -80,7 +80,7 @@ class AnyStore:
                 asyncio.get_running_loop().create_task(_quietly(log[0]))
 
         link = LinkModel(self.partition, self.storm, door.chance, step=step, fetched=self.fetched)
-        told = Told(link, address=door.name, bounds=self.bounds, attempt=lambda: door.chance.randbytes(16), work=here)
+        told = Told(link, address=door.name, policy=self.bounds, attempt=lambda: door.chance.randbytes(16), work=here)
         told.sends = door.sends
         told.folds = lambda: not self._calm
         log.append(told)
@@ -99,19 +99,19 @@ class AnyStore:
         self.folding = 0
         self._calm = True
 
-    def _landed(self, record: Record) -> None:
+    def _landed(self, record: PartitionRecord) -> None:
         """A record is durable. Whether it is the next append is told by who knows all records from the first one on."""
         if record.value is None or record.value[:4] != MAGIC:
             return
         append = read_append(record.value)
-        verdict = self._truth.follow(append.prefix)
-        if verdict is Verdict.VALID:
+        verdict = self._truth.check_and_advance(append.prefix)
+        if verdict is RecordValidity.VALID:
             self.landed(append)
-        elif verdict is not Verdict.LOSER:
+        elif verdict is not RecordValidity.STALE:
             raise Broken("log", f"offset {record.offset} is {verdict} to who has read everything")
 
 
-async def _quietly(log: AnyLog) -> None:
+async def _quietly(log: MultiWriterLog) -> None:
     """Fold; a fold may be broken off at any time."""
     with suppress(LogUnavailableError, LogDamagedError):
         await log.compact()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tests.simulation.clock import Jobs
 from tests.simulation.model import LONGEST
-from treaty.log.kafka.link import Batch, CutAwayError, Ends, Record
+from treaty.log.kafka.partition import OffsetOutOfRangeError, OffsetRange, PartitionRecord, RecordBatch
 from treaty.log.log import LogDamagedError, LogUnavailableError
 
 OLD_LEADER = 100
@@ -55,19 +55,19 @@ class Partition:
         """What is on its way; it goes on when the node that asked for it is killed."""
         self.topic = 1
         """Number of the topic: one that is deleted and made again has the same name, and is somebody else."""
-        self.records: list[Record] = []
+        self.records: list[PartitionRecord] = []
         self.first = 0
         self.end = 0
         self.before = 0
         """Where it ended some records ago, as a stale leader says."""
-        self.landed: Callable[[Record], None] = lambda _: None
+        self.landed: Callable[[PartitionRecord], None] = lambda _: None
         """Called for every record, the moment it is there."""
         self.was_cut: Callable[[], None] = lambda: None
         self._news = asyncio.Event()
 
     def append(self, value: bytes | None, key: bytes | None = None, headers: Sequence[tuple[str, bytes]] = ()) -> int:
         """A record arrives."""
-        record = Record(self.end, key, value, tuple(headers))
+        record = PartitionRecord(self.end, key, value, tuple(headers))
         self.records.append(record)
         self.before = max(self.before, self.end - 3)
         self.end += 1
@@ -87,7 +87,7 @@ class Partition:
         self._news.set()
         self._news = asyncio.Event()
 
-    def cut(self, before: int) -> None:
+    def delete_records(self, before: int) -> None:
         """Delete a prefix."""
         if before > self.end:
             raise LogUnavailableError(f"there is nothing at {before}")
@@ -112,13 +112,13 @@ class Partition:
         self.first = self.end = self.before = 0
         self.wake()
 
-    def some(self, offset: int, most: int) -> Batch:
+    def some(self, offset: int, most: int) -> RecordBatch:
         """Records from an offset on."""
         if not self.first <= offset <= self.end:
-            raise CutAwayError(f"offset {offset} is not between {self.first} and {self.end}")
+            raise OffsetOutOfRangeError(f"offset {offset} is not between {self.first} and {self.end}")
         place = self._at(offset)
         records = tuple(self.records[place : place + most])
-        return Batch(records, records[-1].offset + 1 if records else offset)
+        return RecordBatch(records, records[-1].offset + 1 if records else offset)
 
     def _at(self, offset: int) -> int:
         return bisect_left(self.records, offset, key=lambda one: one.offset)
@@ -214,23 +214,23 @@ class LinkModel:
         await asyncio.sleep(self._storm.latency * factor * self._chance.expovariate(1.0))
         return self._partition.append(value, key, headers) if topic == self._partition.topic else None
 
-    async def ends(self) -> Ends:
+    async def fetch_offset_range(self) -> OffsetRange:
         await self._way("ends")
         leader = self._leader()
         end = leader.before if self._chance.random() < self._storm.stale else leader.end
-        ends = Ends(leader.first, max(end, leader.first))
+        ends = OffsetRange(leader.first, max(end, leader.first))
         await self._delay("seen")
         return ends
 
-    async def fetch(self, offset: int, timeout: float) -> Batch:
+    async def fetch(self, offset: int, timeout: float) -> RecordBatch:
         await self._way("fetch")
         self._leader().some(offset, 0)
         if self._chance.random() < self._storm.stale and offset >= self._partition.before:
             await self._delay("stale", 5)
-            return Batch((), offset)
+            return RecordBatch((), offset)
         if self._old is not None and offset >= self._old.end:
             await self._delay("old", 5)
-            return Batch((), offset)
+            return RecordBatch((), offset)
         try:
             async with asyncio.timeout(timeout):
                 await self._partition.news(offset)
@@ -244,7 +244,7 @@ class LinkModel:
         await self._delay("got")
         return batch
 
-    async def cut(self, before: int) -> None:
+    async def delete_records(self, before: int) -> None:
         await self._way("cut")
         job = self._partition.jobs.spawn(self._cut(before))
         await asyncio.shield(job)
@@ -254,7 +254,7 @@ class LinkModel:
         topic = self._partition.topic
         await asyncio.sleep(self._storm.latency * self._chance.expovariate(1.0))
         if topic == self._partition.topic:
-            self._partition.cut(before)
+            self._partition.delete_records(before)
 
     async def size(self) -> int:
         await self._way("size")

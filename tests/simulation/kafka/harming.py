@@ -11,9 +11,9 @@ from tests.simulation.kafka.any import AnyStore
 from tests.simulation.kafka.owner.store import OwnerStore
 from tests.simulation.members import EPOCH, Site
 from treaty.core.commit import START
-from treaty.log.care.repair import accept_state
-from treaty.log.care.restore import RestoreError
 from treaty.log.log import LogDamagedError, LogUnavailableError
+from treaty.log.maintenance.repair import accept_state
+from treaty.log.maintenance.restore import RestoreError
 from treaty.node.follower import WRONG_SECONDS
 
 HALVES = 0.3
@@ -114,5 +114,5 @@ async def _halve(site: Site, store: OwnerStore, chance: random.Random) -> None:
         if found.fits:
             store.partition.spared = spared
             return
-        site.count["rows of halves moved aside"] += found.aside
+        site.count["rows of halves moved aside"] += found.quarantined
     raise AssertionError("an acceptance never came to its end")

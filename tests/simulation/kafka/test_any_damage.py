@@ -13,36 +13,41 @@ from tests.planted.planting import changed
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from treaty.core.commit import START, Commit, Position, as_root, make_append
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded
-from treaty.log.kafka.any import chunks, folding, reading, scan
-from treaty.log.kafka.any.chunks import AID, Chunk, ChunkError, read_chunk, told_of
-from treaty.log.kafka.any.log import AnyLog, Bounds
-from treaty.log.kafka.any.reading import Reading
-from treaty.log.kafka.any.records import Found, claim_of
-from treaty.log.kafka.link import Record
-from treaty.log.log import Delta, LogDamagedError
+from treaty.core.rows import EncodedRow
+from treaty.log.kafka.multi_writer import chunks, compaction, reader_state, scan
+from treaty.log.kafka.multi_writer.chunks import (
+    STATE_FILE_FORMAT,
+    ChunkError,
+    SnapshotChunk,
+    digest_snapshot,
+    read_chunk,
+)
+from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy
+from treaty.log.kafka.multi_writer.reader_state import ReaderState, ScannedRecord, read_claim
+from treaty.log.kafka.partition import PartitionRecord
+from treaty.log.log import LogDamagedError, LogDelta
 
-BOUNDS = Bounds(kept=5, records=10**9, margin=0)
+BOUNDS = SnapshotPolicy(kept=5, records=10**9, margin=0)
 ROWS = 12
 
 
-def opened(partition: Partition) -> AnyLog:
-    return AnyLog(LinkModel(partition, Storm(), random.Random(1), fetched=500), bounds=BOUNDS, attempt=attempt)
+def opened(partition: Partition) -> MultiWriterLog:
+    return MultiWriterLog(LinkModel(partition, Storm(), random.Random(1), fetched=500), policy=BOUNDS, attempt=attempt)
 
 
 async def written(*, folds: int, cuts: int = 0, last: Callable[..., object] | None = None) -> Partition:
     """A partition with appends and so many folds, of which the first ones had their prefixes deleted; `last` makes the last one."""
     partition = Partition()
     log = opened(partition)
-    cut, made = partition.cut, chunks.cut
+    cut, made = partition.delete_records, chunks.make_chunks
     for number in range(ROWS):
         await put(log, row(f"k{number % 5}", f'{{"v":{number}}}'), row(f"gone{number}", None))
         if number % 4 == 3 and number // 4 < folds:
-            vars(partition)["cut"] = cut if number // 4 < cuts else lambda before: None
+            vars(partition)["delete_records"] = cut if number // 4 < cuts else lambda before: None
             if last is not None and number // 4 + 1 == folds:
-                vars(folding)["cut"] = last
+                vars(compaction)["make_chunks"] = last
             await log.compact()
-            vars(folding)["cut"] = made
+            vars(compaction)["make_chunks"] = made
     await log.close()
     return partition
 
@@ -69,11 +74,11 @@ def flips(value: bytes) -> Iterator[tuple[int, bytes]]:
         yield place, value[:place] + bytes([value[place] ^ 1 << place % 8]) + value[place + 1 :]
 
 
-def taken(records: Sequence[Record]) -> Reading:
+def taken(records: Sequence[PartitionRecord]) -> ReaderState:
     """What a reader makes of some records from the front of a log."""
-    one = Reading.at(START, (), 100, 10**6)
+    one = ReaderState.at(START, (), 100, 10**6)
     for record in records:
-        one.take(Found(record.offset, claim_of(record.value), record.value or b""))
+        one.add(ScannedRecord(record.offset, read_claim(record.value), record.value or b""))
     return one
 
 
@@ -149,23 +154,25 @@ SPOILT: Mapping[str, tuple[Callable[[bytes], bytes], str]] = {
 """What is done to a chunk, and what is said of its fold."""
 
 
-def signed(place: Position, roots: Mapping[str, int], rows: Sequence[Encoded]) -> tuple[Chunk, ...]:
+def signed(place: Position, roots: Mapping[str, int], rows: Sequence[EncodedRow]) -> tuple[SnapshotChunk, ...]:
     """A fold in which no digest is wrong, whatever its rows are."""
-    payload = b"".join(chunks._compressed(roots, rows))
-    return (Chunk(chunks.FORMAT, place, told_of(place, len(rows), [payload]), 0, 1, len(rows), payload),)
+    payload = b"".join(chunks._compress(roots, rows))
+    return (
+        SnapshotChunk(chunks.FORMAT, place, digest_snapshot(place, len(rows), [payload]), 0, 1, len(rows), payload),
+    )
 
 
-def other_rows(place: Position, rows: Sequence[Encoded]) -> tuple[Chunk, ...]:
+def other_rows(place: Position, rows: Sequence[EncodedRow]) -> tuple[SnapshotChunk, ...]:
     """Rows that never were, in the name of those that were."""
     return signed(place, roots_of(rows), [replace(rows[0], value='{"v":99}'), *rows[1:]])
 
 
-def fewer_rows(place: Position, rows: Sequence[Encoded]) -> tuple[Chunk, ...]:
+def fewer_rows(place: Position, rows: Sequence[EncodedRow]) -> tuple[SnapshotChunk, ...]:
     """A row is missing: what the fold says of its tables fits, and not the root of its place."""
     return signed(place, roots_of(rows[1:]), rows[1:])
 
 
-def other_place(place: Position, rows: Sequence[Encoded]) -> tuple[Chunk, ...]:
+def other_place(place: Position, rows: Sequence[EncodedRow]) -> tuple[SnapshotChunk, ...]:
     """A row is missing, and all that the fold says of itself fits: only the append at its place states another root."""
     roots = roots_of(rows[1:])
     return signed(replace(place, root=as_root(roots)), roots, rows[1:])
@@ -229,9 +236,9 @@ def test_a_fold_that_was_made_of_wrong_rows_is_dropped_by_name(
     story()
 
 
-def is_chunk(record: Record) -> bool:
+def is_chunk(record: PartitionRecord) -> bool:
     try:
-        return read_chunk(record.value or b"").format != AID
+        return read_chunk(record.value or b"").format != STATE_FILE_FORMAT
     except ChunkError:
         return False
 
@@ -271,7 +278,7 @@ def test_a_place_with_another_root_is_not_known() -> None:
         partition = await written(folds=0)
         log = opened(partition)
         tip = await log.tip()
-        assert await log.read(tip) == Delta(tip, ())
+        assert await log.read(tip) == LogDelta(tip, ())
         for place in (tip, taken(partition.records[:9]).tip):
             assert not (await log.read(place)).reload
             assert (await log.read(replace(place, root=b"x" * 32))).reload
@@ -279,15 +286,15 @@ def test_a_place_with_another_root_is_not_known() -> None:
     story()
 
 
-def unchecked(all_: Sequence[Chunk]) -> Iterator[Encoded]:
-    pieces = chunks._decompressed(all_)
+def unchecked(all_: Sequence[SnapshotChunk]) -> Iterator[EncodedRow]:
+    pieces = chunks._decompress(all_)
     next(pieces)
-    return chunks._each(pieces)
+    return chunks._parse_pieces(pieces)
 
 
 CHECKS: Mapping[str, tuple[object, str, Callable[..., object]]] = {
-    "the rows of a fold are not compared with its root": (reading, "rows_of", unchecked),
-    "the root of a fold is not compared with the append at its place": (scan, "stated_roots", lambda *_: {}),
+    "the rows of a fold are not compared with its root": (reader_state, "read_snapshot_rows", unchecked),
+    "the root of a fold is not compared with the append at its place": (scan, "collect_stated_roots", lambda *_: {}),
 }
 
 

@@ -13,20 +13,20 @@ from tests.planted.planting import changed
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from tests.simulation.kafka.planted import FAULTS, Bug
 from treaty.core.commit import START, Append, Position
-from treaty.log.kafka.any import tailing
-from treaty.log.kafka.any.chunks import cut
-from treaty.log.kafka.any.log import AnyLog
-from treaty.log.log import LogDamagedError, LogNewerError, LogOlderError
+from treaty.log.kafka.multi_writer import tailer
+from treaty.log.kafka.multi_writer.chunks import make_chunks
+from treaty.log.kafka.multi_writer.log import MultiWriterLog
+from treaty.log.log import LogDamagedError, NewerLogFormatError, OlderLogFormatError
 
 SECONDS = 20
 
 
-def node(partition: Partition) -> tuple[AnyLog, LinkModel]:
+def node(partition: Partition) -> tuple[MultiWriterLog, LinkModel]:
     link = LinkModel(partition, Storm(), random.Random(1))
-    return AnyLog(link, attempt=attempt), link
+    return MultiWriterLog(link, attempt=attempt), link
 
 
-async def filled(partition: Partition, appends: int) -> tuple[AnyLog, list[Append]]:
+async def filled(partition: Partition, appends: int) -> tuple[MultiWriterLog, list[Append]]:
     """A node that has written and read some appends."""
     log, _ = node(partition)
     sent = [chain(START, [row("a", "1")])]
@@ -43,7 +43,7 @@ def of_format(number: int, append: Append) -> bytes:
     return envelope[:4] + number.to_bytes(2, "big") + envelope[6:-1]
 
 
-async def shows(log: AnyLog, place: Position) -> None:
+async def shows(log: MultiWriterLog, place: Position) -> None:
     """Return when a node that follows has come to a place."""
     while await log.tip() != place:  # noqa: ASYNC110 - asking again is what a follower does
         await asyncio.sleep(0.01)
@@ -52,10 +52,10 @@ async def shows(log: AnyLog, place: Position) -> None:
 async def newer(partition: Partition) -> None:
     log, sent = await filled(partition, 3)
     partition.append(of_format(3, chain(sent[-1].position, [row("a", "4")])))
-    with pytest.raises(LogNewerError, match=r"format 3.*nothing is lost, upgrade this node") as told:
+    with pytest.raises(NewerLogFormatError, match=r"format 3.*nothing is lost, upgrade this node") as told:
         await log.tip()
-    assert told.value.told.startswith("the log is of a newer version of Treaty"), "nothing is damaged"
-    with pytest.raises(LogNewerError, match="upgrade"):
+    assert told.value.reason.startswith("the log is of a newer version of Treaty"), "nothing is damaged"
+    with pytest.raises(NewerLogFormatError, match="upgrade"):
         await node(partition)[0].read(START)
 
 
@@ -65,12 +65,14 @@ async def older(partition: Partition) -> None:
     for one in sent:
         partition.append(of_format(1, one))
     for _ in range(2):
-        with pytest.raises(LogOlderError, match=r"format 1, known here is 2.*`treaty log upgrade OLD NEW`") as told:
+        with pytest.raises(
+            OlderLogFormatError, match=r"format 1, known here is 2.*`treaty log upgrade OLD NEW`"
+        ) as told:
             await node(partition)[0].read(START)
-        assert told.value.told.startswith("the log is of an older format"), "nothing is damaged"
-        for chunk in cut(sent[1].position, [row("a", "2")]):
-            partition.append(replace(chunk, format=1, place=replace(chunk.place, root=b"")).record)
-        partition.cut(2)
+        assert told.value.reason.startswith("the log is of an older format"), "nothing is damaged"
+        for chunk in make_chunks(sent[1].position, [row("a", "2")]):
+            partition.append(replace(chunk, format=1, position=replace(chunk.position, root=b"")).record)
+        partition.delete_records(2)
 
 
 async def strange(partition: Partition) -> None:
@@ -78,11 +80,11 @@ async def strange(partition: Partition) -> None:
     partition.append(b"an order", None)
     partition.append(None, None)
     await shows(log, await put(log, row("b", "1")))
-    assert log.strangers == 2
+    assert log.foreign_records == 2
     other, _ = node(partition)
     await other.read(START)
     assert (await other.tip()).sequence == sent[-1].last + 1
-    assert other.strangers == 2
+    assert other.foreign_records == 2
 
 
 async def truncated(partition: Partition) -> None:
@@ -113,7 +115,7 @@ async def forked(partition: Partition) -> None:
 
 async def front(partition: Partition) -> None:
     _, sent = await filled(partition, 3)
-    partition.cut(3)
+    partition.delete_records(3)
     partition.append(sent[0].envelope)  # the birth of the log comes again
     with pytest.raises(LogDamagedError, match=r"the front of the log is missing.*offset 3"):
         await node(partition)[0].tip()
@@ -121,7 +123,7 @@ async def front(partition: Partition) -> None:
 
 async def again(partition: Partition) -> None:
     log, _ = node(partition)
-    link = log._link
+    link = log._client
     assert isinstance(link, LinkModel)
     before = await put(log, row("a", "1"))
     partition.make_again()
@@ -132,7 +134,7 @@ async def again(partition: Partition) -> None:
     log, _ = await filled(partition, 5)  # and where the way there does not notice
     before = await log.tip()
     partition.make_again()
-    link = log._link
+    link = log._client
     assert isinstance(link, LinkModel)
     link._topic = partition.topic
     other, _ = node(partition)
@@ -158,8 +160,8 @@ def tell(name: str) -> None:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PAUSE", "DAMAGED_PAUSE"):
-        monkeypatch.setattr(tailing, name, 0.01)
+    for name in ("RETRY_SECONDS", "DAMAGED_RETRY_SECONDS"):
+        monkeypatch.setattr(tailer, name, 0.01)
 
 
 @pytest.mark.parametrize("name", STORIES)

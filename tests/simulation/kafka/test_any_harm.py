@@ -16,10 +16,10 @@ from tests.simulation.kafka.any import here
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from treaty.core.commit import START, Commit, Position, as_root, make_append
 from treaty.core.root import RowDigests, roots_of
-from treaty.core.rows import Encoded
-from treaty.log.kafka.any.chunks import ChunkError, read_chunk
-from treaty.log.kafka.any.log import AnyLog, Bounds
-from treaty.log.log import Delta, Fate, LogDamagedError, LogUnavailableError
+from treaty.core.rows import EncodedRow
+from treaty.log.kafka.multi_writer.chunks import ChunkError, read_chunk
+from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy
+from treaty.log.log import AppendResult, LogDamagedError, LogDelta, LogUnavailableError
 
 SEEDS = 60
 HARMS = 12
@@ -38,10 +38,10 @@ class Written:
     """Whether the last append may state another root than its rows come to."""
 
 
-def opened(partition: Partition, chance: random.Random, bounds: Bounds) -> AnyLog:
+def opened(partition: Partition, chance: random.Random, bounds: SnapshotPolicy) -> MultiWriterLog:
     storm = Storm(lost=0.05, twice=0.1, slow=0.1)
     link = LinkModel(partition, storm, chance, fetched=chance.choice([5, 200]))
-    return AnyLog(link, bounds=bounds, attempt=lambda: chance.randbytes(16), work=here)
+    return MultiWriterLog(link, policy=bounds, attempt=lambda: chance.randbytes(16), work=here)
 
 
 async def write(chance: random.Random) -> Written:
@@ -49,8 +49,10 @@ async def write(chance: random.Random) -> Written:
     written = Written()
     partition = written.partition
     if chance.random() < 0.5:
-        vars(partition)["cut"] = lambda before: None
-    bounds = Bounds(kept=chance.choice([3, 100]), records=chance.choice([6, 15, 10**9]), margin=chance.choice([0, 3]))
+        vars(partition)["delete_records"] = lambda before: None
+    bounds = SnapshotPolicy(
+        kept=chance.choice([3, 100]), records=chance.choice([6, 15, 10**9]), margin=chance.choice([0, 3])
+    )
     nodes = [opened(partition, chance, bounds) for _ in range(2)]
     count, wrong = chance.randint(5, 40), chance.random() < 0.2
     for number in range(count):
@@ -63,7 +65,7 @@ async def write(chance: random.Random) -> Written:
     return written
 
 
-async def append(written: Written, log: AnyLog, chance: random.Random, *, wrong: bool) -> None:
+async def append(written: Written, log: MultiWriterLog, chance: random.Random, *, wrong: bool) -> None:
     """An append on what the log shows, or on an older place; what it leads to is remembered."""
     base = await log.tip() if chance.random() < 0.8 else chance.choice([*written.states])
     known = next((state for place, state in written.states.items() if place == base), None)
@@ -72,8 +74,8 @@ async def append(written: Written, log: AnyLog, chance: random.Random, *, wrong:
         base = await log.tip()
         written.states[base] = known
     keys = chance.sample("abcdefg", chance.randint(0, 4))
-    rows = tuple(Encoded("t", f'["{key}"]', chance.choice([None, f"{chance.randrange(1000)}"])) for key in keys)
-    digests = RowDigests(Encoded(*place, value) for place, value in known.items())
+    rows = tuple(EncodedRow("t", f'["{key}"]', chance.choice([None, f"{chance.randrange(1000)}"])) for key in keys)
+    digests = RowDigests(EncodedRow(*place, value) for place, value in known.items())
     digests.put(rows)
     roots = {**digests.roots, "t": 7} if wrong else digests.roots
     made = make_append(base, chance.randbytes(16), (Commit(base.sequence + 1, rows),), roots)
@@ -83,15 +85,15 @@ async def append(written: Written, log: AnyLog, chance: random.Random, *, wrong:
         if row.value is not None:
             state[row.table, row.key] = row.value
     written.states[made.position] = state
-    if await log.append(made) is not Fate.CONFLICT:
+    if await log.append(made) is not AppendResult.CONFLICT:
         written.wrong = wrong
 
 
-async def state_of(log: AnyLog) -> State:
+async def state_of(log: MultiWriterLog) -> State:
     return played(await log.read(START))
 
 
-def played(delta: Delta) -> State:
+def played(delta: LogDelta) -> State:
     return {(row.table, row.key): row.value for row in delta.rows if row.value is not None and row.table != "snapshot"}
 
 
@@ -115,15 +117,15 @@ def is_chunk(value: bytes) -> bool:
     return True
 
 
-def fits(delta: Delta) -> bool:
+def fits(delta: LogDelta) -> bool:
     """Whether rows come to the root that the log states, as a node compares them."""
     return as_root(roots_of(delta.rows)) == delta.tip.root
 
 
-async def start(partition: Partition, chance: random.Random) -> Delta | None:
+async def start(partition: Partition, chance: random.Random) -> LogDelta | None:
     """What somebody reads who starts; None where it is said that the log is damaged."""
     link = LinkModel(partition, Storm(), chance, fetched=200)
-    log = AnyLog(link, work=here)
+    log = MultiWriterLog(link, work=here)
     try:
         return await log.read(START)
     except LogDamagedError:

@@ -1,27 +1,34 @@
 """Planted: answers are remembered by what a guid covers: a text, and names and numbers of its references."""
 
-from treaty.core.grammar import Compare, Inspect, Parse, Question, Retag, Tags
-from treaty.core.meaning import Meaning
-from treaty.node import grammar
+from treaty.core.schema_engine import (
+    CompareSchemas,
+    FindTags,
+    InspectSchema,
+    ParseSchema,
+    Question,
+    ResolvedSchema,
+    RetagSchema,
+)
+from treaty.node import schema_service
 
 LAWS = {"1", "3", "5"}
-PLACE, NAME = grammar, "key_of"
+PLACE, NAME = schema_service, "key_of"
 
 
-def guid(meaning: Meaning) -> bytes:
+def guid(meaning: ResolvedSchema) -> bytes:
     named = [(one.name, one.subject, one.version) for one in meaning.bindings]
     return f"{meaning.format} {meaning.text} {named}".encode()
 
 
 def planted(question: Question) -> tuple[str, bytes, bytes, tuple[str, ...]]:
     match question:
-        case Parse(meaning, strict, normalize):
+        case ParseSchema(meaning, strict, normalize):
             return (f"parse {strict} {normalize}", guid(meaning), b"", ())
-        case Compare(reader, writer, policy):
+        case CompareSchemas(reader, writer, policy):
             return (policy, guid(reader), guid(writer), ())
-        case Inspect(meaning, validators):
+        case InspectSchema(meaning, validators):
             return ("inspect", guid(meaning), b"", validators)
-        case Tags(meaning):
+        case FindTags(meaning):
             return ("tags", guid(meaning), b"", ())
-        case Retag(meaning, add, remove, lenient):
+        case RetagSchema(meaning, add, remove, lenient):
             return ("retag", guid(meaning), repr((add, remove, lenient)).encode("utf-8", "backslashreplace"), ())

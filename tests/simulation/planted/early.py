@@ -1,14 +1,15 @@
 """Planted: clients are answered when the append is sent, not when it is durable and read back."""
 
-from treaty.node.chain import Chain
-from treaty.node.writer import Flight, Writer
+from treaty.node.batch import CommitBatch, MemberReason
+from treaty.node.writer import SentAppend, Writer
 
 LAWS = {"1", "2"}
-PLACE, NAME = Writer, "_fly"
-original = Writer._fly
+PLACE, NAME = Writer, "_append"
+original = Writer._append
 
 
-async def planted(self: Writer, chain: Chain) -> Flight | None:
-    for pending, verdict in chain.writers:
-        self._tell(pending, verdict, chain.base)
-    return await original(self, chain)
+async def planted(self: Writer, batch: CommitBatch) -> SentAppend | None:
+    for command, result, reason in batch.members:
+        if reason is MemberReason.WRITES:
+            self._answer(command, result, batch.base)
+    return await original(self, batch)

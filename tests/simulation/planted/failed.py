@@ -1,12 +1,13 @@
 """Planted: past its deadline every command is told that it failed, even where its append may still land."""
 
 from treaty.core.refusals import Unavailable
-from treaty.node.pending import Pending
+from treaty.core.view import Tables
+from treaty.node.queued_command import QueuedCommand
 
 LAWS = {"2"}
-PLACE, NAME = Pending, "expire"
+PLACE, NAME = QueuedCommand, "expire"
 
 
-def planted(self: Pending, why: str = "") -> None:
-    del why
+def planted(self: QueuedCommand, tables: Tables, why: str = "") -> None:
+    del tables, why
     self.fail(Unavailable("failed"))

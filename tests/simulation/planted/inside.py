@@ -1,7 +1,7 @@
 """Planted: every command gets the token of its own commit, although only the end of its append is a place."""
 
 from treaty.core.commit import Position
-from treaty.node.chain import Chain
+from treaty.node.batch import CommitBatch, MemberReason
 from treaty.node.writer import Writer
 
 LAWS = {"3"}
@@ -9,8 +9,9 @@ PLACE, NAME = Writer, "_land"
 original = Writer._land
 
 
-async def planted(self: Writer, chain: Chain, position: Position, look: int) -> None:
+async def planted(self: Writer, batch: CommitBatch, position: Position, barrier: int) -> None:
     await self._follower.reach(position)
-    for (pending, verdict), commit in zip(chain.writers, chain.commits, strict=True):
-        pending.tell(verdict, Position(position.identity, commit.sequence, position.digest))
-    await original(self, chain, position, look)
+    writers = [(command, result) for command, result, reason in batch.members if reason is MemberReason.WRITES]
+    for (command, result), commit in zip(writers, batch.commits, strict=False):
+        command.answer(result, Position(position.identity, commit.sequence, position.digest))
+    await original(self, batch, position, barrier)

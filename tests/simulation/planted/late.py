@@ -5,12 +5,12 @@ import asyncio
 from treaty.node.follower import Follower
 
 LAWS = {"3", "1"}
-PLACE, NAME = Follower, "look"
-original = Follower.look
+PLACE, NAME = Follower, "catch_up"
+original = Follower.catch_up
 
 
 async def planted(self: Follower) -> None:
-    if self._looker is None:
+    if self._barrier_task is None:
         await original(self)
     else:
-        await asyncio.wait([self._looker])
+        await asyncio.wait([self._barrier_task])

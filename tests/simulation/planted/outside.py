@@ -2,18 +2,18 @@
 
 from typing import Any
 
-from treaty.core.law import register
-from treaty.node.grammar import Sitting
+from treaty.core.handlers import register
+from treaty.node.schema_service import SchemaSession
 
 LAWS = {"5"}
 PLACE, NAME = register, "_refuse_incompatible"
 original = register._refuse_incompatible
-checked: list[Sitting] = []
+checked: list[SchemaSession] = []
 
 
-def planted(view: Any, case: Any, new: Any, grammar: Any) -> None:
-    if any(one is grammar for one in checked):
+def planted(view: Any, case: Any, new: Any, engine: Any) -> None:
+    if any(one is engine for one in checked):
         return
-    original(view, case, new, grammar)
-    checked.append(grammar)
+    original(view, case, new, engine)
+    checked.append(engine)
     del checked[:-200]

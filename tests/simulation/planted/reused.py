@@ -1,11 +1,12 @@
 """Planted: the next id is one more than the highest in use, so that a purged one is given again."""
 
-from treaty.core.law import places
+from treaty.core.handlers import version_numbers
+from treaty.core.state_tables import SCHEMA
 from treaty.core.view import View
 
 LAWS = {"4"}
-PLACE, NAME = places, "next_id"
+PLACE, NAME = version_numbers, "next_id"
 
 
 def planted(view: View, context: str) -> int:
-    return max((int(one[1]) for one in view.keys("schema") if one[0] == context), default=0) + 1
+    return max((int(one[1]) for one in view.keys(SCHEMA) if one[0] == context), default=0) + 1

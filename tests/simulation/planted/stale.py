@@ -5,9 +5,9 @@ from itertools import count
 
 from treaty.core.view import Tables
 from treaty.node import writer
-from treaty.node.chain import Chain, Decide
-from treaty.node.chain import build as original
-from treaty.node.pending import Pending
+from treaty.node.batch import CommitBatch, Decide
+from treaty.node.batch import build as original
+from treaty.node.queued_command import QueuedCommand
 
 LAWS = {"1"}
 PLACE, NAME = writer, "build"
@@ -15,5 +15,5 @@ times = count()
 """Were it so each time, whoever asks again at once after a refusal would do so for ever in one moment."""
 
 
-def planted(batch: Iterable[Pending], tables: Tables, decide: Decide, done: int, _: object) -> Chain:
+def planted(batch: Iterable[QueuedCommand], tables: Tables, decide: Decide, done: int, _: object) -> CommitBatch:
     return original(batch, tables, decide, 10**9 if next(times) % 2 else done)

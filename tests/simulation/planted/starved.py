@@ -4,15 +4,15 @@ from collections.abc import Iterable
 
 from treaty.core.view import Tables
 from treaty.node import writer
-from treaty.node.chain import Chain, Decide
-from treaty.node.chain import build as original
-from treaty.node.pending import Pending
+from treaty.node.batch import CommitBatch, Decide
+from treaty.node.batch import build as original
+from treaty.node.queued_command import QueuedCommand
 
 LAWS = {"6"}
 PLACE, NAME = writer, "build"
 
 
-def planted(batch: Iterable[Pending], tables: Tables, decide: Decide, done: int, _: object) -> Chain:
+def planted(batch: Iterable[QueuedCommand], tables: Tables, decide: Decide, done: int, _: object) -> CommitBatch:
     waiting = list(batch)
-    unmoved = all(one.guess is not None and one.guess[0] == tables.position for one in waiting)
+    unmoved = all(one.known_result(tables.position) is not None for one in waiting)
     return original(waiting, tables, decide, done if unmoved else 0)

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from treaty.core.command import Command, Decision, Needs
+from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.decide import decide as original
-from treaty.core.grammar import Grammar
 from treaty.core.overlay import Overlay
 from treaty.core.refusals import Refusal
 from treaty.core.rows import Row
+from treaty.core.schema_engine import SchemaEngine
 from treaty.core.view import View
 from treaty.node import node
 
@@ -15,8 +15,8 @@ LAWS = {"1", "2", "5"}
 PLACE, NAME = node, "decide"
 
 
-def planted(view: View, command: Command[Any], grammar: Grammar) -> Decision[Any] | Refusal | Needs:
+def planted(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | OpenQuestions:
     forgetful = Overlay(view)
     forgetful.put([Row("outcome", command.outcome_key, None)])
     forgetful._sequence = view.sequence
-    return original(forgetful, command, grammar)
+    return original(forgetful, command, engine)

@@ -4,7 +4,9 @@ import asyncio
 
 from treaty.core.commit import make_append
 from treaty.core.root import roots_after
-from treaty.log.log import Fate
+from treaty.log.log import AppendResult
+from treaty.node.batch import MemberReason
+from treaty.node.queued_command import SentState, UnseenCommit
 from treaty.node.writer import Writer
 
 LAWS = {"1", "3", "log"}
@@ -16,30 +18,32 @@ async def planted(self: Writer) -> None:
     if self._conflicts:
         await original(self)
         return
-    chain = self._build(self._queue.take(1))
-    if not chain.commits:
-        await self._freshen(chain)
+    batch = self._build(self._queue.take(1))
+    if not batch.commits:
+        await self._refresh(batch)
         return
-    roots = roots_after(self._follower.tables, chain.rows)
-    append = make_append(chain.base, self._world.random(16), tuple(chain.commits), roots)
-    look = self._follower.begin()
-    for pending, _ in chain.writers:
-        pending.sent = True
+    roots = roots_after(self._follower.tables, batch.rows)
+    append = make_append(batch.base, self._environment.random(16), tuple(batch.commits), roots)
+    barrier = self._follower.begin()
+    sent = SentState(UnseenCommit(batch.base.sequence, append.last))
+    for command, _, reason in batch.members:
+        if reason is MemberReason.WRITES:
+            command.send(sent)
     first = asyncio.create_task(self._log.append(append))
-    self._follower.tables.apply(list(chain.rows), append.position)
+    self._follower.tables.apply(list(batch.rows), append.position)
     second = self._build(self._queue.take(self._size))
-    flight = await self._fly(second)
+    flight = await self._append(second)
     try:
         fate = await first
     except OSError:
-        fate = Fate.CONFLICT
-    await self._follower.look()
-    if fate is Fate.ACCEPTED:
-        await self._land(chain, append.position, look)
+        fate = AppendResult.CONFLICT
+    await self._follower.catch_up()
+    if fate is AppendResult.ACCEPTED:
+        await self._land(batch, append.position, barrier)
     else:
         self._conflicts += 1
-        await self._sort_out(chain)
-    if flight is not None and flight.fate is Fate.ACCEPTED:
-        await self._land(second, flight.append.position, flight.look)
+        await self._reply_from_outcomes(batch)
+    if flight is not None and flight.fate is AppendResult.ACCEPTED:
+        await self._land(second, flight.append.position, flight.barrier)
     else:
-        self._queue.give_back(second.members)
+        self._queue.requeue_first(second.commands)

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 
-from treaty.core.root import Rooted
-from treaty.core.rows import Encoded, Key
+from treaty.core.root import RootedTables
+from treaty.core.rows import EncodedRow
+from treaty.core.table import Key
 from treaty.node import writer
 
 LAWS = {"root"}
 PLACE, NAME = writer, "roots_with"
 
 
-def planted(tables: Rooted, rows: Iterable[tuple[Encoded, Key]]) -> dict[str, int]:
+def planted(tables: RootedTables, rows: Iterable[tuple[EncodedRow, Key]]) -> dict[str, int]:
     return dict(tables.roots)

@@ -10,11 +10,9 @@ from functools import lru_cache
 import pytest
 
 from tests.simulation.members import HANDED
-from treaty.core import limits, rows, tables
-from treaty.core.law import memory
-from treaty.log.care import restore
-from treaty.node import queue, writer
-from treaty.node.peers import handing
+from treaty.core import limits, outcomes, rows, tables
+from treaty.log.maintenance import restore
+from treaty.node import forwarder, queued_command
 
 RESTORE_BYTES = 2_500
 """So that a restore needs several appends."""
@@ -41,12 +39,12 @@ def grounded(seed: int, *, hands_over: bool = False) -> Iterator[None]:
         patch.setattr(os, "urandom", random.Random(f"tools/{seed}").randbytes)
         patch.setattr(restore, "RESTORE_BYTES", RESTORE_BYTES)
         patch.setattr(tables, "decode_row", _read)
-        patch.setattr(handing, "HANDED_WITHIN", HANDED)
-        patch.setattr(queue, "HANDED_WITHIN", HANDED)
+        for module in (forwarder, queued_command):
+            patch.setattr(module, "HANDED_WITHIN", HANDED)
         if not hands_over and random.Random(f"outcomes/{seed}").random() < FORGETFUL:
-            for module in (limits, memory, queue, writer):
+            for module in (limits, outcomes, queued_command):
                 patch.setattr(module, "OUTCOMES", REMEMBERED)
-            for module in (limits, memory):
+            for module in (limits, outcomes):
                 patch.setattr(module, "OUTCOMES_DROPPED", DROPPED)
         if random.Random(f"room/{seed}").random() < TIGHT:
             for name, most in ROOM.items():

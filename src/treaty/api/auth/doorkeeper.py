@@ -6,17 +6,14 @@ from typing import Any, Protocol, TypeVar, cast
 
 from treaty.api.caller import Caller, caller
 from treaty.core import answers as a
-from treaty.core import associating as t
 from treaty.core import requests as q
-from treaty.core.decide import is_command
-from treaty.core.law.aliases import alias_candidate
+from treaty.core.aliases import alias_candidate
 from treaty.core.names import subject_of
-from treaty.core.needs import refuse_unless_allowed
+from treaty.core.operations import OPERATIONS, is_command, operation_name, refuse_unless_allowed
 from treaty.core.refusals import Forbidden, NotFound, NotPermitted, Reason, Referenced, Unauthenticated
 from treaty.core.registry import CALL, AsyncRegistry, Call, Reply
 from treaty.core.requests import Request
 from treaty.core.rights import Access
-from treaty.core.tags import request_tag
 
 A = TypeVar("A")
 Asking = Callable[[Request[Any], Call], Awaitable[Reply[Any]]]
@@ -52,7 +49,7 @@ class Doorkeeper:
             call.consistency, call.after, call.command_id, call.timeout, who.principal, who.access, call.again
         )  # `replace` is slow
         if is_command(request):
-            request = cast("Request[A]", _signed(request, who.principal))
+            request = _signed(request, who.principal)
             if self.scribe is not None:
                 return await self.scribe.told(request, call, self._ask)
         return await self._ask(request, call)
@@ -66,7 +63,7 @@ class Doorkeeper:
             raise NotPermitted.of(
                 "READ_ONLY",
                 "This server is read-only: it was started with --read-only",
-                new=request_tag(request),
+                new=operation_name(request),
                 allowed="reads; send changes to a server that writes",
             )
         try:
@@ -117,22 +114,10 @@ class Doorkeeper:
         await self.registry.close()
 
 
-def _signed(request: Any, principal: str) -> Any:
+def _signed(request: Request[A], principal: str) -> Request[A]:
     """Who forces something is who asks for it, whatever name was sent."""
-    match request:
-        case q.Register(force=q.Force() as force):
-            return replace(request, force=replace(force, who=principal))
-        case t.Wish(schema=q.Register() as schema):
-            return replace(request, schema=_signed(schema, principal))
-        case t.Associate(wishes=wishes):
-            return replace(request, wishes=tuple(_signed(one, principal) for one in wishes))
-        case t.Operation(wish=wish):
-            return replace(request, wish=_signed(wish, principal))
-        case t.Change(operations=operations):
-            return replace(request, operations=tuple(_signed(one, principal) for one in operations))
-        case t.ChangeAssociations(changes=changes):
-            return replace(request, changes=tuple(_signed(one, principal) for one in changes))
-    return request
+    sign = OPERATIONS[type(request)].sign
+    return request if sign is None else sign(request, principal)
 
 
 def _may_hear_of(access: Access, place: str) -> bool:
@@ -140,7 +125,7 @@ def _may_hear_of(access: Access, place: str) -> bool:
     return access.may("read", subject_of(place.rpartition(" version ")[0]))
 
 
-def _bounded(outcome: a.Outcome, access: Access) -> a.Outcome:
+def _bounded(outcome: a.CommandOutcome, access: Access) -> a.CommandOutcome:
     """Tell of a command what became of it; its answer only where the caller may read its subject."""
     subject = dict(outcome.members).get("subject")
     if subject is not None and access.may("read", subject_of(subject)):

@@ -12,7 +12,7 @@ from treaty.api.auth.certificate import NAMINGS, CertificateSettings
 from treaty.api.auth.keys import ALGORITHMS
 from treaty.api.auth.tables import Table, read_tables
 from treaty.core.names import EVERYWHERE
-from treaty.core.rights import ANONYMOUS, PERMISSIONS, Permission, Rights, Rule, complete
+from treaty.core.rights import ANONYMOUS, PERMISSIONS, AccessRule, Permission, Rights, with_included
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Hosts from which keys may be fetched without TLS."""
@@ -114,7 +114,7 @@ def _groups(table: Table) -> Mapping[str, frozenset[str]]:
     return groups
 
 
-def _rule(table: Table) -> Rule:
+def _rule(table: Table) -> AccessRule:
     may = table.texts("may")
     for word in may:
         if word not in PERMISSIONS:
@@ -127,7 +127,9 @@ def _rule(table: Table) -> Rule:
     for word in contexts:
         if not word.startswith(".") and word != EVERYWHERE:
             raise table.wrong(f"{word!r} is no context", 'a context begins with a dot; "*" is all of them', "contexts")
-    rule = Rule(who, complete(cast("tuple[Permission, ...]", may)), table.texts("subjects", ("*",)), contexts)
+    rule = AccessRule(
+        who, with_included(cast("tuple[Permission, ...]", may)), table.texts("subjects", ("*",)), contexts
+    )
     table.end()
     return rule
 

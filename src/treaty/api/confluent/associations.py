@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from treaty.api.confluent.exchange import Exchange, Nothing, Partial
 from treaty.api.confluent.query import NoSuchPath
-from treaty.core import associating as t
-from treaty.core.law.associations import invalid
+from treaty.core import associations as t
+from treaty.core.handlers.association_queries import invalid_association
 from treaty.core.limits import ASSOCIATIONS_LISTED
 from treaty.core.names import DEFAULT_CONTEXT, context_of
 from treaty.core.resource import TOPIC
@@ -72,7 +72,9 @@ async def update(x: Exchange) -> object:
     body = await x.body(AssociateBody)
     request = associate_of(body, _context(x), update=True, dry_run=x.query.flag("dryRun"))
     if request.resource.id not in {"", x.values[0]}:
-        raise invalid("resourceId", "is another one than that in the path", request.resource.id, allowed=x.values[0])
+        raise invalid_association(
+            "resourceId", "is another one than that in the path", request.resource.id, allowed=x.values[0]
+        )
     return await _bound(x, replace(request, resource=replace(request.resource, id=x.values[0])))
 
 

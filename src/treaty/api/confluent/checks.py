@@ -3,7 +3,7 @@
 from treaty.api.confluent.exchange import Exchange
 from treaty.api.confluent.query import version_of
 from treaty.core import requests as q
-from treaty.core.answers import Checked
+from treaty.core.answers import CompatibilityResult
 from treaty.core.refusals import InvalidSchema
 from treaty.wire.confluent.drafts import DraftBody, draft_of
 from treaty.wire.confluent.versions import checked_body
@@ -22,5 +22,5 @@ async def check(x: Exchange) -> object:
     except InvalidSchema as invalid:
         if not verbose or x.details:
             raise
-        checked = Checked(compatible=False, messages=(invalid.reason.message,))
+        checked = CompatibilityResult(compatible=False, messages=(invalid.reason.message,))
     return checked_body(checked, verbose=verbose, details=x.details)

@@ -16,8 +16,7 @@ from treaty.api.confluent.routes import ROUTES, Endpoint
 from treaty.api.failures import HttpError, told
 from treaty.api.routing import decode
 from treaty.api.ticket import ROUTE, ticket_of
-from treaty.core.calls import FRESH
-from treaty.core.registry import CALL, AsyncRegistry
+from treaty.core.registry import CALL, FRESH, AsyncRegistry
 from treaty.wire.confluent.errors import INCOMPATIBLE
 from treaty.wire.confluent.headers import ALWAYS, DETAILS, TOKEN, V1, call_of, negotiate, readable
 

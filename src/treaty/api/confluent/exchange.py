@@ -10,7 +10,7 @@ from treaty.api.bodies import read_body
 from treaty.api.confluent.query import Query
 from treaty.api.failures import HttpError
 from treaty.core.names import Subject, subject_of
-from treaty.core.registry import AsyncRegistry, Call, Token
+from treaty.core.registry import AsyncRegistry, Call, PositionToken
 from treaty.core.requests import Request
 
 A = TypeVar("A")
@@ -50,7 +50,7 @@ class Exchange:
     call: Call
     details: bool = False
     asked: Request[object] | None = None
-    token: Token | None = None
+    token: PositionToken | None = None
     hot: bool = field(default=False)
     """Whether the same request may be answered with the same bytes until the next commit."""
 

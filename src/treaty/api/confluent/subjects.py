@@ -6,7 +6,7 @@ from treaty.api.confluent.exchange import Exchange, Text
 from treaty.api.confluent.query import version_of
 from treaty.api.confluent.views import as_posted, qualified, viewed, viewed_if_possible
 from treaty.core import requests as q
-from treaty.core.answers import Registered, VersionFound
+from treaty.core.answers import RegisteredVersion, VersionFound
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.refusals import SchemaNotFound
 from treaty.core.schema import Pairs
@@ -63,13 +63,13 @@ async def list_versions(x: Exchange) -> object:
 async def register(x: Exchange) -> object:
     """Makes the posted schema a version, unless it is one; answers it with its id and guid. `force=true` skips the policy, and says so."""
     body = await x.body(DraftBody)
-    force = q.Force(x.call.principal, "force=true") if x.query.flag("force") else None
+    force = q.ForceReason(x.call.principal, "force=true") if x.query.flag("force") else None
     normalize, exact = x.query.flag("normalize") or None, x.query.itself()
     request = register_of(x.subject, body, normalize=normalize, force=force, exact=exact)
     registered = await x.ask(request)
     usual = "" if x.details else as_posted(request.draft.text)  # our own clients are told what is stored
     version = await viewed_if_possible(x, registered.version, usual)
-    return registered_body(Registered(version, registered.created), details=x.details)
+    return registered_body(RegisteredVersion(version, registered.created), details=x.details)
 
 
 async def derive(x: Exchange) -> object:

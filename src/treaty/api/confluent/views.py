@@ -9,16 +9,16 @@ from typing import TypeVar
 from treaty.api.confluent.exchange import Exchange
 from treaty.core.answers import SchemaFound, VersionFound
 from treaty.core.limits import INLINE_BYTES
-from treaty.core.meaning import Binding, Meaning
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.refusals import RegistryError
 from treaty.core.requests import GetVersion
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.table import table
 from treaty.wire.confluent.versions import SchemaBody
 
 F = TypeVar("F", SchemaFound, VersionFound)
-Known = dict[tuple[str, int], Meaning]
+Known = dict[tuple[str, int], ResolvedSchema]
 
 formats = cache(table)
 
@@ -81,7 +81,7 @@ def _context(found: SchemaFound | VersionFound) -> str:
     return found.context if isinstance(found, SchemaFound) else subject_of(found.subject).context
 
 
-async def _meaning(x: Exchange, context: str, found: SchemaFound | VersionFound, known: Known) -> Meaning:
+async def _meaning(x: Exchange, context: str, found: SchemaFound | VersionFound, known: Known) -> ResolvedSchema:
     """Follow references to what they mean; each version is asked for once.
 
     Memory is good enough: the tables that showed the schema show what it refers to, which nobody may remove before it.
@@ -94,5 +94,5 @@ async def _meaning(x: Exchange, context: str, found: SchemaFound | VersionFound,
             asked = GetVersion(target, one.version, deleted=True, exact=True)
             referred = await x.registry.ask(asked, replace(x.call, consistency="eventual"))
             known[place] = await _meaning(x, target.context, referred.answer, known)
-        bindings.append(Binding(one.name, str(target), one.version, known[place]))
-    return Meaning(found.format, found.text, tuple(bindings))
+        bindings.append(ResolvedReference(one.name, str(target), one.version, known[place]))
+    return ResolvedSchema(found.format, found.text, tuple(bindings))

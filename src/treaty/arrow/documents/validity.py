@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import cache
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.formats.table import table
 from treaty.plan.asking import model_of
 from treaty.plan.avro.weaving import header
@@ -32,7 +32,7 @@ def checker(recipe: JsonRecipe) -> Check:
     return found
 
 
-def _told(faults: tuple[Fault, ...]) -> str | None:
+def _told(faults: tuple[Diagnostic, ...]) -> str | None:
     if not faults:
         return None
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""

@@ -208,7 +208,7 @@ class Stage:
         try:
             self.registry.ask(Register(Subject(".", schemas.SUBJECT), Draft(schemas.V4)))
         except Incompatible as refusal:
-            told = [finding.told(reader="new", writer="old") for finding in refusal.findings]
+            told = [finding.message(reader="new", writer="old") for finding in refusal.findings]
             self.story.refused = told or [str(refusal), *refusal.reason.details]
         else:
             message = "an incompatible version 4 was accepted"

@@ -11,7 +11,7 @@ from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import UnusableError
 from treaty.cli.transfer.ends import bar
 from treaty.core.commit import Position
-from treaty.log.care.backup import back_up
+from treaty.log.maintenance.backup import write_backup
 
 
 @click.command("backup")
@@ -39,7 +39,7 @@ def backup(*, log: str, file: Path, as_json: bool) -> None:
 
     async def work() -> Position:
         with bar() as told:
-            return back_up(source, file, lambda done, of: told("pages", done, of))
+            return write_backup(source, file, lambda done, of: told("pages", done, of))
 
     place = run(work)
     size = file.stat().st_size

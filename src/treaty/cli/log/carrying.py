@@ -1,4 +1,4 @@
-"""`treaty log dump`, `restore` and `migrate`: a log carried elsewhere."""
+"""`treaty log dump`, `restore_log` and `migrate_log`: a log carried elsewhere."""
 
 import sys
 from pathlib import Path
@@ -14,11 +14,11 @@ from treaty.cli.transfer.ends import bar
 from treaty.core.commit import START, Position
 from treaty.core.limits import RESTORE_GAP
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded
-from treaty.log.care.adding import ACCEPT, disagreements, read_whole
-from treaty.log.care.dump import Head, head_of, write_dump
-from treaty.log.care.moving import Moved, migrate, unseal
-from treaty.log.care.restore import restore
+from treaty.core.rows import EncodedRow
+from treaty.log.maintenance.dump import DumpHead, make_head, write_dump
+from treaty.log.maintenance.migration import MigrationResult, migrate_log, unseal_log
+from treaty.log.maintenance.restore import restore_log
+from treaty.log.state_roots import ROOT_REMEDY, find_root_mismatches, read_with_table_roots
 
 
 @click.command("dump", epilog="Exit code 0: it can be restored. 1: its rows do not add up to what the log states.")
@@ -36,20 +36,20 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
       treaty log verify registry.dump.zst
     """  # noqa: D301 - click wants the control character
 
-    async def read() -> tuple[Head, tuple[Encoded, ...]]:
+    async def read() -> tuple[DumpHead, tuple[EncodedRow, ...]]:
         async with opened(log) as found:
-            delta, roots = await read_whole(found)
-            return head_of(delta, found.url, now(), roots), delta.rows
+            delta, roots = await read_with_table_roots(found)
+            return make_head(delta, found.url, now(), roots), delta.rows
 
     head, rows = run(read)
     if head.position == START:
-        raise UnusableError(f"{head.place} is empty: there is nothing to dump")
+        raise UnusableError(f"{head.position} is empty: there is nothing to dump")
 
     async def write() -> int:
         return write_file(file, write_dump(head, rows))
 
     size = run(write)
-    wrong = [*disagreements(head.position.root, head.roots, roots_of(rows))]
+    wrong = [*find_root_mismatches(head.position.root, head.roots, roots_of(rows))]
     if as_json:
         told = {"file": str(file), "bytes": size, "rows": head.rows, "sequence": head.position.sequence}
         screen.say_json(
@@ -67,7 +67,7 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
             screen.say(f"{one.table or 'the state'}: {one.message}", "red", err=True)
         if wrong:
             screen.say(
-                f"the rows were changed past the log, and no dump of them is restored: {ACCEPT}", "red", err=True
+                f"the rows were changed past the log, and no dump of them is restored: {ROOT_REMEDY}", "red", err=True
             )
     sys.exit(1 if wrong else 0)
 
@@ -99,7 +99,9 @@ def restore_(*, file: str, log: str, gap: int, as_json: bool) -> None:
     async def work() -> Position:
         with bar() as told, opened_file(file) as (_, rows):
             async with opened(log, new=True) as found:
-                return await restore(found, head, rows, time=now(), gap=gap, told=lambda n: told("rows", n, head.rows))
+                return await restore_log(
+                    found, head, rows, time=now(), gap=gap, progress=lambda n: told("rows", n, head.rows)
+                )
 
     end = run(work)
     if as_json:
@@ -108,10 +110,10 @@ def restore_(*, file: str, log: str, gap: int, as_json: bool) -> None:
         screen.say(f"{head.rows:,} rows restored into log {end.identity.hex()}, ids raised by {gap:,}", "green")
 
 
-def _checked(file: str) -> Head:
+def _checked(file: str) -> DumpHead:
     """Read a file once for its digests, so that a damaged one is refused before anything is written."""
 
-    async def read() -> Head:
+    async def read() -> DumpHead:
         with opened_file(file) as (head, rows):
             for _ in rows:
                 continue
@@ -143,10 +145,10 @@ def migrate_(*, source: str, target: str, cancel: bool, as_json: bool) -> None:
     if not target:
         raise click.UsageError("name the log to move to, or --cancel")
 
-    async def work() -> Moved:
+    async def work() -> MigrationResult:
         with bar() as told:
             async with opened(source) as old, opened(target, new=True) as new:
-                return await migrate(old, new, time=now(), told=lambda n: told("rows", n, 0))
+                return await migrate_log(old, new, time=now(), progress=lambda n: told("rows", n, 0))
 
     moved = run(work)
     if as_json:
@@ -159,7 +161,7 @@ def migrate_(*, source: str, target: str, cancel: bool, as_json: bool) -> None:
 def _cancel(source: str) -> None:
     async def work() -> str:
         async with opened(source) as found:
-            seal = await unseal(found, time=now())
+            seal = await unseal_log(found, time=now())
             return seal.url if seal else ""
 
     place = run(work)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from treaty.core.commit import Position, as_root
 from treaty.core.indexes import wrong_indexes
-from treaty.core.soundness import Unsound, unsound
+from treaty.core.invariants import InvariantViolation, find_violations
+from treaty.core.state_tables import INDEXES
 from treaty.core.tables import DictTables
-from treaty.core.view import INDEXES
 from treaty.node.segment.layered import LayeredTables
 from treaty.node.segment.segment import Segment
 from treaty.node.segment.statefile import StateFile, open_state
@@ -22,7 +22,7 @@ class CheckedState:
 
     position: Position
     rows: DictTables
-    faults: tuple[Unsound, ...]
+    faults: tuple[InvariantViolation, ...]
 
 
 def check_state(path: Path) -> CheckedState:
@@ -35,28 +35,31 @@ def check_state(path: Path) -> CheckedState:
     layered, rows = LayeredTables(small=0), DictTables()
     layered.stand_on(found.segment, found.position)
     rows.load(layered.rows(), found.position)
-    faults = (*unsound(rows), *_wrong_roots(found, rows), *wrong_indexes(layered, REMEDY), *_stray(found.segment))
+    faults = (
+        *find_violations(rows),
+        *_wrong_roots(found, rows),
+        *wrong_indexes(layered, REMEDY),
+        *_stray(found.segment),
+    )
     return CheckedState(found.position, rows, faults)
 
 
-def _wrong_roots(file: StateFile, rows: DictTables) -> Iterator[Unsound]:
+def _wrong_roots(file: StateFile, rows: DictTables) -> Iterator[InvariantViolation]:
     """Hold the root that the head states, and each table's share of it, against the rows."""
     found, stated = as_root(rows.roots), file.position.root
     if found != stated:
         message = f"its rows come to the state root {found.hex()}, its head says {stated.hex()}; {REMEDY}"
-        yield Unsound("STATE_ROOT", "", (), message)
+        yield InvariantViolation("STATE_ROOT", "", (), message)
     shares = file.roots
     for table in sorted(shares.keys() | rows.roots.keys()):
         come, says = rows.roots.get(table, 0), shares.get(table, 0)
         if come != says:
             message = f"its rows add {come:064x} to the state root, the head says {says:064x}; {REMEDY}"
-            yield Unsound("STATE_ROOT", table, (), message)
+            yield InvariantViolation("STATE_ROOT", table, (), message)
 
 
-def _stray(segment: Segment) -> Iterator[Unsound]:
-    for index in INDEXES:
+def _stray(segment: Segment) -> Iterator[InvariantViolation]:
+    for index in INDEXES.values():
         for number in segment.stray_marks(index):
-            message = (
-                f"it leads to row {number} of {INDEXES[index].table} by an entry that this does not claim; {REMEDY}"
-            )
-            yield Unsound("INDEX_WRONG", index, (), message)
+            message = f"it leads to row {number} of {index.table} by an entry that this does not claim; {REMEDY}"
+            yield InvariantViolation("INDEX_WRONG", index.name, (), message)

@@ -9,11 +9,12 @@ from treaty.cli.log.files import is_dump, opened_file
 from treaty.cli.log.opened import opened, run
 from treaty.cli.terminal.source import UnusableError
 from treaty.core.commit import Position
+from treaty.core.invariants import InvariantViolation
 from treaty.core.limits import DIFFERING_ROWS
-from treaty.core.rows import UNROOTED, Encoded
-from treaty.core.soundness import Unsound
+from treaty.core.rows import EncodedRow
+from treaty.core.state_tables import UNROOTED
 from treaty.core.tables import DictTables
-from treaty.log.care.adding import disagreements, read_whole
+from treaty.log.state_roots import find_root_mismatches, read_with_table_roots
 from treaty.node.segment.segment import SegmentDamagedError
 from treaty.node.segment.statefile import StateFileError, is_state
 
@@ -27,9 +28,9 @@ class Copy:
 
     source: str
     tip: Position
-    rows: tuple[Encoded, ...] = field(repr=False)
+    rows: tuple[EncodedRow, ...] = field(repr=False)
     tables: DictTables = field(repr=False)
-    faults: tuple[Unsound, ...] = ()
+    faults: tuple[InvariantViolation, ...] = ()
     checked: bool = False
 
 
@@ -44,7 +45,7 @@ def read_copy(source: str) -> Copy:
 
 async def _log(url: str) -> Copy:
     async with opened(url) as found:
-        delta, roots = await read_whole(found)
+        delta, roots = await read_with_table_roots(found)
         return _copy(found.url, delta.tip, delta.rows, roots)
 
 
@@ -53,11 +54,12 @@ async def _file(name: str) -> Copy:
         return _copy(name, head.position, tuple(rows), head.roots)
 
 
-def _copy(source: str, tip: Position, rows: tuple[Encoded, ...], roots: Mapping[str, int] | None) -> Copy:
+def _copy(source: str, tip: Position, rows: tuple[EncodedRow, ...], roots: Mapping[str, int] | None) -> Copy:
     tables = DictTables()
     tables.load(rows, tip)
     faults = tuple(
-        Unsound("STATE_ROOT", fault.table, (), fault.message) for fault in disagreements(tip.root, roots, tables.roots)
+        InvariantViolation("STATE_ROOT", fault.table, (), fault.message)
+        for fault in find_root_mismatches(tip.root, roots, tables.roots)
     )
     return Copy(source, tip, rows, tables, faults)
 

@@ -8,10 +8,16 @@ from typing import IO
 
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded
-from treaty.log.care.backup import is_backup, read_backup
-from treaty.log.care.dump import Head, read_head, read_rows, refuse_disagreement
-from treaty.log.care.packing import packed, unpacked
+from treaty.core.rows import EncodedRow
+from treaty.log.maintenance.backup import is_backup, read_backup
+from treaty.log.maintenance.dump import (
+    DumpHead,
+    compress_lines,
+    decompress_lines,
+    read_head,
+    read_rows,
+    refuse_root_mismatch,
+)
 
 
 def is_dump(text: str) -> bool:
@@ -20,7 +26,7 @@ def is_dump(text: str) -> bool:
 
 
 @contextmanager
-def opened_file(path: str, *, lenient: bool = False) -> Iterator[tuple[Head, Iterator[Encoded]]]:
+def opened_file(path: str, *, lenient: bool = False) -> Iterator[tuple[DumpHead, Iterator[EncodedRow]]]:
     """The head of a dump or of a backup, and its rows as they are read.
 
     At their end they are compared with the head, unless somebody `lenient` does that himself: raises `DumpError`.
@@ -28,14 +34,14 @@ def opened_file(path: str, *, lenient: bool = False) -> Iterator[tuple[Head, Ite
     if is_backup(Path(path)):
         head, rows = read_backup(Path(path))
         if not lenient:
-            refuse_disagreement(head, roots_of(rows), f"the backup {path} does not add up")
+            refuse_root_mismatch(head, roots_of(rows), f"the backup {path} does not add up")
         yield head, iter(rows)
         return
     with lines_of(path) as lines:
         yield opened_dump(lines, lenient=lenient)
 
 
-def opened_dump(lines: Iterator[bytes], *, lenient: bool = False) -> tuple[Head, Iterator[Encoded]]:
+def opened_dump(lines: Iterator[bytes], *, lenient: bool = False) -> tuple[DumpHead, Iterator[EncodedRow]]:
     """The head of a dump, and its rows as they are read."""
     first = next(lines, b"")
     head = read_head(first)
@@ -51,7 +57,7 @@ def lines_of(path: str) -> Iterator[Iterator[bytes]]:
         if magic[:2] == b"\x1f\x8b":
             yield _lines(gzip.GzipFile(fileobj=file))
         else:
-            yield unpacked(file) if magic == b"\x28\xb5\x2f\xfd" else _lines(file)
+            yield decompress_lines(file) if magic == b"\x28\xb5\x2f\xfd" else _lines(file)
 
 
 def _lines(file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
@@ -79,6 +85,6 @@ def _write(suffix: str, plain: IO[bytes], lines: Iterable[bytes]) -> None:
         with gzip.GzipFile(fileobj=plain, mode="wb", mtime=0) as file:
             file.writelines(lines)
     elif suffix == ".zst":
-        plain.writelines(packed(lines))
+        plain.writelines(compress_lines(lines))
     else:
         plain.writelines(lines)

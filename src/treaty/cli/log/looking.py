@@ -9,7 +9,7 @@ from treaty.cli.log.opened import log, opened, run
 from treaty.cli.nouns.asking import as_json
 from treaty.cli.terminal import screen
 from treaty.core.commit import START, Position
-from treaty.core.rows import Encoded, decode_row
+from treaty.core.rows import EncodedRow, decode_row
 from treaty.core.values import LogOrigin
 
 
@@ -27,7 +27,7 @@ def info(*, log: str, as_json: bool) -> None:
 
     async def look() -> dict[str, Any]:
         async with opened(log) as found:
-            facts, delta = await found.facts(), await found.read(START)
+            facts, delta = await found.read_stats(), await found.read(START)
             tables = Counter(row.table for row in delta.rows)
             return {
                 "log": found.url,
@@ -62,7 +62,7 @@ def place_members(tip: Position) -> dict[str, Any]:
     return {"identity": tip.identity.hex(), "sequence": tip.sequence, "digest": tip.digest.hex()}
 
 
-def _lineage(rows: tuple[Encoded, ...]) -> dict[str, Any]:
+def _lineage(rows: tuple[EncodedRow, ...]) -> dict[str, Any]:
     decoded = [decode_row(row) for row in rows if row.table == "log_origin"]
     return {
         str(row.key[0]): {

@@ -1,4 +1,4 @@
-"""`treaty log compact` and `treaty log repair`: space given back, rows that can't be read moved aside, ids freed again, and a
+"""`treaty log compact` and `treaty log quarantine_rows`: space given back, rows that can't be read moved aside, ids freed again, and a
 state accepted as it is.
 """
 
@@ -12,19 +12,19 @@ from treaty.cli.nouns.asking import as_json, sure
 from treaty.cli.nouns.asking import yes as yes_option
 from treaty.cli.terminal import screen
 from treaty.core.reserved import ReservedIds
-from treaty.log.care.adding import read_whole
-from treaty.log.care.repair import (
-    Judged,
-    Strange,
+from treaty.log.log import StoreStats
+from treaty.log.maintenance.repair import (
+    StateCheck,
+    UnreadableRow,
     accept_state,
-    judged,
-    repair,
-    repair_ids,
-    reserved_in,
-    strange,
-    unmarked_rows,
+    check_state,
+    find_orphan_rows,
+    find_reserved_ids,
+    find_unreadable_rows,
+    lower_id_counters,
+    quarantine_rows,
 )
-from treaty.log.log import Facts
+from treaty.log.state_roots import read_with_table_roots
 
 
 @click.command("compact")
@@ -38,11 +38,11 @@ def compact(*, log: str, as_json: bool) -> None:
       treaty log compact sqlite:///var/lib/treaty/log.db
     """  # noqa: D301 - click wants the control character
 
-    async def work() -> tuple[Facts, Facts]:
+    async def work() -> tuple[StoreStats, StoreStats]:
         async with opened(log) as found:
-            before = await found.facts()
+            before = await found.read_stats()
             await found.compact()
-            return before, await found.facts()
+            return before, await found.read_stats()
 
     before, after = run(work)
     if as_json:
@@ -106,7 +106,7 @@ def repair_(
         accepted = True
         there = tuple(one for one in there if one not in root.foreign)
     chosen = [one for one in there if newer or not one.newer]
-    moved: tuple[Strange, ...] = ()
+    moved: tuple[UnreadableRow, ...] = ()
     lowered: tuple[ReservedIds, ...] = ()
     if move_aside and chosen:
         _say(chosen, err=True)
@@ -127,7 +127,7 @@ def repair_(
         screen.say_json({"moved": [*map(_members, moved)], "left": [*map(_members, left)], **facts})
     else:
         if accepted:
-            screen.say(f"the state is accepted as it is; {root.aside} foreign records moved aside", "green")
+            screen.say(f"the state is accepted as it is; {root.quarantined} foreign records moved aside", "green")
         elif not root.fits:
             _say_root(root)
         _say(left)
@@ -138,23 +138,23 @@ def repair_(
     sys.exit(1 if left or not (root.fits or accepted) else 0)
 
 
-def _sums(root: Judged, *, accepted: bool) -> dict[str, object]:
+def _sums(root: StateCheck, *, accepted: bool) -> dict[str, object]:
     return {
         "fits": root.fits or accepted,
         "accepted": accepted,
-        "statedRoot": root.place.root.hex(),
+        "statedRoot": root.position.root.hex(),
         "foundRoot": root.found.hex(),
         "tables": [*root.tables],
         "foreign": [*map(_members, root.foreign)],
-        "unmarked": [{"table": one.row.table, "key": one.row.key, "shown": one.shown} for one in root.unmarked],
+        "unmarked": [{"table": one.row.table, "key": one.row.key, "shown": one.visible} for one in root.orphan_rows],
     }
 
 
-async def _look(url: str) -> tuple[Judged, tuple[Strange, ...], tuple[ReservedIds, ...]]:
+async def _look(url: str) -> tuple[StateCheck, tuple[UnreadableRow, ...], tuple[ReservedIds, ...]]:
     async with opened(url) as found:
-        delta, stated = await read_whole(found)
-        root = judged(delta, stated, await unmarked_rows(found))
-        return root, strange(delta.rows), reserved_in(delta.rows)
+        delta, stated = await read_with_table_roots(found)
+        root = check_state(delta, stated, await find_orphan_rows(found))
+        return root, find_unreadable_rows(delta.rows), find_reserved_ids(delta.rows)
 
 
 async def _accept(url: str) -> None:
@@ -162,9 +162,9 @@ async def _accept(url: str) -> None:
         await accept_state(found, time=now())
 
 
-def _say_root(root: Judged, *, err: bool = False) -> None:
-    if root.found != root.place.root:
-        stated = f"the log states the state root {root.place.root.hex()} at sequence {root.place.sequence:,}"
+def _say_root(root: StateCheck, *, err: bool = False) -> None:
+    if root.found != root.position.root:
+        stated = f"the log states the state root {root.position.root.hex()} at sequence {root.position.sequence:,}"
         screen.say(f"{stated}, its rows come to {root.found.hex()}: they were changed past the log", "red", err=err)
     if root.tables:
         screen.say(
@@ -172,18 +172,18 @@ def _say_root(root: Judged, *, err: bool = False) -> None:
         )
     for one in root.foreign:
         screen.say(f"a foreign record, key {one.key[0]}: nobody of Treaty's wrote it", "red", err=err)
-    for row in root.unmarked:
+    for row in root.orphan_rows:
         screen.say(f"a row that belongs to no append: {row.row.table} {row.row.key}", "red", err=err)
 
 
-async def _move_aside(url: str, *, newer: bool) -> tuple[Strange, ...]:
+async def _move_aside(url: str, *, newer: bool) -> tuple[UnreadableRow, ...]:
     async with opened(url) as found:
-        return (await repair(found, time=now(), newer=newer))[0]
+        return (await quarantine_rows(found, time=now(), newer=newer))[0]
 
 
 async def _lower(url: str) -> tuple[ReservedIds, ...]:
     async with opened(url) as found:
-        return (await repair_ids(found, time=now()))[0]
+        return (await lower_id_counters(found, time=now()))[0]
 
 
 def reserved_members(one: ReservedIds) -> dict[str, object]:
@@ -199,11 +199,11 @@ def _say_reserved(found: Iterable[ReservedIds], *, err: bool = False) -> None:
         screen.say(f"reserved ids: {one}", "yellow", err=err)
 
 
-def _members(one: Strange) -> dict[str, object]:
+def _members(one: UnreadableRow) -> dict[str, object]:
     return {"table": one.table, "key": list(one.key), "why": one.why, "newer": one.newer, "text": one.text}
 
 
-def _say(rows: list[Strange], *, err: bool = False) -> None:
+def _say(rows: list[UnreadableRow], *, err: bool = False) -> None:
     for one in rows:
         hint = "; a newer version of Treaty may read it: upgrade first" if one.newer else ""
         screen.say(f"{one.table} {list(one.key)}: {one.why}{hint}", "red", err=err)

@@ -12,19 +12,19 @@ import click
 
 from treaty.cli.terminal import log_config
 from treaty.cli.terminal.source import UnusableError
-from treaty.core.cluster import ClusterError
+from treaty.core.kafka import KafkaSettingsError
 from treaty.core.schema import Pairs
-from treaty.log.care.dump import DumpError
-from treaty.log.care.restore import RestoreError
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
-from treaty.log.open import LogUrlError, Terms, open_log
-from treaty.log.upgrade.old import OldLogError
+from treaty.log.maintenance.dump import DumpError
+from treaty.log.maintenance.restore import RestoreError
+from treaty.log.upgrade.old_format import OldLogError
+from treaty.log.urls import LogOptions, LogUrlError, open_log
 
 T = TypeVar("T")
 
 _SETTINGS = "treaty.log.settings"
 UNUSABLE = (
-    LogUrlError, LogDamagedError, LogUnavailableError, RestoreError, DumpError, OldLogError, ClusterError
+    LogUrlError, LogDamagedError, LogUnavailableError, RestoreError, DumpError, OldLogError, KafkaSettingsError
 )  # fmt: skip
 """What a command can't go on after."""
 
@@ -53,7 +53,7 @@ async def opened(url: str, *, new: bool = False) -> AsyncIterator[Log]:
     """A log while the block runs; only a `new` one is made where it is not there."""
     if not new:
         _refuse_missing(url)
-    found = await open_log(url, Terms(settings_of(), make=new, visit=True))
+    found = await open_log(url, LogOptions(settings_of(), create=new, is_command=True))
     try:
         yield found
     finally:

@@ -13,7 +13,7 @@ from treaty.assemble import state_path
 from treaty.cli.log.opened import log, now, opened, run
 from treaty.cli.nouns.asking import as_json
 from treaty.cli.terminal import screen
-from treaty.node.segment.writing import Written, write
+from treaty.node.segment.state_writer import WrittenStateFile, write
 
 TRIES, PAUSE = 10, 0.02
 """How often, and after how many seconds again, the lock of a state file is tried."""
@@ -39,7 +39,7 @@ def state(*, log: str, file: Path | None, background: bool, as_json: bool) -> No
     if path is None:
         raise click.UsageError("this log is no file: say where with --file")
 
-    async def work() -> Written | None:
+    async def work() -> WrittenStateFile | None:
         with _alone(path) as mine:
             if not mine:
                 return None

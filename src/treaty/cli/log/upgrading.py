@@ -1,4 +1,4 @@
-"""`treaty log upgrade`: a log, dump or backup of format 1 carried into a new log."""
+"""`treaty log upgrade_log`: a log, dump or backup of format 1 carried into a new log."""
 
 import sys
 
@@ -10,9 +10,9 @@ from treaty.cli.nouns.asking import as_json
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import UnusableError
 from treaty.cli.transfer.ends import bar
-from treaty.log.upgrade.carry import Upgraded, cancel, upgrade
-from treaty.log.upgrade.old import OldLog
-from treaty.log.upgrade.sources import open_old
+from treaty.log.upgrade.old_format import OldLog
+from treaty.log.upgrade.sources import open_old_log
+from treaty.log.upgrade.upgrade import UpgradeResult, cancel_upgrade, upgrade_log
 
 SHOWN = 20
 """Differences that are printed for people; JSON has them all."""
@@ -55,14 +55,14 @@ def upgrade_(*, old: str, new: str, dry_run: bool, gap: int | None, undo: bool, 
     if not new and not dry_run:
         raise click.UsageError("name the log to carry it to, or --dry-run, or --cancel")
 
-    async def work() -> Upgraded:
-        source = await open_old(old, settings_of(), lines_of)
+    async def work() -> UpgradeResult:
+        source = await open_old_log(old, settings_of(), lines_of)
         try:
             if dry_run:
-                return await upgrade(source, None, time=now(), gap=gap)
+                return await upgrade_log(source, None, time=now(), gap=gap)
             with bar() as told:
                 async with opened(new, new=True) as target:
-                    return await upgrade(source, target, time=now(), gap=gap, told=lambda n: told("rows", n, 0))
+                    return await upgrade_log(source, target, time=now(), gap=gap, progress=lambda n: told("rows", n, 0))
         finally:
             await source.close()
 
@@ -71,16 +71,16 @@ def upgrade_(*, old: str, new: str, dry_run: bool, gap: int | None, undo: bool, 
         screen.say_json(_members(done))
     else:
         _say(done)
-    sys.exit(1 if done.differences or done.unreadable else 0)
+    sys.exit(1 if done.find_differences or done.unreadable else 0)
 
 
 def _cancel(name: str) -> None:
     async def work() -> str:
-        source: OldLog = await open_old(name, settings_of(), lines_of)
+        source: OldLog = await open_old_log(name, settings_of(), lines_of)
         try:
             if not source.living:
                 raise UnusableError(f"{name} is a copy: it has no seal")
-            seal = await cancel(source, time=now())
+            seal = await cancel_upgrade(source, time=now())
             return seal.url if seal else ""
         finally:
             await source.close()
@@ -89,7 +89,7 @@ def _cancel(name: str) -> None:
     screen.say(f"the seal for {place} is gone" if place else "there was no seal", "green")
 
 
-def _members(done: Upgraded) -> dict[str, object]:
+def _members(done: UpgradeResult) -> dict[str, object]:
     end = {} if done.end is None else {"identity": done.end.identity.hex(), "sequence": done.end.sequence}
     return {
         "from": {"identity": done.source.identity.hex(), "sequence": done.source.sequence},
@@ -100,28 +100,28 @@ def _members(done: Upgraded) -> dict[str, object]:
         "ended": dict(done.ended),
         "unreadable": [{"table": row.table, "key": row.key} for row in done.unreadable],
         "differences": [
-            {"table": one.table, "key": one.key, "old": one.old, "new": one.new} for one in done.differences
+            {"table": one.table, "key": one.key, "old": one.old, "new": one.new} for one in done.find_differences
         ],
     }
 
 
-def _say(done: Upgraded) -> None:
+def _say(done: UpgradeResult) -> None:
     for row in done.unreadable:
         screen.say(
             f"{row.table} {row.key} can't be read and stays in quarantine: `treaty log repair` moves it aside", "yellow"
         )
-    for one in done.differences[:SHOWN]:
+    for one in done.find_differences[:SHOWN]:
         screen.say(str(one), "red")
-    if len(done.differences) > SHOWN:
-        screen.say(f"... and {len(done.differences) - SHOWN:,} more; --json prints them all", "red")
+    if len(done.find_differences) > SHOWN:
+        screen.say(f"... and {len(done.find_differences) - SHOWN:,} more; --json prints them all", "red")
     for table, count in sorted(done.ended.items()):
         screen.say(f"{count:,} rows of {table} end with the old log")
     place = f"sequence {done.source.sequence:,} of log {done.source.identity.hex()}"
     if done.end is None:
         screen.say(f"{done.rows:,} rows of {place} would be written; nothing was", "green")
     else:
-        same = "all are equal" if not done.differences else f"{len(done.differences):,} differ"
+        same = "all are equal" if not done.find_differences else f"{len(done.find_differences):,} differ"
         screen.say(
             f"{done.rows:,} rows of {place} carried into log {done.end.identity.hex()}, ids raised by {done.gap:,}; {same}",
-            "red" if done.differences else "green",
+            "red" if done.find_differences else "green",
         )

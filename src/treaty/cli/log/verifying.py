@@ -14,8 +14,8 @@ from treaty.cli.nouns.asking import as_json
 from treaty.cli.terminal import screen
 from treaty.core.commit import Position, as_root
 from treaty.core.indexes import wrong_indexes
+from treaty.core.invariants import InvariantViolation, find_violations
 from treaty.core.reserved import ReservedIds, reserved_ids
-from treaty.core.soundness import Unsound, unsound
 
 SHOWN = 20
 """Faults, and rows that differ, that are printed for people; JSON has them all."""
@@ -31,7 +31,7 @@ class Verdict:
     tip: Position
     state: str
     rows: int
-    faults: tuple[Unsound, ...]
+    faults: tuple[InvariantViolation, ...]
     reserved: tuple[ReservedIds, ...]
 
 
@@ -82,7 +82,7 @@ def verify(*, sources: tuple[str, ...], against: str, as_json: bool) -> None:
 
 
 def _checked(copy: Copy) -> Verdict:
-    faults = copy.faults if copy.checked else (*copy.faults, *unsound(copy.tables), *wrong_indexes(copy.tables))
+    faults = copy.faults if copy.checked else (*copy.faults, *find_violations(copy.tables), *wrong_indexes(copy.tables))
     return Verdict(
         copy.source, copy.tip, as_root(copy.tables.roots).hex(), len(copy.rows), faults, reserved_ids(copy.tables)
     )

@@ -10,11 +10,11 @@ from treaty.cli.nouns.schema import draft_of, references
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.options import format_
 from treaty.cli.terminal.suggesting import subjects
-from treaty.core.associating import ANY, KINDS, LIFECYCLES, OfId, OfName, OfSubject, Wish
+from treaty.core.associations import ANY, KINDS, LIFECYCLES, AssociationSpec, OfId, OfName, OfSubject
 from treaty.core.limits import ASSOCIATIONS_LISTED
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
-from treaty.core.resource import Association, Resource
+from treaty.core.resource import Resource, ResourceAssociation
 from treaty.wire.confluent.associations import resource_body
 from treaty.wire.confluent.listings import association_body
 
@@ -61,7 +61,7 @@ def list_(
         raise click.UsageError("name a subject, a topic (with its namespace), or an id")
     of: OfSubject | OfName | OfId = OfName(topic or ANY, namespace or ANY)
     of = OfSubject(subject_of(subject)) if subject is not None else OfId(topic_id) if topic_id is not None else of
-    found: list[Association] = []
+    found: list[ResourceAssociation] = []
     with asking.asked(registry) as connection:
         while len(found) % ASSOCIATIONS_LISTED == 0:
             page = connection.associations(of, kinds=kinds, lifecycle=lifecycle or "", offset=len(found))
@@ -75,7 +75,7 @@ def list_(
         screen.say(_line(one))
 
 
-def _line(one: Association) -> str:
+def _line(one: ResourceAssociation) -> str:
     marks = f"{one.lifecycle}{', frozen' if one.frozen else ''}"
     where = f"{one.resource.namespace} {one.resource.name}"
     return f"{where} {one.kind}: {one.subject} ({marks}; id {one.resource.id})"
@@ -128,7 +128,7 @@ def create(topic: str, subject: str, **told: Unpack[CreateOptions]) -> None:
         register = None
         if told["file"] is not None:
             register = Register(named, draft_of(found, told["file"], told["format_"], told["references"]))
-        wish = Wish(told["kind"], named, (told["lifecycle"] or "").upper(), told["frozen"], register)
+        wish = AssociationSpec(told["kind"], named, (told["lifecycle"] or "").upper(), told["frozen"], register)
         resource = Resource(topic, told["namespace"], told["topic_id"])
         done = found.associate(resource, wish, update=told["update"], dry_run=told["dry_run"])
     if told["as_json"]:

@@ -7,19 +7,19 @@ import click
 
 from treaty.cli.nouns import asking
 from treaty.core.answers import Config
-from treaty.core.policy import LEVELS, NONE, Level, Range, in_words
+from treaty.core.policy import LEVELS, NONE, Level, VersionRange, in_words
 
 WORDS = re.compile(r"(none|latest|all)|till:([0-9]{1,10})", re.IGNORECASE)
 
 
-def _range(_context: click.Context, _option: click.Parameter, value: str | None) -> Range | None:
+def _range(_context: click.Context, _option: click.Parameter, value: str | None) -> VersionRange | None:
     """Read a range as people write it: ``none``, ``latest``, ``all``, or ``till:3`` for the versions from ordinal 3 on."""
     if value is None:
         return None
     told = WORDS.fullmatch(value)
     if told is None:
         raise click.BadParameter(f"{value!r} is none of none, latest, all and till:ORDINAL")
-    return Range(told[1].lower()) if told[1] else Range("till", int(told[2]))
+    return VersionRange(told[1].lower()) if told[1] else VersionRange("till", int(told[2]))
 
 
 def _say(config: Config, *, as_json: bool) -> None:
@@ -98,7 +98,7 @@ def set_(scope: str, *, clear: tuple[str, ...], registry: str, as_json: bool, **
         _say(found.set_config(scope, Config(**words), clear), as_json=as_json)
 
 
-def _level(backward: Range | None, forward: Range | None, *, deny: bool) -> Level | None:
+def _level(backward: VersionRange | None, forward: VersionRange | None, *, deny: bool) -> Level | None:
     """The level that the options name; None where they name none."""
     if backward is None and forward is None and not deny:
         return None

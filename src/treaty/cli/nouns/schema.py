@@ -12,7 +12,7 @@ from treaty.cli.terminal.suggesting import subjects
 from treaty.client.connection import Connection
 from treaty.core.answers import SchemaFound, VersionFound
 from treaty.core.refusals import NotFound
-from treaty.core.requests import Force
+from treaty.core.requests import ForceReason
 from treaty.core.schema import Draft, Metadata, Reference
 from treaty.formats.table import table
 
@@ -82,7 +82,7 @@ def register(
         draft = draft_of(found, file, format_, references)
         if pairs:
             draft = Draft(draft.text, draft.format, draft.references, Metadata(properties=pairs))
-        why = None if force is None else Force("command line", force)
+        why = None if force is None else ForceReason("command line", force)
         done = found.register(subject, draft, normalize=normalize or None, force=why)
     if as_json:
         screen.say_json({**asking.members(done.version), "created": done.created})

@@ -5,7 +5,7 @@ import click
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.loaded import Loaded, load_one
 from treaty.cli.terminal.references import References
-from treaty.core.meaning import Meaning
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 
 
@@ -53,7 +53,7 @@ def viewed(one: Loaded, view: str, *, normalize: bool) -> str:
     try:
         if normalize:
             text = one.form.show(model, True).canonical
-            model = one.form.parse(Meaning(one.form.name, text, one.meaning.bindings), False)
+            model = one.form.parse(ResolvedSchema(one.form.name, text, one.meaning.bindings), False)
         return one.form.views[view](model)
     except InvalidSchemaError as invalid:
         raise click.ClickException(f"{one.source.name} has no such view: {invalid}") from None

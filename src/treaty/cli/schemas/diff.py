@@ -104,13 +104,13 @@ def differences(before: Loaded, after: Loaded) -> list[Difference]:
     broken, places = {(one.rule, one.path) for one in backward}, {one.path for one in forward}
     found = [
         Difference(
-            one, _HARMS[(one.rule, one.path) in broken, one.path in places], one.told(reader="new", writer="old")
+            one, _HARMS[(one.rule, one.path) in broken, one.path in places], one.message(reader="new", writer="old")
         )
         for one in told
     ]
     known = {one.path for one in told}
     found += [
-        Difference(one, "forward", one.told(reader="old", writer="new"), old_reads=True)
+        Difference(one, "forward", one.message(reader="old", writer="new"), old_reads=True)
         for one in forward
         if one.path not in known
     ]

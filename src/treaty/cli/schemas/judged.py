@@ -5,7 +5,7 @@ from typing import Any
 
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import Source
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.formats.verdict import History
 
 FITS, BREAKS, INVALID = 0, 1, 2
@@ -69,7 +69,7 @@ class Judged:
             screen.say_reasons(found)
         self._say_verdict(sum(map(len, reasons)))
 
-    def _say_faults(self, one: Source, faults: tuple[Fault, ...]) -> None:
+    def _say_faults(self, one: Source, faults: tuple[Diagnostic, ...]) -> None:
         if faults:
             screen.say(f"{one.name} is not a valid schema ({one.format}):", "red", err=True)
             screen.say_faults(one.name, screen.placed(one.text, faults), err=True)

@@ -11,7 +11,7 @@ from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.loaded import InvalidTextError, Loaded, load_one
 from treaty.cli.terminal.references import References
 from treaty.cli.terminal.source import UnusableError, form, refuse_twice, shown_path
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.formats.table import Table, table
 
 CLEAN, ADVISED, UNUSABLE = 0, 1, 2
@@ -73,7 +73,7 @@ class _Look:
     format: str | None
     references: References
     code: int = CLEAN
-    told: list[tuple[str, Fault]] = field(default_factory=list)
+    told: list[tuple[str, Diagnostic]] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     seen: dict[Path, Advice | None] = field(default_factory=dict)
 
@@ -108,7 +108,7 @@ class _Look:
             screen.say("Nothing to say.", "green", err=True)
 
 
-def _found(one: Loaded, advice: Advice) -> list[Fault]:
+def _found(one: Loaded, advice: Advice) -> list[Diagnostic]:
     """What the wanted lints say, in the order of the text."""
     ids = advice.ids(one.form.name, list(one.form.lints))
     faults = screen.placed(one.source.text, [fault for name in ids for fault in one.form.lints[name].find(one.model)])

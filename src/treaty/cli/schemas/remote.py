@@ -13,8 +13,8 @@ from treaty.cli.terminal import screen
 from treaty.cli.terminal.door import opened
 from treaty.cli.terminal.source import UnusableError, form, sources
 from treaty.client.connection import Connection
-from treaty.core.answers import Checked, Config, VersionFound
-from treaty.core.finding import Fault, Finding
+from treaty.core.answers import CompatibilityResult, Config, VersionFound
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.names import subject_of
 from treaty.core.refusals import InvalidSchema, NotFound, Refusal, RegistryError
 from treaty.core.requests import Check
@@ -46,8 +46,8 @@ class Told:
     draft: Draft
     new_subject: bool
     config: Config
-    checked: Checked | None = None
-    faults: tuple[Fault, ...] = ()
+    checked: CompatibilityResult | None = None
+    faults: tuple[Diagnostic, ...] = ()
     refused: str = ""
 
     @property
@@ -138,7 +138,7 @@ def _named(registry: Connection, references: Sequence[str]) -> tuple[Reference, 
 
 def _sentence(finding: Finding, level: str | None) -> str:
     reader, writer = SIDES.get((level or "").removesuffix("_TRANSITIVE"), ("reading", "writing"))
-    return finding.told(reader=reader, writer=writer)
+    return finding.message(reader=reader, writer=writer)
 
 
 def _in_force(told: Told) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def _in_force(told: Told) -> dict[str, Any]:
 
 
 def _members(told: Told, asked: Asked) -> dict[str, Any]:
-    checked = told.checked or Checked(compatible=False)
+    checked = told.checked or CompatibilityResult(compatible=False)
     return {
         "fits": told.code == 0,
         "file": asked.file,
@@ -187,7 +187,7 @@ def _fact(value: object) -> str:
     return "yes" if value is True else str(value)
 
 
-def _say_findings(told: Told, checked: Checked) -> None:
+def _say_findings(told: Told, checked: CompatibilityResult) -> None:
     for number, one in enumerate(checked.findings, 1):
         screen.say(f"{number}. {_sentence(one, told.config.level)}", bold=True)
         facts = {"rule": one.rule, "path": one.path or "/", "detail": one.detail, "remedy": one.remedy}

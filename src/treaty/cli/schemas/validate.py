@@ -11,11 +11,11 @@ from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.loaded import load_one
 from treaty.cli.terminal.references import References
 from treaty.cli.terminal.source import UnusableError, lines_of, refuse_twice, shown_path, text_of
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 
 LINES = (".jsonl", ".ndjson")
 """Endings of files that hold a value on every line."""
-Check = Callable[[str], tuple[Fault, ...]]
+Check = Callable[[str], tuple[Diagnostic, ...]]
 
 
 @click.command("validate", epilog="Exit code 0: all are. 1: one is not. 2: no schema, or a file that can't be read.")
@@ -69,7 +69,7 @@ def command(
     sys.exit(1 if wrong else 0)
 
 
-def _faults(check: Check, path: str, *, lines: bool) -> Iterator[tuple[Fault, ...]]:
+def _faults(check: Check, path: str, *, lines: bool) -> Iterator[tuple[Diagnostic, ...]]:
     """The faults of every value in a file."""
     if not lines:
         text = text_of(path, "VALUE_BYTES")

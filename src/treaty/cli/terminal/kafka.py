@@ -8,7 +8,7 @@ import click
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.kafka.failures import KafkaFailure
 from treaty.client.kafka.library import KafkaMissingError
-from treaty.core.cluster import ClusterError
+from treaty.core.kafka import KafkaSettingsError
 
 config = click.option(
     "--kafka-config",
@@ -34,5 +34,5 @@ def reached() -> Iterator[None]:
     """What Kafka can't do ends the program with exit code 2 and a sentence."""
     try:
         yield
-    except (KafkaFailure, KafkaMissingError, ClusterError) as error:
+    except (KafkaFailure, KafkaMissingError, KafkaSettingsError) as error:
         raise UnusableError(str(error)) from error

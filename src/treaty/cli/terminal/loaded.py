@@ -9,8 +9,8 @@ import click
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.references import References
 from treaty.cli.terminal.source import Source, refuse_twice, sources
-from treaty.core.finding import Fault
-from treaty.core.meaning import Meaning
+from treaty.core.finding import Diagnostic
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.answer import Parser
 from treaty.formats.format import Format, InvalidSchemaError, Printed
 from treaty.formats.table import table
@@ -21,7 +21,7 @@ class InvalidTextError(click.ClickException):
 
     exit_code = 2
 
-    def __init__(self, one: Source, faults: tuple[Fault, ...]) -> None:
+    def __init__(self, one: Source, faults: tuple[Diagnostic, ...]) -> None:
         """Keep the faults, and whether the command was asked for JSON: its context is gone when this is shown."""
         super().__init__(f"{one.name} is not a valid schema ({one.format})")
         self.source = one
@@ -44,7 +44,7 @@ class Loaded:
     """A schema file, its format, and its model."""
 
     source: Source
-    meaning: Meaning
+    meaning: ResolvedSchema
     form: Format[Any]
     model: Any
 
@@ -70,7 +70,7 @@ def load_one(path: str, format_: str | None, references: References) -> Loaded:
     return one
 
 
-def _parsed(parser: Parser, one: Source, meaning: Meaning) -> Loaded:
+def _parsed(parser: Parser, one: Source, meaning: ResolvedSchema) -> Loaded:
     try:
         form, model = parser.model(meaning, strict=True)
     except InvalidSchemaError as invalid:

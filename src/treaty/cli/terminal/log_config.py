@@ -7,7 +7,7 @@ import click
 
 from treaty.assemble import LOG_CONFIG
 from treaty.client.kafka.words import settings_of
-from treaty.core.cluster import ClusterError
+from treaty.core.kafka import KafkaSettingsError
 from treaty.core.schema import Pairs
 
 T = TypeVar("T", bound=Callable[..., Any])
@@ -42,7 +42,7 @@ def settings(words: Sequence[str]) -> Pairs:
     """The settings that words give. Raises `click.UsageError` without the values of any."""
     try:
         found = settings_of(words, "--log-config")
-    except ClusterError as error:
+    except KafkaSettingsError as error:
         raise click.UsageError(str(error)) from error
     for name, value in found:
         if "\n" in value:

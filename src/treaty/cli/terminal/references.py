@@ -9,7 +9,7 @@ import click
 
 from treaty.cli.terminal.source import STDIN, Source, UnusableError, by_name, form, shown_path, text_of
 from treaty.core.limits import REFERENCE_DEPTH
-from treaty.core.meaning import Binding, Meaning
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import Format, InvalidSchemaError
 from treaty.formats.table import Table
 
@@ -43,10 +43,10 @@ class References:
                 raise click.BadParameter(f"{folder!r} is no folder", param_hint="--reference-folder")
         return References(tuple(pairs), tuple(folders))
 
-    def meaning(self, one: Source, formats: Table, read: Read = on_disk) -> Meaning:
+    def meaning(self, one: Source, formats: Table, read: Read = on_disk) -> ResolvedSchema:
         """A text with its references, which `read` reads. A file that is itself named takes those before it."""
         look = _Look(form(one.format, formats), self.folders, read)
-        bound: tuple[Binding, ...] = ()
+        bound: tuple[ResolvedReference, ...] = ()
         for name, path in self.named:
             if _same(path, one.path):
                 break
@@ -54,9 +54,9 @@ class References:
                 text = read(path)
                 if text is None:
                     raise UnusableError(f"the reference {name}={path} can't be read: there is no such file")
-                meaning = Meaning(one.format, text, look.beyond(text, bound, (name,)))
-                bound = (*bound, Binding(name, name, 1, meaning))
-        return Meaning(one.format, one.text, look.beyond(one.text, bound, (shown_path(one.path),)))
+                meaning = ResolvedSchema(one.format, text, look.beyond(text, bound, (name,)))
+                bound = (*bound, ResolvedReference(name, name, 1, meaning))
+        return ResolvedSchema(one.format, one.text, look.beyond(one.text, bound, (shown_path(one.path),)))
 
 
 def _same(one: str, other: str) -> bool:
@@ -70,9 +70,11 @@ class _Look:
     form: Format[Any]
     folders: tuple[str, ...]
     read: Read
-    found: dict[str, Binding | None] = field(default_factory=dict)
+    found: dict[str, ResolvedReference | None] = field(default_factory=dict)
 
-    def beyond(self, text: str, bound: tuple[Binding, ...], trail: tuple[str, ...]) -> tuple[Binding, ...]:
+    def beyond(
+        self, text: str, bound: tuple[ResolvedReference, ...], trail: tuple[str, ...]
+    ) -> tuple[ResolvedReference, ...]:
         """`bound`, and what the text needs besides; names that no folder has are left to the format to judge."""
         if not self.folders:
             return bound
@@ -88,14 +90,16 @@ class _Look:
         more = (self._binding(name, bound, trail) for name in names if name not in trail)
         return (*bound, *(one for one in more if one is not None))
 
-    def _binding(self, name: str, bound: tuple[Binding, ...], trail: tuple[str, ...]) -> Binding | None:
+    def _binding(
+        self, name: str, bound: tuple[ResolvedReference, ...], trail: tuple[str, ...]
+    ) -> ResolvedReference | None:
         if name not in self.found:
             text = self._text(name)
             if text is None:
                 self.found[name] = None
             else:
-                meaning = Meaning(self.form.name, text, self.beyond(text, bound, (*trail, name)))
-                self.found[name] = Binding(name, name, 1, meaning)
+                meaning = ResolvedSchema(self.form.name, text, self.beyond(text, bound, (*trail, name)))
+                self.found[name] = ResolvedReference(name, name, 1, meaning)
         return self.found[name]
 
     def _text(self, name: str) -> str | None:

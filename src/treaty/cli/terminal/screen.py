@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.formats.place import positions
 from treaty.formats.verdict import Reason
 
@@ -48,7 +48,7 @@ def say_json(value: object) -> None:
     click.echo(text.encode("utf-8", "backslashreplace").decode())
 
 
-def placed(text: str, faults: Iterable[Fault]) -> tuple[Fault, ...]:
+def placed(text: str, faults: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Faults of a text, with line and column where only the path was known.
 
     A fault without a path is about the whole text, which may be no JSON at all, or nest without end.
@@ -63,7 +63,7 @@ def placed(text: str, faults: Iterable[Fault]) -> tuple[Fault, ...]:
     )
 
 
-def fault_line(name: str, fault: Fault) -> str:
+def fault_line(name: str, fault: Diagnostic) -> str:
     """A fault as compilers print it: ``file:line:column: RULE message; expected …``."""
     where = f"{name}:{fault.line}:{fault.column}" if fault.line else name
     path = f" at {fault.path}" if fault.path else ""
@@ -71,7 +71,7 @@ def fault_line(name: str, fault: Fault) -> str:
     return f"{where}: {fault.rule} {fault.message}{path}{hint}"
 
 
-def say_faults(name: str, faults: Iterable[Fault], *, err: bool = False) -> None:
+def say_faults(name: str, faults: Iterable[Diagnostic], *, err: bool = False) -> None:
     """Print faults, one a line."""
     for fault in faults:
         say(fault_line(name, fault), "red", err=err)
@@ -121,7 +121,7 @@ def watched(items: Sequence[T], what: str, *, printing: bool = False) -> Iterato
     yield from track(items, description=what, console=Console(stderr=True), transient=True)
 
 
-def as_json(fault: Fault) -> dict[str, Any]:
+def as_json(fault: Diagnostic) -> dict[str, Any]:
     """A fault as a JSON object."""
     return {
         "rule": fault.rule,

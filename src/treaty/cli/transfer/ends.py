@@ -16,7 +16,7 @@ from treaty.client.kafka.words import named_cluster
 from treaty.client.transfer.dump import read_lines
 from treaty.client.transfer.reading import Told, read, silent
 from treaty.client.transfer.snapshot import Problem, Snapshot
-from treaty.core.cluster import SCHEME, Cluster, ClusterError
+from treaty.core.kafka import SCHEME, KafkaCluster, KafkaSettingsError
 from treaty.core.names import EVERYWHERE, Subject
 from treaty.core.refusals import Refusal, RegistryError
 
@@ -69,11 +69,11 @@ def is_topic(text: str) -> bool:
     return text.startswith(SCHEME) and "?" not in text
 
 
-def topic_of(text: str, kafka_config: Iterable[str]) -> tuple[Cluster, str]:
-    """The cluster and the topic that a URL names; raises `ClusterError`."""
+def topic_of(text: str, kafka_config: Iterable[str]) -> tuple[KafkaCluster, str]:
+    """The cluster and the topic that a URL names; raises `KafkaSettingsError`."""
     cluster, topic = named_cluster(text, kafka_config)
     if not topic:
-        raise ClusterError(f"{text} names no topic; Confluent registries have {SCHEME}host:port/_schemas")
+        raise KafkaSettingsError(f"{text} names no topic; Confluent registries have {SCHEME}host:port/_schemas")
     return cluster, topic
 
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from treaty.core.brokers import Heard, sentence
+from treaty.core.kafka import LastBrokerError, describe_error
 
 
 class KafkaFailure(RuntimeError):
@@ -17,14 +17,14 @@ class KafkaFailure(RuntimeError):
         self.again = again
 
 
-def failure(error: Any, servers: str, heard: Heard | None = None) -> KafkaFailure:
+def failure(error: Any, servers: str, heard: LastBrokerError | None = None) -> KafkaFailure:
     """A library's error as a sentence; what was `heard` before says more where nobody answers."""
-    message, again = sentence(error, servers, heard, "--kafka-config")
+    message, again = describe_error(error, servers, heard, "--kafka-config")
     return KafkaFailure(message, again=again)
 
 
 @contextmanager
-def told(kafka: ModuleType, servers: str, heard: Heard | None = None) -> Iterator[None]:
+def told(kafka: ModuleType, servers: str, heard: LastBrokerError | None = None) -> Iterator[None]:
     """Turn the library's errors into `KafkaFailure` while the block runs."""
     try:
         yield

@@ -14,8 +14,7 @@ from typing import Any, Literal
 from treaty.client.kafka.failures import KafkaFailure, failure, told
 from treaty.client.kafka.library import LOGGER, library
 from treaty.client.serializers.framing import Headers
-from treaty.core.brokers import Heard
-from treaty.core.cluster import Cluster
+from treaty.core.kafka import KafkaCluster, LastBrokerError
 
 SECONDS = 30.0
 """How long nothing may come before the end is reached."""
@@ -71,13 +70,13 @@ class _Ends:
             del self.left[partition]
 
 
-def read(cluster: Cluster, topic: str, span: Span = Span()) -> Generator[Record | None]:
+def read(cluster: KafkaCluster, topic: str, span: Span = Span()) -> Generator[Record | None]:
     """The records of a topic; None now and then while nothing comes.
 
     Raises `KafkaFailure` where there is no such topic, and where nothing comes for `SECONDS` before the end.
     """
     kafka = library()
-    heard = Heard()
+    heard = LastBrokerError()
     own: dict[str, object] = {
         "group.id": "treaty-reads-without-a-group",
         "enable.auto.commit": False,
@@ -88,7 +87,10 @@ def read(cluster: Cluster, topic: str, span: Span = Span()) -> Generator[Record 
         "isolation.level": "read_committed" if span.committed else "read_uncommitted",
         "error_cb": heard,
     }
-    with told(kafka, cluster.servers, heard), closing(kafka.Consumer(cluster.merged(own), logger=LOGGER)) as consumer:
+    with (
+        told(kafka, cluster.servers, heard),
+        closing(kafka.Consumer(cluster.client_settings(own), logger=LOGGER)) as consumer,
+    ):
         partitions = span.partitions or partitions_of(kafka, consumer, cluster, topic)
         ends = _Ends()
         begin = [_begin(kafka, consumer, kafka.TopicPartition(topic, one), span.start, ends) for one in partitions]
@@ -97,7 +99,7 @@ def read(cluster: Cluster, topic: str, span: Span = Span()) -> Generator[Record 
 
 
 def _records(
-    kafka: ModuleType, consumer: Any, cluster: Cluster, heard: Heard, ends: _Ends | None
+    kafka: ModuleType, consumer: Any, cluster: KafkaCluster, heard: LastBrokerError, ends: _Ends | None
 ) -> Iterator[Record | None]:
     last = time.monotonic()
     while ends is None or ends.left:
@@ -142,7 +144,7 @@ def metadata(kafka: ModuleType, client: Any, topic: str) -> Any:
         raise
 
 
-def partitions_of(kafka: ModuleType, client: Any, cluster: Cluster, topic: str) -> Sequence[int]:
+def partitions_of(kafka: ModuleType, client: Any, cluster: KafkaCluster, topic: str) -> Sequence[int]:
     """The partitions of a topic. Raises `KafkaFailure` where there is none of that name."""
     found = metadata(kafka, client, topic).topics[topic]
     if found.error is not None:

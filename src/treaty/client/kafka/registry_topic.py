@@ -15,7 +15,7 @@ from treaty.client.transfer.dump import MarkBody, mark_body, mark_of
 from treaty.client.transfer.plan import Plan, make_plan
 from treaty.client.transfer.reading import Told, silent
 from treaty.client.transfer.snapshot import Folding, Mark, Problem, Snapshot, marked, records
-from treaty.core.cluster import Cluster
+from treaty.core.kafka import KafkaCluster
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.core.names import subject_of
 from treaty.wire.confluent.records import RecordError, context_record, record_of, version_record
@@ -38,7 +38,7 @@ class Written:
     problems: tuple[Problem, ...] = ()
 
 
-def read_topic(cluster: Cluster, topic: str, told: Told = silent) -> Snapshot:
+def read_topic(cluster: KafkaCluster, topic: str, told: Told = silent) -> Snapshot:
     """What a registry's topic comes to, up to its end as it is now; records that can't be read become problems.
 
     Raises `KafkaFailure`.
@@ -46,7 +46,7 @@ def read_topic(cluster: Cluster, topic: str, told: Told = silent) -> Snapshot:
     return _folded(cluster, topic, told)[0]
 
 
-def _folded(cluster: Cluster, topic: str, told: Told) -> tuple[Snapshot, dict[bytes, Last]]:
+def _folded(cluster: KafkaCluster, topic: str, told: Told) -> tuple[Snapshot, dict[bytes, Last]]:
     """The snapshot, and what stands last under every key."""
     folding, last = Folding(), dict[bytes, Last]()
     count = 0
@@ -77,7 +77,7 @@ def _folded(cluster: Cluster, topic: str, told: Told) -> tuple[Snapshot, dict[by
 
 
 def write_topic(
-    snapshot: Snapshot, cluster: Cluster, topic: str, *, dry_run: bool = False, told: Told = silent
+    snapshot: Snapshot, cluster: KafkaCluster, topic: str, *, dry_run: bool = False, told: Told = silent
 ) -> Written:
     """Write a snapshot into a registry's topic, which is made (compacted, one partition) where it is missing.
 

@@ -10,8 +10,7 @@ from treaty.client.kafka.failures import KafkaFailure, failure, told
 from treaty.client.kafka.library import LOGGER, library
 from treaty.client.kafka.reading import partitions_of
 from treaty.client.serializers.framing import Headers
-from treaty.core.brokers import Heard
-from treaty.core.cluster import Cluster
+from treaty.core.kafka import KafkaCluster, LastBrokerError
 
 SECONDS = 60.0
 """How long a record may be under way."""
@@ -35,12 +34,12 @@ class Outgoing:
 class Sender(AbstractContextManager["Sender"]):
     """Sends while the block runs: idempotent, acknowledged by all replicas. `lost` is told what did not arrive, and why."""
 
-    cluster: Cluster
+    cluster: KafkaCluster
     lost: Callable[[str, str], None]
     compression: str = "none"
     sent: int = 0
     bytes: int = 0
-    _heard: Heard = field(default_factory=Heard)
+    _heard: LastBrokerError = field(default_factory=LastBrokerError)
     _kafka: ModuleType = field(init=False)
     _producer: Any = field(init=False)
 
@@ -55,7 +54,7 @@ class Sender(AbstractContextManager["Sender"]):
             "error_cb": self._heard,
         }
         with told(self._kafka, self.cluster.servers):
-            self._producer = self._kafka.Producer(self.cluster.merged(own), logger=LOGGER)
+            self._producer = self._kafka.Producer(self.cluster.client_settings(own), logger=LOGGER)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

@@ -6,22 +6,21 @@ from typing import Any
 from treaty.client.kafka.failures import KafkaFailure, told
 from treaty.client.kafka.library import LOGGER, library
 from treaty.client.kafka.reading import ASK, metadata
-from treaty.core.brokers import Heard
-from treaty.core.cluster import Cluster
+from treaty.core.kafka import KafkaCluster, LastBrokerError
 
 REPLICAS = 3
 """Copies of a new topic, where there are as many brokers."""
 
 
-def compacted(cluster: Cluster, topic: str, *, dry_run: bool = False) -> bool:
+def compacted(cluster: KafkaCluster, topic: str, *, dry_run: bool = False) -> bool:
     """See that a topic is compacted and has one partition; returns whether it is there.
 
     One that is missing is made, unless this is a dry run. Raises `KafkaFailure` for one that a registry could not use.
     """
     kafka = library()
-    heard = Heard()
+    heard = LastBrokerError()
     with told(kafka, cluster.servers, heard):
-        admin = kafka.admin.AdminClient(cluster.merged({"error_cb": heard}), logger=LOGGER)
+        admin = kafka.admin.AdminClient(cluster.client_settings({"error_cb": heard}), logger=LOGGER)
         found = metadata(kafka, admin, topic)
         there = found.topics[topic]
         if there.error is None:

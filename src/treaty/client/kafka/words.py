@@ -3,29 +3,29 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from treaty.core.cluster import Cluster, ClusterError, cluster_of, properties, translated
+from treaty.core.kafka import KafkaCluster, KafkaSettingsError, parse_kafka_url, read_properties, translate_setting
 from treaty.core.schema import Pairs
 
 
 def settings_of(words: Iterable[str], option: str) -> Pairs:
-    """The settings that words give, in their order; `option` names them in messages. Raises `ClusterError`."""
+    """The settings that words give, in their order; `option` names them in messages. Raises `KafkaSettingsError`."""
     return tuple(pair for word in words for pair in _pairs(word, option))
 
 
-def named_cluster(text: str, words: Iterable[str] = ()) -> tuple[Cluster, str]:
-    """The cluster and topic that a URL and words of ``--kafka-config`` name. Raises `ClusterError`."""
-    return cluster_of(text, settings_of(words, "--kafka-config"))
+def named_cluster(text: str, words: Iterable[str] = ()) -> tuple[KafkaCluster, str]:
+    """The cluster and topic that a URL and words of ``--kafka-config`` name. Raises `KafkaSettingsError`."""
+    return parse_kafka_url(text, settings_of(words, "--kafka-config"))
 
 
 def _pairs(word: str, option: str) -> Iterator[tuple[str, str]]:
     name, mark, value = word.partition("=")
     if mark:
-        yield from translated(name.strip(), value.strip(), option)
+        yield from translate_setting(name.strip(), value.strip(), option)
         return
     try:
         text = Path(word).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ClusterError(
+        raise KafkaSettingsError(
             f"{word!r} is neither name=value nor a properties file: {getattr(error, 'strerror', None) or 'not UTF-8'}"
         ) from error
-    yield from properties(text, word)
+    yield from read_properties(text, word)

@@ -24,7 +24,7 @@ from treaty.formats.table import table
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EncodedRow:
     """A payload and what stands before it: message indexes, where the format has them."""
 
     payload: bytes
@@ -37,7 +37,7 @@ class Encoded:
         return prefix(schema_id) + self.head + self.payload, ()
 
 
-Encode = Callable[[Any], Encoded]
+Encode = Callable[[Any], EncodedRow]
 """From a JSON value to its payload. Raises `BadValue` with the place that does not fit."""
 
 
@@ -71,7 +71,7 @@ def encoder(registry: Registry, format_: str, text: Text, message: str = "") -> 
         meaning = meaning_of(registry, format_, text.text, text.references, text.within)
         model: Any = table()[format_].parse(meaning, False)
         if format_ == "AVRO":
-            return Encoder(full_name(text.text), lambda value: Encoded(avro.encode(model, value)))
+            return Encoder(full_name(text.text), lambda value: EncodedRow(avro.encode(model, value)))
         if format_ == "JSON":
             return Encoder(record_of(format_, text.text), _json(model))
         if format_ == "PROTOBUF":
@@ -85,11 +85,11 @@ def _json(model: Any) -> Encode:
     check = table()["JSON"].check
     assert check is not None
 
-    def encode(value: Any) -> Encoded:
+    def encode(value: Any) -> EncodedRow:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         if faults := check(model, text):
             raise BadValue("; ".join(f"at {one.path or '/'}: {one.message}" for one in faults))
-        return Encoded(text.encode())
+        return EncodedRow(text.encode())
 
     return encode
 
@@ -105,11 +105,11 @@ def _protobuf(model: Any, message: str) -> Encoder:
     front = head(paths[name])
     check = table()["PROTOBUF"].check if paths[name] == FIRST else None
 
-    def encode(value: Any) -> Encoded:
+    def encode(value: Any) -> EncodedRow:
         made = kind()
         try:
             ParseDict(value, made, descriptor_pool=files)
-            return Encoded(made.SerializeToString(deterministic=True), front)
+            return EncodedRow(made.SerializeToString(deterministic=True), front)
         except (ParseError, EncodeError, TypeError, ValueError, AttributeError, RecursionError) as error:
             faults = check(model, json.dumps(value)) if check else ()
             told = "; ".join(f"at {one.path or '/'}: {one.message}" for one in faults)

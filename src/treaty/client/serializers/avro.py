@@ -11,10 +11,10 @@ from treaty.client.serializers.framing import Part, unframe
 from treaty.client.serializers.settings import Framed, Opened, Reading, UseLatest, UseLatestWith, Writing
 from treaty.client.types.failures import MisfitError
 from treaty.client.types.typed import Typed, known
-from treaty.core.meaning import Meaning
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
 from treaty.core.schema import Draft
+from treaty.core.schema_engine import ResolvedSchema
 
 FORMAT = "AVRO"
 
@@ -38,7 +38,7 @@ class AvroSerializer:
         self._typed = typed if typed is not None and typed.kind is not None else None
         draft = typed.draft if typed is not None else None
 
-        def own(within: Subject) -> Meaning:
+        def own(within: Subject) -> ResolvedSchema:
             assert draft is not None
             return meaning_of(self._writer.registry, FORMAT, draft.text, draft.references, within)
 

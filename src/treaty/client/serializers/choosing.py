@@ -21,12 +21,12 @@ from treaty.client.serializers.settings import (
 )
 from treaty.core.answers import SchemaFound, VersionFound
 from treaty.core.finding import Finding
-from treaty.core.meaning import Meaning
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.refusals import SchemaNotFound
 from treaty.core.registry import Registry
 from treaty.core.requests import LATEST, FindVersion, GetGuid, GetSchema, GetVersion, Lookup, Register, Request
 from treaty.core.schema import Draft, Reference
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.table import table
 
 MAX_CODECS = 1000
@@ -52,7 +52,7 @@ Make = Callable[[Registry, Text], C]
 class Own:
     """What a serializer's own schema means in a subject's context, and which differences concern its values."""
 
-    meaning: Callable[[Subject], Meaning]
+    meaning: Callable[[Subject], ResolvedSchema]
     concerns: Callable[[Finding], bool] = lambda _: True
 
 
@@ -161,7 +161,7 @@ class Writer(Generic[C]):
         findings = form.compare(form.parse(meaning, False), form.parse(own, False), "STRICT")
         findings = tuple(filter(self._own.concerns, findings))
         if findings:
-            message = f"{what} can't read what this serializer's own schema writes: {findings[0].told(reader='found', writer='own')}"
+            message = f"{what} can't read what this serializer's own schema writes: {findings[0].message(reader='found', writer='own')}"
             raise BadValue(f"{message} (at {findings[0].path}); strict=False writes all the same")
 
     def _by_id(self, choose: UseId) -> Pen[C]:

@@ -12,11 +12,11 @@ from treaty.client.serializers.framing import Part, unframe
 from treaty.client.serializers.settings import Framed, Opened, Reading, UseLatest, UseLatestWith, Writing
 from treaty.client.types.failures import MisfitError
 from treaty.client.types.typed import Typed, known
-from treaty.core.finding import Fault
-from treaty.core.meaning import Meaning
+from treaty.core.finding import Diagnostic
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
 from treaty.core.schema import Draft
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.table import table
 
@@ -31,7 +31,7 @@ FromJson = Callable[[Any], Any]
 class Ready:
     """A schema that values are checked against: the faults of a value given as JSON text."""
 
-    check: Callable[[str], tuple[Fault, ...]]
+    check: Callable[[str], tuple[Diagnostic, ...]]
 
 
 def _made(registry: Registry, text: Text) -> Ready:
@@ -70,7 +70,7 @@ class JsonSerializer:
         typed = known(schema, FORMAT)
         draft = typed.draft if typed is not None else None
 
-        def own(within: Subject) -> Meaning:
+        def own(within: Subject) -> ResolvedSchema:
             assert draft is not None
             return meaning_of(self._writer.registry, FORMAT, draft.text, draft.references, within)
 

@@ -20,11 +20,11 @@ from treaty.client.serializers.framing import Part, unframe
 from treaty.client.serializers.indexes import Path, head, split
 from treaty.client.serializers.settings import AutoRegister, Framed, MustExist, Opened, Reading, Writing
 from treaty.core.finding import Finding
-from treaty.core.meaning import Binding, Meaning
 from treaty.core.names import Subject, subject_of
 from treaty.core.registry import Registry
 from treaty.core.requests import Lookup, Register
 from treaty.core.schema import Draft, Reference
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.model import Message, Schema
 from treaty.formats.protobuf.runtime import pool
@@ -155,7 +155,7 @@ class _OneKind:
     def prepare(self, topic: str, part: Part) -> None:
         self._writer.pen(topic, part, self._descriptor.full_name)
 
-    def _own(self, within: Subject) -> Meaning:
+    def _own(self, within: Subject) -> ResolvedSchema:
         return _meaning(self._descriptor.file, {})
 
     def _concerns(self, finding: Finding) -> bool:
@@ -189,12 +189,12 @@ def _text(file: FileDescriptor) -> str:
     return base64.b64encode(proto.SerializeToString(deterministic=True)).decode()
 
 
-def _meaning(file: FileDescriptor, made: dict[str, Meaning]) -> Meaning:
+def _meaning(file: FileDescriptor, made: dict[str, ResolvedSchema]) -> ResolvedSchema:
     """What a file of the program's own means, without asking anybody."""
     if file.name not in made:
         needed = [one for one in file.dependencies if not one.name.startswith(KNOWN)]
-        bindings = tuple(Binding(one.name, one.name, 1, _meaning(one, made)) for one in needed)
-        made[file.name] = Meaning(FORMAT, _text(file), bindings)
+        bindings = tuple(ResolvedReference(one.name, one.name, 1, _meaning(one, made)) for one in needed)
+        made[file.name] = ResolvedSchema(FORMAT, _text(file), bindings)
     return made[file.name]
 
 

@@ -1,7 +1,7 @@
 """One request at one node: how it is sent, and what an answer says about the request and about the node."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
@@ -10,16 +10,19 @@ from treaty.client.credentials import Credentials
 from treaty.client.settings import Settings
 from treaty.client.steps import Alone, Event, Headers, Lost, Pause, Send, Talk, answered
 from treaty.client.talk.world import World
-from treaty.core.decide import is_command
+from treaty.core.operations import is_command
 from treaty.core.refusals import NotOffered, RegistryError, Unavailable
 from treaty.core.registry import Call, Reply
-from treaty.core.requests import Request
+from treaty.core.requests import GetGuid, GetSchema, GetVersion, Request
 from treaty.wire.confluent.headers import V1, headers_of
 from treaty.wire.confluent.receiving import Received, received
 from treaty.wire.confluent.sending import sent
+from treaty.wire.native import MEDIA, PATH, ask_bytes, is_native, read_answer
 
 A = TypeVar("A")
 
+CACHEABLE = frozenset({GetSchema, GetGuid, GetVersion})
+"""Asked by routes of their own with GET, so that caches and proxies on the way can answer."""
 MAX_REDIRECTS = 3
 """Redirects followed in one attempt, all within one host."""
 LATER = frozenset({408, 429})
@@ -28,21 +31,47 @@ ABSENT = frozenset({405, 501})
 """Statuses that say: not here, not in this way."""
 
 
-def exchanged(
-    request: Request[Any], call: Call, settings: Settings, world: World, to: tuple[str, float]
-) -> Talk[Received | Lost]:
-    """Send a request to a base URL with a time-out, follow redirects within that host, return what came back.
+@dataclass(frozen=True, slots=True)
+class AttemptResult:
+    """What one attempt came to. `native`: Treaty's native API was asked, and not Confluent's API."""
 
-    Where credentials were refused that may be had anew, it is sent once more: a refused request has done nothing.
+    event: Received | Lost
+    native: bool = False
+
+
+def send_request(
+    request: Request[Any], call: Call, settings: Settings, world: World, to: tuple[int, float]
+) -> Talk[AttemptResult]:
+    """Send a request to a node with a time-out, follow redirects within that host, return what came back.
+
+    A server without Treaty's native API has done nothing with the request, and gets it by Confluent's API within the same time.
     """
-    message, (base, timeout) = sent(request), to
-    deadline = world.clock() + timeout
-    headers = {**dict(settings.headers), **headers_of(call)}
+    node, timeout = to
+    deadline, nodes = world.clock() + timeout, world.nodes
+    base, connect = settings.urls[node], min(timeout, settings.connect_timeout)
+    common = {**dict(settings.headers), **headers_of(call)}
+    if type(request) not in CACHEABLE and nodes.is_native(node, world.clock()):
+        headers = {**common, "Accept": MEDIA, "Content-Type": MEDIA}
+        send = Send("POST", base + PATH, headers, ask_bytes(request), timeout, connect)
+        event = yield from _within(deadline, world, _known(send, settings.credentials, world))
+        if isinstance(event, Lost) or not _lacks_native_api(event, query=not is_command(request)):
+            return AttemptResult(event, native=True)
+        nodes.lacks_native_api(node, world.clock() + settings.native_recheck)
+    message = sent(request)
     if message.body is not None:
-        headers |= {"Content-Type": V1, "Confluent-Accept-Unknown-Properties": "true"}
-    connect = min(timeout, settings.connect_timeout)
-    send = Send(message.method, base + message.target, headers, message.body, timeout, connect)
-    return (yield from _within(deadline, world, _known(send, settings.credentials, world)))
+        common |= {"Content-Type": V1, "Confluent-Accept-Unknown-Properties": "true"}
+    send = Send(message.method, base + message.target, common, message.body, timeout, connect)
+    return AttemptResult((yield from _within(deadline, world, _known(send, settings.credentials, world))))
+
+
+def _lacks_native_api(event: Received, *, query: bool) -> bool:
+    """Tell whether who answered at the path of Treaty's native API is a server without one, or a proxy that refuses it.
+
+    What that API itself refuses is in its own form, and statuses about who asks and when mean the same everywhere. A page
+    with status 200 may stand for a change that was made, and is no answer to a query.
+    """
+    refused = (300 <= event.status < 500 and event.status not in {401, 413, *LATER}) or event.status == 501
+    return (refused or (query and event.status < 300)) and not is_native(event)
 
 
 def _known(send: Send, credentials: Credentials | None, world: World) -> Talk[Received | Lost]:
@@ -108,14 +137,17 @@ def _redirect(send: Send, event: Received | Lost) -> str | None:
     return target if (here.scheme, here.netloc) == (there.scheme, there.netloc) and target != send.url else None
 
 
-def understood(request: Request[A], event: Received | Lost, base: str) -> Reply[A]:
+def read_reply(request: Request[A], result: AttemptResult, base: str) -> Reply[A]:
     """Read what came back; raises what a `Registry` raises, and says whose answer it was."""
+    event = result.event
     if isinstance(event, Lost):
         raise Unavailable(f"{base}: {event.message}")
-    if event.status in ABSENT or (event.status == 204 and not is_command(request)):
+    if not result.native and (event.status in ABSENT or (event.status == 204 and not is_command(request))):
         raise NotOffered(f"{base} does not know this operation (status {event.status})")
     try:
-        return received(request, event)
+        return read_answer(request, event) if result.native else received(request, event)
+    except NotOffered as error:
+        raise NotOffered(f"{base}: {error}") from None
     except Unavailable as error:
         if event.status == 404:
             raise NotOffered(f"{base} has nothing at this address: {error}") from error.__cause__

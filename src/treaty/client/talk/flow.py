@@ -9,15 +9,15 @@ from typing import Any, Generic, TypeVar
 
 from treaty.client.settings import Settings
 from treaty.client.steps import Lost, Pause, Talk
-from treaty.client.talk.attempt import asked_pause, exchanged, hopeless, may_be_done, understood
+from treaty.client.talk.attempt import AttemptResult, asked_pause, hopeless, may_be_done, read_reply, send_request
 from treaty.client.talk.world import World
-from treaty.core.associating import Associate
-from treaty.core.decide import is_command
+from treaty.core.operations import is_command, is_idempotent, needs_read_barrier
 from treaty.core.refusals import Invalid, NotOffered, OutcomeUnknown, Refusal, RegistryError, Unavailable
 from treaty.core.registry import Call, Reply
-from treaty.core.requests import GetGuid, GetSchema, MakeContext, Register, Request, SetConfig, SetMode
+from treaty.core.requests import Request
 from treaty.wire.confluent.headers import TOKEN
 from treaty.wire.confluent.receiving import Received, read_error
+from treaty.wire.native import is_native
 
 A = TypeVar("A")
 
@@ -44,7 +44,7 @@ def _carried(request: Request[Any], call: Call, settings: Settings, world: World
     """
     if world.written is None or call.after is not None or not settings.own_writes or is_command(request):
         return call
-    if isinstance(request, (GetSchema, GetGuid)) and call.consistency != "eventual":
+    if not needs_read_barrier(request) and call.consistency != "eventual":
         return call
     return replace(call, after=world.written)
 
@@ -68,11 +68,11 @@ class _Attempts(Generic[A]):
     later: bool = False
     """Somebody may answer later."""
 
-    def judged(self, node: int, event: Received | Lost) -> Reply[A] | None:
+    def judged(self, node: int, result: AttemptResult) -> Reply[A] | None:
         """Take in what came back from a node: a reply, a refusal (raised), or None where it was neither."""
-        nodes, now = self.world.nodes, self.world.clock()
+        nodes, now, event = self.world.nodes, self.world.clock(), result.event
         try:
-            reply = understood(self.request, event, self.settings.urls[node])
+            reply = read_reply(self.request, result, self.settings.urls[node])
         except OutcomeUnknown:
             self.maybe = self.later = True
         except NotOffered as error:
@@ -83,9 +83,11 @@ class _Attempts(Generic[A]):
             self.over, self.later = hopeless(event), True
             if not self.over:
                 nodes.failed(node, now, asked_pause(event))
+            if isinstance(event, Lost) and not event.left:
+                nodes.lacks_native_api(node, now)  # it may come back as a newer version
         except Refusal as refused:
             nodes.worked(node)
-            if not self.waits and (not self.maybe or _repeatable(self.request) or _remembers(event)):
+            if not self.waits and (not self.maybe or is_idempotent(self.request) or _remembers(event)):
                 raise
             self.over = True
             if self.waits:
@@ -124,11 +126,14 @@ def _tried(attempts: _Attempts[A]) -> Talk[Reply[A]]:
             left = min(attempts.deadline - world.clock(), settings.attempt_timeout)
             try:
                 call = replace(attempts.call, again=True) if attempts.under_way else attempts.call
-                event = yield from exchanged(attempts.request, call, settings, world, (settings.urls[node], left))
+                result = yield from send_request(attempts.request, call, settings, world, (node, left))
+            except NotOffered as error:  # Confluent's API has no such request
+                attempts.failure = attempts.failure or error
+                continue
             except Unavailable as error:  # nobody can say now who is asking
                 attempts.failure = attempts.failure or error
                 raise attempts.given_up() from error
-            reply = attempts.judged(node, event)
+            reply = attempts.judged(node, result)
             if reply is not None:
                 return reply
             if attempts.over:
@@ -152,16 +157,9 @@ def _waited(attempts: _Attempts[Any], node: int) -> Talk[bool]:
     return False
 
 
-def _repeatable(request: Request[Any]) -> bool:
-    """Tell whether a command says the same when it is done again; the others are refused where they were done before."""
-    if isinstance(request, Register):
-        return not request.number and request.expected is None
-    return isinstance(request, (SetConfig, SetMode, MakeContext, Associate)) or not is_command(request)
-
-
 def _remembers(event: Received | Lost) -> bool:
     """Tell whether the registry knows command ids, so that its refusal is about this command's first arrival."""
     if isinstance(event, Lost):
         return False
     told = read_error(event.body)
-    return event.header(TOKEN) is not None or (told is not None and told.treaty is not None)
+    return event.header(TOKEN) is not None or (told is not None and told.treaty is not None) or is_native(event)

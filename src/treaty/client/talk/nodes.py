@@ -13,6 +13,8 @@ class _Node:
     """It is not asked before this time while another one is there."""
     until: float = 0.0
     """It is never asked before this time, because it said so (``Retry-After``)."""
+    native: float = 0.0
+    """Before this time it counts as a server without Treaty's native API."""
 
 
 class Nodes:
@@ -42,6 +44,14 @@ class Nodes:
     def wait(self, node: int, now: float) -> float:
         """Return the seconds that a node has asked to be left alone for, from now."""
         return max(0.0, self._nodes[node].until - now)
+
+    def is_native(self, node: int, now: float) -> bool:
+        """Tell whether Treaty's native API is tried at a node; it is until the node is known to lack it."""
+        return now >= self._nodes[node].native
+
+    def lacks_native_api(self, node: int, until: float) -> None:
+        """Note that a node lacks Treaty's native API, and when to try that again."""
+        self._nodes[node].native = until
 
     def worked(self, node: int) -> None:
         """Note an answer: this node is asked first from now on."""

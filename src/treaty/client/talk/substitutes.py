@@ -12,17 +12,23 @@ from treaty.client.settings import Settings
 from treaty.client.steps import Talk
 from treaty.client.talk.flow import ask
 from treaty.client.talk.world import World
-from treaty.core.answers import Checked, ConfigStored, Contexts, Registered, Subjects, VersionFound, Versions
-from treaty.core.calls import refuse_bad_call
-from treaty.core.decide import is_command
+from treaty.core.answers import (
+    CompatibilityResult,
+    ConfigStored,
+    Contexts,
+    RegisteredVersion,
+    Subjects,
+    VersionFound,
+    Versions,
+)
 from treaty.core.limits import COUNTER
 from treaty.core.names import EVERYWHERE, Subject, subject_of
+from treaty.core.operations import is_command
 from treaty.core.refusals import NotFound, NotOffered, SchemaNotFound, SettingNotFound, SubjectNotFound
-from treaty.core.registry import Call, Reply, Token
+from treaty.core.registry import Call, PositionToken, Reply, refuse_bad_call
 from treaty.core.requests import (
     LATEST,
     Check,
-    Creation,
     GetConfig,
     GetMode,
     GetSchema,
@@ -36,6 +42,7 @@ from treaty.core.requests import (
     Request,
     Scope,
     SetConfig,
+    SubjectCreation,
     UsesOf,
 )
 
@@ -48,7 +55,7 @@ PAGE = 1000
 class Asking(Protocol):
     """Ask something in the same conversation, in what is left of its time."""
 
-    def __call__(self, request: Request[A], /, after: Token | None = None) -> Talk[Reply[A]]:
+    def __call__(self, request: Request[A], /, after: PositionToken | None = None) -> Talk[Reply[A]]:
         """Return the reply, not older than `after`; raises what a `Registry` raises."""
         ...
 
@@ -64,7 +71,7 @@ def converse(request: Request[A], call: Call, settings: Settings, world: World) 
         )
     deadline = world.clock() + call.timeout
 
-    def asking(other: Request[A], /, after: Token | None = None) -> Talk[Reply[A]]:
+    def asking(other: Request[A], /, after: PositionToken | None = None) -> Talk[Reply[A]]:
         command_id = call.command_id if is_command(other) else ""
         made = replace(call, timeout=deadline - world.clock(), command_id=command_id, after=after or call.after)
         return (yield from ask(other, made, settings, world))
@@ -75,7 +82,7 @@ def converse(request: Request[A], call: Call, settings: Settings, world: World) 
     return cast("Reply[A]", (yield from special(request, asking, world)))
 
 
-def _registered(request: Register, asking: Asking, world: World) -> Talk[Reply[Registered]]:
+def _registered(request: Register, asking: Asking, world: World) -> Talk[Reply[RegisteredVersion]]:
     """Complete an answer that tells the id alone with a look-up."""
     if not world.kin and _says_more(request):
         yield from asking(GetMode(Scope(), resolve=True))
@@ -95,7 +102,7 @@ def _registered(request: Register, asking: Asking, world: World) -> Talk[Reply[R
             told, text=draft.text, format=draft.format, references=draft.references, metadata=draft.metadata,
             rules=draft.rules,
         )  # fmt: skip
-    return replace(reply, answer=Registered(replace(found, schema_id=told.schema_id), created=True))
+    return replace(reply, answer=RegisteredVersion(replace(found, schema_id=told.schema_id), created=True))
 
 
 def _says_more(request: Register) -> bool:
@@ -104,7 +111,7 @@ def _says_more(request: Register) -> bool:
         request.expected is not None
         or request.names
         or request.properties
-        or request.create_with != Creation()
+        or request.create_with != SubjectCreation()
         or request.time >= 0
     )
 
@@ -130,7 +137,7 @@ def _setting(request: GetConfig | GetMode, asking: Asking, _world: World) -> Tal
         return (yield from _setting(replace(request, scope=outer), asking, _world))
 
 
-def _checked(request: Check, asking: Asking, world: World) -> Talk[Reply[Checked]]:
+def _checked(request: Check, asking: Asking, world: World) -> Talk[Reply[CompatibilityResult]]:
     """Where a server can check against one version only, check against each that the level compares."""
     try:
         return (yield from asking(request))
@@ -147,7 +154,7 @@ def _checked(request: Check, asking: Asking, world: World) -> Talk[Reply[Checked
         numbers = (yield from asking(ListVersions(request.subject))).answer.numbers
     except SubjectNotFound:
         numbers = ()
-    told = Reply(Checked(compatible=True), config.token)
+    told = Reply(CompatibilityResult(compatible=True), config.token)
     for number in reversed(numbers if transitive else numbers[-1:]):
         told = yield from asking(replace(request, version=number))
         if not told.answer.compatible:
@@ -155,12 +162,12 @@ def _checked(request: Check, asking: Asking, world: World) -> Talk[Reply[Checked
     return told
 
 
-def _unless_there(request: Check, asking: Asking) -> Talk[Reply[Checked]]:
+def _unless_there(request: Check, asking: Asking) -> Talk[Reply[CompatibilityResult]]:
     """A schema fits a subject that has no version."""
     try:
         yield from asking(ListVersions(request.subject))
     except SubjectNotFound:
-        return Reply(Checked(compatible=True), (yield from asking(ListSubjects(request.subject))).token)
+        return Reply(CompatibilityResult(compatible=True), (yield from asking(ListSubjects(request.subject))).token)
     return (yield from asking(request))
 
 
@@ -189,7 +196,7 @@ def _schemas(request: ListSchemas, asking: Asking, world: World) -> Talk[Reply[V
     """Ask for a long list in pages, each no older than the one before; where there is no list, look at all versions."""
     found: dict[tuple[str, int], VersionFound] = {}
     beside: dict[tuple[str, int], tuple[Any, Any]] = {}
-    after: Token | None = None
+    after: PositionToken | None = None
     while True:
         size = min(PAGE, request.limit - len(found))
         last = next(reversed(found)) if found else request.after

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from treaty.client.settings import Settings
 from treaty.client.steps import Purse
 from treaty.client.talk.nodes import Nodes
-from treaty.core.registry import Token
+from treaty.core.registry import PositionToken
 
 
 @dataclass(slots=True)
@@ -22,10 +22,10 @@ class World:
     new_id: Callable[[], str]
     nodes: Nodes
     purse: Purse = field(default_factory=Purse)
-    written: Token | None = None
+    written: PositionToken | None = None
     kin: bool | None = None
 
-    def wrote(self, token: Token) -> None:
+    def wrote(self, token: PositionToken) -> None:
         """Note the place of a write; the later one counts."""
         last = self.written
         if token.sequence and (last is None or last.identity != token.identity or last.sequence < token.sequence):

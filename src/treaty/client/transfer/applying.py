@@ -12,7 +12,7 @@ from treaty.core.answers import Config
 from treaty.core.names import Subject
 from treaty.core.refusals import NotFound, RegistryError
 from treaty.core.registry import Registry
-from treaty.core.requests import LATEST, Expected, GetVersion, Register, Scope, SetConfig
+from treaty.core.requests import LATEST, ExpectedVersion, GetVersion, Register, Scope, SetConfig
 from treaty.core.schema import Draft, Metadata, Reference
 
 Kind = Literal["unchanged", "new subject", "new version", "refused"]
@@ -102,7 +102,7 @@ class _Run:
             draft = Draft(wish.text, wish.format, references, metadata)
             fresh = self._is_fresh(wish.subject)
             number = self.latest.get(wish.subject)
-            expected = None if number is None else Expected("number", number)
+            expected = None if number is None else ExpectedVersion("number", number)
             done = register(self.registry, Register(wish.subject, draft, expected=expected))
         except RegistryError as no:
             return Change(wish, "refused", settings=settings, why=str(no))

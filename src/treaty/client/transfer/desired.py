@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from treaty.client.transfer.snapshot import Problem
-from treaty.core.meaning import Binding, Meaning
 from treaty.core.names import Subject
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.table import Table
 
@@ -58,7 +58,7 @@ class _Ordering:
     formats: Table
     names: dict[tuple[str, str], Wish] = field(default_factory=dict)
     """By format and name, who has it."""
-    meanings: dict[Subject, Meaning] = field(default_factory=dict)
+    meanings: dict[Subject, ResolvedSchema] = field(default_factory=dict)
     ordered: list[Ordered] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
 
@@ -106,8 +106,10 @@ class _Ordering:
         uses = tuple((name, self._where(wish, name) or "") for name in needed)
         self.ordered.append(Ordered(wish, uses))
         inside = [(name, use) for name, use in uses if isinstance(use, Wish)]
-        bindings = tuple(Binding(name, str(use.subject), 1, self.meanings[use.subject]) for name, use in inside)
-        self.meanings[wish.subject] = Meaning(wish.format, wish.text, bindings)
+        bindings = tuple(
+            ResolvedReference(name, str(use.subject), 1, self.meanings[use.subject]) for name, use in inside
+        )
+        self.meanings[wish.subject] = ResolvedSchema(wish.format, wish.text, bindings)
         if len(inside) < len(uses):
             return  # only the registry can read it, with what it has
         form = self.formats[wish.format]

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from treaty.client.transfer.snapshot import Folding, Mark, Problem, Snapshot, marked
-from treaty.core.answers import Forced
+from treaty.core.answers import ForcedRegistration
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.wire.confluent.bodies import pairs_of
 from treaty.wire.confluent.drafts import ForceBody
@@ -97,7 +97,7 @@ def write_lines(snapshot: Snapshot) -> Iterator[bytes]:
 
 def mark_of(record: Record, body: MarkBody) -> Mark:
     """What is said beside a record."""
-    forced = None if body.forced is None else Forced(body.forced.who, body.forced.why)
+    forced = None if body.forced is None else ForcedRegistration(body.forced.who, body.forced.why)
     place = (record.subject, record.number) if isinstance(record, VersionRecord) else ("", 0)
     about = record.scope if isinstance(record, ConfigRecord) else None
     policy = None if about is None or body.policy is None else (about, policy_of(body.policy))

@@ -10,7 +10,7 @@ from treaty.core.answers import Config, VersionFound
 from treaty.core.limits import ID_GAP
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
-from treaty.core.resource import Association
+from treaty.core.resource import ResourceAssociation
 
 NO_TIMES = "this registry takes no times of registration: versions are as old as this import"
 NO_CONTEXTS = "this registry makes no contexts without a subject: {} left out"
@@ -32,7 +32,7 @@ class Plan:
     deletions: tuple[VersionFound, ...]
     configs: tuple[tuple[Scope, Config], ...]
     modes: tuple[tuple[Scope, str], ...]
-    associations: tuple[Association, ...] = ()
+    associations: tuple[ResourceAssociation, ...] = ()
     made: tuple[tuple[str, int], ...] = ()
     """Contexts to be made, or whose ids count from higher up: name, and highest id."""
     lifted: tuple[tuple[Scope, str | None], ...] = ()
@@ -122,10 +122,10 @@ def _numbers(configs: tuple[tuple[Scope, Config], ...], source: Snapshot) -> Map
     return {scope: first_numbers(scope, config, source.versions) for scope, config in configs if begins_at(config)}
 
 
-def _unbound(source: Snapshot, target: Snapshot, conflicts: list[Problem]) -> tuple[Association, ...]:
+def _unbound(source: Snapshot, target: Snapshot, conflicts: list[Problem]) -> tuple[ResourceAssociation, ...]:
     """Associations that the target has not; one that says something else there is a conflict."""
     there = {(one.resource.namespace, one.resource.name, one.kind): one for one in target.associations}
-    missing: list[Association] = []
+    missing: list[ResourceAssociation] = []
     for one in source.associations:
         found = there.get((one.resource.namespace, one.resource.name, one.kind))
         if found is None:
@@ -138,7 +138,7 @@ def _unbound(source: Snapshot, target: Snapshot, conflicts: list[Problem]) -> tu
     return tuple(missing)
 
 
-def _bound_to(one: Association) -> tuple[str, str, str, bool]:
+def _bound_to(one: ResourceAssociation) -> tuple[str, str, str, bool]:
     return one.resource.id, one.subject, one.lifecycle, one.frozen
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from treaty.core.answers import Config, VersionFound
 from treaty.core.names import Subject
-from treaty.core.policy import Range, exact_level
+from treaty.core.policy import VersionRange, exact_level
 from treaty.core.requests import Scope
 
 EXACT = ("exact_level", "partition")
@@ -70,7 +70,7 @@ def moved(config: Config, ordinals: Mapping[int, int]) -> Config:
     if level is None:
         return config
 
-    def there(one: Range) -> Range:
+    def there(one: VersionRange) -> VersionRange:
         return replace(one, ordinal=ordinals[one.ordinal]) if one.kind == "till" else one
 
     return replace(config, exact_level=replace(level, backward=there(level.backward), forward=there(level.forward)))

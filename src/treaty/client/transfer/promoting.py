@@ -11,11 +11,11 @@ from treaty.client.transfer.reading import Told, silent
 from treaty.client.transfer.rehearsal import collect, latest, register, stand
 from treaty.client.transfer.snapshot import Place, Problem
 from treaty.client.transfer.writing import write
-from treaty.core.answers import Registered, VersionFound
+from treaty.core.answers import RegisteredVersion, VersionFound
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import RegistryError, SubjectNotFound
 from treaty.core.registry import Registry
-from treaty.core.requests import LATEST, Expected, GetVersion, ListVersions, Register
+from treaty.core.requests import LATEST, ExpectedVersion, GetVersion, ListVersions, Register
 from treaty.core.schema import Draft, Reference
 
 
@@ -45,7 +45,7 @@ class Promotion:
 class Promoted:
     """What came of it: for each step the version it is now, and whether it was made; or why nothing was written."""
 
-    steps: tuple[tuple[Step, Registered], ...] = ()
+    steps: tuple[tuple[Step, RegisteredVersion], ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
@@ -107,7 +107,7 @@ class _Run:
 
     def go(self, told: Told) -> Promoted:
         """Register everything in order; stops at the first refusal."""
-        done: list[tuple[Step, Registered]] = []
+        done: list[tuple[Step, RegisteredVersion]] = []
         for step in self.plan.steps:
             try:
                 registered = register(self.registry, self._request(step))
@@ -126,7 +126,7 @@ class _Run:
         references = tuple(self._reference(one, reference) for reference in one.references)
         draft = Draft(one.text, one.format, references, one.metadata, one.rules)
         latest = self.latest.get(step.target)
-        expected = None if latest is None else Expected("number", latest)
+        expected = None if latest is None else ExpectedVersion("number", latest)
         return Register(step.target, draft, expected=expected)
 
     def _reference(self, one: VersionFound, reference: Reference) -> Reference:

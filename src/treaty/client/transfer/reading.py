@@ -7,8 +7,8 @@ from functools import partial
 from typing import TypeVar
 
 from treaty.client.transfer.snapshot import Problem, Snapshot, beyond, order_of, resource_order, scope_order
-from treaty.core.answers import Config, Setting, VersionFound
-from treaty.core.associating import ANY, ListAssociations, OfName, OfSubject
+from treaty.core.answers import Config, ScopeSetting, VersionFound
+from treaty.core.associations import ANY, ListAssociations, OfName, OfSubject
 from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.policy import DEFAULT_LEVEL
@@ -25,7 +25,7 @@ from treaty.core.requests import (
     ListVersions,
     Scope,
 )
-from treaty.core.resource import Association
+from treaty.core.resource import ResourceAssociation
 
 Told = Callable[[str, int, int], None]
 """Is told what is done, how much of it, and of how much (0: not known)."""
@@ -76,8 +76,8 @@ def _with_asked(registry: Registry, prefix: Subject, snapshot: Snapshot, told: T
 
 def _with_listed(registry: Registry, prefix: Subject, snapshot: Snapshot) -> Snapshot:
     """The snapshot with all settings, as a server that can list them tells them."""
-    listed: list[Setting] = []
-    page: tuple[Setting, ...] | None = None
+    listed: list[ScopeSetting] = []
+    page: tuple[ScopeSetting, ...] | None = None
     while page is None or len(page) == SETTINGS_PAGE:
         after = Scope(listed[-1].context, listed[-1].name) if listed else None
         page = registry.ask(ListSettings(prefix, offset=len(listed), after=after)).answer.settings
@@ -105,13 +105,13 @@ def _with_associations(registry: Registry, prefix: Subject, snapshot: Snapshot) 
     return replace(snapshot, associations=tuple(sorted(inside, key=resource_order)))
 
 
-def _of_subject(registry: Registry, subject: str) -> list[Association]:
+def _of_subject(registry: Registry, subject: str) -> list[ResourceAssociation]:
     return _listed(registry, OfSubject(subject_of(subject)))
 
 
-def _listed(registry: Registry, of: OfName | OfSubject) -> list[Association]:
-    found: list[Association] = []
-    page: tuple[Association, ...] | None = None
+def _listed(registry: Registry, of: OfName | OfSubject) -> list[ResourceAssociation]:
+    found: list[ResourceAssociation] = []
+    page: tuple[ResourceAssociation, ...] | None = None
     while page is None or len(page) == ASSOCIATIONS_LISTED:
         page = registry.ask(ListAssociations(of, offset=len(found))).answer.associations
         found += page

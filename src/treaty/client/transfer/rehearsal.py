@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from treaty.client.transfer.snapshot import Place, Snapshot, order_of
-from treaty.core.answers import Config, Registered, VersionFound
+from treaty.core.answers import Config, RegisteredVersion, VersionFound
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound, NotOffered
 from treaty.core.registry import Registry
@@ -44,7 +44,7 @@ def latest(snapshot: Snapshot, subjects: Iterable[Subject]) -> dict[Subject, int
     return found
 
 
-def register(registry: Registry, request: Register) -> Registered:
+def register(registry: Registry, request: Register) -> RegisteredVersion:
     """Register; without saying which version is believed to be the latest where a server can't be told that."""
     try:
         return registry.ask(request).answer

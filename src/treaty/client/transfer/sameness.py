@@ -4,11 +4,10 @@ from dataclasses import dataclass, field
 
 from treaty.client.transfer.snapshot import Place, Snapshot
 from treaty.core.answers import VersionFound
-from treaty.core.grammar import Parse, Parsed
 from treaty.core.identity import guid
 from treaty.core.limits import REFERENCE_DEPTH
-from treaty.core.meaning import Binding, Meaning
 from treaty.core.names import subject_of
+from treaty.core.schema_engine import ParsedSchema, ParseSchema, ResolvedReference, ResolvedSchema
 from treaty.formats.answer import Parser
 from treaty.formats.table import table
 
@@ -54,7 +53,7 @@ class _Side:
     versions: dict[Place, VersionFound]
     parser: Parser
     canonical: dict[Place, str] = field(default_factory=dict)
-    meanings: dict[Place, Meaning | None] = field(default_factory=dict)
+    meanings: dict[Place, ResolvedSchema | None] = field(default_factory=dict)
     """Of versions that others refer to."""
 
     def guid(self, one: VersionFound, *, full: bool) -> str:
@@ -69,10 +68,10 @@ class _Side:
         meaning = self._meaning(one, 0)
         if meaning is None:
             return one.text
-        answer = self.parser.answer(Parse(meaning, strict=False, normalize=False))
-        return answer.canonical if isinstance(answer, Parsed) else one.text
+        answer = self.parser.answer(ParseSchema(meaning, strict=False, normalize=False))
+        return answer.canonical if isinstance(answer, ParsedSchema) else one.text
 
-    def _meaning(self, one: VersionFound, depth: int) -> Meaning | None:
+    def _meaning(self, one: VersionFound, depth: int) -> ResolvedSchema | None:
         """A text with those that it refers to; None where one is missing, in a circle, or too many links away."""
         if depth > REFERENCE_DEPTH:
             return None
@@ -86,5 +85,5 @@ class _Side:
             meaning = self.meanings[place]
             if meaning is None:
                 return None
-            bindings.append(Binding(reference.name, *place, meaning))
-        return Meaning(one.format, one.text, tuple(bindings))
+            bindings.append(ResolvedReference(reference.name, *place, meaning))
+        return ResolvedSchema(one.format, one.text, tuple(bindings))

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from treaty.client.transfer.policies import begins_at, counted_from_zero, in_words
-from treaty.core.answers import Config, Forced, VersionFound
+from treaty.core.answers import Config, ForcedRegistration, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
-from treaty.core.resource import Association
+from treaty.core.resource import ResourceAssociation
 from treaty.core.schema import Pairs
 from treaty.wire.confluent.records import (
     NOOP,
@@ -62,7 +62,7 @@ class Snapshot:
     highest: tuple[tuple[str, int], ...] = ()
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
-    associations: tuple[Association, ...] = ()
+    associations: tuple[ResourceAssociation, ...] = ()
     """By namespace and name of their resource, then by kind."""
     native: bool = False
     """Whether it was read from a registry of Treaty's kind, which can take over more than others."""
@@ -79,7 +79,7 @@ class Mark:
 
     subject: str = ""
     number: int = 0
-    forced: Forced | None = None
+    forced: ForcedRegistration | None = None
     properties: Pairs = ()
     context: str = ""
     highest_id: int = 0
@@ -98,7 +98,7 @@ class Folding:
     modes: dict[Scope, str] = field(default_factory=dict)
     contexts: dict[str, bool] = field(default_factory=dict)
     highest: dict[str, int] = field(default_factory=dict)
-    associations: dict[tuple[str, str, str, str], Association] = field(default_factory=dict)
+    associations: dict[tuple[str, str, str, str], ResourceAssociation] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     _numbers: dict[str, set[int]] = field(default_factory=dict)
     """By subject: the numbers of its versions."""
@@ -221,7 +221,7 @@ def _inside(subject: str, scope: Scope) -> bool:
     return scope.context in {EVERYWHERE, context} and scope.name in {None, name}
 
 
-def resource_order(one: Association) -> tuple[str, str, str]:
+def resource_order(one: ResourceAssociation) -> tuple[str, str, str]:
     """The place of an association in a snapshot."""
     return (one.resource.namespace, one.resource.name, one.kind)
 

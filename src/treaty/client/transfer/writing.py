@@ -11,14 +11,14 @@ from treaty.client.transfer.plan import Plan, make_plan
 from treaty.client.transfer.policies import begins_at, cleared, exactly, in_words, moved
 from treaty.client.transfer.reading import Told, read, silent
 from treaty.client.transfer.snapshot import Problem, Snapshot
-from treaty.core.answers import Config, Registered, VersionFound
-from treaty.core.associating import Associate, Given, Wish
+from treaty.core.answers import Config, RegisteredVersion, VersionFound
+from treaty.core.associations import Associate, AssociationSpec, ImportedAssociation
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import Registry
 from treaty.core.requests import (
     DeleteVersion,
-    Force,
+    ForceReason,
     GetVersion,
     MakeContext,
     Register,
@@ -27,7 +27,7 @@ from treaty.core.requests import (
     SetConfig,
     SetMode,
 )
-from treaty.core.resource import Association
+from treaty.core.resource import ResourceAssociation
 from treaty.core.schema import Draft
 
 THREADS = 16
@@ -101,7 +101,7 @@ class _Writing:
             return Problem(_name(one), "written with another guid", f"it was {one.guid} and is {made.guid}")
         return None
 
-    def _request(self, one: VersionFound) -> Request[Registered]:
+    def _request(self, one: VersionFound) -> Request[RegisteredVersion]:
         draft = Draft(one.text, one.format, one.references, one.metadata, one.rules)
         if not self.plan.native:
             return Register(subject_of(one.subject), draft, number=one.number, schema_id=one.schema_id)
@@ -110,7 +110,7 @@ class _Writing:
             draft,
             number=one.number,
             schema_id=one.schema_id,
-            force=Force(one.forced.who, one.forced.why) if one.forced else None,
+            force=ForceReason(one.forced.who, one.forced.why) if one.forced else None,
             properties=one.properties,
             time=one.time,
             exact=True,
@@ -135,9 +135,9 @@ class _Writing:
         subject = Subject(scope.context, scope.name or "")
         return self.registry.ask(GetVersion(subject, number, deleted=True, exact=True)).answer.ordinal
 
-    def _associate(self, one: Association) -> Request[object]:
-        given = Given(one.guid, one.created, one.updated) if self.plan.native and one.guid else None
-        wish = Wish(one.kind, subject_of(one.subject), one.lifecycle, one.frozen or None, given=given)
+    def _associate(self, one: ResourceAssociation) -> Request[object]:
+        given = ImportedAssociation(one.guid, one.created, one.updated) if self.plan.native and one.guid else None
+        wish = AssociationSpec(one.kind, subject_of(one.subject), one.lifecycle, one.frozen or None, given=given)
         return Associate(one.resource, (wish,))
 
     def _all(self, pool: ThreadPoolExecutor, requests: Iterable[tuple[str, Request[object]]]) -> None:
@@ -164,7 +164,7 @@ def _name(version: VersionFound) -> str:
     return f"{version.subject} version {version.number}"
 
 
-def _tie(one: Association) -> str:
+def _tie(one: ResourceAssociation) -> str:
     return f"{one.kind} of {one.resource.name} in {one.resource.namespace}"
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES
-from treaty.core.meaning import Binding, Meaning
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.model import Enum, Fixed, Named, Record, Reference, Schema
 from treaty.formats.avro.reader import Reader
@@ -16,7 +16,7 @@ _STORED_BYTES = 4 * SCHEMA_BYTES
 """A canonical text may be longer than the text that was sent: a dotted name becomes two members."""
 
 
-def parse(meaning: Meaning, strict: bool) -> Schema:  # noqa: FBT001 - the signature of `Format.parse`
+def parse(meaning: ResolvedSchema, strict: bool) -> Schema:  # noqa: FBT001 - the signature of `Format.parse`
     """The model of a text and its references.
 
     With `strict`, illegal names and defaults are faults; without it they are kept, as stored schemas may have
@@ -43,7 +43,7 @@ def _placed(wrong: InvalidSchemaError, text: str) -> InvalidSchemaError:
     return InvalidSchemaError(tuple(faults))
 
 
-def _outside(meaning: Meaning, names: dict[str, Named]) -> Iterator[str]:
+def _outside(meaning: ResolvedSchema, names: dict[str, Named]) -> Iterator[str]:
     """Read the references into `names`; the full names of their top-level types."""
     for bound in _bindings(meaning.bindings, set(), 1):
         try:
@@ -57,7 +57,7 @@ def _outside(meaning: Meaning, names: dict[str, Named]) -> Iterator[str]:
             yield root.full
 
 
-def _bindings(bindings: tuple[Binding, ...], seen: set[str], depth: int) -> Iterator[Binding]:
+def _bindings(bindings: tuple[ResolvedReference, ...], seen: set[str], depth: int) -> Iterator[ResolvedReference]:
     """All bindings, those that another one needs before it; of two under one name the first counts."""
     if bindings and depth > REFERENCE_DEPTH:
         limit = f"references nest deeper than the limit REFERENCE_DEPTH of {REFERENCE_DEPTH}"

@@ -1,6 +1,6 @@
 """One schema text read into types, as strict as the Java library and with every fault's place."""
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS, SCHEMA_MEMBERS, SCHEMA_NAMES
 from treaty.formats.avro.defaults import Checker, number_of
 from treaty.formats.avro.equality import same_type
@@ -44,7 +44,7 @@ class _Refused(Exception):
 
     def __init__(self, rule: str, path: Path, message: str) -> None:
         super().__init__(message)
-        self.fault = Fault(rule, pointer(path), message, EXPECTED[rule])
+        self.fault = Diagnostic(rule, pointer(path), message, EXPECTED[rule])
 
 
 def _text(node: dict[str, Json], member: str) -> str | None:
@@ -66,7 +66,7 @@ class Reader:
     def __init__(self, names: dict[str, Named], strict: bool) -> None:  # noqa: FBT001
         self._names = names
         self._strict = strict
-        self._faults: list[Fault] = []
+        self._faults: list[Diagnostic] = []
         self._enclosing: list[str] = []
         self._late: dict[str, Path] = {}
         self._unions: list[tuple[Union, Path]] = []
@@ -86,7 +86,7 @@ class Reader:
             raise InvalidSchemaError(tuple(self._faults))
         return root
 
-    def _note(self, found: Fault) -> None:
+    def _note(self, found: Diagnostic) -> None:
         self._faults.append(found)
         if len(self._faults) >= FAULTS:
             raise InvalidSchemaError(tuple(self._faults))

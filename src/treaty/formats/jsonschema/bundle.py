@@ -3,7 +3,7 @@
 from typing import Any
 
 from treaty.formats.jsonschema.drafts import KEYWORDS, meta_schema
-from treaty.formats.jsonschema.model import Document, Json, Node
+from treaty.formats.jsonschema.model import Document, Json, SchemaNode
 from treaty.formats.jsonschema.resolve import home, locate, reference, subschemas
 from treaty.formats.jsonschema.uri import NOWHERE, join, split
 from treaty.formats.place import steps
@@ -50,13 +50,13 @@ def parts(document: Document) -> tuple[Json, dict[str, Json]]:
     return own, others
 
 
-def _with_draft(document: Document, root: Node, nodes: list[Node]) -> Json:
+def _with_draft(document: Document, root: SchemaNode, nodes: list[SchemaNode]) -> Json:
     return _moved(document, root, nodes) | {"$schema": root.draft.uri}
 
 
-def reached(document: Document) -> list[Node]:
+def reached(document: Document) -> list[SchemaNode]:
     """Every schema of the own text, of the texts that it leads to, and of those that these lead to."""
-    found: dict[tuple[int, str], Node] = {}
+    found: dict[tuple[int, str], SchemaNode] = {}
     waiting = [document.root]
     while waiting:
         node = waiting.pop()
@@ -71,12 +71,12 @@ def reached(document: Document) -> list[Node]:
     return list(found.values())
 
 
-def _name(document: Document, root: Node) -> str:
+def _name(document: Document, root: SchemaNode) -> str:
     """The URI of a text; relative where no text has an absolute one."""
     return root.base.removeprefix(NOWHERE) if document.root.base == NOWHERE else root.base
 
 
-def _identified(document: Document, root: Node, nodes: list[Node]) -> Json:
+def _identified(document: Document, root: SchemaNode, nodes: list[SchemaNode]) -> Json:
     """A text as it can stand inside another one: with its URI, and with its draft where that can be said."""
     value = _moved(document, root, nodes)
     draft = root.draft
@@ -89,7 +89,7 @@ def _identified(document: Document, root: Node, nodes: list[Node]) -> Json:
     return head | {word: held for word, held in value.items() if word not in ("$schema", *head)}
 
 
-def _wrapped(value: dict[str, Json], root: Node) -> dict[str, Json]:
+def _wrapped(value: dict[str, Json], root: SchemaNode) -> dict[str, Json]:
     """The same schema with its ``$ref`` inside a branch, because an older draft ignores what stands beside it.
 
     What was ignored is left out, or it would count now.
@@ -100,7 +100,7 @@ def _wrapped(value: dict[str, Json], root: Node) -> dict[str, Json]:
     return kept | {"allOf": [{"$ref": value["$ref"]}]}
 
 
-def _moved(document: Document, root: Node, nodes: list[Node]) -> dict[str, Json]:
+def _moved(document: Document, root: SchemaNode, nodes: list[SchemaNode]) -> dict[str, Json]:
     """A copy of a text in which every reference leads to the same place when all texts are one."""
     value = _copy(root.value)
     if not isinstance(value, dict):

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.formats.jsonschema.drafts import HOLDING
-from treaty.formats.jsonschema.model import Document, Node
+from treaty.formats.jsonschema.model import Document, SchemaNode
 from treaty.formats.jsonschema.resolve import REFERRING, child, ignores_siblings, locate, reference
 
 _CYCLE = "a way that passes a property, an item or another part of the value before it comes back"
 
 
-def beside(document: Document, node: Node) -> Iterator[Node]:
+def beside(document: Document, node: SchemaNode) -> Iterator[SchemaNode]:
     """The schemas that judge the same value as this one, as parts of it: references' targets and branches."""
     for word in REFERRING:
         to = reference(node, word)
@@ -32,7 +32,7 @@ def beside(document: Document, node: Node) -> Iterator[Node]:
             yield from (child(node, word, name) for name in held)
 
 
-def cycles(document: Document, own: Sequence[Node]) -> Iterator[Fault]:
+def cycles(document: Document, own: Sequence[SchemaNode]) -> Iterator[Diagnostic]:
     """A fault for every reference of the own text that closes a circle without looking into the value."""
     if not any(reference(node, word) is not None for node in own for word in REFERRING):
         return
@@ -57,8 +57,8 @@ def cycles(document: Document, own: Sequence[Node]) -> Iterator[Fault]:
                 way.append((inner, beside(document, inner)))
 
 
-def _fault(node: Node) -> Fault:
+def _fault(node: SchemaNode) -> Diagnostic:
     word = next((word for word in REFERRING if reference(node, word) is not None), "")
     path = f"{node.place}/{word}" if word else node.place
     message = "the reference leads back to a schema that it is a part of, and no part of the value is passed on the way"
-    return Fault("REF_CYCLE", path, message, _CYCLE)
+    return Diagnostic("REF_CYCLE", path, message, _CYCLE)

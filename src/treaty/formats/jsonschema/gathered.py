@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from treaty.core.limits import SUBSCHEMAS
-from treaty.formats.jsonschema.model import Document, Json, Node
+from treaty.formats.jsonschema.model import Document, Json, SchemaNode
 from treaty.formats.jsonschema.resolve import REFERRING, child, follow, ignores_siblings
 
 KINDS = ("null", "boolean", "integer", "number", "string", "array", "object")
@@ -33,16 +33,16 @@ def kind_of(value: Json) -> str:
 class Gathered:
     """`kinds` are the types that may stand here, None where nobody says; `values` those that an enumeration allows."""
 
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[SchemaNode] = field(default_factory=list)
     kinds: frozenset[str] | None = None
     values: list[Json] | None = None
-    properties: dict[str, list[Node]] = field(default_factory=dict)
-    patterns: list[Node] = field(default_factory=list)
-    rest: list[Node] = field(default_factory=list)
-    items: list[Node] = field(default_factory=list)
-    tuples: list[Node] = field(default_factory=list)
+    properties: dict[str, list[SchemaNode]] = field(default_factory=dict)
+    patterns: list[SchemaNode] = field(default_factory=list)
+    rest: list[SchemaNode] = field(default_factory=list)
+    items: list[SchemaNode] = field(default_factory=list)
+    tuples: list[SchemaNode] = field(default_factory=list)
     required: set[str] = field(default_factory=set)
-    choices: list[list[Node]] = field(default_factory=list)
+    choices: list[list[SchemaNode]] = field(default_factory=list)
     closed: bool = False
     never: bool = False
     doc: str = ""
@@ -76,7 +76,7 @@ def _holds(value: dict[str, Json]) -> bool:
     return any(word in value for words in _SPEAK.values() for word in words)
 
 
-def gather(document: Document, start: Iterable[Node], most: int = SUBSCHEMAS) -> Gathered:
+def gather(document: Document, start: Iterable[SchemaNode], most: int = SUBSCHEMAS) -> Gathered:
     """All that is said about a place, in the order of the text, by `most` schemas; `steps` is how many were looked at."""
     made = Gathered()
     waiting = list(start)[::-1]
@@ -89,7 +89,7 @@ def gather(document: Document, start: Iterable[Node], most: int = SUBSCHEMAS) ->
         if not isinstance(node.value, dict):
             made.never = made.never or node.value is False
             continue
-        inner: list[Node] = []
+        inner: list[SchemaNode] = []
         for word in REFERRING:
             target = follow(document, node, word)
             if target is not None:
@@ -105,7 +105,7 @@ def gather(document: Document, start: Iterable[Node], most: int = SUBSCHEMAS) ->
     return made
 
 
-def _take(made: Gathered, node: Node, value: dict[str, Json]) -> None:
+def _take(made: Gathered, node: SchemaNode, value: dict[str, Json]) -> None:
     made.nodes.append(node)
     kind = value.get("type")
     if isinstance(kind, str | list):
@@ -130,7 +130,7 @@ def _take(made: Gathered, node: Node, value: dict[str, Json]) -> None:
     _items(made, node, value)
 
 
-def _members(made: Gathered, node: Node, value: dict[str, Json]) -> None:
+def _members(made: Gathered, node: SchemaNode, value: dict[str, Json]) -> None:
     for word in ("properties", "patternProperties"):
         held = value.get(word)
         for name in held if isinstance(held, dict) else ():
@@ -149,7 +149,7 @@ def _members(made: Gathered, node: Node, value: dict[str, Json]) -> None:
         made.required.update(name for name in names if isinstance(name, str))
 
 
-def _items(made: Gathered, node: Node, value: dict[str, Json]) -> None:
+def _items(made: Gathered, node: SchemaNode, value: dict[str, Json]) -> None:
     listed = value.get("prefixItems" if node.draft.number > 2019 else "items")
     if isinstance(listed, list):
         word = "prefixItems" if node.draft.number > 2019 else "items"

@@ -1,6 +1,6 @@
 """The model of a JSON Schema: the document as it was written, and where its references lead.
 
-Nothing is translated here: a `Node` is a piece of the JSON text together with what gives it its meaning, the draft and
+Nothing is translated here: a `SchemaNode` is a piece of the JSON text together with what gives it its meaning, the draft and
 the base URI. What the comparison needs beyond that it makes from nodes.
 """
 
@@ -31,7 +31,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class SchemaNode:
     """A schema at a place.
 
     `value` is an object or a boolean, `base` the absolute URI of the resource that it stands in (made up where the text
@@ -61,9 +61,9 @@ class Document:
     that lead nowhere: they are never fetched.
     """
 
-    root: Node
-    resources: Mapping[str, Node]
-    anchors: Mapping[str, Node] = field(default_factory=dict)
+    root: SchemaNode
+    resources: Mapping[str, SchemaNode]
+    anchors: Mapping[str, SchemaNode] = field(default_factory=dict)
     blocked: tuple[str, ...] = ()
     texts: tuple[Json, ...] = ()
     """The roots of all texts, the own one first, then each referenced one."""
@@ -72,7 +72,7 @@ class Document:
     dynamic: frozenset[str] = frozenset()
     """URIs of all places that a ``$dynamicRef`` (with their anchor) or a ``$recursiveRef`` (ending in ``#``) may mean
     instead of the one that it names, depending on where the evaluation comes from."""
-    roots: tuple[Node, ...] = ()
+    roots: tuple[SchemaNode, ...] = ()
     """The root of every text as a node, in the order of `texts`."""
     written: str = ""
     """The own text as it was given, to find lines and columns."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES, SUBSCHEMAS
-from treaty.core.meaning import Binding, Meaning
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError, ReferenceName
 from treaty.formats.jsonschema.drafts import DEFAULT, draft_of, meta_schema, meta_schemas
-from treaty.formats.jsonschema.model import Document, Draft, Json, Node
+from treaty.formats.jsonschema.model import Document, Draft, Json, SchemaNode
 from treaty.formats.jsonschema.resolve import REFERRING, ignores_siblings, locate, own_uri, reference, subschemas
 from treaty.formats.jsonschema.uri import NOWHERE, join, split
 from treaty.formats.jsonschema.validity import judge
@@ -17,7 +17,7 @@ _STORED_BYTES = 4 * SCHEMA_BYTES
 """A canonical text may be longer than the text that was sent: an exponent gets a sign, an escape more letters."""
 
 
-def parse(meaning: Meaning, strict: bool) -> Document:  # noqa: FBT001 - the signature of `Format.parse`
+def parse(meaning: ResolvedSchema, strict: bool) -> Document:  # noqa: FBT001 - the signature of `Format.parse`
     """The model of a text and its references.
 
     With `strict`, the text must be valid by its meta-schema, its regular expressions must compile and its references
@@ -74,7 +74,7 @@ def _kind(value: Json) -> str:
     return kinds.get(type(value), "a number")
 
 
-def _bindings(bindings: tuple[Binding, ...], seen: set[str], depth: int) -> Iterator[Binding]:
+def _bindings(bindings: tuple[ResolvedReference, ...], seen: set[str], depth: int) -> Iterator[ResolvedReference]:
     """All bindings, each before those that it needs itself; of two under one name the first counts."""
     if bindings and depth > REFERENCE_DEPTH:
         limit = f"references nest deeper than the limit REFERENCE_DEPTH of {REFERENCE_DEPTH}"
@@ -96,13 +96,13 @@ def _bindings(bindings: tuple[Binding, ...], seen: set[str], depth: int) -> Iter
 class Library:
     """What a document is built in: texts, and what they name."""
 
-    roots: list[Node] = field(default_factory=list)
-    resources: dict[str, Node] = field(default_factory=dict)
-    anchors: dict[str, Node] = field(default_factory=dict)
+    roots: list[SchemaNode] = field(default_factory=list)
+    resources: dict[str, SchemaNode] = field(default_factory=dict)
+    anchors: dict[str, SchemaNode] = field(default_factory=dict)
     names: dict[str, int] = field(default_factory=dict)
     dynamic: set[str] = field(default_factory=set)
-    blocked: list[tuple[Node, str]] = field(default_factory=list)
-    own: list[Node] = field(default_factory=list)
+    blocked: list[tuple[SchemaNode, str]] = field(default_factory=list)
+    own: list[SchemaNode] = field(default_factory=list)
     _texts: dict[bytes, int] = field(default_factory=dict)
     _seen: set[tuple[int, str]] = field(default_factory=set)
     _walked: int = 0
@@ -111,13 +111,13 @@ class Library:
         """Take in a text that was found under `uri`; its number."""
         draft = draft_of(value, default)
         base = join(uri, own_uri(value, draft))
-        root = Node(value, base, "", draft, len(self.roots))
+        root = SchemaNode(value, base, "", draft, len(self.roots))
         self.roots.append(root)
         for one in (base, uri):
             self.resources.setdefault(one, root)
         return root.text
 
-    def bind(self, bound: Binding) -> None:
+    def bind(self, bound: ResolvedReference) -> None:
         """Take in the text that a reference leads to, under its name as it is and as the own text may mean it."""
         at = self._texts.get(bound.meaning.digest)
         uri = join(self.roots[0].base, bound.name)
@@ -138,7 +138,7 @@ class Library:
 
     def walk(self) -> None:
         """Visit every schema of every text: first all names, then where all references lead."""
-        referring: list[tuple[Node, str]] = []
+        referring: list[tuple[SchemaNode, str]] = []
         for root in self.roots:
             self._visit(root, referring)
         at = 0
@@ -151,7 +151,7 @@ class Library:
             elif target.key not in self._seen:
                 self._visit(target, referring)
 
-    def _visit(self, start: Node, referring: list[tuple[Node, str]]) -> None:
+    def _visit(self, start: SchemaNode, referring: list[tuple[SchemaNode, str]]) -> None:
         """Take in what a schema and all schemas inside it name, and note their references."""
         waiting = [start]
         while waiting:
@@ -173,7 +173,7 @@ class Library:
             if node.text == 0:
                 self.own.append(node)
 
-    def _name(self, node: Node, value: Mapping[str, Json]) -> None:
+    def _name(self, node: SchemaNode, value: Mapping[str, Json]) -> None:
         if node.place and own_uri(node.value, node.draft):
             self.resources.setdefault(node.base, node)
         if node.draft.number < 2019:
@@ -191,7 +191,7 @@ class Library:
         if node.draft.number == 2019 and value.get("$recursiveAnchor") is True:
             self.dynamic.add(f"{node.base}#")
 
-    def _meta(self, node: Node, to: str, referring: list[tuple[Node, str]]) -> Node | None:
+    def _meta(self, node: SchemaNode, to: str, referring: list[tuple[SchemaNode, str]]) -> SchemaNode | None:
         """Take in the meta-schemas of a draft if the reference leads to one; then where it leads."""
         uri = join(node.base, to)
         draft = meta_schema(uri)

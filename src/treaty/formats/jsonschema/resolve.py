@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from treaty.formats.jsonschema.drafts import HOLDING, known
-from treaty.formats.jsonschema.model import Document, Draft, Json, Node
+from treaty.formats.jsonschema.model import Document, Draft, Json, SchemaNode
 from treaty.formats.jsonschema.uri import join, pointed, split
 from treaty.formats.place import escaped
 
@@ -19,11 +19,11 @@ class Places(Protocol):
     """What a reference is looked up in: a `Document`, or the library that one is built with."""
 
     @property
-    def resources(self) -> Mapping[str, Node]:
+    def resources(self) -> Mapping[str, SchemaNode]:
         """Schemas by absolute URI."""
 
     @property
-    def anchors(self) -> Mapping[str, Node]:
+    def anchors(self) -> Mapping[str, SchemaNode]:
         """Schemas by absolute URI with an anchor."""
 
     @property
@@ -31,7 +31,7 @@ class Places(Protocol):
         """Texts by the names of references."""
 
     @property
-    def roots(self) -> "tuple[Node, ...] | list[Node]":
+    def roots(self) -> "tuple[SchemaNode, ...] | list[SchemaNode]":
         """The roots of the texts."""
 
 
@@ -45,17 +45,17 @@ def own_uri(value: Json, draft: Draft) -> str:
     return named
 
 
-def entered(value: Json, place: str, outer: Node) -> Node:
+def entered(value: Json, place: str, outer: SchemaNode) -> SchemaNode:
     """The node of a value inside `outer`: base and draft change where it is a resource of its own."""
     draft = outer.draft
     named = own_uri(value, draft)
     if not named:
-        return Node(value, outer.base, place, draft, outer.text)
+        return SchemaNode(value, outer.base, place, draft, outer.text)
     assert isinstance(value, dict)
-    return Node(value, join(outer.base, named), place, known(value.get("$schema")) or draft, outer.text)
+    return SchemaNode(value, join(outer.base, named), place, known(value.get("$schema")) or draft, outer.text)
 
 
-def child(node: Node, *steps: str | int) -> Node:
+def child(node: SchemaNode, *steps: str | int) -> SchemaNode:
     """The node at the end of these keys and indexes; raises `KeyError` or `IndexError` where there is none."""
     for step in steps:
         value = node.value
@@ -69,7 +69,7 @@ def child(node: Node, *steps: str | int) -> Node:
     return node
 
 
-def subschemas(node: Node, *, only_kept: bool = False) -> Iterator[Node]:
+def subschemas(node: SchemaNode, *, only_kept: bool = False) -> Iterator[SchemaNode]:
     """The schemas that stand directly inside a schema, in the order of the text.
 
     With `only_kept` those alone that are kept for references to lead to.
@@ -96,7 +96,7 @@ def subschemas(node: Node, *, only_kept: bool = False) -> Iterator[Node]:
                     yield entered(one, f"{inside}/{escaped(name)}", node)
 
 
-def reference(node: Node, keyword: str = "$ref") -> str | None:
+def reference(node: SchemaNode, keyword: str = "$ref") -> str | None:
     """What stands under a referring keyword of a schema, if its draft knows that keyword."""
     if not isinstance(node.value, dict):
         return None
@@ -107,7 +107,7 @@ def reference(node: Node, keyword: str = "$ref") -> str | None:
     return to if needs == node.draft.number else None
 
 
-def home(places: Places, node: Node, to: str) -> Node | None:
+def home(places: Places, node: SchemaNode, to: str) -> SchemaNode | None:
     """The resource that a reference written in `node` leads into; None if there is none.
 
     The URI is resolved against the base first; a text that is bound under the very words of the reference comes second.
@@ -120,7 +120,7 @@ def home(places: Places, node: Node, to: str) -> Node | None:
     return root
 
 
-def locate(places: Places, node: Node, to: str) -> Node | None:
+def locate(places: Places, node: SchemaNode, to: str) -> SchemaNode | None:
     """The schema that a reference written in `node` leads to; None if there is none."""
     root = home(places, node, to)
     if root is None:
@@ -132,7 +132,7 @@ def locate(places: Places, node: Node, to: str) -> Node | None:
     return _at(root, steps)
 
 
-def _at(root: Node, steps: list[str]) -> Node | None:
+def _at(root: SchemaNode, steps: list[str]) -> SchemaNode | None:
     try:
         for step in steps:
             if isinstance(root.value, list) and not (step.isdecimal() and step.isascii() and str(int(step)) == step):
@@ -143,7 +143,7 @@ def _at(root: Node, steps: list[str]) -> Node | None:
     return root if isinstance(root.value, dict | bool) else None
 
 
-def follow(document: Document, node: Node, keyword: str = "") -> Node | None:
+def follow(document: Document, node: SchemaNode, keyword: str = "") -> SchemaNode | None:
     """Where the ``$ref`` of a schema leads, or with no such keyword its ``$recursiveRef`` or ``$dynamicRef``.
 
     One step only. None if the schema has none of them, or if it leads nowhere. Of dynamic references this is the place
@@ -156,7 +156,7 @@ def follow(document: Document, node: Node, keyword: str = "") -> Node | None:
     return None
 
 
-def ambiguous(document: Document, node: Node) -> bool:
+def ambiguous(document: Document, node: SchemaNode) -> bool:
     """Whether the place that a dynamic reference means depends on the way by which an evaluation came to it."""
     return bool(
         (reference(node, "$recursiveRef") is not None and _several(document, node, "$recursiveRef"))
@@ -164,7 +164,7 @@ def ambiguous(document: Document, node: Node) -> bool:
     )
 
 
-def _several(document: Document, node: Node, keyword: str) -> bool:
+def _several(document: Document, node: SchemaNode, keyword: str) -> bool:
     target = follow(document, node, keyword)
     if target is None or not isinstance(target.value, dict):
         return False
@@ -178,6 +178,6 @@ def _several(document: Document, node: Node, keyword: str) -> bool:
     return sum(one.endswith(f"#{name}") for one in document.dynamic) > 1
 
 
-def ignores_siblings(node: Node) -> bool:
+def ignores_siblings(node: SchemaNode) -> bool:
     """Whether a ``$ref`` stands in the schema and silences every other keyword, as it does before 2019-09."""
     return node.draft.number < 2019 and reference(node) is not None

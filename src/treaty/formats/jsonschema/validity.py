@@ -10,12 +10,12 @@ from typing import Any
 
 import jsonschema_rs
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS, REGEX_LENGTH, REGEXES, SCHEMA_MEMBERS
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.cycle import cycles
 from treaty.formats.jsonschema.drafts import meta_schemas
-from treaty.formats.jsonschema.model import Document, Draft, Node
+from treaty.formats.jsonschema.model import Document, Draft, SchemaNode
 from treaty.formats.jsonschema.regex import count, linear
 from treaty.formats.jsonschema.resolve import REFERRING, locate, reference
 from treaty.formats.jsonschema.uri import join, split
@@ -50,10 +50,10 @@ _SMALL = 65_536
 _PROPERTY = re.compile(r"\\(?:[pP]\{([^}]*)\}|.)", re.DOTALL)
 
 
-def judge(document: Document, own: Sequence[Node], blocked: Sequence[tuple[Node, str]]) -> None:
+def judge(document: Document, own: Sequence[SchemaNode], blocked: Sequence[tuple[SchemaNode, str]]) -> None:
     """Raise `InvalidSchemaError` with the first faults of a text, in its order; `own` are all its schemas."""
     root = document.root
-    found: dict[tuple[str, str], Fault] = {}
+    found: dict[tuple[str, str], Diagnostic] = {}
     told = (
         *_meta(root, many=len(document.written) <= _SMALL),
         *_own(own),
@@ -76,7 +76,7 @@ def _validator(draft: Draft) -> Any:
     return jsonschema_rs.validator_for(asked, offline=True)
 
 
-def _meta(root: Node, *, many: bool) -> Iterator[Fault]:
+def _meta(root: SchemaNode, *, many: bool) -> Iterator[Diagnostic]:
     """What the meta-schema says: the library finds all errors at once or the first one, nothing between."""
     validator = _validator(root.draft)
     if many and not validator.is_valid(root.value):
@@ -89,7 +89,7 @@ def _meta(root: Node, *, many: bool) -> Iterator[Fault]:
             yield from _said(error)
 
 
-def _said(error: Any) -> Iterator[Fault]:
+def _said(error: Any) -> Iterator[Diagnostic]:
     """One error of the validator, in our words; of alternatives the one that came furthest."""
     kind = error.kind
     if kind.name == "anyOf":
@@ -111,7 +111,9 @@ def _said(error: Any) -> Iterator[Fault]:
     elif kind.name == "propertyNames":
         name = kind.error.instance
         path = f"{_path(error)}/{escaped(str(name))}"
-        yield Fault("REGEX_INVALID", path, f"the pattern {_shown(name)} does not compile", EXPECTED["REGEX_INVALID"])
+        yield Diagnostic(
+            "REGEX_INVALID", path, f"the pattern {_shown(name)} does not compile", EXPECTED["REGEX_INVALID"]
+        )
     else:
         options = list(getattr(kind, "options", ()))
         allowed = [f"one of {', '.join(options)}"] if options else list(getattr(kind, "types", ()))
@@ -132,11 +134,11 @@ _RULES = {
 }
 
 
-def _fault(error: Any, keyword: str, allowed: Sequence[str], options: Sequence[str]) -> Fault:
+def _fault(error: Any, keyword: str, allowed: Sequence[str], options: Sequence[str]) -> Diagnostic:
     value = error.instance
     if keyword == "format":
         rule = "REGEX_INVALID" if error.kind.format == "regex" else "URI_ILLEGAL"
-        return Fault(rule, _path(error), f"{_shown(value)} is not a {error.kind.format}", EXPECTED[rule])
+        return Diagnostic(rule, _path(error), f"{_shown(value)} is not a {error.kind.format}", EXPECTED[rule])
     rule = "KEYWORD_VALUE_UNKNOWN" if options or not (keyword or allowed) else _RULES.get(keyword, "KEYWORD_TYPE_WRONG")
     path = error.instance_path
     where = next((str(step) for step in reversed(path) if isinstance(step, str)), "")
@@ -150,7 +152,7 @@ def _fault(error: Any, keyword: str, allowed: Sequence[str], options: Sequence[s
         expected = f"a text that matches {error.kind.pattern}"
     elif rule == "KEYWORD_INCOMPLETE":
         expected = f"{error.kind.property!r} beside it"
-    return Fault(rule, _path(error), message, expected)
+    return Diagnostic(rule, _path(error), message, expected)
 
 
 def _path(error: Any) -> str:
@@ -169,11 +171,11 @@ def _shown(value: Any) -> str:
     return f"{value!s:.60}"
 
 
-def _own(nodes: Sequence[Node]) -> Iterator[Fault]:
+def _own(nodes: Sequence[SchemaNode]) -> Iterator[Diagnostic]:
     """What can be seen at one schema alone, and how many expressions there are."""
     if (total := sum(count(node.value) for node in nodes)) > REGEXES:
         message = f"{total} regular expressions, more than the limit REGEXES of {REGEXES}"
-        yield Fault("TOO_MANY", "", message, EXPECTED["TOO_MANY"])
+        yield Diagnostic("TOO_MANY", "", message, EXPECTED["TOO_MANY"])
         return
     for node in nodes:
         value = node.value
@@ -182,7 +184,7 @@ def _own(nodes: Sequence[Node]) -> Iterator[Fault]:
         for word, held in value.items():
             if isinstance(held, list | dict) and len(held) > SCHEMA_MEMBERS:
                 message = f"{len(held)} members under {word!r}, more than the limit SCHEMA_MEMBERS of {SCHEMA_MEMBERS}"
-                yield Fault("TOO_MANY", f"{node.place}/{escaped(word)}", message, EXPECTED["TOO_MANY"])
+                yield Diagnostic("TOO_MANY", f"{node.place}/{escaped(word)}", message, EXPECTED["TOO_MANY"])
             elif word == "pattern" and isinstance(held, str):
                 yield from _regex(held, f"{node.place}/pattern")
             elif word == "patternProperties" and isinstance(held, dict):
@@ -192,19 +194,19 @@ def _own(nodes: Sequence[Node]) -> Iterator[Fault]:
                 yield from _uri(held, "uri-reference", f"{node.place}/{word}")
             elif word == "$ref" and not isinstance(held, str):
                 # the meta-schema of draft 4 does not know the keyword
-                yield Fault(
+                yield Diagnostic(
                     "KEYWORD_TYPE_WRONG", f"{node.place}/$ref", f"{_shown(held)} can't stand under '$ref'", "string"
                 )
             elif word == "$schema" and isinstance(held, str) and not node.place:
                 yield from _uri(held, "uri", "/$schema")
 
 
-def _regex(regex: str, path: str) -> Iterator[Fault]:
+def _regex(regex: str, path: str) -> Iterator[Diagnostic]:
     if len(regex) > REGEX_LENGTH:
         message = f"a regular expression of {len(regex)} characters, more than the limit REGEX_LENGTH of {REGEX_LENGTH}"
-        yield Fault("REGEX_TOO_LONG", path, message, EXPECTED["REGEX_TOO_LONG"])
+        yield Diagnostic("REGEX_TOO_LONG", path, message, EXPECTED["REGEX_TOO_LONG"])
     elif not _SYNTAX["regex"].is_valid(regex) or not all(map(_exists, _PROPERTY.findall(regex))):
-        yield Fault("REGEX_INVALID", path, f"{_shown(regex)} is not a regex", EXPECTED["REGEX_INVALID"])
+        yield Diagnostic("REGEX_INVALID", path, f"{_shown(regex)} is not a regex", EXPECTED["REGEX_INVALID"])
 
 
 @lru_cache(maxsize=512)
@@ -213,18 +215,18 @@ def _exists(words: str) -> bool:
     return not words or linear(f"\\p{{{words}}}")
 
 
-def _uri(text: str, syntax: str, path: str) -> Iterator[Fault]:
+def _uri(text: str, syntax: str, path: str) -> Iterator[Diagnostic]:
     if not _SYNTAX[syntax].is_valid(text):
-        yield Fault("URI_ILLEGAL", path, f"{_shown(text)} is not a {syntax}", EXPECTED["URI_ILLEGAL"])
+        yield Diagnostic("URI_ILLEGAL", path, f"{_shown(text)} is not a {syntax}", EXPECTED["URI_ILLEGAL"])
 
 
-def _unresolved(document: Document, node: Node, to: str) -> Fault:
+def _unresolved(document: Document, node: SchemaNode, to: str) -> Diagnostic:
     word = next(word for word in REFERRING if reference(node, word) == to)
     path = f"{node.place}/{word}"
     before, fragment = split(to)
     if locate(document, node, before) is not None:
         message = f"{_shown(to)} leads to a text that has no schema at {_shown('#' + fragment)}"
-        return Fault("REF_DANGLING", path, message, EXPECTED["REF_DANGLING"])
+        return Diagnostic("REF_DANGLING", path, message, EXPECTED["REF_DANGLING"])
     message = f"{_shown(to)} leads to {_shown(join(node.base, before))}, which is not known here and never fetched"
     name = _shown(before)
-    return Fault("REF_UNRESOLVED", path, message, f"a reference of the name {name} to a schema that is registered")
+    return Diagnostic("REF_UNRESOLVED", path, message, f"a reference of the name {name} to a schema that is registered")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.limits import LOGICAL_DEPTH, LOGICAL_MEMBERS
 from treaty.formats.format import InvalidSchemaError
 
@@ -25,4 +25,4 @@ def fault(
     rule: str, path: str, message: str, expected: str = "", *, line: int = 0, column: int = 0
 ) -> InvalidSchemaError:
     """An error with one fault about a member, which `path` leads to by names with slashes."""
-    return InvalidSchemaError((Fault(rule, path, message, expected or EXPECTED[rule], line, column),))
+    return InvalidSchemaError((Diagnostic(rule, path, message, expected or EXPECTED[rule], line, column),))

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from treaty.core import columns as table
-from treaty.core.columns import Column, Columns, ColumnType, Decimal, Loss, Scalar, Struct
+from treaty.core.columns import Column, ColumnLoss, Columns, ColumnType, Decimal, Scalar, Struct
 from treaty.core.limits import COLUMN_RECURSION, COLUMNS, SCHEMA_DEPTH
 from treaty.formats.protobuf.circles import circular
 from treaty.formats.protobuf.linking.features import features_of, inherited
@@ -96,10 +96,10 @@ class _Maker:
         self._depth = depth
         self._level = 0
         self._count = 0
-        self.losses: list[Loss] = []
+        self.losses: list[ColumnLoss] = []
 
     def _lose(self, rule: str, way: str, detail: str = "") -> None:
-        self.losses.append(Loss(rule, way, detail))
+        self.losses.append(ColumnLoss(rule, way, detail))
 
     def message(self, home: Schema, symbol: Symbol, way: str, depth: int) -> Struct | None:
         """The columns of a message that `way` leads to; None where recursion is cut."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS
 from treaty.formats.protobuf.linking.features import own
 from treaty.formats.protobuf.model import Enum, EnumValue, Field, Message, Method, OneOf, Place, Schema, Service
@@ -72,12 +72,12 @@ def _inside(node: Node) -> list[Node]:
     return []
 
 
-def _found(rule: str, expected: str, find: Callable[[Schema], Told]) -> Callable[[Schema], tuple[Fault, ...]]:
-    def faults(schema: Schema) -> tuple[Fault, ...]:
-        found: list[Fault] = []
+def _found(rule: str, expected: str, find: Callable[[Schema], Told]) -> Callable[[Schema], tuple[Diagnostic, ...]]:
+    def faults(schema: Schema) -> tuple[Diagnostic, ...]:
+        found: list[Diagnostic] = []
         for one, message in find(schema):
             place = one.node.place
-            found.append(Fault(rule, one.full, message, expected, place.line, place.column if place.line else 0))
+            found.append(Diagnostic(rule, one.full, message, expected, place.line, place.column if place.line else 0))
             if len(found) == FAULTS:
                 break
         return tuple(found)
@@ -85,12 +85,12 @@ def _found(rule: str, expected: str, find: Callable[[Schema], Told]) -> Callable
     return faults
 
 
-def _of_file(rule: str, expected: str, says: Callable[[Schema], str]) -> Callable[[Schema], tuple[Fault, ...]]:
+def _of_file(rule: str, expected: str, says: Callable[[Schema], str]) -> Callable[[Schema], tuple[Diagnostic, ...]]:
     """A lint about the file as a whole."""
 
-    def faults(schema: Schema) -> tuple[Fault, ...]:
+    def faults(schema: Schema) -> tuple[Diagnostic, ...]:
         message = says(schema)
-        return (Fault(rule, schema.file.package, message, expected),) if message else ()
+        return (Diagnostic(rule, schema.file.package, message, expected),) if message else ()
 
     return faults
 
@@ -169,11 +169,11 @@ def _wasted(schema: Schema) -> Told:
                 yield one, f"{len(large)} fields have numbers from {large[0]} on, and {first} is free"
 
 
-def _unused(schema: Schema) -> tuple[Fault, ...]:
+def _unused(schema: Schema) -> tuple[Diagnostic, ...]:
     """Imports of which nothing is used: no type, no extended message, no option."""
     used = {schema.visible[full].path for full in _names(schema) if full in schema.visible}
     found = [
-        Fault(
+        Diagnostic(
             "IMPORT_UNUSED",
             one.path,
             f"{one.path!r} is imported and not used",

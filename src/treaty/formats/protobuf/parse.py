@@ -5,7 +5,7 @@ import re
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
-from treaty.core.meaning import Binding, Meaning
+from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError, ReferenceName
 from treaty.formats.protobuf.descriptors.files import file as described
 from treaty.formats.protobuf.encoding.binary import custom, decoded
@@ -20,7 +20,7 @@ from treaty.formats.protobuf.syntax.file import imports, read
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]+")
 
 
-def parse(meaning: Meaning, strict: bool) -> Schema:  # noqa: FBT001 - the signature of `Format.parse`
+def parse(meaning: ResolvedSchema, strict: bool) -> Schema:  # noqa: FBT001 - the signature of `Format.parse`
     """The linked schema of a text and its references; the text may be a descriptor in base64.
 
     With `strict` it is judged by all rules of its syntax or edition; without it only its grammar and imports are, and of
@@ -76,7 +76,7 @@ def _read(text: str) -> File:
     return _file(text)[0]
 
 
-def _bound(proto: FileDescriptorProto) -> Binding:
+def _bound(proto: FileDescriptorProto) -> ResolvedReference:
     """A descriptor that came with the schema's own, as a reference."""
     text = base64.b64encode(proto.SerializeToString(deterministic=True)).decode()
-    return Binding(proto.name, "", 0, Meaning("PROTOBUF", text))
+    return ResolvedReference(proto.name, "", 0, ResolvedSchema("PROTOBUF", text))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.json_format import ParseDict, ParseError
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS, VALUE_BYTES
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.literal import Json, literal
@@ -50,7 +50,7 @@ Told = tuple[Path, tuple[str, str, str]]
 """A place; a rule, what stands there, and what was expected."""
 
 
-def check(schema: Schema, text: str) -> tuple[Fault, ...]:
+def check(schema: Schema, text: str) -> tuple[Diagnostic, ...]:
     """Faults of a value, at most `FAULTS` of them, each with its place; none if it is one of the first message.
 
     Fields stand under their JSON names or their own; null says that a field is not set.
@@ -61,10 +61,10 @@ def check(schema: Schema, text: str) -> tuple[Fault, ...]:
         return wrong.faults
     descriptor = first(schema)
     if descriptor is None:
-        return (Fault("VALUE_HAS_NO_TYPE", "", "the schema has no message that the runtime takes", "a message"),)
-    found: list[Fault] = []
+        return (Diagnostic("VALUE_HAS_NO_TYPE", "", "the schema has no message that the runtime takes", "a message"),)
+    found: list[Diagnostic] = []
     for path, (rule, message, expected) in _faults(descriptor, value):
-        found.append(Fault(rule, pointer(path), message, expected))
+        found.append(Diagnostic(rule, pointer(path), message, expected))
         if len(found) == FAULTS:
             break
     places = positions(text, {one.path for one in found}) if found else {}

@@ -44,7 +44,7 @@ class NotDurableError(LogUnavailableError):
     """The server may lose confirmed commits, and the URL does not allow that."""
 
 
-class Promises:
+class DurabilityCheck:
     """What a server's settings promise of its commits, asked of each new connection; warnings are said once."""
 
     def __init__(self, where: str, *, durable: bool) -> None:

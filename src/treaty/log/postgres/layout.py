@@ -2,7 +2,7 @@
 
 from asyncpg import Connection
 
-from treaty.log.log import LogDamagedError, LogOlderError
+from treaty.log.log import LogDamagedError, OlderLogFormatError
 
 OLDEST = 2
 """The oldest layout that is opened. Layout 1 held logs of format 1, in tables `entry` and `append`."""
@@ -48,7 +48,7 @@ known as (
 select tip.identity, tip.last, tip.digest, tip.root, known.known, state_row.state_table, state_row.key, state_row.value
 from known left join tip on true left join state_row on known.known and state_row.sequence > $1
 """
-"""The tip, whether a place is remembered, and what came after it if so: one row at least, in one cut."""
+"""The tip, whether a position is remembered, and what came after it if so: one row at least, in one cut."""
 LIVE = "select state_table, key, value from state_row where value is not null"
 ROOTS = "select state_table, root from table_root"
 WRITE = """
@@ -88,7 +88,7 @@ SWEEP = """
 delete from state_row where ctid = any(array(
   select ctid from state_row where value is null and sequence <= (select min(last) from log_append) limit $1))
 """
-FACTS = """
+STATS = """
 select (select sum(pg_total_relation_size(name::regclass))::bigint from unnest($1::text[]) as name),
        (select count(*) from state_row where value is not null), (select count(*) from state_row where value is null),
        (select count(*) from log_append), (select coalesce(min(last), 0) from log_append)
@@ -97,34 +97,34 @@ select (select sum(pg_total_relation_size(name::regclass))::bigint from unnest($
 TABLES = ("state_row", "log_append", "table_root")
 
 
-async def prepare(connection: Connection, name: str, key: int, url: str) -> None:
+async def prepare_log(connection: Connection, name: str, key: int, url: str) -> None:
     """Recognise the schema as a log, make a log of an empty one, or bring an older one up to date; others wait.
 
     From then on the connection sees this schema alone. Raises `LogDamagedError` for what is no log, or a newer one, and
-    `LogOlderError` for a layout that is not opened any more, with the log's `url`; both are left as they are.
+    `OlderLogFormatError` for a layout that is not opened any more, with the log's `url`; both are left as they are.
     """
-    if await _layout(connection, name, url) != LAYOUT:
+    if await _read_layout(connection, name, url) != LAYOUT:
         async with connection.transaction():
             await connection.execute("select pg_advisory_xact_lock($1, $2)", LOCK_CLASS, key)
-            found = await _layout(connection, name, url)
-            await _run(connection, "create schema if not exists %I", name)
-            await _look_at(connection, name, local=True)
+            found = await _read_layout(connection, name, url)
+            await _run_for_schema(connection, "create schema if not exists %I", name)
+            await _set_search_path(connection, name, local=True)
             for step in MIGRATIONS[max(0, found - OLDEST + 1) : LAYOUT - OLDEST + 1]:
                 await connection.execute(step)
-            await _run(connection, f"comment on schema %I is 'treaty log, layout {LAYOUT}'", name)
-    await _look_at(connection, name)
+            await _run_for_schema(connection, f"comment on schema %I is 'treaty log, layout {LAYOUT}'", name)
+    await _set_search_path(connection, name)
 
 
-async def _run(connection: Connection, statement: str, name: str) -> None:
+async def _run_for_schema(connection: Connection, statement: str, name: str) -> None:
     """Run a statement with a name in the place of ``%I``, written by the server's own rules."""
     await connection.execute(await connection.fetchval("select format($1, $2::text)", statement, name))
 
 
-async def _look_at(connection: Connection, name: str, *, local: bool = False) -> None:
+async def _set_search_path(connection: Connection, name: str, *, local: bool = False) -> None:
     await connection.execute("select set_config('search_path', quote_ident($1), $2)", name, local)
 
 
-async def _layout(connection: Connection, name: str, url: str) -> int:
+async def _read_layout(connection: Connection, name: str, url: str) -> int:
     """The layout that a schema says it has; 0 where it is not there, or empty."""
     row = await connection.fetchrow(
         """
@@ -138,13 +138,13 @@ async def _layout(connection: Connection, name: str, url: str) -> int:
     )
     if row is None:
         return 0
-    told: str = row["told"] or ""
-    if told.startswith("treaty log, layout "):
-        layout = int(told.rpartition(" ")[2])
+    comment: str = row["told"] or ""
+    if comment.startswith("treaty log, layout "):
+        layout = int(comment.rpartition(" ")[2])
         if layout > LAYOUT:
             raise LogDamagedError(f"schema {name} has layout {layout}, known here is {LAYOUT}: upgrade this node")
         if layout < OLDEST:
-            raise LogOlderError(
+            raise OlderLogFormatError(
                 f"of an older format: schema {name} has layout {layout}, opened here are {OLDEST} and later. Stop its nodes "
                 f"and carry it into a new log with `treaty log upgrade {url} NEW`"
             )

@@ -16,28 +16,34 @@ from asyncpg import Connection
 
 from treaty.core.commit import NO_DIGEST, START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
-from treaty.core.rows import Encoded
-from treaty.log.holding import Holding
-from treaty.log.log import Delta, Facts, Fate, Leader, LogUnavailableError
-from treaty.log.postgres.durability import LOCK_DURABLY, NOT_DURABLE, Promises
+from treaty.core.rows import EncodedRow
+from treaty.log.concurrency import LockOwner
+from treaty.log.log import AppendResult, Leader, LogDelta, LogUnavailableError, StoreStats
+from treaty.log.postgres.connection import (
+    CONNECTION_ERRORS,
+    LOOK_SECONDS,
+    PostgresConnection,
+    ReconnectBackoff,
+    is_timeout,
+    translate_errors,
+)
+from treaty.log.postgres.durability import LOCK_DURABLY, NOT_DURABLE, DurabilityCheck
 from treaty.log.postgres.layout import (
-    FACTS,
     FORGET,
     LAYOUT,
     LIVE,
     LOCK_CLASS,
     ROOTS,
     SINCE,
+    STATS,
     SWEEP,
     TABLES,
     TIP,
     WRITE,
-    prepare,
+    prepare_log,
 )
-from treaty.log.postgres.link import LOOK_SECONDS, Link, Pauses
-from treaty.log.postgres.trouble import LOST, silent, told
-from treaty.log.roots import WrittenRoots, stored_place, stored_roots, warn_where_unequal
-from treaty.log.texts.plain import to_bytes, to_text
+from treaty.log.sql import TableRootWriter, decode_text, encode_text, read_position, read_table_roots
+from treaty.log.state_roots import warn_of_wrong_table_roots
 
 POLL = 1.0
 """Seconds between two looks for changes by others, where no hint came."""
@@ -55,10 +61,10 @@ COMPACT_SECONDS = 3600.0
 class PostgresLog:
     """A `Log` in a schema of a PostgreSQL database."""
 
-    exclusive = True
+    lockable = True
     linearizable = True
-    strangers = 0
-    owned = False
+    foreign_records = 0
+    single_writer = False
 
     def __init__(self, url: str, *, kept: int = APPENDS_KEPT, poll: float = POLL) -> None:
         """Take a URL with an optional ``schema=NAME`` (default ``treaty``) and ``durable=no``; use `open`."""
@@ -67,26 +73,26 @@ class PostgresLog:
         self._schema = query.pop("schema", DEFAULT_SCHEMA)
         durable = query.pop("durable", "yes") != "no"
         dsn = urlunsplit(parts._replace(query=urlencode(query)))
-        place = f"{parts.hostname or 'localhost'}{f':{parts.port}' if parts.port else ''}"
+        host = f"{parts.hostname or 'localhost'}{f':{parts.port}' if parts.port else ''}"
         words = [] if self._schema == DEFAULT_SCHEMA else [f"schema={quote(self._schema)}"]
         words += [] if durable else [NOT_DURABLE]
-        self.url = f"{parts.scheme}://{place}{parts.path}{'?' if words else ''}{'&'.join(words)}"
-        self._promises = Promises(self.url, durable=durable)
-        self._kept = kept
+        self.url = f"{parts.scheme}://{host}{parts.path}{'?' if words else ''}{'&'.join(words)}"
+        self._durability = DurabilityCheck(self.url, durable=durable)
+        self._appends_kept = kept
         self._poll = poll
         self._key = int.from_bytes(hashlib.sha256(self._schema.encode()).digest()[:4], "big", signed=True)
         self._channel = f"treaty_{self._key & 0xFFFFFFFF:08x}"
-        pauses = Pauses()
-        self._writing = Link(dsn, self.url, self._prepared, pauses)
-        self._reading = Link(dsn, self.url, self._listening, pauses)
-        self._turn = asyncio.Lock()
-        self._look = asyncio.Lock()
-        self._holding = Holding()
-        self._held: Connection | None = None
-        """The connection on which a transaction of `hold` is open."""
+        backoff = ReconnectBackoff()
+        self._write_connection = PostgresConnection(dsn, self.url, self._prepare_writing, backoff)
+        self._read_connection = PostgresConnection(dsn, self.url, self._prepare_reading, backoff)
+        self._append_turn = asyncio.Lock()
+        self._read_turn = asyncio.Lock()
+        self._lock_owner = LockOwner()
+        self._locked: Connection | None = None
+        """The connection on which a transaction of `lock` is open."""
         self._own = 0
-        self._roots = WrittenRoots()
-        self._ready: tuple[Position, Delta] | None = None
+        self._root_writer = TableRootWriter()
+        self._own_append: tuple[Position, LogDelta] | None = None
         self._changed = asyncio.Event()
         self._changed.set()  # nothing was looked at yet
         self._seen = START
@@ -99,93 +105,93 @@ class PostgresLog:
         """
         log = cls(url, kept=kept, poll=poll)
         try:
-            await log._writing.get()
-            await log._reading.get()
+            await log._write_connection.get()
+            await log._read_connection.get()
         except BaseException:
             await log.close()
             raise
         return log
 
-    async def _prepared(self, connection: Connection) -> None:
-        await self._promises.check(connection)
-        await prepare(connection, self._schema, self._key, self.url)
+    async def _prepare_writing(self, connection: Connection) -> None:
+        await self._durability.check(connection)
+        await prepare_log(connection, self._schema, self._key, self.url)
         self._own = connection.get_server_pid()
 
-    async def _listening(self, connection: Connection) -> None:
-        await self._promises.check(connection)
-        await prepare(connection, self._schema, self._key, self.url)
-        await connection.add_listener(self._channel, self._heard)
-        self._changed.set()  # what came while nobody listened was not heard
+    async def _prepare_reading(self, connection: Connection) -> None:
+        await self._durability.check(connection)
+        await prepare_log(connection, self._schema, self._key, self.url)
+        await connection.add_listener(self._channel, self._on_notice)
+        self._changed.set()  # what came while no listener was there was not heard
 
-    def _heard(self, connection: object, pid: int, channel: str, payload: object) -> None:
-        if pid != self._own:  # who appended reads it back without being told
+    def _on_notice(self, connection: object, pid: int, channel: str, payload: object) -> None:
+        if pid != self._own:  # who appended reads it back anyway
             self._changed.set()
 
     # ---------------------------------------------------------------------------------------------------- writing
 
-    async def append(self, append: Append) -> Fate:
+    async def append(self, append: Append) -> AppendResult:
         """Append if its parent is still the last append."""
-        if self._holding.mine:
-            return await self._within(append)
-        async with self._turn:
+        if self._lock_owner.is_current_task:
+            return await self._append_locked(append)
+        async with self._append_turn:
             await self._lock()
-            return await self._within(append)
+            return await self._append_locked(append)
 
     async def _lock(self) -> None:
         """Begin a transaction, and keep all other writers out until it ends."""
-        connection = await self._writing.get()
+        connection = await self._write_connection.get()
         try:
-            with told(self.url, "waiting for other writers"):
+            with translate_errors(self.url, "waiting for other writers"):
                 await connection.execute("begin isolation level read committed", timeout=LOOK_SECONDS)
                 # A statement of its own: the next one must see what the holder before us has committed.
                 await connection.execute(LOCK_DURABLY, LOCK_CLASS, self._key)
         except BaseException as error:
-            await self._undo(connection, error)
+            await self._roll_back(connection, error)
             raise
-        self._held = connection
+        self._locked = connection
 
-    async def _undo(self, connection: Connection, error: BaseException | None = None) -> None:
+    async def _roll_back(self, connection: Connection, error: BaseException | None = None) -> None:
         """End a transaction without a trace; a connection that can't say so is given up, which does it too.
 
         `error` is what ended it, where something did.
         """
-        self._held = None
-        if silent(error):
-            self._writing.drop()
+        self._locked = None
+        if is_timeout(error):
+            self._write_connection.drop()
             return
         try:
             if not connection.is_closed():
                 await connection.execute("rollback", timeout=LOOK_SECONDS)
-        except (*LOST, asyncpg.PostgresError):
-            self._writing.drop()
+        except (*CONNECTION_ERRORS, asyncpg.PostgresError):
+            self._write_connection.drop()
         except BaseException:
-            self._writing.drop()
+            self._write_connection.drop()
             raise
 
-    async def _within(self, append: Append) -> Fate:
+    async def _append_locked(self, append: Append) -> AppendResult:
         """Append in the open transaction (or a new one), and end it. Raises only where surely nothing was written."""
-        if self._held is None:  # an earlier append ended what was held
+        if self._locked is None:  # an earlier append ended what was held
             await self._lock()
-        connection = self._held
+        connection = self._locked
         try:
-            with told(self.url, "appending"):
+            with translate_errors(self.url, "appending"):
                 rows = await self._write(connection, append)
                 if rows is None:
-                    await self._undo(connection)
-                    return Fate.CONFLICT
+                    await self._roll_back(connection)
+                    return AppendResult.CONFLICT
         except BaseException as error:
-            await self._undo(connection, error)
+            await self._roll_back(connection, error)
             raise
         return await self._commit(connection, append, rows)
 
-    async def _write(self, connection: Connection, append: Append) -> tuple[Encoded, ...] | None:
+    async def _write(self, connection: Connection, append: Append) -> tuple[EncodedRow, ...] | None:
         """Write the rows if the parent is the last append; None where it is not, and nothing was written."""
-        rows, roots = append.rows, self._roots.changes(append)
+        rows, roots = append.rows, self._root_writer.changes(append)
         written = await connection.fetchrow(
             WRITE,
-            [to_bytes(row.table) for row in rows],
-            [to_bytes(row.key) for row in rows],
-            [to_bytes(row.value) for row in rows],
+            [encode_text(row.table) for row in rows],
+            [encode_text(row.key) for row in rows],
+            [encode_text(row.value) for row in rows],
             append.last,
             append.first,
             append.identity,
@@ -195,46 +201,46 @@ class PostgresLog:
             NO_DIGEST,
             self._channel,
             append.root,
-            [to_bytes(table) for table, _ in roots.put],
+            [encode_text(table) for table, _ in roots.put],
             [root for _, root in roots.put],
-            [to_bytes(table) for table in roots.gone],
+            [encode_text(table) for table in roots.gone],
             roots.others_go,
         )
         if written is None:
             return None
         if append.last // PRUNED_EVERY != (append.first - 1) // PRUNED_EVERY:
-            await connection.execute(FORGET, self._kept, PRUNED_AT_ONCE)
+            await connection.execute(FORGET, self._appends_kept, PRUNED_AT_ONCE)
             await connection.execute(SWEEP, PRUNED_AT_ONCE)
         return rows
 
-    async def _commit(self, connection: Connection, append: Append, rows: tuple[Encoded, ...]) -> Fate:
-        """Commit. Where no word of it comes back the fate is open: the server may have done it, or may do it yet."""
-        self._held = None
+    async def _commit(self, connection: Connection, append: Append, rows: tuple[EncodedRow, ...]) -> AppendResult:
+        """Commit. Where no word of it comes back the result is open: the server may have done it, or may do it yet."""
+        self._locked = None
         try:
             await connection.execute("commit")
-        except (*LOST, asyncpg.PostgresError):
-            self._writing.drop()
-            return Fate.UNKNOWN
+        except (*CONNECTION_ERRORS, asyncpg.PostgresError):
+            self._write_connection.drop()
+            return AppendResult.UNKNOWN
         except BaseException:
-            self._writing.drop()
+            self._write_connection.drop()
             raise
-        self._roots.wrote(append)
+        self._root_writer.wrote(append)
         if append.first > 1:
             base = Position(append.identity, append.first - 1, append.parent)
-            self._ready = (base, Delta(append.position, rows))
-        return Fate.ACCEPTED
+            self._own_append = (base, LogDelta(append.position, rows))
+        return AppendResult.ACCEPTED
 
     @asynccontextmanager
-    async def hold(self) -> AsyncIterator[None]:
+    async def lock(self) -> AsyncIterator[None]:
         """Keep all other writers out, on all machines, until the block ends or an append in it does."""
-        async with self._turn:
+        async with self._append_turn:
             await self._lock()
             try:
-                with self._holding.taken():
+                with self._lock_owner.acquire():
                     yield
             finally:
-                if self._held is not None:
-                    await self._undo(self._held)
+                if self._locked is not None:
+                    await self._roll_back(self._locked)
 
     # ---------------------------------------------------------------------------------------------------- reading
 
@@ -245,69 +251,69 @@ class PostgresLog:
     async def tip(self) -> Position:
         """Look at the tip."""
         self._changed.clear()  # a hint from here on is of something that this look may not see
-        async with self._looking("looking at the tip") as connection:
+        async with self._reading_connection("looking at the tip") as connection:
             row = await connection.fetchrow(TIP, timeout=LOOK_SECONDS)
-        self._seen = stored_place(row) if row else START
+        self._seen = read_position(row) if row else START
         return self._seen
 
     @asynccontextmanager
-    async def _looking(self, doing: str) -> AsyncIterator[Connection]:
+    async def _reading_connection(self, doing: str) -> AsyncIterator[Connection]:
         """The reading connection, for one statement or transaction at a time."""
-        async with self._look:
-            connection = await self._reading.get()
+        async with self._read_turn:
+            connection = await self._read_connection.get()
             try:
-                with told(self.url, doing):
+                with translate_errors(self.url, doing):
                     yield connection
             except asyncio.CancelledError:
-                self._reading.drop()  # nobody knows what it is doing
+                self._read_connection.drop()  # its state is unknown
                 raise
             except LogUnavailableError as error:
-                if silent(error):
-                    self._reading.drop()  # it may be dead without a word; a new one tells
+                if is_timeout(error):
+                    self._read_connection.drop()  # it may be dead without a word; a new one tells
                 raise
 
-    async def read(self, after: Position) -> Delta:
-        """Return everything after a place, in one consistent cut. What an own append led to is here already."""
-        ready, self._ready = self._ready, None
-        if ready is not None and ready[0] == after:
-            delta = ready[1]
+    async def read(self, after: Position) -> LogDelta:
+        """Return everything after a position, in one consistent cut. What an own append led to is here already."""
+        own_append, self._own_append = self._own_append, None
+        if own_append is not None and own_append[0] == after:
+            delta = own_append[1]
             if delta.tip.sequence > self._seen.sequence:
                 self._seen = delta.tip
             return delta
-        if self._holding.mine and self._held is not None:
-            with told(self.url, "reading"):
-                return await self._since(self._held, after) or await self._whole(self._held)
+        if self._lock_owner.is_current_task and self._locked is not None:
+            with translate_errors(self.url, "reading"):
+                return await self._read_since(self._locked, after) or await self._read_whole(self._locked)
         self._changed.clear()
-        async with self._looking("reading") as connection:
-            delta = await self._since(connection, after) or await self._all(connection)
+        async with self._reading_connection("reading") as connection:
+            delta = await self._read_since(connection, after) or await self._read_all(connection)
         self._seen = delta.tip
         return delta
 
-    async def _since(self, connection: Connection, after: Position) -> Delta | None:
-        """What came after a place in one statement; None where the place is not remembered."""
+    async def _read_since(self, connection: Connection, after: Position) -> LogDelta | None:
+        """What came after a position in one statement; None where the position is not remembered."""
         if after == START:
             return None
         rows = await connection.fetch(SINCE, after.sequence, after.identity, after.digest, after.root)
         first = rows[0]
         if not first["known"]:
             return None
-        tip = stored_place((first["identity"], first["last"], first["digest"], first["root"]))
-        return Delta(tip, tuple(_encoded(row) for row in rows if row["state_table"] is not None))
+        tip = read_position((first["identity"], first["last"], first["digest"], first["root"]))
+        return LogDelta(tip, tuple(_row_from(row) for row in rows if row["state_table"] is not None))
 
-    async def _all(self, connection: Connection) -> Delta:
+    async def _read_all(self, connection: Connection) -> LogDelta:
         async with connection.transaction(isolation="repeatable_read", readonly=True):
-            return await self._whole(connection)
+            return await self._read_whole(connection)
 
-    async def _whole(self, connection: Connection) -> Delta:
+    async def _read_whole(self, connection: Connection) -> LogDelta:
         """The whole live state; the caller's transaction sees one cut."""
         row = await connection.fetchrow(TIP)
-        rows: list[Encoded] = []
+        rows: list[EncodedRow] = []
         cursor = await connection.cursor(LIVE)
         while batch := await cursor.fetch(BATCH):
-            rows += map(_encoded, batch)
-        tip = stored_place(row) if row else START
-        warn_where_unequal(self.url, tip, await _table_roots(connection), rows)
-        return Delta(tip, tuple(rows), reload=True)
+            rows += map(_row_from, batch)
+        tip = read_position(row) if row else START
+        warn_of_wrong_table_roots(self.url, tip, await _table_roots(connection), rows)
+        return LogDelta(tip, tuple(rows), reload=True)
 
     async def wait(self, after: Position, timeout: float) -> None:
         """Return when something may have come since the last look: a hint, a change seen by looking, or the time-out."""
@@ -322,35 +328,35 @@ class PostgresLog:
                     await self._changed.wait()
                 return
             if loop.time() < end:
-                await self._glance()
+                await self._refresh_tip()
 
-    async def _glance(self) -> None:
+    async def _refresh_tip(self) -> None:
         """Look without forgetting a hint that comes meanwhile."""
-        async with self._looking("looking for changes") as connection:
+        async with self._reading_connection("looking for changes") as connection:
             row = await connection.fetchrow(TIP, timeout=LOOK_SECONDS)
-        self._seen = stored_place(row) if row else START
+        self._seen = read_position(row) if row else START
 
     async def table_roots(self) -> tuple[Position, Mapping[str, int]]:
         """Return the tip, and what each table adds to the state root there."""
         async with (
-            self._looking("reading") as connection,
+            self._reading_connection("reading") as connection,
             connection.transaction(isolation="repeatable_read", readonly=True),
         ):
             row = await connection.fetchrow(TIP)
-            return stored_place(row) if row else START, await _table_roots(connection)
+            return read_position(row) if row else START, await _table_roots(connection)
 
-    async def facts(self) -> Facts:
+    async def read_stats(self) -> StoreStats:
         """Look at the schema."""
-        async with self._looking("looking at the store") as connection:
-            row = await connection.fetchrow(FACTS, TABLES)
-        return Facts("postgresql", LAYOUT, *row)
+        async with self._reading_connection("looking at the store") as connection:
+            row = await connection.fetchrow(STATS, TABLES)
+        return StoreStats("postgresql", LAYOUT, *row)
 
     async def compact(self) -> None:
-        """Forget what is due and have the server reuse its space; others go on meanwhile."""
-        async with self._turn:
-            connection = await self._writing.get()
-            with told(self.url, "compacting"):
-                while await connection.execute(FORGET, self._kept, PRUNED_AT_ONCE) != "DELETE 0":
+        """Forget what is due and have the server reuse its space; others continue meanwhile."""
+        async with self._append_turn:
+            connection = await self._write_connection.get()
+            with translate_errors(self.url, "compacting"):
+                while await connection.execute(FORGET, self._appends_kept, PRUNED_AT_ONCE) != "DELETE 0":
                     continue
                 while await connection.execute(SWEEP, PRUNED_AT_ONCE) != "DELETE 0":
                     continue
@@ -363,18 +369,20 @@ class PostgresLog:
 
     async def close(self) -> None:
         """Finish what is in flight, then close both connections."""
-        async with self._turn:
+        async with self._append_turn:
             self._closed = True
             self._changed.set()
-            async with self._look:
-                await self._reading.close()
-            await self._writing.close()
+            async with self._read_turn:
+                await self._read_connection.close()
+            await self._write_connection.close()
 
 
-def _encoded(row: asyncpg.Record) -> Encoded:
+def _row_from(row: asyncpg.Record) -> EncodedRow:
     value = row["value"]
-    return Encoded(to_text(row["state_table"]), to_text(row["key"]), None if value is None else to_text(value))
+    return EncodedRow(
+        decode_text(row["state_table"]), decode_text(row["key"]), None if value is None else decode_text(value)
+    )
 
 
 async def _table_roots(connection: Connection) -> Mapping[str, int]:
-    return stored_roots((to_text(table), root) for table, root in await connection.fetch(ROOTS))
+    return read_table_roots((decode_text(table), root) for table, root in await connection.fetch(ROOTS))

@@ -10,7 +10,15 @@ import asyncpg
 from asyncpg import Connection
 
 from treaty.log.log import LogUnavailableError
-from treaty.log.upgrade.old import EMPTY, OldLogError, OldPlace, OldRow, OldState, make_append, overtaken
+from treaty.log.upgrade.old_format import (
+    EMPTY,
+    OldLogError,
+    OldPosition,
+    OldRow,
+    OldState,
+    make_concurrent_write_error,
+    make_old_append,
+)
 
 COMMENT = "treaty log, layout 1"
 LOCK_CLASS = 0x54525459
@@ -51,12 +59,12 @@ class OldPostgres:
         except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
             raise LogUnavailableError(f"{self.url}: {error}") from error
         try:
-            told = await connection.fetchval(
+            comment = await connection.fetchval(
                 "select obj_description(oid, 'pg_namespace') from pg_namespace where nspname = $1", self._schema
             )
-            if told != COMMENT:
+            if comment != COMMENT:
                 raise OldLogError(
-                    f"schema {self._schema} says {told!r}, which is not of format 1: there is nothing to upgrade"
+                    f"schema {self._schema} says {comment!r}, which is not of format 1: there is nothing to upgrade"
                 )
             await connection.execute("select set_config('search_path', quote_ident($1), false)", self._schema)
             yield connection
@@ -68,35 +76,35 @@ class OldPostgres:
     async def read(self) -> OldState:
         """The state at the end, as one transaction sees it."""
         async with self._connected() as connection, connection.transaction(isolation="repeatable_read", readonly=True):
-            place = await _tip(connection)
+            position = await _read_tip(connection)
             rows = []
             async for kind, key, value in connection.cursor(_LIVE, prefetch=BATCH):
-                rows.append(OldRow(_text(kind), _text(key), _text(value)))
-            return OldState(self.url, place, tuple(rows))
+                rows.append(OldRow(_decode_text(kind), _decode_text(key), _decode_text(value)))
+            return OldState(self.url, position, tuple(rows))
 
-    async def write(self, base: OldPlace, row: OldRow, time: int) -> None:
+    async def write(self, base: OldPosition, row: OldRow, time: int) -> None:
         """Append one row while the log's lock is held."""
-        append = make_append(base, os.urandom(16), [row], time)
+        append = make_old_append(base, os.urandom(16), [row], time)
         assert row.value is not None or row.table
         async with self._connected() as connection, connection.transaction():
             await connection.execute("select pg_advisory_xact_lock($1, $2)", LOCK_CLASS, self._key)
             await connection.execute("set local synchronous_commit = on")
-            if await _tip(connection) != base:
-                raise overtaken(self.url)
+            if await _read_tip(connection) != base:
+                raise make_concurrent_write_error(self.url)
             texts = [None if text is None else text.encode("utf-8", "surrogatepass") for text in row]
-            await connection.execute(_PUT, *texts, append.place.sequence)
-            place = append.place
-            await connection.execute(_NOTE, place.sequence, place.identity, append.attempt, place.digest)
+            await connection.execute(_PUT, *texts, append.position.sequence)
+            position = append.position
+            await connection.execute(_NOTE, position.sequence, position.identity, append.attempt, position.digest)
             await connection.execute("select pg_notify($1, '')", self._channel)
 
     async def close(self) -> None:
         """Nothing is open between two calls."""
 
 
-async def _tip(connection: Connection) -> OldPlace:
+async def _read_tip(connection: Connection) -> OldPosition:
     found = await connection.fetchrow(_TIP)
-    return OldPlace(*found) if found else EMPTY
+    return OldPosition(*found) if found else EMPTY
 
 
-def _text(data: bytes) -> str:
+def _decode_text(data: bytes) -> str:
     return str(data, "utf-8", "surrogatepass")

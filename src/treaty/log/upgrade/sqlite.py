@@ -8,7 +8,15 @@ from pathlib import Path
 
 import zstandard
 
-from treaty.log.upgrade.old import EMPTY, OldLogError, OldPlace, OldRow, OldState, make_append, overtaken
+from treaty.log.upgrade.old_format import (
+    EMPTY,
+    OldLogError,
+    OldPosition,
+    OldRow,
+    OldState,
+    make_concurrent_write_error,
+    make_old_append,
+)
 
 LOG, BACKUP = 0x54525459, 0x54525442
 """What the head of a file says (`application_id`): that it is a log, or a backup of one."""
@@ -23,10 +31,10 @@ _PUT = (
 _NOTE = "insert into append (last, first, identity, attempt, digest) values (?, ?, ?, ?, ?)"
 
 
-def is_old(path: Path) -> bool:
+def holds_old_log(path: Path) -> bool:
     """Tell whether a file of SQLite holds a log of format 1, or a backup of one."""
     with closing(_connect(path, "ro")) as file:
-        return _mark(file) in {LOG, BACKUP} and _layout(file) in LAYOUTS
+        return _read_application_id(file) in {LOG, BACKUP} and _read_layout(file) in LAYOUTS
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
@@ -37,11 +45,11 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     return file
 
 
-def _mark(file: sqlite3.Connection) -> int:
+def _read_application_id(file: sqlite3.Connection) -> int:
     return int(file.execute("pragma application_id").fetchone()[0])
 
 
-def _layout(file: sqlite3.Connection) -> int:
+def _read_layout(file: sqlite3.Connection) -> int:
     return int(file.execute("pragma user_version").fetchone()[0])
 
 
@@ -55,7 +63,7 @@ class OldSqlite:
             raise OldLogError(f"{url}: there is no such file")
         try:
             with closing(_connect(path, "ro")) as file:
-                mark, layout = _mark(file), _layout(file)
+                mark, layout = _read_application_id(file), _read_layout(file)
         except sqlite3.Error as error:
             raise OldLogError(f"{path} can't be read: {error}") from error
         if mark not in {LOG, BACKUP}:
@@ -69,22 +77,22 @@ class OldSqlite:
         try:
             with closing(_connect(self._path, "rw" if self.living else "ro")) as file:
                 file.execute("begin")
-                return OldState(self.url, _tip(file), tuple(_rows(file, self._path)))
+                return OldState(self.url, _read_tip(file), tuple(_read_rows(file, self._path)))
         except sqlite3.Error as error:
             raise OldLogError(f"{self._path} can't be read: {error}") from error
 
-    async def write(self, base: OldPlace, row: OldRow, time: int) -> None:
+    async def write(self, base: OldPosition, row: OldRow, time: int) -> None:
         """Append one row, in a transaction that keeps all others out."""
-        append = make_append(base, os.urandom(16), [row], time)
-        last = append.place.sequence
+        append = make_old_append(base, os.urandom(16), [row], time)
+        last = append.position.sequence
         try:
             with closing(_connect(self._path, "rw")) as file:
                 file.execute("pragma synchronous = full")
                 file.execute("begin immediate")
-                if _tip(file) != base:
-                    raise overtaken(self.url)
+                if _read_tip(file) != base:
+                    raise make_concurrent_write_error(self.url)
                 file.execute(_PUT, (row.table, row.key, row.value, last))
-                file.execute(_NOTE, (last, last, append.place.identity, append.attempt, append.place.digest))
+                file.execute(_NOTE, (last, last, append.position.identity, append.attempt, append.position.digest))
                 file.execute("commit")
         except sqlite3.Error as error:
             raise OldLogError(f"{self._path} can't be sealed: {error}; stop all its nodes, then try again") from error
@@ -93,12 +101,12 @@ class OldSqlite:
         """Nothing is open between two calls."""
 
 
-def _tip(file: sqlite3.Connection) -> OldPlace:
+def _read_tip(file: sqlite3.Connection) -> OldPosition:
     found = file.execute(_TIP).fetchone()
-    return OldPlace(*found) if found else EMPTY
+    return OldPosition(*found) if found else EMPTY
 
 
-def _rows(file: sqlite3.Connection, path: Path) -> Iterator[OldRow]:
+def _read_rows(file: sqlite3.Connection, path: Path) -> Iterator[OldRow]:
     readers = {}
     if file.execute("select count(*) from sqlite_master where name = 'dictionary'").fetchone()[0]:
         for number, data in file.execute("select number, data from dictionary"):

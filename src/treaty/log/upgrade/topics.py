@@ -4,87 +4,106 @@ import os
 from collections.abc import AsyncIterator
 
 from treaty.core.schema import Pairs
-from treaty.log.kafka.broker.link import BrokerLink
-from treaty.log.kafka.broker.place import place_of
-from treaty.log.kafka.broker.topic import Topic
-from treaty.log.kafka.broker.transactions import BrokerTransactions
-from treaty.log.kafka.link import CutAwayError, FencedError, Link, Record, Transactions
+from treaty.log.kafka.broker.client import KafkaPartitionClient
+from treaty.log.kafka.broker.topic import LogTopic
+from treaty.log.kafka.broker.topic_config import parse_topic_url
+from treaty.log.kafka.broker.transactions import KafkaTransactionalProducer
+from treaty.log.kafka.partition import (
+    OffsetOutOfRangeError,
+    PartitionClient,
+    PartitionRecord,
+    ProducerFencedError,
+    TransactionalProducer,
+)
 from treaty.log.log import LogUnavailableError
-from treaty.log.upgrade import compacted, partition
-from treaty.log.upgrade.old import OldLogError, OldPlace, OldRow, OldState, make_append, overtaken
+from treaty.log.upgrade import topic_records
+from treaty.log.upgrade.old_format import (
+    OldLogError,
+    OldPosition,
+    OldRow,
+    OldState,
+    make_concurrent_write_error,
+    make_old_append,
+)
 
 FETCH_SECONDS = 5.0
 """How long records may stay away that the topic's end says are there."""
 TRIES = 5
-"""Times that a topic is read anew because its front was cut meanwhile, or an append did not come back."""
+"""Times that a topic is read again because its front was cut meanwhile, or an append did not come back."""
 
 
-async def open_topic(url: str, settings: Pairs) -> "OldAny | OldOwner":
-    """Reach the topic that a URL names. Raises `ClusterError`, `LogUnavailableError` or `LogDamagedError`."""
-    place = place_of(url, settings)
-    topic = Topic(place)
-    await topic.ready(make=False, visit=True)
-    link = BrokerLink(topic)
-    return OldOwner(link, BrokerTransactions(place)) if place.writers == "owner" else OldAny(link)
+async def open_old_topic(url: str, settings: Pairs) -> "OldMultiWriterLog | OldSingleWriterLog":
+    """Reach the topic that a URL names. Raises `KafkaSettingsError`, `LogUnavailableError` or `LogDamagedError`."""
+    topic_url = parse_topic_url(url, settings)
+    topic = LogTopic(topic_url)
+    await topic.prepare(create=False, is_command=True)
+    client = KafkaPartitionClient(topic)
+    return (
+        OldSingleWriterLog(client, KafkaTransactionalProducer(topic_url))
+        if topic_url.writers == "owner"
+        else OldMultiWriterLog(client)
+    )
 
 
-async def _records(link: Link, first: int, end: int) -> AsyncIterator[Record]:
+async def _fetch_records(client: PartitionClient, first: int, end: int) -> AsyncIterator[PartitionRecord]:
     offset = first
     while offset < end:
-        batch = await link.fetch(offset, FETCH_SECONDS)
+        batch = await client.fetch(offset, FETCH_SECONDS)
         if batch.next <= offset:
-            raise LogUnavailableError(f"{link.url} ends at offset {end}, and offset {offset} does not come")
+            raise LogUnavailableError(f"{client.url} ends at offset {end}, and offset {offset} does not come")
         offset = batch.next
         for record in batch.records:
             yield record
 
 
-class OldAny:
+class OldMultiWriterLog:
     """An `OldLog` in a topic with any writer."""
 
     living = True
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, client: PartitionClient) -> None:
         """Take the way to the topic."""
-        self.url, self._link = link.url, link
+        self.url, self._client = client.url, client
 
     async def read(self) -> OldState:
         """The state at the end as it is when this call begins, or later."""
         for _ in range(TRIES):
-            ends = await self._link.ends()
+            ends = await self._client.fetch_offset_range()
             try:
-                records = [(one.offset, one.value or b"") async for one in _records(self._link, ends.first, ends.end)]
-            except CutAwayError:
+                records = [
+                    (one.offset, one.value or b"") async for one in _fetch_records(self._client, ends.first, ends.end)
+                ]
+            except OffsetOutOfRangeError:
                 continue
-            place, rows = partition.state_of(records, ends.first)
-            return OldState(self.url, place, rows)
+            position, rows = topic_records.read_multi_writer_state(records, ends.first)
+            return OldState(self.url, position, rows)
         raise LogUnavailableError(f"{self.url}: its front was cut away again and again while it was read")
 
-    async def write(self, base: OldPlace, row: OldRow, time: int) -> None:
+    async def write(self, base: OldPosition, row: OldRow, time: int) -> None:
         """Append one row: it counts where it is the first record on `base`, which reading it back tells."""
-        append = make_append(base, os.urandom(16), [row], time)
+        append = make_old_append(base, os.urandom(16), [row], time)
         for _ in range(TRIES):
-            await self._link.send(append.record)
-            place = (await self.read()).place
-            if place == append.place:
+            await self._client.send(append.record)
+            position = (await self.read()).position
+            if position == append.position:
                 return
-            if place != base:
-                raise overtaken(self.url)
+            if position != base:
+                raise make_concurrent_write_error(self.url)
         raise LogUnavailableError(f"{self.url}: the record that seals it did not come back")
 
     async def close(self) -> None:
         """Give back connections and threads."""
-        await self._link.close()
+        await self._client.close()
 
 
-class OldOwner:
+class OldSingleWriterLog:
     """An `OldLog` in a compacted topic with one owner."""
 
     living = True
 
-    def __init__(self, link: Link, transactions: Transactions) -> None:
+    def __init__(self, client: PartitionClient, producer: TransactionalProducer) -> None:
         """Take the ways to the topic."""
-        self.url, self._link, self._transactions = link.url, link, transactions
+        self.url, self._client, self._producer = client.url, client, producer
 
     async def read(self) -> OldState:
         """The state at the end of what is committed as it is when this call begins, or later.
@@ -92,39 +111,41 @@ class OldOwner:
         Records that compaction takes meanwhile have later ones with the same key, which lie before an end that is asked for
         afterwards: so it reads on until the end stays where it is.
         """
-        records: dict[int, Record] = {}
-        ends, at = await self._link.ends(), 0
+        records: dict[int, PartitionRecord] = {}
+        ends, at = await self._client.fetch_offset_range(), 0
         if ends.first:
             raise OldLogError(
                 f"{self.url} has lost its front: it begins at offset {ends.first}; restore a dump with the old version"
             )
         while at < ends.end:
-            async for one in _records(self._link, at, ends.end):
+            async for one in _fetch_records(self._client, at, ends.end):
                 records[one.offset] = one
-            at, ends = ends.end, await self._link.ends()
-        place, rows = compacted.state_of((one.key or b"", one.value) for _, one in sorted(records.items()))
-        return OldState(self.url, place, rows)
+            at, ends = ends.end, await self._client.fetch_offset_range()
+        position, rows = topic_records.read_single_writer_state(
+            (one.key or b"", one.value) for _, one in sorted(records.items())
+        )
+        return OldState(self.url, position, rows)
 
-    async def write(self, base: OldPlace, row: OldRow, time: int) -> None:
-        """Append one row as the owner: whoever owned the log before can't commit any more from here on."""
+    async def write(self, base: OldPosition, row: OldRow, time: int) -> None:
+        """Append one row as the owner: who owned the log before can't commit any more from here on."""
         try:
-            await self._transactions.fence()
-            if (await self.read()).place != base:
-                raise overtaken(self.url)
-            at = (await self._link.ends()).end
-            append = make_append(base, os.urandom(16), [row], time)
-            told = await self._transactions.commit(compacted.transaction(base, append, row), at)
-        except FencedError as fenced:
-            raise overtaken(self.url) from fenced
-        if not told and (await self._settled()) != append.place:
-            raise LogUnavailableError(f"{self.url}: nobody knows whether it is sealed; run the command again")
+            await self._producer.fence()
+            if (await self.read()).position != base:
+                raise make_concurrent_write_error(self.url)
+            at = (await self._client.fetch_offset_range()).end
+            append = make_old_append(base, os.urandom(16), [row], time)
+            committed = await self._producer.commit(topic_records.make_transaction(base, append, row), at)
+        except ProducerFencedError as fenced:
+            raise make_concurrent_write_error(self.url) from fenced
+        if not committed and (await self._read_settled()) != append.position:
+            raise LogUnavailableError(f"{self.url}: whether it is sealed is not known; run the command again")
 
-    async def _settled(self) -> OldPlace:
+    async def _read_settled(self) -> OldPosition:
         """The end, once nothing of this owner can come any more."""
-        await self._transactions.fence()
-        return (await self.read()).place
+        await self._producer.fence()
+        return (await self.read()).position
 
     async def close(self) -> None:
         """Give back connections and threads."""
-        await self._transactions.close()
-        await self._link.close()
+        await self._producer.close()
+        await self._client.close()

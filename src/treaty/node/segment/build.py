@@ -6,19 +6,21 @@ import sys
 from array import array
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from treaty.core.root import add
-from treaty.core.rows import Alien, Encoded, Key, Value
-from treaty.core.view import BY_TABLE, ORDERED_TABLES, ORDERS
+from treaty.core.rows import EncodedRow, UnreadableValue
+from treaty.core.state_tables import TABLES, AnyIndex, AnyTable
+from treaty.core.table import Key
 from treaty.node.segment.blocks import LEVEL, SAMPLES, BlockWriter, dictionary_of
-from treaty.node.segment.forms import read_row
-from treaty.node.segment.marks import ROWS, mark, merged_marks
-from treaty.node.segment.orders import merge_order, write_order
+from treaty.node.segment.hash_index import ROWS, mark, merged_marks
 from treaty.node.segment.segment import GROUPED, Segment
+from treaty.node.segment.sorted_index import merge_order, write_order
+from treaty.node.segment.value_format import read_row
 
 DEAD_SHARE = 0.25
 """Share of a table's rows that may be dead in an older segment before its blocks are written anew."""
-_Claim = tuple[Callable[[Key, Value], tuple[Key, ...]], "array[int] | None", Callable[[Key], None] | None]
+_Claim = tuple[Callable[[Any, Any], tuple[Key, ...]], "array[int] | None", Callable[[Key], None] | None]
 """How the rows of a table claim entries of an index, their marks where it is asked, and what takes the entries where they
 are kept in order.
 """
@@ -27,7 +29,7 @@ Column = tuple[bytes | bytearray | memoryview, ...]
 
 
 @dataclass(slots=True)
-class Built:
+class SegmentContents:
     """A segment in the making: columns by name, and what is told of them."""
 
     columns: dict[str, Column] = field(default_factory=dict)
@@ -36,13 +38,13 @@ class Built:
     rows: int = 0
     """Live rows in the tables."""
     roots: dict[str, int] = field(default_factory=dict)
-    """What the live rows of each table add to the state root, those in `odd` left out."""
-    odd: list[Encoded] = field(default_factory=list)
+    """What the live rows of each table add to the state root, those in `raw_rows` left out."""
+    raw_rows: list[EncodedRow] = field(default_factory=list)
     """Rows that are in no table of the segment; they are in the column ``odd``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class SegmentChanges:
     """A segment and what has changed since: numbers of its rows that are gone or written anew, by table, and what all others
     add to the state root, by table.
     """
@@ -52,17 +54,17 @@ class Changed:
     left: Mapping[str, int]
 
 
-def build(rows: Iterable[Encoded], since: Changed | None = None, *, level: int = LEVEL) -> Built:
+def build(rows: Iterable[EncodedRow], since: SegmentChanges | None = None, *, level: int = LEVEL) -> SegmentContents:
     """Build a segment from live rows; from those alone that are new, where the others are in an older segment.
 
     What can't be read, or has no clean text, is kept as it is in the column ``odd``.
     """
-    work = _Work(level)
+    work = _SegmentBuild(level)
     if since is not None:
         work.roots = dict(since.left)
         for name in since.base.counts:
             work.take(since, name)
-    pending: dict[str, list[Encoded]] = {}
+    pending: dict[str, list[EncodedRow]] = {}
     for row in rows:
         table = work.tables.get(row.table)
         if table is not None:
@@ -78,45 +80,45 @@ def build(rows: Iterable[Encoded], since: Changed | None = None, *, level: int =
 
 
 @dataclass(slots=True)
-class _Work:
+class _SegmentBuild:
     level: int
     tables: dict[str, "_Table"] = field(default_factory=dict)
-    odd: list[Encoded] = field(default_factory=list)
+    raw_rows: list[EncodedRow] = field(default_factory=list)
     roots: dict[str, int] = field(default_factory=dict)
 
-    def take(self, since: Changed, name: str) -> None:
+    def take(self, since: SegmentChanges, name: str) -> None:
         """Begin a table with the rows that an older segment has: in their old blocks, or where many are dead, anew."""
         base = since.base
         dead = base.dead(name) | since.gone.get(name, frozenset())
         if base.counts[name] >= SAMPLES and len(dead) <= DEAD_SHARE * base.counts[name]:
-            self.tables[name] = _Table.after(base, name, dead, self.odd, self.level)
+            self.tables[name] = _Table.after(base, name, dead, self.raw_rows, self.level)
             return
         kept = (base.encoded(name, number) for number in range(base.counts[name]) if number not in dead)
         self.roots.pop(name, None)  # its rows are counted anew
         self.open(name, kept)
 
-    def open(self, name: str, rows: Iterable[Encoded]) -> "_Table":
+    def open(self, name: str, rows: Iterable[EncodedRow]) -> "_Table":
         """Begin a table; its first rows teach the dictionary."""
         some = iter(rows)
         first = [*itertools.islice(some, SAMPLES)]
         writer = BlockWriter(dictionary_of([_line(row, read_row(row)[1]) for row in first]), level=self.level)
-        table = self.tables[name] = _Table(name, writer, self.odd)
+        table = self.tables[name] = _Table(name, writer, self.raw_rows)
         for row in itertools.chain(first, some):
             table.add(row)
         return table
 
-    def close(self) -> Built:
+    def close(self) -> SegmentContents:
         """Put all columns together."""
-        built = Built(roots=self.roots)
+        built = SegmentContents(roots=self.roots)
         for table in self.tables.values():
             table.close(built)
-        built.odd = self.odd
-        told = [[row.table, row.key, row.value] for row in self.odd]
+        built.raw_rows = self.raw_rows
+        told = [[row.table, row.key, row.value] for row in self.raw_rows]
         built.columns["odd"] = (json.dumps(told).encode("ascii"),)
         return built
 
 
-def _line(row: Encoded, form: str) -> bytes:
+def _line(row: EncodedRow, form: str) -> bytes:
     return f"{row.key}\t{form}".encode("utf-8", "surrogatepass")
 
 
@@ -124,12 +126,12 @@ def _line(row: Encoded, form: str) -> bytes:
 class _Table:
     name: str
     writer: BlockWriter
-    odd: list[Encoded]
+    raw_rows: list[EncodedRow]
     base: Segment | None = None
     dead: frozenset[int] = frozenset()
     keys: "array[int]" = field(default_factory=lambda: array("Q"))
     indexes: dict[str, "array[int]"] = field(default_factory=dict)
-    orders: dict[str, set[Key] | list[Key]] = field(default_factory=dict)
+    orders: dict[AnyTable | AnyIndex, set[Key] | list[Key]] = field(default_factory=dict)
     """Entries and keys that are kept in order; in a list where no two rows claim the same."""
     groups: dict[str, int] = field(default_factory=dict)
     """Rows of each context, for a table whose rows are counted so."""
@@ -137,21 +139,24 @@ class _Table:
     claims: list["_Claim"] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        for name, one in BY_TABLE.get(self.name, ()):
-            marks = None if one.key_of is not None else self.indexes.setdefault(name, array("Q"))
+        table = TABLES.get(
+            self.name
+        )  # rows of tables that are not known here are raw_rows, and nothing is kept of them
+        for index in table.indexes if table else ():
+            marks = None if index.key_of is not None else self.indexes.setdefault(index.name, array("Q"))
             take = None
-            if name in ORDERS:
-                take = self._order(name, [] if one.key_of is not None else set())
-            self.claims.append((one.entries, marks, take))
-        if self.name in ORDERED_TABLES:
-            self._order(self.name, [])
+            if index.ordered:
+                take = self._order(index, [] if index.key_of is not None else set())
+            self.claims.append((index.entries, marks, take))
+        if table and table.ordered:
+            self._order(table, [])
 
-    def _order(self, name: str, entries: "set[Key] | list[Key]") -> Callable[[Key], None]:
-        self.orders[name] = entries
+    def _order(self, order: AnyTable | AnyIndex, entries: "set[Key] | list[Key]") -> Callable[[Key], None]:
+        self.orders[order] = entries
         return entries.append if isinstance(entries, list) else entries.add
 
     @classmethod
-    def after(cls, base: Segment, name: str, dead: frozenset[int], odd: list[Encoded], level: int) -> "_Table":
+    def after(cls, base: Segment, name: str, dead: frozenset[int], raw_rows: list[EncodedRow], level: int) -> "_Table":
         """A table that goes on where one of an older segment ended."""
         reader = base.reader(name)
         writer = BlockWriter(reader.dictionary, reader.data, level)
@@ -159,19 +164,19 @@ class _Table:
         writer.firsts.frombytes(bytes(reader.firsts))
         writer.sums.frombytes(bytes(reader.sums))
         writer.count = base.counts[name]
-        table = cls(name, writer, odd, base, dead)
+        table = cls(name, writer, raw_rows, base, dead)
         if name in GROUPED:
             table.groups = dict(base.groups(name))
             for number in dead - base.dead(name):
                 table.groups[str(base.key(name, number)[0])] -= 1
         return table
 
-    def add(self, row: Encoded) -> None:
+    def add(self, row: EncodedRow) -> None:
         decoded, form = read_row(row)
         line = _line(row, form)
         key, value = decoded.key, decoded.value
-        if isinstance(value, Alien) or value is None or line.count(b"\t") != 1 or b"\n" in line:
-            self.odd.append(row)
+        if isinstance(value, UnreadableValue) or value is None or line.count(b"\t") != 1 or b"\n" in line:
+            self.raw_rows.append(row)
             return
         if self.writer.count >= ROWS:
             raise OverflowError(f"table {self.name} has more than {ROWS} rows, which one segment can't hold")
@@ -180,16 +185,17 @@ class _Table:
         self.keys.append(mark(key, number))
         if self.name in GROUPED:
             self.groups[str(key[0])] = self.groups.get(str(key[0]), 0) + 1
-        if self.name in ORDERED_TABLES:
-            self.orders[self.name].append(_interned(key))  # type: ignore[union-attr]  # a list: keys differ
+        table = TABLES[self.name]
+        if table.ordered:
+            self.orders[table].append(_intern(key))  # type: ignore[union-attr]  # a list: keys differ
         for entries, marks, take in self.claims:
             for entry in entries(key, value):
                 if marks is not None:
                     marks.append(mark(entry, number))
                 if take is not None:
-                    take(_interned(entry))
+                    take(_intern(entry))
 
-    def close(self, built: Built) -> None:
+    def close(self, built: SegmentContents) -> None:
         self.writer.close()
         built.counts[self.name] = self.writer.count
         built.rows += self.writer.count - len(self.dead)
@@ -206,17 +212,17 @@ class _Table:
             columns[f"groups:{self.name}"] = (json.dumps(self.groups).encode("ascii"),)
         for name in self.indexes:
             columns[f"index:{name}"] = (self._marks(f"index:{name}", self.indexes[name]),)
-        for name in sorted({self.name, *(name for name, _ in BY_TABLE.get(self.name, ()))} & ORDERS):
-            entries = self.orders[name]
+        for order in sorted(self.orders, key=lambda one: one.name):
+            entries = self.orders[order]
             if self.base is None:
-                write_order(columns, name, entries)
+                write_order(columns, order, entries)
             else:
-                merge_order(columns, self.base, name, self.dead, entries)
+                merge_order(columns, self.base, order, self.dead, entries)
 
     def _marks(self, name: str, marks: "array[int]") -> bytes:
         return merged_marks(() if self.base is None else self.base.numbers(name, "Q"), self.dead, marks).tobytes()
 
 
-def _interned(entry: Key) -> Key:
+def _intern(entry: Key) -> Key:
     """The same entry, whose words are shared with others."""
     return tuple(sys.intern(part) if isinstance(part, str) else part for part in entry)

@@ -1,17 +1,17 @@
-"""Heads of an order: the first entry of each block, decoded when a search looks at it, because there may be very many."""
+"""BlockHeads of an order: the first entry of each block, decoded when a search looks at it, because there may be very many."""
 
 from array import array
 from collections.abc import Sequence
 from typing import overload
 
-from treaty.core.rows import Key
-from treaty.node.segment.forms import keys_of
+from treaty.core.table import Key
+from treaty.node.segment.value_format import keys_of
 
 DECODED = 1_024
-"""Heads that are kept decoded: a search begins with the same ones."""
+"""BlockHeads that are kept decoded: a search begins with the same ones."""
 
 
-class Heads(Sequence[Key]):
+class BlockHeads(Sequence[Key]):
     """The heads of one order, ascending."""
 
     def __init__(self, column: memoryview) -> None:

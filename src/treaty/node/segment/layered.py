@@ -3,24 +3,27 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from heapq import merge
+from itertools import chain
+from typing import Any
 
 from treaty.core.codec import dumps
 from treaty.core.commit import START, Position, as_root
 from treaty.core.root import add, roots_with
-from treaty.core.rows import Encoded, Key, Row, Value
+from treaty.core.rows import EncodedRow, Row
+from treaty.core.state_tables import TABLES, AnyIndex, AnyTable
+from treaty.core.table import E, Index, K, Key, Table, V
 from treaty.core.tables import DictTables, Read, read
-from treaty.core.view import BY_TABLE, INDEXES, ORDERED_TABLES, counted
+from treaty.core.view import count_group
 from treaty.node.segment.blocks import QUICK
-from treaty.node.segment.build import Built, Changed, build
-from treaty.node.segment.forms import quick_row
+from treaty.node.segment.build import SegmentChanges, SegmentContents, build
 from treaty.node.segment.segment import Segment
+from treaty.node.segment.value_format import quick_row
 
-_TABLE_OF = {name: one.table for name, one in INDEXES.items()}
 SMALL = 200_000
 """Rows up to which dictionaries alone hold everything: a segment would save nothing."""
 
 
-def open_built(built: Built) -> Segment:
+def open_built(built: SegmentContents) -> Segment:
     """A segment in this process's memory."""
     columns = {
         name: memoryview(parts[0] if len(parts) == 1 else b"".join(parts)) for name, parts in built.columns.items()
@@ -28,7 +31,7 @@ def open_built(built: Built) -> Segment:
     return Segment(lambda name: columns.get(name, memoryview(b"")), built.counts, built.roots)
 
 
-def _read(row: Encoded, known: Mapping[Encoded, Row] | None) -> Read:
+def _read(row: EncodedRow, known: Mapping[EncodedRow, Row] | None) -> Read:
     """Read a row, quickly where that gives the same."""
     found = known.get(row) if known else None
     if found is None and row.value is not None:
@@ -61,7 +64,7 @@ class LayeredTables:
         self._left: dict[str, int] = {} if base is None else dict(base.roots)
         """What the base's rows that are not covered add to the state root, by table."""
         if over is None:
-            self._over.load(() if base is None else base.odd(), position)
+            self._over.load(() if base is None else base.raw_rows(), position)
 
     def stand_on(self, base: Segment, position: Position) -> Callable[[], None]:
         """Show just the rows of a segment, which were the log's at `position`. What is returned puts back what was shown."""
@@ -92,6 +95,12 @@ class LayeredTables:
         for table, total in self._over.roots.items():
             add(roots, table, total)
         return roots
+
+    def has(self, table: Table[K, Any], key: K) -> bool:
+        """Tell whether there is a row, one that can't be read too."""
+        if self._over.has(table, key) or self._base is None or key in self._covered.get(table.name, ()):
+            return self._over.has(table, key)
+        return self._base.number(table.name, key) is not None
 
     def share(self, table: str, key: Key) -> int:
         """Return the digest of a row as it stands in the log; 0 where there is none."""
@@ -124,42 +133,43 @@ class LayeredTables:
 
     # ---------------------------------------------------------------------------------------------------- reading
 
-    def get(self, table: str, key: Key) -> Value | None:
-        """Return the value of a row, or None."""
+    def get(self, table: Table[K, V], key: K) -> V | None:
+        """Return the value of a row, or None where there is no row."""
         value = self._over.get(table, key)
-        if value is not None or self._base is None or key in self._covered.get(table, ()):
+        if value is not None or self._base is None or key in self._covered.get(table.name, ()):
             return value
-        number = self._base.number(table, key)
-        return None if number is None else self._base.row(table, number).value
+        number = self._base.number(table.name, key)
+        return None if number is None else self._base.row(table.name, number).value  # type: ignore[return-value]
 
-    def find(self, index: str, entry: Key, head: Key = ()) -> Iterator[Key]:
+    def find(self, index: Index[E, K], entry: E, head: Key = ()) -> Iterator[K]:
         """Return the keys of the rows that claim an index entry and begin with `head`, ascending."""
-        over = self._over.find(index, entry, head)
+        if self._base is None:
+            return self._over.find(index, entry, head)
+        over = self._over.find_readable(index, entry, head)
+        below, covered = self._base.find(index, entry, head), self._covered.get(index.table)
+        found = merge((key for key in below if key not in covered) if covered else below, over)
+        return chain(found, self._over.refuse_rest(index, entry)) if self._over.quarantine else found
+
+    def count(self, table: Table[K, V], group: Key) -> int:
+        """Return how many readable rows of a table are in a group."""
+        over = self._over.count(table, group)
         if self._base is None:
             return over
-        below, covered = self._base.find(index, entry, head), self._covered.get(_TABLE_OF[index])
-        return merge((key for key in below if key not in covered) if covered else below, over)
+        return self._base.count(table, group) - self._fewer.get((table.name, group), 0) + over
 
-    def count(self, table: str, entry: Key) -> int:
-        """Return how many readable rows of a table fall under an entry."""
-        over = self._over.count(table, entry)
-        if self._base is None:
-            return over
-        return self._base.count(table, entry) - self._fewer.get((table, entry), 0) + over
-
-    def entries(self, index: str) -> Iterable[Key]:
+    def entries(self, index: Index[E, K]) -> Iterable[E]:
         """Return the entries of an index that changed rows claim; the segment keeps marks of its own, and no entries."""
         return self._over.entries(index)
 
-    def keys(self, table: str) -> Iterable[Key]:
+    def keys(self, table: Table[K, V]) -> Iterable[Any]:
         """Return all keys of a table, in no order."""
         if self._base is None:
             return self._over.keys(table)
-        covered = self._covered.get(table, set())
+        covered = self._covered.get(table.name, set())
         over = self._over.keys(table)
-        return _Keys(self._base, table, covered, tuple(over))
+        return _Keys(self._base, table.name, covered, tuple(over))
 
-    def rows(self) -> Iterator[Encoded]:
+    def rows(self) -> Iterator[EncodedRow]:
         """Yield all rows as they stand in the log, in no order."""
         for table in () if self._base is None else self._base.counts:
             covered = {dumps(key) for key in self._covered.get(table, ())}
@@ -168,7 +178,7 @@ class LayeredTables:
                     yield row
         yield from self._over.rows()
 
-    def built(self) -> Built:
+    def built(self) -> SegmentContents:
         """A segment of all rows as they are now, made from the one below and what has changed."""
         base = self._base
         if base is None:
@@ -177,27 +187,29 @@ class LayeredTables:
             table: frozenset(number for key in keys if (number := base.number(table, key)) is not None)
             for table, keys in self._covered.items()
         }
-        return build(self._over.rows(), Changed(base, gone, self._left))
+        return build(self._over.rows(), SegmentChanges(base, gone, self._left))
 
-    def walk(self, order: str, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Key]:
+    def walk(self, order: AnyTable | AnyIndex, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Any]:
         """Return the keys of a table, or the entries of an index, from `low` on and below `high`, up or down."""
         over = self._over.walk(order, low, high, reverse=reverse)
         if self._base is None:
             return over
-        start = self._starts.get(order, ())
+        start = self._starts.get(order.name, ())
         below = self._base.walk(order, max(low, start), high, reverse=reverse)
-        covered = self._covered.get(order if order in ORDERED_TABLES else _TABLE_OF[order])
+        covered = self._covered.get(order.name if isinstance(order, Table) else order.table)
         if covered:
             below = self._uncovered(self._base, order, below, covered)
             if low <= start < high and not reverse:
-                below = self._from_the_start(order, below, high)
-        return _once(merge(below, over, reverse=reverse))
+                below = self._from_the_start(order.name, below, high)
+        return _skip_repeats(merge(below, over, reverse=reverse))
 
-    def _uncovered(self, base: Segment, order: str, found: Iterator[Key], covered: set[Key]) -> Iterator[Key]:
+    def _uncovered(
+        self, base: Segment, order: AnyTable | AnyIndex, found: Iterator[Key], covered: set[Key]
+    ) -> Iterator[Key]:
         """What the base has in an order, without what is covered."""
-        if order in ORDERED_TABLES:
+        if isinstance(order, Table):
             return (key for key in found if key not in covered)
-        key_of = INDEXES[order].key_of
+        key_of = order.key_of
         if key_of is not None:
             return (entry for entry in found if key_of(entry) not in covered)
         return (
@@ -212,7 +224,7 @@ class LayeredTables:
             yield first
             yield from uncovered
 
-    def _is_claimed(self, base: Segment, order: str, entry: Key, covered: set[Key]) -> bool:
+    def _is_claimed(self, base: Segment, order: AnyIndex, entry: Key, covered: set[Key]) -> bool:
         if entry in self._given_up:
             return False
         claimed = any(key not in covered for key in base.find(order, entry))
@@ -222,11 +234,15 @@ class LayeredTables:
 
     # ---------------------------------------------------------------------------------------------------- changing
 
-    def apply(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> None:
+    def apply(
+        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
+    ) -> None:
         """Put rows in (tombstones take out) and move to `position`; what is in `known` is not decoded again."""
         self._put([_read(one, known) for one in rows], position)
 
-    def advance(self, rows: Iterable[Encoded], position: Position, known: Mapping[Encoded, Row] | None = None) -> bool:
+    def advance(
+        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
+    ) -> bool:
         """Do so where the rows then come to the root that `position` states; else change nothing, and return False."""
         some = [_read(one, known) for one in rows]
         if as_root(roots_with(self, ((one, row.key) for one, row, _ in some))) != position.root:
@@ -251,19 +267,19 @@ class LayeredTables:
             add(self._left, table, -base.encoded(table, number).digest)
 
     def _doubt(self, row: Row) -> None:
-        entry = counted(row)
+        entry = count_group(row)
         if entry is not None:
             self._fewer[entry] += 1
         if row.value is not None:
-            for _, one in BY_TABLE.get(row.table, ()):
-                if one.ordered and one.key_of is None:
-                    self._doubtful.update(one.entries(row.key, row.value))
+            for index in TABLES[row.table].indexes:
+                if index.ordered and index.key_of is None:
+                    self._doubtful.update(index.entries(row.key, row.value))
 
-    def load(self, rows: Iterable[Encoded], position: Position) -> None:
+    def load(self, rows: Iterable[EncodedRow], position: Position) -> None:
         """Forget everything and hold just these rows; ends exactly as `apply` of the same rows would."""
         self.ready(rows, position)()
 
-    def ready(self, rows: Iterable[Encoded], position: Position) -> Callable[[], None]:
+    def ready(self, rows: Iterable[EncodedRow], position: Position) -> Callable[[], None]:
         """Do all of `load` that takes long, on any thread; what is returned puts it in place."""
         some = rows if isinstance(rows, tuple) else tuple(rows)
         if len(some) <= self._small:
@@ -289,7 +305,7 @@ class _Keys:
         yield from self._over
 
 
-def _once(keys: Iterator[Key]) -> Iterator[Key]:
+def _skip_repeats(keys: Iterator[Key]) -> Iterator[Key]:
     """Each of some ordered keys once."""
     before: Key | None = None
     for key in keys:

@@ -5,20 +5,22 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from treaty.core.codec import dumps
 from treaty.core.refusals import Unavailable
 from treaty.core.root import add
-from treaty.core.rows import Alien, Encoded, Key, Row
+from treaty.core.rows import EncodedRow, Row, UnreadableValue
+from treaty.core.state_tables import CONTEXT, VERSION_BY_NUMBER, AnyIndex, AnyTable
+from treaty.core.table import Key, Table
 from treaty.core.values import Schema
-from treaty.core.view import INDEXES, ORDERED_TABLES, subject_span
+from treaty.core.view import subject_span
 from treaty.node.segment.blocks import BlockDamagedError, BlockReader
-from treaty.node.segment.forms import PROVEN, has_its_guid, key_of, keys_of, text_of, value_of
-from treaty.node.segment.heads import Heads
-from treaty.node.segment.marks import mark, row_of, rows_of
+from treaty.node.segment.hash_index import mark, row_of, rows_of
+from treaty.node.segment.heads import BlockHeads
+from treaty.node.segment.value_format import PROVEN, has_its_guid, key_of, keys_of, text_of, value_of
 
 BLOCKS_KEPT = 256
 """Decompressed blocks that a segment remembers."""
@@ -42,10 +44,10 @@ class SegmentDamagedError(Unavailable):
     """A segment that is not what was written; the log has everything that is in it."""
 
 
-def totals(roots: Mapping[str, int], odd: Iterable[Encoded]) -> Mapping[str, int]:
+def totals(roots: Mapping[str, int], raw_rows: Iterable[EncodedRow]) -> Mapping[str, int]:
     """Return what tables add to the state root, the rows that are in no table of a segment among theirs."""
     whole = dict(roots)
-    for row in odd:
+    for row in raw_rows:
         add(whole, row.table, row.digest)
     return whole
 
@@ -70,7 +72,7 @@ class Segment:
         self.dead = lru_cache(maxsize=None)(self._read_dead)
         self._readers: dict[str, BlockReader] = {}
         self._known: dict[tuple[str, Key], int] = {}
-        self._sorted: dict[tuple[str, Key], array[int]] = {}
+        self._sorted: dict[tuple[AnyIndex, Key], array[int]] = {}
         self._sorted_rows = 0
         self._block = lru_cache(BLOCKS_KEPT)(self._read_block)
         self.row = lru_cache(ROWS_KEPT)(self._row)
@@ -79,9 +81,9 @@ class Segment:
         self.entries = lru_cache(BLOCKS_KEPT)(self._read_entries)
         self.groups = lru_cache(maxsize=None)(self._read_groups)
 
-    def odd(self) -> list[Encoded]:
+    def raw_rows(self) -> list[EncodedRow]:
         """Rows that are not in the segment's tables: who uses it has to keep them."""
-        return [Encoded(*members) for members in json.loads(bytes(self._column("odd")) or b"[]")]
+        return [EncodedRow(*members) for members in json.loads(bytes(self._column("odd")) or b"[]")]
 
     def _column(self, name: str) -> memoryview:
         try:
@@ -148,10 +150,10 @@ class Segment:
         key, _, value = line.partition(b"\t")
         return key, value
 
-    def encoded(self, table: str, number: int) -> Encoded:
+    def encoded(self, table: str, number: int) -> EncodedRow:
         """A row by its number, as it stands in the log."""
         key, value = self._line(table, number)
-        return Encoded(table, str(key, "utf-8", "surrogatepass"), text_of(str(value, "utf-8", "surrogatepass")))
+        return EncodedRow(table, str(key, "utf-8", "surrogatepass"), text_of(str(value, "utf-8", "surrogatepass")))
 
     def _row(self, table: str, number: int) -> Row:
         key, form = self._line(table, number)
@@ -159,7 +161,7 @@ class Segment:
             row = Row(table, key_of(table, key), value_of(table, str(form, "utf-8", "surrogatepass")))
         except (msgspec.DecodeError, ValueError) as error:
             raise self._damaged(f"row {number} of table {table}: {error}") from None
-        if isinstance(row.value, Alien):
+        if isinstance(row.value, UnreadableValue):
             raise self._damaged(f"row {number} of table {table} can't be read: {row.value.why}")
         if isinstance(row.value, Schema) and self._careful:
             self._refuse_other_text(number, row.key, row.value, proven=form.startswith(PROVEN.encode()))
@@ -202,7 +204,7 @@ class Segment:
         """All keys of a table, in no order."""
         return (self.key(table, number) for number in self._alive(table))
 
-    def rows(self, table: str) -> Iterator[Encoded]:
+    def rows(self, table: str) -> Iterator[EncodedRow]:
         """All rows of a table, in no order."""
         return (self.encoded(table, number) for number in self._alive(table))
 
@@ -212,13 +214,13 @@ class Segment:
 
     # ---------------------------------------------------------------------------------------------------- indexes
 
-    def find(self, index: str, entry: Key, head: Key = ()) -> Iterator[Key]:
+    def find(self, index: AnyIndex, entry: Key, head: Key = ()) -> Iterator[Any]:
         """Keys of the rows that claim an index entry and begin with `head`, ascending.
 
         Who has a key asks for its row: numbers are remembered. Where many rows claim an entry their order is remembered
         too, and only what is taken costs.
         """
-        table = INDEXES[index].table
+        table = index.table
         numbers = self._sorted.get((index, entry))
         if numbers is None:
             found = sorted(self._claiming(index, entry))
@@ -233,7 +235,7 @@ class Segment:
             low, high = (bisect_left(numbers, bound, key=partial(self.key, table)) for bound in subject_span(*head))
         return (self.key(table, numbers[at]) for at in range(low, high))
 
-    def _remember(self, index: str, entry: Key, numbers: "array[int]") -> "array[int]":
+    def _remember(self, index: AnyIndex, entry: Key, numbers: "array[int]") -> "array[int]":
         if self._sorted_rows + len(numbers) > SORTED_KEPT:
             self._sorted.clear()
             self._sorted_rows = 0
@@ -241,41 +243,39 @@ class Segment:
         self._sorted_rows += len(numbers)
         return numbers
 
-    def claimants(self, index: str, entry: Key) -> list[int]:
+    def claimants(self, index: AnyIndex, entry: Key) -> list[int]:
         """Numbers of the rows that claim an index entry."""
         return [number for _, number in self._claiming(index, entry)]
 
-    def _claiming(self, index: str, entry: Key) -> Iterator[tuple[Key, int]]:
-        one = INDEXES[index]
-        for number in rows_of(self.numbers(f"index:{index}", "Q"), entry):
-            if one.of_key:
-                key = self.key(one.table, number)
+    def _claiming(self, index: AnyIndex, entry: Key) -> Iterator[tuple[Key, int]]:
+        for number in rows_of(self.numbers(f"index:{index.name}", "Q"), entry):
+            if index.of_key:
+                key = self.key(index.table, number)
                 if key[: len(entry)] == entry:
                     yield key, number
                 continue
-            row = self.row(one.table, number)
-            if row.value is not None and entry in one.entries(row.key, row.value):
+            row = self.row(index.table, number)
+            if row.value is not None and entry in index.entries(row.key, row.value):
                 yield row.key, number
 
-    def count(self, table: str, entry: Key) -> int:
-        """How many rows of a table fall under an entry (see `COUNTS`)."""
-        if table == "context":
-            return self.live(table)
-        if table in GROUPED:
-            return self.groups(table).get(str(entry[0]), 0)
-        order = table if table in ORDERED_TABLES else "version.number"
-        low, high = subject_span(*entry)
+    def count(self, table: AnyTable, group: Key) -> int:
+        """How many rows of a table are in a group."""
+        if table is CONTEXT:
+            return self.live(table.name)
+        if table.name in GROUPED:
+            return self.groups(table.name).get(str(group[0]), 0)
+        order = table.name if table.ordered else VERSION_BY_NUMBER.name
+        low, high = subject_span(*group)
         return self._rank(order, high) - self._rank(order, low)
 
-    def stray_marks(self, index: str) -> list[int]:
+    def stray_marks(self, index: AnyIndex) -> list[int]:
         """Numbers of rows to which an index leads by entries that these rows do not claim, ascending."""
-        one = INDEXES[index]
         right: set[int] = set()
-        for number in self._alive(one.table):
-            row = self.row(one.table, number)
+        for number in self._alive(index.table):
+            row = self.row(index.table, number)
             if row.value is not None:
-                right.update(mark(entry, number) for entry in one.entries(row.key, row.value))
-        return sorted({row_of(found) for found in self.numbers(f"index:{index}", "Q") if found not in right})
+                right.update(mark(entry, number) for entry in index.entries(row.key, row.value))
+        return sorted({row_of(found) for found in self.numbers(f"index:{index.name}", "Q") if found not in right})
 
     def _rank(self, order: str, bound: Key) -> int:
         """How many entries of an order are below a bound."""
@@ -284,8 +284,12 @@ class Segment:
             return 0
         return self.reader(f"order:{order}").firsts[place] + bisect_left(self.entries(order, place), bound)
 
-    def walk(self, order: str, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Key]:
+    def walk(self, order: AnyTable | AnyIndex, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Any]:
         """Keys of a table or entries of an index, from `low` on and below `high`, up or down."""
+        found = self._walk(order.name, low, high, reverse=reverse)
+        return map(partial(tuple.__new__, order.key), found) if isinstance(order, Table) else found
+
+    def _walk(self, order: str, low: Key, high: Key, *, reverse: bool) -> Iterator[Key]:
         heads = self.heads(order)
         places = range(max(0, bisect_right(heads, low) - 1), bisect_left(heads, high))
         for place in reversed(places) if reverse else places:
@@ -293,8 +297,8 @@ class Segment:
             some = entries[bisect_left(entries, low) : bisect_left(entries, high)]
             yield from reversed(some) if reverse else some
 
-    def _read_heads(self, order: str) -> Heads:
-        return Heads(self._column(f"heads:{order}"))
+    def _read_heads(self, order: str) -> BlockHeads:
+        return BlockHeads(self._column(f"heads:{order}"))
 
     def _read_entries(self, order: str, number: int) -> list[Key]:
         return keys_of(self._read_block(f"order:{order}", number))

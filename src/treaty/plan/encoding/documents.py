@@ -6,7 +6,7 @@ from treaty.core.columns import ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.core.limits import COLUMN_RECURSION
 from treaty.formats.jsonschema.data.columns import columns
 from treaty.formats.jsonschema.gathered import Gathered, gather
-from treaty.formats.jsonschema.model import Document, Node
+from treaty.formats.jsonschema.model import Document, SchemaNode
 from treaty.plan.encoding.fit import Check
 from treaty.plan.encoding.messages import DAYS, INSTANTS
 from treaty.plan.encoding.target import Entries, Fields, Handle, Items, Leaf, Look, Member, Target
@@ -32,7 +32,7 @@ class _Looker:
     def __init__(self, document: Document) -> None:
         self._document = document
 
-    def look(self, handle: tuple[ColumnType, tuple[Node, ...]]) -> Target:
+    def look(self, handle: tuple[ColumnType, tuple[SchemaNode, ...]]) -> Target:
         kind, nodes = handle
         found = gather(self._document, nodes)
         match kind:
@@ -60,7 +60,7 @@ class _Looker:
             free = not nodes or self._null(nodes, 0)
             yield Member(one.name, (one.type, nodes), free or not needed, present=needed and free and bool(nodes))
 
-    def _named(self, found: Gathered, depth: int) -> tuple[set[str], dict[str, list[Node]]]:
+    def _named(self, found: Gathered, depth: int) -> tuple[set[str], dict[str, list[SchemaNode]]]:
         """Names that must be there, and what is said about each, by the place and by the choices at it."""
         required, properties = set(found.required), {name: list(nodes) for name, nodes in found.properties.items()}
         for choice in found.choices if depth < CHOICES else ():
@@ -71,7 +71,7 @@ class _Looker:
                     properties.setdefault(name, []).extend(nodes)
         return required, properties
 
-    def _null(self, nodes: Iterable[Node], depth: int) -> bool:
+    def _null(self, nodes: Iterable[SchemaNode], depth: int) -> bool:
         """Whether null may stand at a place."""
         found = gather(self._document, nodes)
         if found.never or (found.kinds is not None and "null" not in found.kinds):

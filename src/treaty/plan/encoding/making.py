@@ -77,7 +77,7 @@ def _checked(registry: Registry, place: Subject, draft: Draft, verdict: Verdict)
         return verdict
     except Refusal as refused:
         return replace(verdict, compatible=False, reasons=(str(refused),))
-    told = tuple(one.told(reader="the new schema", writer="the version before") for one in checked.findings)
+    told = tuple(one.message(reader="the new schema", writer="the version before") for one in checked.findings)
     return replace(
         verdict, compatible=checked.compatible, reasons=() if checked.compatible else told or checked.messages
     )

@@ -7,7 +7,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from treaty.client.serializers.indexes import FIRST, Path, head
 from treaty.client.serializers.protobuf import messages
-from treaty.core.meaning import Meaning
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.columns import columns
 from treaty.formats.protobuf.compare.comparison import compare
@@ -47,7 +47,7 @@ def union(known: Sequence[Known], wish: Wish) -> tuple[Schema, list[Rejected]]:
         needed = {each.name: each for each in one.meaning.bindings} | bindings if one.meaning else bindings
         text = base64.b64encode(tried.SerializeToString(deterministic=True)).decode()
         try:
-            schema = PROTOBUF.parse(Meaning(PROTOBUF.name, text, tuple(needed.values())), False)
+            schema = PROTOBUF.parse(ResolvedSchema(PROTOBUF.name, text, tuple(needed.values())), False)
         except InvalidSchemaError as wrong:
             losers.append(left_out(one, wrong))
             continue

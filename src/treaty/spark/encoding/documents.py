@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from treaty.core.meaning import Meaning
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.jsonschema.data.value import check
 from treaty.formats.jsonschema.format import FORMAT
 from treaty.formats.jsonschema.model import Document
@@ -37,7 +37,7 @@ def judge_of(schema: str) -> Callable[[pa.Array], pa.Array]:
 
     def judge(texts: pa.Array) -> pa.Array:
         if not parsed:
-            parsed.append(FORMAT.parse(Meaning("JSON", schema), False))
+            parsed.append(FORMAT.parse(ResolvedSchema("JSON", schema), False))
         told = []
         for text in texts.to_pylist():
             faults = () if text is None else check(parsed[0], text)

@@ -8,8 +8,10 @@ from treaty.plan.ddl import quoted
 from treaty.spark.lake.changes import Change, comment_of
 from treaty.spark.lake.table import Table
 
-MAPPING = "'delta.columnMapping.mode' = 'name'"
-WIDENING = "'delta.enableTypeWidening' = 'true'"
+COLUMN_MAPPING, TYPE_WIDENING = "delta.columnMapping.mode", "delta.enableTypeWidening"
+"""Properties of a Delta table."""
+MAPPING = f"'{COLUMN_MAPPING}' = 'name'"
+WIDENING = f"'{TYPE_WIDENING}' = 'true'"
 UNPLAIN = frozenset(" ,;{}()\n\t=")
 """Characters that Delta takes in a column's name only where the names of files' columns are its own."""
 

@@ -5,6 +5,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from treaty.plan.ddl import quoted
+from treaty.spark.lake.ddl import COLUMN_MAPPING, TYPE_WIDENING, literal, unplain
 from treaty.spark.lake.table import Batch, Table, absolute
 
 MISSING = {"DELTA_TABLE_NOT_FOUND", "PATH_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND"}
@@ -32,9 +33,21 @@ def schema(spark: SparkSession, table: Table) -> StructType | None:
         return None
 
 
+def make_in_empty_log(spark: SparkSession, table: Table, columns: StructType, comment: str) -> None:
+    """Make a table in a folder whose log has no commit, as a driver leaves it that is killed while it makes a table.
+
+    Delta takes such a folder for a table, so CREATE TABLE IF NOT EXISTS does nothing there; an append without rows does it.
+    """
+    properties = {TYPE_WIDENING: "true", **({COLUMN_MAPPING: "name"} if unplain(columns) else {})}
+    writer = spark.createDataFrame([], columns).write.format("delta").mode("append").options(**properties)
+    (writer.partitionBy(*table.partitions) if table.partitions else writer).save(table.folder)
+    if comment:
+        spark.sql(f"COMMENT ON TABLE {name(spark, table)} IS {literal(comment)}")
+
+
 def append(frame: DataFrame, table: Table, batch: Batch) -> None:
     """Append rows of one batch; a table that is not there is made."""
-    options = {"txnAppId": batch.writer, "txnVersion": str(batch.number), "delta.enableTypeWidening": "true"}
+    options = {"txnAppId": batch.writer, "txnVersion": str(batch.number), TYPE_WIDENING: "true"}
     writer = frame.write.format("delta").mode("append").options(**options)
     if table.partitions:
         writer = writer.partitionBy(*table.partitions)

@@ -104,6 +104,8 @@ def make(spark: SparkSession, table: Table, columns: StructType, comment: str = 
             parquet.keep(spark, table, columns)
         return
     spark.sql(create_sql(LAKES[table.format].name(spark, table), table, columns, comment))
+    if table.format == "delta" and table.is_path and schema(spark, table) is None:
+        delta.make_in_empty_log(spark, table, columns, comment)
 
 
 def alter(spark: SparkSession, table: Table, found: tuple[Change, ...], target: StructType) -> None:

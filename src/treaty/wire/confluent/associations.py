@@ -4,24 +4,24 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from treaty.core.associating import (
+from treaty.core.associations import (
     ANY,
     Associate,
+    AssociatedSubject,
+    AssociationChange,
     AssociationResult,
     AssociationResults,
     Associations,
-    Bound,
-    Change,
+    AssociationSpec,
     ChangeAssociations,
-    Given,
+    EntryRefusal,
+    ImportedAssociation,
     ListAssociations,
     OfId,
     OfName,
     Op,
-    Operation,
-    Refused,
     ResourceBound,
-    Wish,
+    ResourceChange,
 )
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.resource import TOPIC
@@ -212,18 +212,18 @@ def changes_body(request: ChangeAssociations) -> ChangesBody:
     return ChangesBody([_change_body(each) for each in request.changes])
 
 
-def _wish(body: WishBody | OperationBody, context: str) -> Wish:
+def _wish(body: WishBody | OperationBody, context: str) -> AssociationSpec:
     subject = subject_of(body.subject, context) if body.subject else None
     schema = None
     if body.schema is not None:
         schema = register_of(subject or NOWHERE, body.schema, normalize=body.normalize or None, force=None)
     more = body.treaty
-    given = None if more is None else Given(more.guid, more.create_ts, more.update_ts)
+    given = None if more is None else ImportedAssociation(more.guid, more.create_ts, more.update_ts)
     lifecycle = (body.lifecycle or "").upper()
-    return Wish(body.association_type or "value", subject, lifecycle, body.frozen, schema, given)
+    return AssociationSpec(body.association_type or "value", subject, lifecycle, body.frozen, schema, given)
 
 
-def _wish_body(wish: Wish) -> WishBody:
+def _wish_body(wish: AssociationSpec) -> WishBody:
     given = wish.given
     return WishBody(
         subject=None if wish.subject is None else str(wish.subject),
@@ -236,22 +236,23 @@ def _wish_body(wish: Wish) -> WishBody:
     )
 
 
-def _change(body: ChangeBody, context: str) -> Change:
+def _change(body: ChangeBody, context: str) -> ResourceChange:
     resource = resource_of(body.resource_name, body.resource_namespace, body.resource_id, body.resource_type)
     operations = (
-        Operation(each.op_type, _wish(each, context), bool(each.cascade_lifecycle)) for each in body.associations or ()
+        AssociationChange(each.op_type, _wish(each, context), bool(each.cascade_lifecycle))
+        for each in body.associations or ()
     )
-    return Change(resource, tuple(operations))
+    return ResourceChange(resource, tuple(operations))
 
 
-def _change_body(change: Change) -> ChangeBody:
+def _change_body(change: ResourceChange) -> ChangeBody:
     one = change.resource
     return ChangeBody(
         one.name, one.namespace, one.id or None, one.type, [_operation_body(each) for each in change.operations]
     )
 
 
-def _operation_body(one: Operation) -> OperationBody:
+def _operation_body(one: AssociationChange) -> OperationBody:
     wish = _wish_body(one.wish)
     return OperationBody(
         op_type=one.op,
@@ -273,7 +274,7 @@ def resource_body(done: ResourceBound, *, details: bool = False) -> ResourceBody
     return ResourceBody(one.name, one.namespace, one.id or None, one.type, bound or None)
 
 
-def _bound_body(one: Bound, *, details: bool) -> BoundBody:
+def _bound_body(one: AssociatedSubject, *, details: bool) -> BoundBody:
     schema = version_body(one.schema, details=details) if one.schema else None
     return BoundBody(one.subject, one.kind, one.lifecycle, one.frozen, schema)
 
@@ -284,9 +285,9 @@ def resource_bound_of(body: ResourceBody) -> ResourceBound:
     return ResourceBound(resource, tuple(_bound(each) for each in body.associations or ()))
 
 
-def _bound(body: BoundBody) -> Bound:
+def _bound(body: BoundBody) -> AssociatedSubject:
     schema = version_of(body.schema, body.subject or "") if body.schema else None
-    return Bound(
+    return AssociatedSubject(
         body.subject or "", body.association_type or "value", body.lifecycle or "WEAK", bool(body.frozen), schema
     )
 
@@ -309,5 +310,5 @@ def results_of(body: ResultsBody) -> AssociationResults:
 
 def _result(body: ResultBody) -> AssociationResult:
     if body.error is not None:
-        return AssociationResult(refused=Refused.by(error_of(body.error)))
+        return AssociationResult(refused=EntryRefusal.by(error_of(body.error)))
     return AssociationResult(resource_bound_of(body.result or ResourceBody()))

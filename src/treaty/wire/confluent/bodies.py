@@ -8,7 +8,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from treaty.core.schema import Metadata, Pairs, Reference, Rule, RuleSet, Tagged
+from treaty.core.schema import Metadata, Pairs, Reference, Rule, RuleSet, TaggedPath
 
 Integer = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 """A number as Java's clients and servers read it: of 32 bits."""
@@ -69,16 +69,16 @@ class TagsBody(Struct, omit_defaults=True, rename="camel"):
     tags: list[str] | None = None
 
 
-def tagged_of(bodies: Iterable[TagsBody | None] | None) -> tuple[Tagged, ...]:
+def tagged_of(bodies: Iterable[TagsBody | None] | None) -> tuple[TaggedPath, ...]:
     """Read tags; a path or kind that is missing comes out empty, which the law refuses."""
     given = [(body.schema_entity or EntityBody(), body.tags or ()) for body in bodies or () if body is not None]
     return tuple(
-        Tagged(entity.entity_path or "", (entity.entity_type or "").lower(), tuple(dict.fromkeys(tags)))
+        TaggedPath(entity.entity_path or "", (entity.entity_type or "").lower(), tuple(dict.fromkeys(tags)))
         for entity, tags in given
     )
 
 
-def tags_bodies(tagged: Iterable[Tagged]) -> list[TagsBody | None] | None:
+def tags_bodies(tagged: Iterable[TaggedPath]) -> list[TagsBody | None] | None:
     """Print tags; None where there are none."""
     return [TagsBody(EntityBody(each.path, each.kind), list(each.tags)) for each in tagged] or None
 

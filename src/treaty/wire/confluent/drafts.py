@@ -6,7 +6,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid
-from treaty.core.requests import Creation, Derive, Expected, Force, Register
+from treaty.core.requests import Derive, ExpectedVersion, ForceReason, Register, SubjectCreation
 from treaty.core.schema import Draft
 from treaty.wire.confluent.bodies import (
     Integer,
@@ -120,7 +120,7 @@ def draft_body(draft: Draft) -> DraftBody:
 
 
 def register_of(
-    subject: Subject, body: DraftBody, *, normalize: bool | None, force: Force | None, exact: bool = False
+    subject: Subject, body: DraftBody, *, normalize: bool | None, force: ForceReason | None, exact: bool = False
 ) -> Register:
     """Read a registration. Raises `Invalid` where the body says what only an API may say of a new subject."""
     more = body.treaty or RegisterDetails()
@@ -130,8 +130,8 @@ def register_of(
         normalize=normalize,
         number=body.version or 0,
         schema_id=-1 if body.id is None else body.id,
-        force=Force(more.force.who, more.force.why) if more.force else force,
-        expected=Expected(more.expected.by, more.expected.value) if more.expected else None,
+        force=ForceReason(more.force.who, more.force.why) if more.force else force,
+        expected=ExpectedVersion(more.expected.by, more.expected.value) if more.expected else None,
         names=tuple(sorted(more.names)),
         properties=pairs_of(dict(more.properties)),
         create_with=_creation_of(more.create_with or CreationBody()),
@@ -143,10 +143,12 @@ def register_of(
     )
 
 
-def _creation_of(body: CreationBody) -> Creation:
+def refuse_members_of_apis(made: CreationBody | SubjectCreation) -> None:
+    """Raise `Invalid` where a client says of a new subject what follows from the API that it uses."""
     for member in ("origin", "types", "order", "identity"):
-        sent = getattr(body, member)
-        if sent is not UNSET and sent is not None:
+        sent = getattr(made, member)
+        usual = getattr(SubjectCreation(), member) if isinstance(made, SubjectCreation) else None
+        if sent is not UNSET and sent != usual:
             allowed = "policy and properties"
             raise Invalid.of(
                 "CREATE_WITH",
@@ -155,16 +157,20 @@ def _creation_of(body: CreationBody) -> Creation:
                 new=str(sent)[:100],
                 allowed=allowed,
             )
-    return Creation(policy=chosen_of(body.policy), properties=pairs_of(dict(body.properties)))
 
 
-def _creation_body(made: Creation) -> CreationBody | None:
+def _creation_of(body: CreationBody) -> SubjectCreation:
+    refuse_members_of_apis(body)
+    return SubjectCreation(policy=chosen_of(body.policy), properties=pairs_of(dict(body.properties)))
+
+
+def _creation_body(made: SubjectCreation) -> CreationBody | None:
     """Print how a subject is to be made. What an API sets is printed too: passed over in silence it would be lost."""
-    if made == Creation():
+    if made == SubjectCreation():
         return None
     body = CreationBody(policy=chosen_body(made.policy), properties=dict(made.properties))
     for member in ("origin", "types", "order", "identity"):
-        if getattr(made, member) != getattr(Creation(), member):
+        if getattr(made, member) != getattr(SubjectCreation(), member):
             setattr(body, member, getattr(made, member))
     return body
 

@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from treaty.core import refusals as r
 from treaty.core import requests as q
-from treaty.core.finding import Fault, Finding
+from treaty.core.compatibility_messages import format_list
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.limits import ERROR_CHARACTERS
-from treaty.core.messages import listed
 from treaty.core.names import Subject
 from treaty.core.refusals import Reason, Refusal, RegistryError
 
@@ -37,7 +37,7 @@ class ErrorDetails(Struct, omit_defaults=True, rename="camel"):
     version: str = ""
     message: str = ""
     details: list[str] = []
-    faults: list[Fault] = []
+    faults: list[Diagnostic] = []
     findings: list[Finding] = []
     command: str = ""
 
@@ -82,7 +82,7 @@ def _words(template: str) -> Callable[[Reason], str]:
 def _incompatible(reason: Reason) -> str:
     return (
         "Schema being registered is incompatible with an earlier schema for subject "
-        f'"{reason.subject}", details: {listed(reason.details)}'
+        f'"{reason.subject}", details: {format_list(reason.details)}'
     )
 
 

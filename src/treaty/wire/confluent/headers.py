@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from functools import lru_cache
 
-from treaty.core.calls import refuse_bad_call
 from treaty.core.refusals import Invalid
-from treaty.core.registry import Call, Token
+from treaty.core.registry import Call, PositionToken, refuse_bad_call
 
 TOKEN = "Treaty-Sequence"  # noqa: S105 (a place in the log, not a secret)
 """On an answer: the state it was taken from. On a request: the answer must not be older."""
@@ -71,7 +70,7 @@ def call_of(header: Callable[[str], str | None], consistency: str = "", principa
     Raises `Invalid` where a token, a command id or a consistency is not one.
     """
     text = header(TOKEN)
-    after = Token.parse(text) if text else None
+    after = PositionToken.parse(text) if text else None
     if text and after is None:
         raise Invalid.of("TOKEN", f"{text[:100]!r} is no token", new=text[:100], allowed="a token that a registry gave")
     wanted = (consistency or header(CONSISTENCY) or "").lower()

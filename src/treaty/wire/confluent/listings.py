@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from treaty.core.resource import TOPIC, Association, Resource
+from treaty.core.resource import TOPIC, Resource, ResourceAssociation
 
 
 class UseBody(Struct):
@@ -51,7 +51,7 @@ class AssociationBody(Struct, omit_defaults=True, rename="camel"):
     update_ts: int | None = None
 
 
-def association_body(one: Association) -> AssociationBody:
+def association_body(one: ResourceAssociation) -> AssociationBody:
     """Print an association."""
     return AssociationBody(
         subject=one.subject,
@@ -68,10 +68,10 @@ def association_body(one: Association) -> AssociationBody:
     )
 
 
-def association_of(body: AssociationBody) -> Association:
+def association_of(body: AssociationBody) -> ResourceAssociation:
     """Read an association."""
     resource = resource_of(body.resource_name, body.resource_namespace, body.resource_id, body.resource_type)
-    return Association(
+    return ResourceAssociation(
         subject=body.subject or "",
         guid=body.guid or "",
         resource=resource,

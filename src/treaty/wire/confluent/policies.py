@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import UNSET, Struct, UnsetType
 
 from treaty.core.answers import Config
-from treaty.core.policy import NONE, Level, Range, exact_level, group_of, partition_of, unnamed
+from treaty.core.policy import NONE, Level, VersionRange, exact_level, group_of, nameless_level, partition_of
 
 T = TypeVar("T")
 
@@ -114,7 +114,7 @@ def answered(config: Config) -> Config:
     group = group_of(partition)
     return replace(
         config,
-        exact_level=None if exact is None else unnamed(exact),
+        exact_level=None if exact is None else nameless_level(exact),
         group=config.group if group is None else group,
         partition=None if group is not None else partition,
     )
@@ -127,17 +127,17 @@ def _level_of(body: PolicyBody) -> Level | None:
     return Level(_range_of(backward), _range_of(forward), bool(deny))
 
 
-def _range_of(body: RangeBody | None) -> Range:
+def _range_of(body: RangeBody | None) -> VersionRange:
     if body is None:
         return NONE
     kind = body.range.lower()
     ordinal = given(body.ordinal)
-    return Range(kind, MISSING if ordinal is None and kind == "till" else ordinal or 0)
+    return VersionRange(kind, MISSING if ordinal is None and kind == "till" else ordinal or 0)
 
 
 def _level_body(level: Level) -> PolicyBody:
     return PolicyBody(_range_body(level.backward), _range_body(level.forward), level.deny)
 
 
-def _range_body(range_: Range) -> RangeBody:
+def _range_body(range_: VersionRange) -> RangeBody:
     return RangeBody(range_.kind, range_.ordinal if range_.kind == "till" else UNSET)

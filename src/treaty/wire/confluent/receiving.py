@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from treaty.core import answers as a
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.refusals import RegistryError, Unavailable
-from treaty.core.registry import Reply, Token
+from treaty.core.registry import PositionToken, Reply
 from treaty.wire.confluent.associations import ResourceBody, ResultsBody, associations_of, resource_bound_of, results_of
 from treaty.wire.confluent.errors import ErrorBody, error_of
 from treaty.wire.confluent.headers import TOKEN
@@ -27,7 +27,7 @@ from treaty.wire.confluent.versions import (
 )
 
 A = TypeVar("A")
-NOWHERE = Token("", 0, "")
+NOWHERE = PositionToken("", 0, "")
 """The token of an answer that carries none: of a registry that is not Treaty."""
 
 
@@ -47,17 +47,18 @@ def received(request: q.Request[A], http: Received) -> Reply[A]:
     answer of a registry, because that says nothing about what was asked.
     """
     if not 200 <= http.status < 300:
-        raise _error(request, http)
+        raise received_error(request, http)
     try:
         answer = _READ[type(request)](request, http.body)
     except msgspec.MsgspecError as wrong:
         message = f"status {http.status} with a body that is not the answer of a registry: {wrong}"
         raise Unavailable(message) from wrong
-    token = Token.parse(http.header(TOKEN) or "") or NOWHERE
+    token = PositionToken.parse(http.header(TOKEN) or "") or NOWHERE
     return Reply(answer, token)
 
 
-def _error(request: q.Request[Any], http: Received) -> RegistryError:
+def received_error(request: q.Request[Any], http: Received) -> RegistryError:
+    """Return the error that an answer reports; `Unavailable` for a body that is not a registry's."""
     try:
         wait = float(http.header("Retry-After") or 1)
     except ValueError:  # a date, which is allowed too
@@ -68,7 +69,7 @@ def _error(request: q.Request[Any], http: Received) -> RegistryError:
     return error_of(body, request, retry_after=wait)
 
 
-class _OddError(msgspec.Struct):
+class _NoCompactFormError(msgspec.Struct):
     error_code: int
     message: Any = ""
 
@@ -80,7 +81,7 @@ def read_error(body: bytes) -> ErrorBody | None:
     except msgspec.MsgspecError:
         pass
     try:
-        odd = msgspec.json.decode(body, type=_OddError)
+        odd = msgspec.json.decode(body, type=_NoCompactFormError)
     except msgspec.MsgspecError:
         return None
     return ErrorBody(odd.error_code, msgspec.json.encode(odd.message).decode())
@@ -99,9 +100,9 @@ def _mode(_request: object, body: bytes) -> a.ModeStored:
     return a.ModeStored(mode if isinstance(mode, str) else None)
 
 
-def _numbers(_request: object, body: bytes) -> a.Numbers:
+def _numbers(_request: object, body: bytes) -> a.VersionNumbers:
     told = msgspec.json.decode(body, type=list[int])
-    return a.Numbers(tuple(sorted(map(abs, told))), tuple(sorted(-number for number in told if number < 0)))
+    return a.VersionNumbers(tuple(sorted(map(abs, told))), tuple(sorted(-number for number in told if number < 0)))
 
 
 def _schema(request: Any, body: bytes) -> a.SchemaFound:
@@ -116,9 +117,9 @@ def _words(body: bytes) -> tuple[str, ...]:
     return tuple(msgspec.json.decode(body, type=list[str]))
 
 
-def _outcome(_request: object, body: bytes) -> a.Outcome:
+def _outcome(_request: object, body: bytes) -> a.CommandOutcome:
     told = msgspec.json.decode(body, type=OutcomeBody)
-    return a.Outcome(told.command, told.sequence, told.result, tuple(sorted(told.members.items())))
+    return a.CommandOutcome(told.command, told.sequence, told.result, tuple(sorted(told.members.items())))
 
 
 def _versions(request: q.ListSchemas, body: bytes) -> a.Versions:
@@ -127,8 +128,8 @@ def _versions(request: q.ListSchemas, body: bytes) -> a.Versions:
     return listed_of(bodies, aliases=request.aliases, associations=tied)
 
 
-def _settings(_request: object, body: bytes) -> a.Settings:
-    return a.Settings(tuple(setting_of(each) for each in msgspec.json.decode(body, type=list[SettingBody])))
+def _settings(_request: object, body: bytes) -> a.ScopeSettings:
+    return a.ScopeSettings(tuple(setting_of(each) for each in msgspec.json.decode(body, type=list[SettingBody])))
 
 
 def _made(_request: object, body: bytes) -> a.ContextMade:
@@ -151,14 +152,14 @@ _READ: Mapping[type[Any], Callable[[Any, bytes], Any]] = {
     q.Derive: lambda r, b: registered_of(msgspec.json.decode(b, type=SchemaBody), str(r.subject)),
     q.Lookup: _version,
     q.Check: lambda _r, b: checked_of(msgspec.json.decode(b, type=CheckedBody)),
-    q.DeleteVersion: lambda _r, b: a.Deleted((msgspec.json.decode(b, type=int),)),
-    q.DeleteSubject: lambda _r, b: a.Deleted(_ints(b)),
+    q.DeleteVersion: lambda _r, b: a.DeletedVersions((msgspec.json.decode(b, type=int),)),
+    q.DeleteSubject: lambda _r, b: a.DeletedVersions(_ints(b)),
     q.SetConfig: _config,
     q.DeleteConfig: _config,
     q.SetMode: _mode,
     q.DeleteMode: _mode,
     q.MakeContext: _made,
-    q.DeleteContext: lambda _r, _b: a.Deleted(()),
+    q.DeleteContext: lambda _r, _b: a.DeletedVersions(()),
     q.GetSchema: _schema,
     q.GetGuid: _schema,
     q.GetGuidIds: _places,
@@ -169,12 +170,12 @@ _READ: Mapping[type[Any], Callable[[Any, bytes], Any]] = {
     q.ListSchemas: _versions,
     q.ListSettings: _settings,
     q.UsesOf: _used,
-    q.ReferencedBy: lambda _r, b: a.Ids(_ints(b)),
+    q.ReferencedBy: lambda _r, b: a.SchemaIds(_ints(b)),
     q.GetConfig: _config,
     q.GetMode: _mode,
     t.ListAssociations: lambda _r, b: associations_of(msgspec.json.decode(b, type=list[AssociationBody])),
     t.Associate: lambda _r, b: resource_bound_of(msgspec.json.decode(b, type=ResourceBody)),
-    t.Dissociate: lambda _r, _b: a.Deleted(()),
+    t.Dissociate: lambda _r, _b: a.DeletedVersions(()),
     t.ChangeAssociations: lambda _r, b: results_of(msgspec.json.decode(b, type=ResultsBody)),
     t.GetAssociations: lambda _r, b: results_of(msgspec.json.decode(b, type=ResultsBody)),
     q.ListContexts: lambda _r, b: a.Contexts(_words(b)),
@@ -182,7 +183,7 @@ _READ: Mapping[type[Any], Callable[[Any, bytes], Any]] = {
 }
 
 for _kind in (
-    ErrorBody, _OddError, SchemaBody, CheckedBody, ConfigBody, ModeBody, SettingBody, ContextBody, OutcomeBody, UseBody,
+    ErrorBody, _NoCompactFormError, SchemaBody, CheckedBody, ConfigBody, ModeBody, SettingBody, ContextBody, OutcomeBody, UseBody,
     PlaceBody, AssociationBody, ResourceBody, ResultsBody,
 ):  # fmt: skip
     msgspec.json.Decoder(_kind)  # learnt before anybody asks: two threads that learn a class at once end the process

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from treaty.core.answers import Config, VersionFound
 from treaty.core.requests import Scope
-from treaty.core.resource import TOPIC, Association, Resource
+from treaty.core.resource import TOPIC, Resource, ResourceAssociation
 from treaty.wire.confluent.bodies import (
     MetadataBody,
     ReferenceBody,
@@ -144,7 +144,7 @@ class AssociationRecord:
     """An association, or (`found` None) its end. `place` is what its key says: namespace, name, kind, subject."""
 
     place: tuple[str, str, str, str]
-    found: Association | None
+    found: ResourceAssociation | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +246,7 @@ def _associated(key: KeyBody, value: bytes | None) -> AssociationRecord:
     if not body.resource_id:
         message = "an association needs the id of its resource"
         raise RecordError(message)
-    found = Association(
+    found = ResourceAssociation(
         subject=subject,
         guid=body.guid or "",
         resource=Resource(name, namespace, body.resource_id, key.resource_type or TOPIC),
@@ -305,7 +305,7 @@ def context_record(context: str) -> tuple[bytes, bytes]:
     return _encode(key), _encode({"tenant": "default", "context": context})
 
 
-def association_record(one: Association) -> tuple[bytes, bytes]:
+def association_record(one: ResourceAssociation) -> tuple[bytes, bytes]:
     """Key and value of an association."""
     resource = one.resource
     key = {

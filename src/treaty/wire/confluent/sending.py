@@ -7,9 +7,11 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.limits import COUNTER
+from treaty.core.operations import operation_name
+from treaty.core.refusals import NotOffered
 from treaty.wire.confluent.associations import GetsBody, associate_body, changes_body, get_body, list_members
 from treaty.wire.confluent.drafts import derive_body, draft_body, register_body
 from treaty.wire.confluent.listings import ContextBody
@@ -26,8 +28,11 @@ class Sent:
 
 
 def sent(request: q.Request[Any]) -> Sent:
-    """Print a request as an HTTP request."""
-    return _SEND[type(request)](request)
+    """Print a request as an HTTP request; raises `NotOffered` where Confluent's API has none for it."""
+    send = _SEND.get(type(request))
+    if send is None:
+        raise NotOffered(f"Confluent's API has no request for {operation_name(request)}")
+    return send(request)
 
 
 def _path(*parts: object) -> str:

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
-from treaty.core.answers import Config, Setting
+from treaty.core.answers import Config, ScopeSetting
+from treaty.core.handlers.settings_changes import refuse_unknown_members
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.refusals import Invalid
 from treaty.core.requests import Scope, SetConfig
@@ -179,16 +180,16 @@ def config_body(config: Config, *, put: bool = False, details: bool = False) -> 
     )
 
 
-def setting_body(setting: Setting) -> SettingBody:
+def setting_body(setting: ScopeSetting) -> SettingBody:
     """Print an entry of a list of settings; a policy that no words say stands beside the nearest stricter ones."""
     config = None if setting.config is None else exact_body(setting.config)
     return SettingBody(setting.context, setting.name, config, setting.mode, setting.highest_id)
 
 
-def setting_of(body: SettingBody) -> Setting:
+def setting_of(body: SettingBody) -> ScopeSetting:
     """Read an entry of a list of settings."""
     config = None if body.config is None else answer_of(body.config)
-    return Setting(body.context, body.subject, config, body.mode, body.highest_id)
+    return ScopeSetting(body.context, body.subject, config, body.mode, body.highest_id)
 
 
 def exact_body(config: Config, *, put: bool = False) -> ConfigBody:
@@ -207,7 +208,8 @@ def set_config_of(scope: Scope, body: ConfigBody) -> SetConfig:
 
 
 def set_config_body(request: SetConfig) -> ConfigBody:
-    """Print a change of the config."""
+    """Print a change of the config; raises `InvalidSetting` for a member to forget that no config has."""
+    refuse_unknown_members(request.clear)
     body = exact_body(request.change, put=True)
     for name in request.clear:
         setattr(body, MEMBERS[name], None)

@@ -2,7 +2,14 @@
 
 from msgspec import UNSET, Struct, UnsetType
 
-from treaty.core.answers import Checked, Forced, Registered, SchemaFound, VersionFound, Versions
+from treaty.core.answers import (
+    CompatibilityResult,
+    ForcedRegistration,
+    RegisteredVersion,
+    SchemaFound,
+    VersionFound,
+    Versions,
+)
 from treaty.core.finding import Finding
 from treaty.core.names import subject_of
 from treaty.wire.confluent.bodies import (
@@ -104,7 +111,7 @@ def listed_of(bodies: list[SchemaBody], *, aliases: bool = False, associations: 
     )
 
 
-def registered_body(registered: Registered, *, details: bool = False) -> SchemaBody:
+def registered_body(registered: RegisteredVersion, *, details: bool = False) -> SchemaBody:
     """Print a registration's answer: without the subject, and (details apart) without `ts` and `deleted` at first."""
     body = version_body(registered.version, details=details)
     if body.treaty is not None:
@@ -153,16 +160,16 @@ def version_of(body: SchemaBody, subject: str = "") -> VersionFound:
         time=body.ts or 0,
         deleted=bool(body.deleted),
         properties=pairs_of(dict(more.properties or {})),
-        forced=None if more.forced is None else Forced(more.forced.who, more.forced.why),
+        forced=None if more.forced is None else ForcedRegistration(more.forced.who, more.forced.why),
         imported=more.imported,
         tags=tagged_of(body.schema_tags),
     )
 
 
-def registered_of(body: SchemaBody, subject: str) -> Registered:
+def registered_of(body: SchemaBody, subject: str) -> RegisteredVersion:
     """Read a registration's answer; without details, one without `ts` counts as created."""
     created = body.treaty.created if body.treaty and body.treaty.created is not None else body.ts is None
-    return Registered(version_of(body, subject), created)
+    return RegisteredVersion(version_of(body, subject), created)
 
 
 def schema_of(body: SchemaBody, schema_id: int = -1) -> SchemaFound:
@@ -195,7 +202,7 @@ class CheckedBody(Struct):
     treaty: Details | UnsetType = UNSET
 
 
-def checked_body(checked: Checked, *, verbose: bool, details: bool = False) -> CheckedBody:
+def checked_body(checked: CompatibilityResult, *, verbose: bool, details: bool = False) -> CheckedBody:
     """Print a verdict."""
     body = CheckedBody(checked.compatible)
     if verbose:
@@ -205,7 +212,7 @@ def checked_body(checked: Checked, *, verbose: bool, details: bool = False) -> C
     return body
 
 
-def checked_of(body: CheckedBody) -> Checked:
+def checked_of(body: CheckedBody) -> CompatibilityResult:
     """Read a verdict."""
     findings = body.treaty.findings if isinstance(body.treaty, Details) else None
-    return Checked(body.is_compatible, tuple(body.messages or ()), tuple(findings or ()))
+    return CompatibilityResult(body.is_compatible, tuple(body.messages or ()), tuple(findings or ()))

@@ -8,20 +8,30 @@ import math
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
+from treaty.core.codec import DecodeError, Json, decode_message, encode_message
 from treaty.core.command import Command
-from treaty.core.decide import LAWS
 from treaty.core.limits import CREDENTIALS_KNOWN, PEER_BATCH, PEER_BYTES
-from treaty.core.registry import Reply, Token
+from treaty.core.operations import OPERATIONS
+from treaty.core.registry import PositionToken, Reply
 from treaty.core.requests import Request
-from treaty.core.rights import Access, Rule
-from treaty.core.tags import REQUESTS
-from treaty.wire.peer.errors import error_form, error_from
-from treaty.wire.peer.forms import FormError, Json, form, unform
-from treaty.wire.peer.message import Declined, Done, Failed, Handed, Late, Moved, ReadBarrier, Refused, Told
+from treaty.core.rights import Access, AccessRule
+from treaty.wire.peer.errors import decode_error, encode_error
+from treaty.wire.peer.message import (
+    DecidedReply,
+    DeclinedReply,
+    FailedReply,
+    ForwardedCommand,
+    ForwardReply,
+    NotLeaderReply,
+    Passed,
+    ReadBarrier,
+    RefusedReply,
+    SequenceExceededReply,
+)
 
 VERSION = 3
 """Of what is written here. A node that speaks another one refuses, and says which it speaks."""
@@ -33,21 +43,21 @@ LINE_BYTES = PEER_BYTES + 1_000
 """Bytes of one line of answers, at most."""
 
 
-class VersionError(FormError):
+class VersionError(DecodeError):
     """Words of another version."""
 
 
 # ---------------------------------------------------------------------------------------------------- commands
 
 
-def handed_bytes(handed: Handed) -> bytes:
-    """Print a command; raises `FormError` where it is longer than PEER_BYTES."""
+def encode_command(handed: ForwardedCommand) -> bytes:
+    """Print a command; raises `DecodeError` where it is longer than PEER_BYTES."""
     command = handed.command
-    rules = None if command.access is None else form(command.access.rules)
+    rules = None if command.access is None else [encode_message(one) for one in command.access.rules]
     return _printed(
         {
             "kind": _TAGS[type(command.request)],
-            "request": form(command.request),
+            "request": encode_message(command.request),
             "command": command.command_id,
             "time": command.time,
             "principal": command.principal,
@@ -62,47 +72,51 @@ def handed_bytes(handed: Handed) -> bytes:
     )
 
 
-def batch_bytes(commands: Iterable[bytes]) -> bytes:
+def encode_batch(commands: Iterable[bytes]) -> bytes:
     """Put printed commands into one body."""
     return b"".join((_BODY, b",".join(commands), b"]}"))
 
 
-def batch_from(data: bytes, known: "Classes") -> tuple[Handed | Declined, ...]:
+def decode_batch(data: bytes, known: "KnownAccess") -> tuple[ForwardedCommand | DeclinedReply, ...]:
     """Read a body, command by command: what this version does not know is `Declined`. `known` are rights seen before.
 
-    Raises `VersionError`, and `FormError` for what is no body or has more than PEER_BATCH commands.
+    Raises `VersionError`, and `DecodeError` for what is no body or has more than PEER_BATCH commands.
     """
     commands = _members(data).get("commands")
     if not isinstance(commands, list):
-        raise FormError("commands are an array")
+        raise DecodeError("commands are an array")
     if len(commands) > PEER_BATCH:
-        raise FormError(f"{len(commands)} commands, and at most {PEER_BATCH} travel at once (limit PEER_BATCH)")
+        raise DecodeError(f"{len(commands)} commands, and at most {PEER_BATCH} travel at once (limit PEER_BATCH)")
     return tuple(_command(one, known) for one in commands)
 
 
 _TAGS: Mapping[type[Request[Any]], str] = {
-    **{kind: REQUESTS[kind] for kind, law in LAWS.items() if law.writes},
+    **{one.request: one.name for one in OPERATIONS.values() if one.writes},
     ReadBarrier: "read-barrier",
 }
 _REQUESTS: Mapping[str, type[Request[Any]]] = {tag: kind for kind, tag in _TAGS.items()}
+_ANSWERS: Mapping[type, type[Any]] = {
+    **{one.request: one.answer for one in OPERATIONS.values() if one.writes},
+    ReadBarrier: Passed,
+}
 
 
-def _command(json: Json, known: "Classes") -> Handed | Declined:
+def _command(json: Json, known: "KnownAccess") -> ForwardedCommand | DeclinedReply:
     try:
-        return handed_from(json, known)
-    except FormError as wrong:
-        return Declined(str(wrong))
+        return decode_command(json, known)
+    except DecodeError as wrong:
+        return DeclinedReply(str(wrong))
 
 
-def handed_from(json: Json, known: "Classes") -> Handed:
-    """Read one command; raises `FormError` for what is none. `known` are the rights seen before."""
+def decode_command(json: Json, known: "KnownAccess") -> ForwardedCommand:
+    """Read one command; raises `DecodeError` for what is none. `known` are the rights seen before."""
     if not isinstance(json, dict):
-        raise FormError("a command is an object")
+        raise DecodeError("a command is an object")
     members = dict(json)
     kind = _REQUESTS.get(_take(members, "kind", str))
     if kind is None:
-        raise FormError("this version does not know such a command")
-    request = unform(kind, members.pop("request", None))
+        raise DecodeError("this version does not know such a command")
+    request = decode_message(kind, members.pop("request", None))
     rules = members.pop("rules", None)
     command = Command(
         request,
@@ -114,27 +128,27 @@ def handed_from(json: Json, known: "Classes") -> Handed:
     )
     seconds = _take(members, "seconds", float)
     last, elsewhere = _take(members, "last", int), _take(members, "elsewhere", int)
-    place, asked = Token.parse(_take(members, "place", str)), _take(members, "asked", str)
+    place, asked = PositionToken.parse(_take(members, "place", str)), _take(members, "asked", str)
     if members or place is None or not math.isfinite(seconds):
-        raise FormError(f"the command has members that this version does not know: {sorted(members)[:5]}")
-    return Handed(command, seconds, last, elsewhere, place, asked)
+        raise DecodeError(f"the command has members that this version does not know: {sorted(members)[:5]}")
+    return ForwardedCommand(command, seconds, last, elsewhere, place, asked)
 
 
 @dataclass(slots=True)
-class Classes:
-    """Classes of rights that came with commands: the same rules are the same `Access`, so that answers about it are kept."""
+class KnownAccess:
+    """KnownAccess of rights that came with commands: the same rules are the same `Access`, so that answers about it are kept."""
 
     known: OrderedDict[str, Access] = field(default_factory=OrderedDict)
     most: int = CREDENTIALS_KNOWN // 10
 
     def access(self, rules: Json) -> Access:
-        """Return the class of rights that these rules make; raises `FormError`."""
+        """Return the class of rights that these rules make; raises `DecodeError`."""
         key = json.dumps(rules)
         found = self.known.get(key)
         if found is None:
             if not isinstance(rules, list):
-                raise FormError("rules are an array")
-            found = self.known[key] = Access(tuple(unform(Rule, one) for one in rules))
+                raise DecodeError("rules are an array")
+            found = self.known[key] = Access(tuple(decode_message(AccessRule, one) for one in rules))
             if len(self.known) > self.most:
                 self.known.popitem(last=False)
         return found
@@ -143,24 +157,24 @@ class Classes:
 # ---------------------------------------------------------------------------------------------------- answers
 
 
-def told_bytes(told: Told) -> bytes:
-    """Print what is said of a command; raises `FormError` where it is longer than PEER_BYTES."""
-    match told:
-        case Done(reply):
-            return _printed({"done": form(reply.answer), "token": str(reply.token)})
-        case Refused(error, token):
-            return _printed({"refused": error_form(error), "token": str(token)})
-        case Moved(address):
+def encode_reply(reply: ForwardReply) -> bytes:
+    """Print what is said of a command; raises `DecodeError` where it is longer than PEER_BYTES."""
+    match reply:
+        case DecidedReply(decided):
+            return _printed({"done": encode_message(decided.answer), "token": str(decided.token)})
+        case RefusedReply(error, token):
+            return _printed({"refused": encode_error(error), "token": str(token)})
+        case NotLeaderReply(address):
             return _printed({"moved": address})
-        case Late():
+        case SequenceExceededReply():
             return _printed({"late": True})
-        case Failed(message):
+        case FailedReply(message):
             return _printed({"failed": message})
-        case Declined(message):
+        case DeclinedReply(message):
             return _printed({"declined": message})
 
 
-def line_bytes(told: Iterable[tuple[int, Told]]) -> bytes:
+def encode_replies(told: Iterable[tuple[int, ForwardReply]]) -> bytes:
     """Print answers, each with the place of its command in the body, as few lines. One that is too long is left out.
 
     Whoever waits for it finds the outcome in the log.
@@ -169,8 +183,8 @@ def line_bytes(told: Iterable[tuple[int, Told]]) -> bytes:
     size = 0
     for place, one in told:
         try:
-            printed = b"[%d,%s]" % (place, told_bytes(one))
-        except FormError:
+            printed = b"[%d,%s]" % (place, encode_reply(one))
+        except DecodeError:
             continue
         size += len(printed) + 1
         if lines[-1] and size > PEER_BYTES:
@@ -180,44 +194,37 @@ def line_bytes(told: Iterable[tuple[int, Told]]) -> bytes:
     return b"".join(b"".join((_LINE, b",".join(line), b"]}\n")) for line in lines)
 
 
-def line_from(data: bytes) -> list[tuple[int, Json]]:
-    """Read a line: what is said, by the place of the command that it is about. Raises `VersionError`, `FormError`."""
+def decode_replies(data: bytes) -> list[tuple[int, Json]]:
+    """Read a line: what is said, by the place of the command that it is about. Raises `VersionError`, `DecodeError`."""
     told = _members(data).get("told")
     if not isinstance(told, list):
-        raise FormError("a line of answers has an array of them")
+        raise DecodeError("a line of answers has an array of them")
     for one in told:
         if not isinstance(one, list) or len(one) != 2 or type(one[0]) is not int:
-            raise FormError("an answer is a place and what is said")
+            raise DecodeError("an answer is a place and what is said")
     return [(place, said) for place, said in told]
 
 
-def told_from(json: Json, request: Request[Any]) -> Told:
-    """Read what is said of a command with this request; raises `FormError` for what is nothing."""
+def decode_reply(json: Json, request: Request[Any]) -> ForwardReply:
+    """Read what is said of a command with this request; raises `DecodeError` for what is nothing."""
     if not isinstance(json, dict):
-        raise FormError("an answer is an object")
+        raise DecodeError("an answer is an object")
     members = dict(json)
-    token = Token.parse(_take(members, "token", str)) if "token" in members else None
+    token = PositionToken.parse(_take(members, "token", str)) if "token" in members else None
     match members:
         case {"done": answer, **rest} if not rest and token is not None:
-            return Done(Reply(unform(answer_of(type(request)), answer), token))
+            return DecidedReply(Reply(decode_message(_ANSWERS[type(request)], answer), token))
         case {"refused": error, **rest} if not rest and token is not None:
-            return Refused(error_from(error), token)
+            return RefusedReply(decode_error(error), token)
         case {"moved": str(address), **rest} if not rest:
-            return Moved(address)
+            return NotLeaderReply(address)
         case {"late": True, **rest} if not rest:
-            return Late()
+            return SequenceExceededReply()
         case {"failed": str(message), **rest} if not rest:
-            return Failed(message)
+            return FailedReply(message)
         case {"declined": str(message), **rest} if not rest:
-            return Declined(message)
-    raise FormError(f"that is nothing to say of a command: {sorted(members)[:5]}")
-
-
-def answer_of(kind: type[Request[Any]]) -> type[Any]:
-    """The class of the answer to a kind of request."""
-    (base,) = (one for one in getattr(kind, "__orig_bases__", ()) if get_args(one))
-    found: type[Any] = get_args(base)[0]
-    return found
+            return DeclinedReply(message)
+    raise DecodeError(f"that is nothing to say of a command: {sorted(members)[:5]}")
 
 
 # ---------------------------------------------------------------------------------------------------- bytes
@@ -229,7 +236,7 @@ def _printed(members: dict[str, Json]) -> bytes:
     except UnicodeEncodeError:  # half characters: the law refuses them with a sentence of its own, and must see them
         data = json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
     if len(data) > PEER_BYTES - FRAME_BYTES:
-        raise FormError(f"{len(data)} bytes, and at most {PEER_BYTES} travel between nodes (limit PEER_BYTES)")
+        raise DecodeError(f"{len(data)} bytes, and at most {PEER_BYTES} travel between nodes (limit PEER_BYTES)")
     return data
 
 
@@ -239,7 +246,7 @@ def _members(data: bytes) -> dict[str, Json]:
     except (ValueError, RecursionError):
         members = _slowly(data)
     if not isinstance(members, dict):
-        raise FormError("that is no object")
+        raise DecodeError("that is no object")
     version = members.pop("version", None)
     if version != VERSION:
         raise VersionError(
@@ -253,10 +260,10 @@ def _slowly(data: bytes) -> Json:
     try:
         return json.loads(data.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):
-        raise FormError("that is no JSON") from None
+        raise DecodeError("that is no JSON") from None
 
 
 def _take(members: dict[str, Json], name: str, kind: type[Any]) -> Any:
     if type(members.get(name)) is not kind:
-        raise FormError(f"{name} is missing, or no {kind.__name__}")
+        raise DecodeError(f"{name} is missing, or no {kind.__name__}")
     return members.pop(name)

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from treaty.core.finding import Fault, Finding
+from treaty.core.codec import DecodeError, Json, encode_message, message_reader
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.refusals import (
     ERROR_CLASSES,
     Incompatible,
@@ -15,10 +16,9 @@ from treaty.core.refusals import (
     Unavailable,
     error_tag,
 )
-from treaty.wire.peer.forms import FormError, Json, form, unform
 
 
-def error_form(error: RegistryError) -> Json:
+def encode_error(error: RegistryError) -> Json:
     """Return an error as JSON. A class that only a plug-in knows travels as the nearest one known here."""
     members: dict[str, Any] = {"kind": error_tag(error)}
     if isinstance(error, Unavailable):
@@ -26,48 +26,46 @@ def error_form(error: RegistryError) -> Json:
     if isinstance(error, OutcomeUnknown):
         return {**members, "command_id": error.command_id}
     assert isinstance(error, Refusal)
-    members["reason"] = form(error.reason)
+    members["reason"] = encode_message(error.reason)
     if isinstance(error, InvalidSchema):
-        members["faults"] = form(error.faults)
+        members["faults"] = [encode_message(one) for one in error.faults]
     if isinstance(error, Incompatible):
-        members["findings"] = form(error.findings)
+        members["findings"] = [encode_message(one) for one in error.findings]
     if isinstance(error, Unauthenticated):
-        members["challenges"] = form(error.challenges)
+        members["challenges"] = list(error.challenges)
     return members
 
 
-def error_from(json: Json) -> RegistryError:
-    """Build an error from its JSON; raises `FormError`."""
+def decode_error(json: Json) -> RegistryError:
+    """Build an error from its JSON; raises `DecodeError`."""
     known = ERROR_CLASSES.get(json.get("kind", "")) if isinstance(json, dict) else None
     if known is None:
-        raise FormError(f"no error that this version knows: {str(json)[:100]}")
+        raise DecodeError(f"no error that this version knows: {str(json)[:100]}")
     given: dict[str, Json] = {name: member for name, member in json.items() if name != "kind"}
     try:
         error = _built(known, given)
     except KeyError as missing:
-        raise FormError(f"{known.__name__} lacks its member {missing}") from None
+        raise DecodeError(f"{known.__name__} lacks its member {missing}") from None
     if given:
-        raise FormError(f"{known.__name__} has a member {min(given)[:100]!r} that this version does not know")
+        raise DecodeError(f"{known.__name__} has a member {min(given)[:100]!r} that this version does not know")
     return error
 
 
 def _built(kind: type[RegistryError], given: dict[str, Json]) -> RegistryError:
     if issubclass(kind, Unavailable):
-        return kind(unform(str, given.pop("message")), unform(float, given.pop("retry_after")))
+        return kind(_take(given, "message", str), _take(given, "retry_after", float))
     if issubclass(kind, OutcomeUnknown):
-        return kind(unform(str, given.pop("command_id")))
+        return kind(_take(given, "command_id", str))
     assert issubclass(kind, Refusal)
-    reason = unform(Reason, given.pop("reason"))
+    reason = _take(given, "reason", Reason)
     if issubclass(kind, InvalidSchema):
-        return kind(reason, _many(Fault, given.pop("faults")))
+        return kind(reason, _take(given, "faults", tuple[Diagnostic, ...]))
     if issubclass(kind, Incompatible):
-        return kind(reason, _many(Finding, given.pop("findings")))
+        return kind(reason, _take(given, "findings", tuple[Finding, ...]))
     if issubclass(kind, Unauthenticated):
-        return kind(reason, _many(str, given.pop("challenges")))
+        return kind(reason, _take(given, "challenges", tuple[str, ...]))
     return kind(reason)
 
 
-def _many(kind: type[Any], json: Json) -> tuple[Any, ...]:
-    if not isinstance(json, list):
-        raise FormError(f"{kind.__name__}s are an array")
-    return tuple(unform(kind, one) for one in json)
+def _take(given: dict[str, Json], name: str, hint: Any) -> Any:
+    return message_reader(hint, name)(given.pop(name))

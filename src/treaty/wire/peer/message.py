@@ -1,12 +1,17 @@
-"""A command on its way to another node, and what that node says of it."""
+"""A command on its way to another node, that node's reply, and the path and headers of both."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from treaty.core.command import Command
 from treaty.core.refusals import RegistryError
-from treaty.core.registry import Reply, Token
+from treaty.core.registry import PositionToken, Reply
 from treaty.core.requests import Request
+
+PATH = "/treaty/peer/commands"
+SECRET = "Treaty-Peer-Secret"  # noqa: S105 (the name of a header)
+REFUSED = "treaty-peer"
+"""Stands in an answer of the inner door itself that took no command: whoever sent it knows that nothing is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +25,7 @@ class ReadBarrier(Request[Passed]):
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class ForwardedCommand:
     """A command that another node is to decide in this one's place.
 
     Its commit has a sequence of at most `last`, or there is none: once the log is past it, whoever handed it over knows
@@ -33,58 +38,58 @@ class Handed:
     """What is left of its time."""
     last: int
     elsewhere: int = 0
-    place: Token = field(default_factory=lambda: Token("", 0, ""))
+    place: PositionToken = field(default_factory=lambda: PositionToken("", 0, ""))
     """What the node that hands it over has read of the log."""
     request_id: str = field(default="", compare=False)
     """Of the request that it came with, for log lines."""
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class DecidedReply:
     """It was decided, and its answer is durable at the token's place."""
 
     reply: Reply[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedReply:
     """A registry's no, as known at the token's place. Only `OutcomeUnknown` leaves open whether something was written."""
 
     error: RegistryError
-    token: Token
+    token: PositionToken
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class NotLeaderReply:
     """Not for that node to decide (any more), and it will not; `address` is the node that had best, if it knows one."""
 
     address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Late:
+class SequenceExceededReply:
     """The log was past the last sequence before it could be decided; it will not be."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class FailedReply:
     """A fault in that node; nothing was written."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True)
-class Declined:
+class DeclinedReply:
     """That node did not take it, and it will not be done there: it can't read it, or has no room."""
 
     message: str
 
 
-Told = Done | Refused | Moved | Late | Failed | Declined
+ForwardReply = DecidedReply | RefusedReply | NotLeaderReply | SequenceExceededReply | FailedReply | DeclinedReply
 """What a node says of a command that was handed to it."""
 
 
-class PeerAwayError(Exception):
+class PeerUnreachableError(Exception):
     """A node could not be asked, or its answer did not come. `left`: the command may have reached it all the same."""
 
     def __init__(self, message: str, *, left: bool) -> None:

@@ -7,25 +7,18 @@ from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rights import EVERY, may
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
-
-FOLLOWING = (
-    q.Register, q.Derive, q.DeleteVersion, q.DeleteSubject, q.Lookup, q.Check, q.GetSchema, q.GetVersion, q.FindVersion,
-    q.ListVersions, q.UsesOf, q.ReferencedBy,
-)  # fmt: skip
-"""Requests that go to what an alias stands for. Settings are not among them: they belong to the alias itself."""
 
 
 def named_subject(request: q.Request[Any]) -> Subject | None:
     """The subject that a request names, if it may be an alias."""
     if isinstance(request, t.ListAssociations):
         return request.of.subject if isinstance(request.of, t.OfSubject) else None
-    if not isinstance(request, FOLLOWING) or getattr(request, "exact", False):
-        return None
-    return request.subject
+    subject: Subject | None = None if getattr(request, "exact", False) else cast("Any", request).subject
+    return subject
 
 
 def follow_alias(past: Past, asking: Asking) -> q.Request[Any]:

@@ -5,9 +5,9 @@ from typing import Any
 
 from tests.simulation.judging.model.events import Event, Name
 from treaty.core.requests import Request
-from treaty.core.rows import SHAPES
+from treaty.core.state_tables import OUTCOME
 
-OF_PRINCIPALS = len(SHAPES["outcome"].key) > 1
+OF_PRINCIPALS = len(OUTCOME.parts) > 1
 """Whether ids of commands are their senders' own."""
 
 

@@ -13,14 +13,14 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.referring import refuse_if_referred_to
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.registering import register
-from tests.simulation.judging.model.rights import may, refuse_unless_allowed
+from tests.simulation.judging.model.rights import may, of_associate, refuse_unless_allowed
 from tests.simulation.judging.model.selecting import describe
 from tests.simulation.judging.model.settings import GIVING_IDS, mode_in_force, refuse_if_readonly
 from tests.simulation.judging.model.subjects import refuse_bad_subject
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import limits
 from treaty.core import requests as q
-from treaty.core.answers import Deleted
+from treaty.core.answers import DeletedVersions
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import (
     AssociationNotFound,
@@ -33,7 +33,7 @@ from treaty.core.refusals import (
     SubjectAssociated,
     TooManyAssociations,
 )
-from treaty.core.resource import Association, Resource
+from treaty.core.resource import Resource, ResourceAssociation
 from treaty.core.values import Association as Value
 
 Key = tuple[str, str, str]
@@ -78,7 +78,7 @@ def associate(past: Past, asking: Asking, request: t.Associate) -> Yes:
     if len(set(kinds)) < len(kinds):
         raise _invalid("associationType")
     op: t.Op = "UPSERT" if request.update else "CREATE"
-    change = t.Change(request.resource, tuple(t.Operation(op, wish) for wish in request.wishes))
+    change = t.ResourceChange(request.resource, tuple(t.AssociationChange(op, wish) for wish in request.wishes))
     events, done = _carry_out(past, asking, change, rehearsal=request.dry_run, nameless=nameless)
     return Yes(() if request.dry_run else tuple(events), done)
 
@@ -90,7 +90,8 @@ def change_associations(past: Past, asking: Asking, request: t.ChangeAssociation
     for change in request.changes:
         try:
             wishes = tuple(one.wish for one in change.operations if one.op != "DELETE")
-            refuse_unless_allowed(asking, t.Associate(change.resource, wishes))
+            wished = t.Associate(change.resource, wishes)
+            refuse_unless_allowed(asking, wished, of_associate(wished))
             news, done = _carry_out(
                 past.then(events), asking, change, rehearsal=request.dry_run, nameless=request.dry_run
             )
@@ -106,16 +107,16 @@ def change_associations(past: Past, asking: Asking, request: t.ChangeAssociation
 
 def dissociate(past: Past, asking: Asking, request: t.Dissociate) -> Yes:
     events = _take_apart(past, asking, request.resource_id, request.type, request.kinds, cascade=request.cascade)
-    return Yes(() if request.dry_run else tuple(events), Deleted(()))
+    return Yes(() if request.dry_run else tuple(events), DeletedVersions(()))
 
 
 def _carry_out(
-    past: Past, asking: Asking, change: t.Change, *, rehearsal: bool, nameless: bool
+    past: Past, asking: Asking, change: t.ResourceChange, *, rehearsal: bool, nameless: bool
 ) -> tuple[list[Event], t.ResourceBound]:
     _refuse_bad_resource(change.resource, nameless=nameless)
     resource = _known(past, change.resource)
     _refuse_bad_count(len(change.operations))
-    events, bound = list[Event](), dict[str, t.Bound]()
+    events, bound = list[Event](), dict[str, t.AssociatedSubject]()
     for one in change.operations:
         kind = one.wish.kind
         bound.pop(kind, None)
@@ -174,8 +175,8 @@ def _known(past: Past, resource: Resource) -> Resource:
 
 
 def _tie(
-    past: Past, asking: Asking, resource: Resource, wish: t.Wish, *, update: bool, rehearsal: bool
-) -> tuple[list[Event], t.Bound]:
+    past: Past, asking: Asking, resource: Resource, wish: t.AssociationSpec, *, update: bool, rehearsal: bool
+) -> tuple[list[Event], t.AssociatedSubject]:
     subject = wish.subject or Subject(f".{resource.namespace}", f"{resource.name}-{wish.kind}")
     refuse_bad_subject(subject)
     old = next((one for key, one in _of_resource(past, resource.id) if key[1] == wish.kind), None)
@@ -201,10 +202,12 @@ def _tie(
     if new != old:
         refuse_if_readonly(past.then(events), q.Scope(*subject))
         events.append(Associated(key, new))
-    return events, t.Bound(str(subject), wish.kind, new.lifecycle, new.frozen, schema)
+    return events, t.AssociatedSubject(str(subject), wish.kind, new.lifecycle, new.frozen, schema)
 
 
-def _wished(past: Past, asking: Asking, resource: Resource, wish: t.Wish, subject: Subject, old: Value | None) -> Value:
+def _wished(
+    past: Past, asking: Asking, resource: Resource, wish: t.AssociationSpec, subject: Subject, old: Value | None
+) -> Value:
     """The association as it is to be: what a wish leaves out stays, or begins weak and not frozen."""
     if wish.lifecycle not in {"", "STRONG", "WEAK"}:
         raise _invalid("lifecycle")
@@ -292,9 +295,11 @@ def _take_apart(
 # -------------------------------------------------------------------------------------------------------- queries
 
 
-def told_association(key: Key, one: Value) -> Association:
+def told_association(key: Key, one: Value) -> ResourceAssociation:
     resource = Resource(one.resource, one.namespace, key[0], one.type)
-    return Association(one.subject, one.guid, resource, one.kind, one.lifecycle, one.frozen, one.created, one.updated)
+    return ResourceAssociation(
+        one.subject, one.guid, resource, one.kind, one.lifecycle, one.frozen, one.created, one.updated
+    )
 
 
 def _asked(past: Past, request: t.ListAssociations) -> list[tuple[Key, Value]]:
@@ -345,11 +350,11 @@ def _one_resource(past: Past, request: t.ListAssociations, *, schemas: bool) -> 
     for _, one in ties:
         live = past.shown(subject_of(one.subject)) if schemas else []
         latest = describe(live[-1]) if live else None
-        bound.append(t.Bound(one.subject, one.kind, one.lifecycle, one.frozen, latest))
+        bound.append(t.AssociatedSubject(one.subject, one.kind, one.lifecycle, one.frozen, latest))
     return t.ResourceBound(resources.pop(), tuple(bound))
 
 
-def listed_associations(past: Past, subject: Subject, request: q.ListSchemas) -> tuple[Association, ...]:
+def listed_associations(past: Past, subject: Subject, request: q.ListSchemas) -> tuple[ResourceAssociation, ...]:
     """Associations of a subject that a list of schemas asks for."""
     return tuple(
         told_association(key, one)

@@ -36,7 +36,7 @@ from tests.simulation.judging.model.settings import (
 )
 from tests.simulation.judging.model.subjects import is_name
 from treaty.core import requests as q
-from treaty.core.answers import Config, ConfigStored, Deleted, ModeStored
+from treaty.core.answers import Config, ConfigStored, DeletedVersions, ModeStored
 from treaty.core.answers import ContextMade as ContextAnswer
 from treaty.core.limits import COUNTER, NAME_LENGTH
 from treaty.core.names import Subject, subject_of
@@ -75,7 +75,7 @@ def delete_version(past: Past, asking: Asking, request: q.DeleteVersion) -> Yes:
         raise No(NoLiveVersion, "NO_LIVE_VERSION", subject=str(subject))
     refuse_if_referred_to(past, one, ("live", "soft") if request.permanent else ("live",))
     refuse_if_readonly(past, q.Scope(*subject))
-    answer = Deleted((one.number,))
+    answer = DeletedVersions((one.number,))
     if not request.permanent:
         return Yes((VersionTurned(subject, one.ordinal, "soft"),), answer)
     if past.shown(subject, ("live", "soft")) == [one]:
@@ -101,7 +101,7 @@ def delete_subject(past: Past, asking: Asking, request: q.DeleteSubject) -> Yes:
     for one in taken:
         refuse_if_referred_to(past, one, ("live", "soft") if request.permanent else ("live",), beside=(subject,))
     refuse_if_readonly(past, q.Scope(*subject))
-    answer = Deleted(tuple(one.number for one in taken))
+    answer = DeletedVersions(tuple(one.number for one in taken))
     if request.permanent:
         return Yes(tuple(purge_subject(past, subject)), answer)
     return Yes(tuple(VersionTurned(subject, one.ordinal, "soft") for one in live), answer)
@@ -254,9 +254,9 @@ def delete_context(past: Past, asking: Asking, request: q.DeleteContext) -> Yes:
         raise No(NotEmpty, "CONTEXT_NOT_EMPTY", old=context)
     refuse_if_readonly(past, q.Scope(context))
     if context == ".":
-        return Yes((), Deleted(()))
+        return Yes((), DeletedVersions(()))
     scope = q.Scope(context)
     events: list[Event] = [ContextDeleted(context)] if context in past.contexts else []
     events += [ConfigChanged(scope, None)] if scope in past.configs else []
     events += [ModeChanged(scope, None)] if scope in past.modes else []
-    return Yes(tuple(events), Deleted(()))
+    return Yes(tuple(events), DeletedVersions(()))

@@ -7,15 +7,29 @@ from tests.simulation.judging.model.levels import word_of
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.texts import FORMATS, Truth, answer
-from treaty.core.answers import Checked
-from treaty.core.finding import Fault, Finding
-from treaty.core.grammar import Compare, Compared, Inspect, Inspected, Invalid, Parse
-from treaty.core.meaning import Meaning
-from treaty.core.messages import EXTERNAL_REFERENCE, OTHER_FORMAT, Failed, closing, messages, shown
+from treaty.core.answers import CompatibilityResult
+from treaty.core.compatibility_messages import (
+    EXTERNAL_REFERENCE,
+    OTHER_FORMAT,
+    FailedVersion,
+    closing_message,
+    format_finding,
+    list_messages,
+)
+from treaty.core.finding import Diagnostic, Finding
 from treaty.core.names import Subject
-from treaty.core.policy import Level, Range
+from treaty.core.policy import Level, VersionRange
 from treaty.core.refusals import InvalidSchema, NotPermitted
 from treaty.core.schema import Metadata
+from treaty.core.schema_engine import (
+    CompareSchemas,
+    ComparisonResult,
+    InspectionResult,
+    InspectSchema,
+    InvalidText,
+    ParseSchema,
+    ResolvedSchema,
+)
 from treaty.core.values import ConfigValue, PolicyValue
 
 RESERVED = "confluent:reserved"
@@ -56,7 +70,7 @@ def compared_versions(policy: PolicyValue, new: ReadDraft, live: list[VersionNow
     return [pair for pair in pairs if pair.backward or pair.forward]
 
 
-def within(range_: Range, newest_first: list[VersionNow]) -> list[VersionNow]:
+def within(range_: VersionRange, newest_first: list[VersionNow]) -> list[VersionNow]:
     """The versions that lie in a range."""
     if range_.kind == "latest":
         return newest_first[:1]
@@ -65,33 +79,33 @@ def within(range_: Range, newest_first: list[VersionNow]) -> list[VersionNow]:
     return newest_first if range_.kind == "all" else []
 
 
-def compare(past: Past, new: ReadDraft, pair: Pair, strictness: str) -> tuple[Failed | None, list[Finding]]:
+def compare(past: Past, new: ReadDraft, pair: Pair, strictness: str) -> tuple[FailedVersion | None, list[Finding]]:
     """What stands in the way between a new schema and a version that is there."""
     old = pair.old
     text = old.schema.text
     if old.schema.format != new.draft.format:
-        return Failed(old.number, text, sentence=OTHER_FORMAT), [
+        return FailedVersion(old.number, text, sentence=OTHER_FORMAT), [
             Finding("FORMAT_CHANGED", "", OTHER_FORMAT, writer=old.schema.format, reader=new.draft.format)
         ]
     if old.schema.format not in FORMATS:
         opaque = Finding("FORMAT_OPAQUE", "", "")
-        return Failed(old.number, text, (opaque,)), [opaque]
+        return FailedVersion(old.number, text, (opaque,)), [opaque]
     meaning = meaning_of(past, old.context, old.schema)
-    backward = _findings(Compare(new.meaning, meaning, strictness)) if pair.backward else ()
-    forward = _findings(Compare(meaning, new.meaning, strictness)) if pair.forward else ()
+    backward = _findings(CompareSchemas(new.meaning, meaning, strictness)) if pair.backward else ()
+    forward = _findings(CompareSchemas(meaning, new.meaning, strictness)) if pair.forward else ()
     if not backward and not forward:
         return None, []
-    stored = answer(Parse(meaning))
-    if isinstance(stored, Invalid) and any(one.rule == "REF_UNRESOLVED" for one in stored.faults):
-        return Failed(old.number, text, sentence=EXTERNAL_REFERENCE), [*forward, *backward]
-    return Failed(old.number, text, backward, forward), [*forward, *backward]
+    stored = answer(ParseSchema(meaning))
+    if isinstance(stored, InvalidText) and any(one.rule == "REF_UNRESOLVED" for one in stored.faults):
+        return FailedVersion(old.number, text, sentence=EXTERNAL_REFERENCE), [*forward, *backward]
+    return FailedVersion(old.number, text, backward, forward), [*forward, *backward]
 
 
-def _findings(question: Compare) -> tuple[Finding, ...]:
+def _findings(question: CompareSchemas) -> tuple[Finding, ...]:
     told = answer(question)
-    if isinstance(told, Compared):
+    if isinstance(told, ComparisonResult):
         return told.findings
-    assert isinstance(told, Invalid)
+    assert isinstance(told, InvalidText)
     return (Finding("UNREADABLE", "", "", "; ".join(map(str, told.faults))),)
 
 
@@ -118,15 +132,15 @@ def verdict(
     live: list[VersionNow],
     bar: Bar,
     *,
-    faults: tuple[Fault, ...] = (),
+    faults: tuple[Diagnostic, ...] = (),
     only: VersionNow | None = None,
-) -> Checked:
+) -> CompatibilityResult:
     """Whether a schema passes: against the versions that the policy names, or the `only` one; the first that fails ends
     it. Messages are given where the model is sure of each word, else none.
     """
     policy, config = bar.policy, bar.config
     if policy.deny and live:
-        return Checked(compatible=False, findings=(Finding("POLICY_DENIES", "", ""),))
+        return CompatibilityResult(compatible=False, findings=(Finding("POLICY_DENIES", "", ""),))
     first = _reserved(new, live[-1] if live else None) if config.validate_fields else []
     said = [Finding(one.rule, one.path, str(one), remedy=one.expected) for one in faults]
     failed, found = None, list[Finding]()
@@ -139,19 +153,21 @@ def verdict(
         if failed is not None:
             break
     if failed is None and not first and not said:
-        return Checked(compatible=True)
+        return CompatibilityResult(compatible=True)
     level = word_of(Level(policy.backward, policy.forward, policy.deny))
     fields = bool(config.validate_fields)
     tail = (
-        (closing(level, validate_fields=fields),)
+        (closing_message(level, validate_fields=fields),)
         if failed is None
-        else messages(failed, level=level, format=new.draft.format, validate_fields=fields)
+        else list_messages(failed, level=level, format=new.draft.format, validate_fields=fields)
     )
-    middle = (shown(one, new.draft.format, reader="new", writer="old") for one in said)
-    return Checked(compatible=False, messages=() if first else (*middle, *tail), findings=(*first, *said, *found))
+    middle = (format_finding(one, new.draft.format, reader="new", writer="old") for one in said)
+    return CompatibilityResult(
+        compatible=False, messages=() if first else (*middle, *tail), findings=(*first, *said, *found)
+    )
 
 
-def inspect(subject: Subject, new: ReadDraft, policy: PolicyValue) -> tuple[Fault, ...]:
+def inspect(subject: Subject, new: ReadDraft, policy: PolicyValue) -> tuple[Diagnostic, ...]:
     """What the validators of a policy find in the text as it was sent."""
     if not policy.validators:
         return ()
@@ -160,11 +176,13 @@ def inspect(subject: Subject, new: ReadDraft, policy: PolicyValue) -> tuple[Faul
         raise No(NotPermitted, "VALIDATOR_MISSING", subject=str(subject), new=", ".join(missing))
     if new.draft.format not in FORMATS:
         raise No(NotPermitted, "FORMAT_OPAQUE", subject=str(subject), new=new.draft.format)
-    told = answer(Inspect(Meaning(new.draft.format, new.draft.text, new.meaning.bindings), policy.validators))
-    assert isinstance(told, Inspected | Invalid)
+    told = answer(
+        InspectSchema(ResolvedSchema(new.draft.format, new.draft.text, new.meaning.bindings), policy.validators)
+    )
+    assert isinstance(told, InspectionResult | InvalidText)
     return told.faults
 
 
-def refuse_faults(subject: Subject, faults: tuple[Fault, ...]) -> None:
+def refuse_faults(subject: Subject, faults: tuple[Diagnostic, ...]) -> None:
     if faults:
         raise No(InvalidSchema, faults[0].rule, path=faults[0].path, subject=str(subject))

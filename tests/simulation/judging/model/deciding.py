@@ -7,70 +7,76 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.simulation.judging.broken import Broken
-from tests.simulation.judging.model import associating, changing, listing, outcomes, reading, registering
+from tests.simulation.judging.model import associating, changing, listing, outcomes, reading, registering, rights
 from tests.simulation.judging.model.aliases import follow_alias
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.associating import Entries
 from tests.simulation.judging.model.events import Answered
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
-from tests.simulation.judging.model.rights import refuse_unless_allowed, seen
 from treaty.core import answers
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.refusals import Refusal
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How a kind of request is decided, whether it may write, and whether memory alone may answer it."""
+    """How a kind of request is decided, what it needs, whether it may write, whether memory alone may answer it, and whether an
+    alias stands for what it names.
+    """
 
     decide: Callable[[Past, Asking, Any], Yes]
+    needs: Callable[[Any], list[rights.Need]]
     writes: bool = False
     from_memory: bool = False
+    follows_alias: bool = False
 
 
 RULES: Mapping[type, Rule] = {
-    q.Register: Rule(registering.register, writes=True),
-    q.Derive: Rule(registering.derive, writes=True),
-    q.DeleteVersion: Rule(changing.delete_version, writes=True),
-    q.DeleteSubject: Rule(changing.delete_subject, writes=True),
-    q.SetConfig: Rule(changing.set_config, writes=True),
-    q.DeleteConfig: Rule(changing.delete_config, writes=True),
-    q.SetMode: Rule(changing.set_mode, writes=True),
-    q.DeleteMode: Rule(changing.delete_mode, writes=True),
-    q.MakeContext: Rule(changing.make_context, writes=True),
-    q.DeleteContext: Rule(changing.delete_context, writes=True),
-    t.Associate: Rule(associating.associate, writes=True),
-    t.Dissociate: Rule(associating.dissociate, writes=True),
-    t.ChangeAssociations: Rule(associating.change_associations, writes=True),
-    q.GetSchema: Rule(reading.get_schema, from_memory=True),
-    q.GetGuid: Rule(reading.get_guid, from_memory=True),
-    q.GetVersion: Rule(reading.get_version),
-    q.GetConfig: Rule(changing.get_config),
-    q.GetMode: Rule(changing.get_mode),
-    q.Lookup: Rule(reading.lookup),
-    q.Check: Rule(reading.check),
-    q.GetGuidIds: Rule(reading.get_guid_ids),
-    q.FindVersion: Rule(reading.find_version),
-    q.ListSubjects: Rule(listing.list_subjects),
-    q.ListVersions: Rule(reading.list_versions),
-    q.ListSchemas: Rule(listing.list_schemas),
-    q.ListSettings: Rule(listing.list_settings),
-    q.ListContexts: Rule(listing.list_contexts),
-    q.UsesOf: Rule(reading.uses_of),
-    q.ReferencedBy: Rule(reading.referenced_by),
-    q.GetOutcome: Rule(outcomes.get_outcome),
-    t.ListAssociations: Rule(associating.list_associations),
-    t.GetAssociations: Rule(associating.get_associations),
+    q.Register: Rule(registering.register, rights.of_register, writes=True, follows_alias=True),
+    q.Derive: Rule(registering.derive, rights.of_derive, writes=True, follows_alias=True),
+    q.DeleteVersion: Rule(changing.delete_version, rights.on_subject("delete"), writes=True, follows_alias=True),
+    q.DeleteSubject: Rule(changing.delete_subject, rights.on_subject("delete"), writes=True, follows_alias=True),
+    q.SetConfig: Rule(changing.set_config, rights.of_scope("config"), writes=True),
+    q.DeleteConfig: Rule(changing.delete_config, rights.of_scope("config"), writes=True),
+    q.SetMode: Rule(changing.set_mode, rights.of_set_mode, writes=True),
+    q.DeleteMode: Rule(changing.delete_mode, rights.of_scope("mode"), writes=True),
+    q.MakeContext: Rule(changing.make_context, rights.of_make_context, writes=True),
+    q.DeleteContext: Rule(changing.delete_context, rights.of_delete_context, writes=True),
+    t.Associate: Rule(associating.associate, rights.of_associate, writes=True),
+    t.Dissociate: Rule(associating.dissociate, rights.somewhere("register"), writes=True),
+    t.ChangeAssociations: Rule(associating.change_associations, rights.somewhere("register"), writes=True),
+    q.GetSchema: Rule(reading.get_schema, rights.somewhere("read"), from_memory=True, follows_alias=True),
+    q.GetGuid: Rule(reading.get_guid, rights.somewhere("read"), from_memory=True),
+    q.GetVersion: Rule(reading.get_version, rights.on_subject("read", anywhere=True), follows_alias=True),
+    q.GetConfig: Rule(changing.get_config, rights.of_shown_scope("config")),
+    q.GetMode: Rule(changing.get_mode, rights.of_shown_scope("mode")),
+    q.Lookup: Rule(reading.lookup, rights.of_drafted, follows_alias=True),
+    q.Check: Rule(reading.check, rights.of_drafted, follows_alias=True),
+    q.GetGuidIds: Rule(reading.get_guid_ids, rights.somewhere("read")),
+    q.FindVersion: Rule(reading.find_version, rights.on_subject("read"), follows_alias=True),
+    q.ListSubjects: Rule(listing.list_subjects, rights.somewhere("read")),
+    q.ListVersions: Rule(reading.list_versions, rights.on_subject("read", anywhere=True), follows_alias=True),
+    q.ListSchemas: Rule(listing.list_schemas, rights.somewhere("read")),
+    q.ListSettings: Rule(listing.list_settings, rights.somewhere("read")),
+    q.ListContexts: Rule(listing.list_contexts, rights.somewhere("read")),
+    q.UsesOf: Rule(reading.uses_of, rights.somewhere("read"), follows_alias=True),
+    q.ReferencedBy: Rule(reading.referenced_by, rights.on_subject("read"), follows_alias=True),
+    q.GetOutcome: Rule(outcomes.get_outcome, rights.of_get_outcome),
+    t.ListAssociations: Rule(associating.list_associations, rights.of_list_associations, follows_alias=True),
+    t.GetAssociations: Rule(associating.get_associations, rights.somewhere("read")),
 }
 """Every kind of request. One that is not here fails the run: what nobody has written down nobody can judge."""
+
+
+NO_RULE = "the model of the rules does not know {0}: write down what it does and needs as a Rule of {0} in RULES (judging/model/deciding.py)"
 
 
 def rule_of(request: q.Request[Any]) -> Rule:
     rule = RULES.get(type(request))
     if rule is None:
-        raise Broken("log", f"the model of the rules does not know {type(request).__name__}: write down what it does")
+        raise Broken("log", NO_RULE.format(type(request).__name__))
     return rule
 
 
@@ -91,9 +97,9 @@ def decide(past: Past, asking: Asking) -> Yes | No:
     try:
         if rule.writes and asking.name in past.outcomes:
             return outcomes.recall(past, asking)
-        request = follow_alias(past, asking)
-        refuse_unless_allowed(asking, request)
-        shown = past if rule.writes else seen(past, asking.access)
+        request = follow_alias(past, asking) if rule.follows_alias else asking.request
+        rights.refuse_unless_allowed(asking, request, rule.needs(request))
+        shown = past if rule.writes else rights.seen(past, asking.access)
         return rule.decide(shown, replace(asking, request=request), request)
     except No as no:
         return no
@@ -108,11 +114,11 @@ def same_answer(mine: Any, told: Any) -> bool:
         if not isinstance(told, t.AssociationResults) or len(told.results) != len(mine.results):
             return False
         return all(map(_same_entry, mine.results, told.results))
-    if isinstance(mine, answers.Checked):
+    if isinstance(mine, answers.CompatibilityResult):
         return _same_check(mine, told)
     if isinstance(mine, Answered):
         kind = "association-results" if isinstance(mine.answer, Entries) else tag_of(type(mine.answer))
-        return bool(told == answers.Outcome(mine.name[1], mine.sequence, kind, mine.members))
+        return bool(told == answers.CommandOutcome(mine.name[1], mine.sequence, kind, mine.members))
     return bool(mine == told)
 
 
@@ -123,8 +129,8 @@ def _same_entry(mine: associating.Entry, told: t.AssociationResult) -> bool:
     return refused is not None and (refused.kind, refused.reason.rule) == (tag_of(mine.no.kind), mine.no.rule)
 
 
-def _same_check(mine: answers.Checked, told: Any) -> bool:
-    if not isinstance(told, answers.Checked) or told.compatible != mine.compatible:
+def _same_check(mine: answers.CompatibilityResult, told: Any) -> bool:
+    if not isinstance(told, answers.CompatibilityResult) or told.compatible != mine.compatible:
         return False
     places = [[(one.rule, one.path) for one in each.findings] for each in (mine, told)]
     return places[0] == places[1] and (not mine.messages or mine.messages == told.messages)

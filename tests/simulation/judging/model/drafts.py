@@ -8,13 +8,22 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.selecting import as_sent, select
 from tests.simulation.texts import FORMATS, answer
-from treaty.core.grammar import Invalid, Parse, Parsed, Retag, Retagged, Tags, TagsFound
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES, TAGGED
-from treaty.core.meaning import Binding, Meaning
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import InvalidSchema, TooLarge
-from treaty.core.schema import Draft, Metadata, Reference, RuleSet, Tagged
-from treaty.core.values import Schema, Used
+from treaty.core.schema import Draft, Metadata, Reference, RuleSet, TaggedPath
+from treaty.core.schema_engine import (
+    FindTags,
+    InvalidText,
+    ParsedSchema,
+    ParseSchema,
+    ResolvedReference,
+    ResolvedSchema,
+    RetaggedSchema,
+    RetagSchema,
+    TagsFound,
+)
+from treaty.core.values import Schema, StoredReference
 
 VERSION_PROPERTY = "confluent:version"
 
@@ -24,9 +33,9 @@ class ReadDraft:
     """A draft that is a valid schema."""
 
     draft: Draft
-    used: tuple[Used, ...]
-    parsed: Parsed
-    meaning: Meaning
+    used: tuple[StoredReference, ...]
+    parsed: ParsedSchema
+    meaning: ResolvedSchema
     """Of the canonical text."""
 
     @property
@@ -78,7 +87,7 @@ def guid_of(text: str, references: tuple[Reference, ...], metadata: Metadata | N
 # ---------------------------------------------------------------------------------------------------- references
 
 
-def follow(past: Past, parent: Subject, references: tuple[Reference, ...], visible: str) -> tuple[Used, ...]:
+def follow(past: Past, parent: Subject, references: tuple[Reference, ...], visible: str) -> tuple[StoredReference, ...]:
     """The versions that references name; an unqualified subject is one of the parent's context."""
     if len(references) > REFERENCES:
         raise No(TooLarge, "REFERENCES")
@@ -91,11 +100,11 @@ def follow(past: Past, parent: Subject, references: tuple[Reference, ...], visib
             there = select(past, subject_of(one.subject, parent.context), one.version, visible)
         except No:
             raise No(InvalidSchema, "REFERENCE_NOT_FOUND", path=f"/references/{one.name}") from None
-        used.append(Used(one.name, one.subject, there.number, there.schema_id))
+        used.append(StoredReference(one.name, one.subject, there.number, there.schema_id))
     return tuple(used)
 
 
-def bind(past: Past, context: str, used: tuple[Used, ...], depth: int = 1) -> tuple[Binding, ...]:
+def bind(past: Past, context: str, used: tuple[StoredReference, ...], depth: int = 1) -> tuple[ResolvedReference, ...]:
     """What references mean, and what those mean that they lead to."""
     if used and depth > REFERENCE_DEPTH:
         raise No(TooLarge, "REFERENCE_DEPTH")
@@ -105,13 +114,15 @@ def bind(past: Past, context: str, used: tuple[Used, ...], depth: int = 1) -> tu
         schema = past.schema(target.context, one.schema_id)
         assert schema is not None, f"reference {one} of context {context} leads nowhere"
         inner = bind(past, target.context, schema.references, depth + 1)
-        bound.append(Binding(one.name, str(target), one.version, Meaning(schema.format, schema.text, inner)))
+        bound.append(
+            ResolvedReference(one.name, str(target), one.version, ResolvedSchema(schema.format, schema.text, inner))
+        )
     return tuple(bound)
 
 
-def meaning_of(past: Past, context: str, schema: Schema) -> Meaning:
+def meaning_of(past: Past, context: str, schema: Schema) -> ResolvedSchema:
     """What a stored schema means."""
-    return Meaning(schema.format, schema.text, bind(past, context, schema.references))
+    return ResolvedSchema(schema.format, schema.text, bind(past, context, schema.references))
 
 
 # ---------------------------------------------------------------------------------------------------------- texts
@@ -119,23 +130,23 @@ def meaning_of(past: Past, context: str, schema: Schema) -> Meaning:
 
 def read_draft(
     past: Past, subject: Subject, draft: Draft, visible: str, *, strict: bool, normalize: bool
-) -> ReadDraft | Invalid:
-    """Read a draft as it would stand in a subject; a text that is no schema comes back as `Invalid`."""
+) -> ReadDraft | InvalidText:
+    """Read a draft as it would stand in a subject; a text that is no schema comes back as `InvalidText`."""
     if len(draft.text.encode()) > SCHEMA_BYTES:
         raise No(TooLarge, "SCHEMA_BYTES")
     used = follow(past, subject, draft.references, visible)
     bound = bind(past, subject.context, used)
-    sent = Meaning(draft.format, draft.text, bound)
+    sent = ResolvedSchema(draft.format, draft.text, bound)
     if draft.format not in FORMATS:
-        return ReadDraft(draft, used, Parsed(draft.text, sent.digest.hex()), sent)
-    parsed = answer(Parse(sent, strict, normalize))
-    if isinstance(parsed, Invalid):
+        return ReadDraft(draft, used, ParsedSchema(draft.text, sent.digest.hex()), sent)
+    parsed = answer(ParseSchema(sent, strict, normalize))
+    if isinstance(parsed, InvalidText):
         return parsed
-    assert isinstance(parsed, Parsed)
-    return ReadDraft(draft, used, parsed, Meaning(draft.format, parsed.canonical, bound))
+    assert isinstance(parsed, ParsedSchema)
+    return ReadDraft(draft, used, parsed, ResolvedSchema(draft.format, parsed.canonical, bound))
 
 
-def no_schema(invalid: Invalid) -> No:
+def no_schema(invalid: InvalidText) -> No:
     """The refusal of a text that is no schema."""
     first = invalid.faults[0]
     return No(InvalidSchema, first.rule, path=first.path, details=tuple(map(str, invalid.faults)))
@@ -154,8 +165,8 @@ def change_tags(
     past: Past,
     subject: Subject,
     draft: Draft,
-    add: tuple[Tagged, ...],
-    remove: tuple[Tagged, ...] = (),
+    add: tuple[TaggedPath, ...],
+    remove: tuple[TaggedPath, ...] = (),
     *,
     visible: str = "live",
     lenient: bool = False,
@@ -166,16 +177,16 @@ def change_tags(
     if not lenient and len(add) + len(remove) > TAGGED:
         raise No(TooLarge, "TAGGED")
     bound = bind(past, subject.context, follow(past, subject, draft.references, visible))
-    told = answer(Retag(Meaning(draft.format, draft.text, bound), add, remove, lenient))
-    if isinstance(told, Invalid):
+    told = answer(RetagSchema(ResolvedSchema(draft.format, draft.text, bound), add, remove, lenient))
+    if isinstance(told, InvalidText):
         raise no_schema(told)
-    assert isinstance(told, Retagged)
+    assert isinstance(told, RetaggedSchema)
     return replace(draft, text=told.text)
 
 
-def tags_in(past: Past, context: str, schema: Schema) -> tuple[Tagged, ...]:
+def tags_in(past: Past, context: str, schema: Schema) -> tuple[TaggedPath, ...]:
     """What inside a stored schema has tags."""
     if schema.format not in FORMATS:
         return ()
-    told = answer(Tags(meaning_of(past, context, schema)))
+    told = answer(FindTags(meaning_of(past, context, schema)))
     return told.tagged if isinstance(told, TagsFound) else ()

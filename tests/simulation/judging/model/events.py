@@ -52,7 +52,7 @@ class SubjectMade:
     """A subject came into being."""
 
     subject: Subject
-    value: values.Subject
+    value: values.SubjectValue
 
 
 @dataclass(frozen=True, slots=True)

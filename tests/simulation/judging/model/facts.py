@@ -20,7 +20,7 @@ from tests.simulation.judging.model.past import Past, VersionNow
 from treaty.core import values
 from treaty.core.names import Subject
 from treaty.core.requests import Scope
-from treaty.core.rows import Key
+from treaty.core.table import Key
 
 Place = tuple[str, Key]
 """A table and a key in it."""

@@ -2,10 +2,10 @@
 
 from tests.simulation.judging.model.refusing import No
 from treaty.core.limits import COUNTER
-from treaty.core.policy import Level, Range
+from treaty.core.policy import Level, VersionRange
 from treaty.core.refusals import InvalidSetting
 
-NONE, LATEST, ALL = Range("none"), Range("latest"), Range("all")
+NONE, LATEST, ALL = VersionRange("none"), VersionRange("latest"), VersionRange("all")
 WORDS = {
     "NONE": Level(NONE, NONE),
     "BACKWARD": Level(LATEST, NONE),

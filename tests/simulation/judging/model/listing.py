@@ -97,7 +97,7 @@ def list_settings(past: Past, asking: Asking, request: q.ListSettings) -> Yes:
         scopes = [one for one in scopes if _place(one) > _place(request.after)]
     offset = request.offset if request.after is None else 0
     page = scopes[offset : offset + min(request.limit, SETTINGS_PAGE)]
-    return Yes((), answers.Settings(tuple(_setting(past, one) for one in page)))
+    return Yes((), answers.ScopeSettings(tuple(_setting(past, one) for one in page)))
 
 
 def _place(scope: q.Scope) -> tuple[int, str, str]:
@@ -112,9 +112,9 @@ def _in_list(scope: q.Scope, prefix: Subject) -> bool:
     return prefix.context in {"*", scope.context} and scope.name.startswith(prefix.name)
 
 
-def _setting(past: Past, scope: q.Scope) -> answers.Setting:
+def _setting(past: Past, scope: q.Scope) -> answers.ScopeSetting:
     above, config = scope.name is None or scope.context == "*", own_config(past, scope)
-    return answers.Setting(
+    return answers.ScopeSetting(
         context=scope.context,
         name=None if above else scope.name,
         config=None if config is None else told(config),

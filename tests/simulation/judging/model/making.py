@@ -22,7 +22,7 @@ from tests.simulation.judging.model.selecting import as_sent, describe
 from tests.simulation.judging.model.settings import GIVING_IDS
 from treaty.core import limits, values
 from treaty.core import requests as q
-from treaty.core.answers import Forced, Registered
+from treaty.core.answers import ForcedRegistration, RegisteredVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarge
 
@@ -79,7 +79,7 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
         type_name=new.parsed.type_name,
         type_version=highest + 1,
         content="" if content is None else hashlib.sha256(content).hexdigest(),
-        forced=Forced(request.force.who, request.force.why) if request.force else None,
+        forced=ForcedRegistration(request.force.who, request.force.why) if request.force else None,
         imported=case.gives_ids,
         policy=case.policy,
         properties=request.properties,
@@ -92,7 +92,7 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
     events: list[Event] = [*home, *going, made]
     told = describe(VersionNow.of(made))
     told = replace(told, metadata=new.draft.metadata, rules=new.draft.rules, references=as_sent(new.used))
-    return Yes(tuple(events), Registered(told, created=True))
+    return Yes(tuple(events), RegisteredVersion(told, created=True))
 
 
 def _number(case: Case) -> int:
@@ -155,7 +155,7 @@ def _home(case: Case) -> list[Event]:
     if subject not in past.subjects:
         if sum(one.context == subject.context for one in past.subjects) >= limits.SUBJECTS_PER_CONTEXT:
             raise No(TooLarge, "SUBJECTS_PER_CONTEXT", subject=str(subject))
-        made = values.Subject(
+        made = values.SubjectValue(
             generation=past.sequence + 1,
             origin=creation.origin,
             types=creation.types,

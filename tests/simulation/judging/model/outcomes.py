@@ -11,7 +11,7 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
 from tests.simulation.judging.model.selecting import describe
 from treaty.core import answers, limits
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.codec import dumps, encode
 from treaty.core.names import subject_of
@@ -28,7 +28,7 @@ def recall(past: Past, asking: Asking) -> Yes:
 
 
 def _again(past: Past, answer: Any, name: Name) -> Any:
-    if isinstance(answer, answers.Registered):
+    if isinstance(answer, answers.RegisteredVersion):
         return replace(answer, version=_version_again(past, answer.version, name))
     if isinstance(answer, t.ResourceBound):
         return _bound_again(past, answer, name)
@@ -67,7 +67,7 @@ def fits_row(answer: Any, row: Outcome, sequence: int) -> bool:
     members.pop("request", "")
     if row.sequence != sequence:
         return False
-    if isinstance(answer, answers.Registered):
+    if isinstance(answer, answers.RegisteredVersion):
         version = answer.version
         wanted = {
             "subject": version.subject,

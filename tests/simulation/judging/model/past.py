@@ -144,12 +144,12 @@ class Past:
     # ------------------------------------------------------------------------------------------------- subjects
 
     @property
-    def subjects(self) -> dict[Subject, values.Subject]:
+    def subjects(self) -> dict[Subject, values.SubjectValue]:
         """Subjects that are there."""
         return self._once("subjects", self._subjects)
 
-    def _subjects(self) -> dict[Subject, values.Subject]:
-        there: dict[Subject, values.Subject] = {}
+    def _subjects(self) -> dict[Subject, values.SubjectValue]:
+        there: dict[Subject, values.SubjectValue] = {}
         for event in self.events:
             if type(event) is SubjectMade:
                 there[event.subject] = event.value

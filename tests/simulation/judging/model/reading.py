@@ -20,10 +20,10 @@ from tests.simulation.judging.model.selecting import STATES, as_sent, describe, 
 from tests.simulation.judging.model.settings import config_in_force, policy_in_force
 from treaty.core import answers
 from treaty.core import requests as q
-from treaty.core.grammar import Invalid
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NotFound, SchemaNotFound, VersionNotFound
-from treaty.core.schema import Draft, Tagged
+from treaty.core.schema import Draft, TaggedPath
+from treaty.core.schema_engine import InvalidText
 
 
 def homes(past: Past, subject: Subject) -> list[Subject]:
@@ -85,7 +85,7 @@ def _schema_found(past: Past, context: str, schema_id: int, subject: Subject | N
     )
 
 
-def _tags(past: Past, context: str, schema_id: int, wanted: tuple[str, ...]) -> tuple[Tagged, ...]:
+def _tags(past: Past, context: str, schema_id: int, wanted: tuple[str, ...]) -> tuple[TaggedPath, ...]:
     if not wanted:
         return ()
     schema = past.schema(context, schema_id)
@@ -126,7 +126,7 @@ def uses_of(past: Past, asking: Asking, request: q.UsesOf) -> Yes:
 def referenced_by(past: Past, asking: Asking, request: q.ReferencedBy) -> Yes:
     one = select(past, request.subject, request.version, "all")
     users = referring_versions(past, one, ("live", "soft") if request.deleted else ("live",))
-    return Yes((), answers.Ids(tuple(sorted({user.schema_id for user in users}))))
+    return Yes((), answers.SchemaIds(tuple(sorted({user.schema_id for user in users}))))
 
 
 # -------------------------------------------------------------------------------------------------------- versions
@@ -155,7 +155,7 @@ def list_versions(past: Past, asking: Asking, request: q.ListVersions) -> Yes:
     if not there:
         raise no_subject(request.subject)
     deleted = tuple(one.number for one in there if one.state != "live")
-    return Yes((), answers.Numbers(tuple(one.number for one in there), deleted))
+    return Yes((), answers.VersionNumbers(tuple(one.number for one in there), deleted))
 
 
 # ---------------------------------------------------------------------------------------------------------- drafts
@@ -177,7 +177,7 @@ def lookup(past: Past, asking: Asking, request: q.Lookup) -> Yes:
         config = config_in_force(past, q.Scope(*subject))
         normalize = bool(request.normalize) or bool(config.normalize)
         new = read_draft(past, subject, request.draft, "all", strict=False, normalize=normalize)
-        if isinstance(new, Invalid):
+        if isinstance(new, InvalidText):
             raise no_schema(new)
         match = matching_version(there, new)
         if match is not None:
@@ -207,7 +207,7 @@ def check(past: Past, asking: Asking, request: q.Check) -> Yes:
     normalize = bool(request.normalize) or bool(config.normalize)
     strict = config.validate_new_schemas is not False
     new = read_draft(past, subject, draft, "live", strict=strict, normalize=normalize)
-    if isinstance(new, Invalid):
+    if isinstance(new, InvalidText):
         raise no_schema(new)
     refuse_internal_names(config, new)
     last = live[-1].schema if live else None

@@ -2,12 +2,16 @@
 
 import re
 
+from treaty.core import answers
 from treaty.core.refusals import Refusal
+
+STORED_NAMES: dict[type, str] = {answers.RegisteredVersion: "registered", answers.DeletedVersions: "deleted"}
+"""Names of answers in outcomes, where they are not those of their classes."""
 
 
 def tag_of(kind: type) -> str:
     """The word that stands for a class in logs, between nodes and in refusals."""
-    return re.sub("(?<!^)(?=[A-Z])", "-", kind.__name__).lower()
+    return STORED_NAMES.get(kind) or re.sub("(?<!^)(?=[A-Z])", "-", kind.__name__).lower()
 
 
 class No(Exception):

@@ -31,11 +31,11 @@ from tests.simulation.judging.model.settings import (
 from tests.simulation.judging.model.subjects import refuse_bad_subject
 from treaty.core import limits
 from treaty.core import requests as q
-from treaty.core.answers import Registered
-from treaty.core.grammar import Invalid
+from treaty.core.answers import RegisteredVersion
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, InvalidRules, InvalidSchema, InvalidSetting, NotLatest, NotPermitted
 from treaty.core.schema import Draft, Metadata, RuleSet
+from treaty.core.schema_engine import InvalidText
 from treaty.core.values import ConfigValue
 
 
@@ -78,7 +78,7 @@ def register(past: Past, asking: Asking, request: q.Register) -> Yes:
     _refuse_unexpected(case)
     there = _already_there(case)
     if there is not None:
-        return Yes((), Registered(describe(there), created=False))
+        return Yes((), RegisteredVersion(describe(there), created=False))
     _refuse_by_mode(case)
     if request.time >= 0:
         if not case.gives_ids:
@@ -150,12 +150,12 @@ def _already_there(case: Case) -> VersionNow | None:
     if by_number and all(one.number != request.number for one in case.live):
         return None
     normalize = case.normalize and request.schema_id < 0
-    new: ReadDraft | Invalid = Invalid(())
+    new: ReadDraft | InvalidText = InvalidText(())
     for strict in (True, False):
         new = read_draft(case.past, request.subject, request.draft, "all", strict=strict, normalize=normalize)
-        if not isinstance(new, Invalid):
+        if not isinstance(new, InvalidText):
             break
-    if isinstance(new, Invalid):
+    if isinstance(new, InvalidText):
         return None
     match = matching_version(case.live, new)
     if by_number:
@@ -251,7 +251,7 @@ def _admit(case: Case, draft: Draft, metadata: Metadata | None, rules: RuleSet |
     visible = "all" if case.gives_ids else "live"
     normalize = case.normalize and not case.gives_ids
     new = read_draft(past, request.subject, draft, visible, strict=strict, normalize=normalize)
-    if isinstance(new, Invalid):
+    if isinstance(new, InvalidText):
         raise no_schema(new)
     if not case.gives_ids:
         refuse_internal_names(config, new)
@@ -262,7 +262,7 @@ def _admit(case: Case, draft: Draft, metadata: Metadata | None, rules: RuleSet |
     if request.number <= 0 and request.schema_id < 0:
         match = same_version(case.live, new)
         if match is not None:
-            return Yes((), Registered(describe(match), created=False))
+            return Yes((), RegisteredVersion(describe(match), created=False))
     if not case.gives_ids and request.force is None:
         refuse_faults(request.subject, inspect(request.subject, new, case.policy))
         checked = verdict(past, new, case.live, Bar(case.policy, config))

@@ -1,14 +1,14 @@
 """Who may do what: what each request needs, and what somebody sees who may not see everything."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No, tag_of
-from treaty.core import associating as t
+from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core import values
 from treaty.core.names import Subject, subject_of
@@ -74,9 +74,14 @@ def _met(access: Any, need: Need) -> bool:
     return False
 
 
-def refuse_unless_allowed(asking: Asking, request: q.Request[Any]) -> None:
+def is_allowed(access: Any, needs: list[Need]) -> bool:
+    """Whether all that a request needs is met."""
+    return all(_met(access, need) for need in needs)
+
+
+def refuse_unless_allowed(asking: Asking, request: q.Request[Any], needs: list[Need]) -> None:
     """All that a request needs has to be met."""
-    if asking.access is not None and not all(_met(asking.access, need) for need in NEEDS[type(request)](request)):
+    if asking.access is not None and not is_allowed(asking.access, needs):
         raise No(Forbidden, "RIGHTS", new=tag_of(type(request)))
 
 
@@ -89,7 +94,7 @@ def _references(subject: Subject, draft: Draft, *, anywhere: bool = False) -> li
     return [Need(("read",), one.context, one.name, anywhere) for one in targets]
 
 
-def _register(request: q.Register) -> list[Need]:
+def of_register(request: q.Register) -> list[Need]:
     """Who skips the policy, or chooses one, must be allowed to change it; who gives an id takes it from the whole context."""
     changing = request.force is not None or request.create_with.policy is not None
     config = [Need(("config",), *request.subject)] if changing else []
@@ -98,19 +103,19 @@ def _register(request: q.Register) -> list[Need]:
     return [Need(("register",), *request.subject), *config, *mode, *_references(request.subject, request.draft)]
 
 
-def _drafted(request: q.Lookup | q.Check) -> list[Need]:
+def of_drafted(request: q.Lookup | q.Check) -> list[Need]:
     anywhere = isinstance(request, q.Lookup)
     references = _references(request.subject, request.draft, anywhere=anywhere)
     return [Need(("read",), request.subject.context, request.subject.name, anywhere), *references]
 
 
-def _make_context(request: q.MakeContext) -> list[Need]:
+def of_make_context(request: q.MakeContext) -> list[Need]:
     """Ids that are given to nobody are taken from the whole context."""
     reserving = [Need(("mode",), request.context)] if request.highest_id > 0 else []
     return [Need(("register",), request.context), *reserving]
 
 
-def _scope(permission: str) -> Callable[[Any], list[Need]]:
+def of_scope(permission: str) -> Callable[[Any], list[Need]]:
     """A setting above subjects needs the right to all that is below it."""
 
     def needed(request: Any) -> list[Need]:
@@ -120,7 +125,7 @@ def _scope(permission: str) -> Callable[[Any], list[Need]]:
     return needed
 
 
-def _shown_scope(permission: str) -> Callable[[Any], list[Need]]:
+def of_shown_scope(permission: str) -> Callable[[Any], list[Need]]:
     def needed(request: Any) -> list[Need]:
         scope = request.scope
         if scope.name is None or scope.context == "*":
@@ -130,20 +135,20 @@ def _shown_scope(permission: str) -> Callable[[Any], list[Need]]:
     return needed
 
 
-def _set_mode(request: q.SetMode) -> list[Need]:
+def of_set_mode(request: q.SetMode) -> list[Need]:
     purging = (request.mode or "").upper() == "IMPORT" and not request.force
-    return [*_scope("mode")(request), *(_scope("delete")(request) if purging else [])]
+    return [*of_scope("mode")(request), *(of_scope("delete")(request) if purging else [])]
 
 
-def _on(permission: str, *, anywhere: bool = False) -> Callable[[Any], list[Need]]:
+def on_subject(permission: str, *, anywhere: bool = False) -> Callable[[Any], list[Need]]:
     return lambda request: [Need((permission,), request.subject.context, request.subject.name, anywhere)]
 
 
-def _somewhere(*permissions: str) -> Callable[[Any], list[Need]]:
+def somewhere(*permissions: str) -> Callable[[Any], list[Need]]:
     return lambda _: [Need(permissions)]
 
 
-def _associate(request: t.Associate) -> list[Need]:
+def of_associate(request: t.Associate) -> list[Need]:
     needed = []
     for wish in request.wishes:
         subject = wish.subject or Subject(f".{request.resource.namespace}", f"{request.resource.name}-{wish.kind}")
@@ -151,49 +156,24 @@ def _associate(request: t.Associate) -> list[Need]:
         if wish.given is not None:
             needed.append(Need(("mode",), subject.context))
         if wish.schema is not None:
-            needed += _register(replace(wish.schema, subject=subject))
+            needed += of_register(replace(wish.schema, subject=subject))
     return needed or [Need(("register",))]
 
 
-def _list_associations(request: t.ListAssociations) -> list[Need]:
+def of_list_associations(request: t.ListAssociations) -> list[Need]:
     return [Need(("read",), *request.of.subject) if isinstance(request.of, t.OfSubject) else Need(("read",))]
 
 
-NEEDS: Mapping[type, Callable[[Any], list[Need]]] = {
-    q.Register: _register,
-    q.Derive: lambda one: [Need(("register",), *one.subject), Need(("read",), *one.subject)],
-    q.DeleteVersion: _on("delete"),
-    q.DeleteSubject: _on("delete"),
-    q.MakeContext: _make_context,
-    q.DeleteContext: lambda one: [Need(("admin",), one.context)],
-    q.SetConfig: _scope("config"),
-    q.DeleteConfig: _scope("config"),
-    q.SetMode: _set_mode,
-    q.DeleteMode: _scope("mode"),
-    q.GetConfig: _shown_scope("config"),
-    q.GetMode: _shown_scope("mode"),
-    q.Lookup: _drafted,
-    q.Check: _drafted,
-    q.GetSchema: _somewhere("read"),
-    q.GetGuid: _somewhere("read"),
-    q.GetGuidIds: _somewhere("read"),
-    q.GetVersion: _on("read", anywhere=True),
-    q.FindVersion: _on("read"),
-    q.ListSubjects: _somewhere("read"),
-    q.ListVersions: _on("read", anywhere=True),
-    q.ListSchemas: _somewhere("read"),
-    q.UsesOf: _somewhere("read"),
-    q.ReferencedBy: _on("read"),
-    q.ListSettings: _somewhere("read"),
-    q.ListContexts: _somewhere("read"),
-    q.GetOutcome: lambda one: [Need(EVERY) if one.principal is None else Need(("admin",), "*")],
-    t.ListAssociations: _list_associations,
-    t.GetAssociations: _somewhere("read"),
-    t.Associate: _associate,
-    t.Dissociate: _somewhere("register"),
-    t.ChangeAssociations: _somewhere("register"),
-}
-"""What each kind of request needs. One that is missing here fails the run."""
+def of_derive(request: q.Derive) -> list[Need]:
+    return [Need(("register",), *request.subject), Need(("read",), *request.subject)]
+
+
+def of_delete_context(request: q.DeleteContext) -> list[Need]:
+    return [Need(("admin",), request.context)]
+
+
+def of_get_outcome(request: q.GetOutcome) -> list[Need]:
+    return [Need(EVERY) if request.principal is None else Need(("admin",), "*")]
 
 
 # ----------------------------------------------------------------------------------------------------------- seen

@@ -7,7 +7,7 @@ from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidVersion, SubjectNotFound, VersionNotFound
 from treaty.core.schema import Reference
-from treaty.core.values import Schema, Used
+from treaty.core.values import Schema, StoredReference
 
 STATES = {"live": ("live",), "all": ("live", "soft"), "deleted": ("soft",)}
 """By what is asked for: the states of the versions that may be seen."""
@@ -33,7 +33,7 @@ def select(past: Past, subject: Subject, number: int, visible: str = "live") -> 
     raise No(VersionNotFound, "VERSION_NOT_FOUND", subject=str(subject), version=str(number), allowed=numbers)
 
 
-def as_sent(references: tuple[Used, ...]) -> tuple[Reference, ...]:
+def as_sent(references: tuple[StoredReference, ...]) -> tuple[Reference, ...]:
     """References as their sender wrote them, with the numbers that they meant."""
     return tuple(Reference(one.name, one.subject, one.version) for one in references)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tests.simulation.kafka.owner.partition import Partition
-from treaty.log.kafka.link import FencedError
+from treaty.log.kafka.partition import ProducerFencedError
 
 Pairs = list[tuple[bytes, bytes | None]]
 
@@ -41,7 +41,7 @@ class Coordinator:
         self._ended = 0, False
 
     async def begin(self, epoch: int) -> int:
-        """A producer begins a transaction, and waits until its last one is over. Raises `FencedError` for an old one."""
+        """A producer begins a transaction, and waits until its last one is over. Raises `ProducerFencedError` for an old one."""
         while self.state is State.COMMITTING and epoch == self.epoch:
             await self.finish()
         self._refuse_old(epoch)
@@ -55,7 +55,7 @@ class Coordinator:
         """
         self._refuse_old(epoch)
         if self.state is not State.OPEN or not self.partition.write(self.producer, epoch, key, value):
-            raise FencedError
+            raise ProducerFencedError
         return self.partition.end - 1
 
     def halve(self, epoch: int) -> None:
@@ -66,14 +66,14 @@ class Coordinator:
 
     def _refuse_old(self, epoch: int) -> None:
         if epoch != self.epoch or self.state in {State.COMMITTING, State.ABORTING}:
-            raise FencedError
+            raise ProducerFencedError
 
     def end(self, epoch: int, number: int, *, commit: bool) -> None:
-        """The producer ends its transaction: decided at once, visible later. Raises `FencedError` where it is too late."""
+        """The producer ends its transaction: decided at once, visible later. Raises `ProducerFencedError` where it is too late."""
         if epoch == self.epoch and self._ended == (number, commit):
             return  # the same request once more
         if epoch != self.epoch or self.state is not State.OPEN or number != self._began:
-            raise FencedError
+            raise ProducerFencedError
         self._ended = number, commit
         self.state = State.COMMITTING if commit else State.ABORTING
 
@@ -97,7 +97,7 @@ class Coordinator:
         while self.state in {State.COMMITTING, State.ABORTING} and mine == self.epoch:
             await self.finish()
         if mine != self.epoch:
-            raise FencedError
+            raise ProducerFencedError
         return mine
 
     async def expire(self) -> None:

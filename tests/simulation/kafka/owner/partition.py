@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 
-from treaty.log.kafka.link import Batch, CutAwayError, Ends, Record
+from treaty.log.kafka.partition import OffsetOutOfRangeError, OffsetRange, PartitionRecord, RecordBatch
 
 
 @dataclass(slots=True)
@@ -111,29 +111,29 @@ class Partition:
 
     # ---------------------------------------------------------------------------------------------------- reading
 
-    def ends(self) -> Ends:
+    def fetch_offset_range(self) -> OffsetRange:
         """What a reader of committed records is told. Compaction never moves the first offset."""
-        return Ends(0, self.stable)
+        return OffsetRange(0, self.stable)
 
     def refuse_beyond(self, offset: int) -> None:
-        """Raise `CutAwayError` for an offset after the end."""
+        """Raise `OffsetOutOfRangeError` for an offset after the end."""
         if offset > self.end:
-            raise CutAwayError(f"offset {offset} is after the end, {self.end}")
+            raise OffsetOutOfRangeError(f"offset {offset} is after the end, {self.end}")
 
-    def read(self, offset: int, most: int) -> Batch:
+    def read(self, offset: int, most: int) -> RecordBatch:
         """Committed records from an offset on."""
         self.refuse_beyond(offset)
-        found: list[Record] = []
+        found: list[PartitionRecord] = []
         for entry in islice(self.entries, bisect_left(self.entries, offset, key=lambda one: one.offset), None):
             if entry.key is None:
                 continue
             if entry.offset >= self.stable:
                 break
             if len(found) == most:
-                return Batch(tuple(found), found[-1].offset + 1)
+                return RecordBatch(tuple(found), found[-1].offset + 1)
             if entry.within is None or entry.within.fate:
-                found.append(Record(entry.offset, entry.key, entry.value))
-        return Batch(tuple(found), max(offset, self.stable))
+                found.append(PartitionRecord(entry.offset, entry.key, entry.value))
+        return RecordBatch(tuple(found), max(offset, self.stable))
 
     async def news(self, offset: int) -> None:
         """Return when there is something after an offset that may be seen, be it a marker."""

@@ -8,21 +8,21 @@ from tests.simulation.kafka.owner.partition import Entry, Partition
 from tests.simulation.kafka.owner.ways import ElectionModel, LinkModel, TransactionsModel, Way
 from tests.simulation.runs.store import Door, Ground, Store
 from treaty.core.commit import START, Append, Position
-from treaty.log.kafka.broker.election import Visitor
-from treaty.log.kafka.owner.forms import MARK, read_mark
-from treaty.log.kafka.owner.log import OwnerLog
-from treaty.log.log import Fate, Log
+from treaty.log.kafka.broker.election import TakeoverElection
+from treaty.log.kafka.single_writer.log import SingleWriterLog
+from treaty.log.kafka.single_writer.records import END_KEY, read_end_record
+from treaty.log.log import AppendResult, Log
 
 SESSION = 30
 """Latencies after which the group notices that a member is dead."""
 
 
-class Told(OwnerLog):
+class Told(SingleWriterLog):
     """The real log, whose appends the run hears of before they are sent."""
 
     sends: Callable[[Append], None]
 
-    async def append(self, append: Append) -> Fate:
+    async def append(self, append: Append) -> AppendResult:
         self.sends(append)
         return await super().append(append)
 
@@ -61,7 +61,7 @@ class OwnerStore:
         log = Told(
             LinkModel(self.partition, way),
             TransactionsModel(self.coordinator_of(name), way),
-            Visitor() if door.visits else self._seated(name),
+            TakeoverElection() if door.visits else self._seated(name),
             horizon=self.retention,
             kept=self.ground.remembered,
         )
@@ -148,7 +148,7 @@ class OwnerStore:
 
     def _stable(self, entries: list[Entry]) -> None:
         """Readers may see a transaction from now on: it is durable, and the next append of the log."""
-        marks = [read_mark(one.value) for one in entries if one.key == MARK]
+        marks = [read_end_record(one.value) for one in entries if one.key == END_KEY]
         for mark in marks:
             append = self._sent[mark.attempt]
             self.tip = append.position

@@ -22,9 +22,9 @@ from treaty.core.requests import GetMode, Scope
 from treaty.core.root import roots_of
 from treaty.core.rows import Row, encode_row
 from treaty.core.values import Mode
-from treaty.log.care.repair import accept_state, judged, unmarked_rows
-from treaty.log.kafka.owner.forms import MARK, transaction
+from treaty.log.kafka.single_writer.records import END_KEY, make_transaction
 from treaty.log.log import Log
+from treaty.log.maintenance.repair import accept_state, check_state, find_orphan_rows
 from treaty.node.node import Node
 
 WAS = {("subject", '["a"]'): "1", ("subject", '["b"]'): "1"}
@@ -55,7 +55,7 @@ class Place:
     async def half(self, log: Log) -> None:
         """The first two records of an append, which a request to commit has committed that came late."""
         append = chain(await log.tip(), [row("a", "2"), row("c", "2"), row("d", "2")])
-        for key, value in transaction(append)[:2]:
+        for key, value in make_transaction(append)[:2]:
             assert self.partition.write(0, self.store.coordinator.epoch, key, value)
         self.partition.mark(0, self.store.coordinator.epoch, commit=True)
 
@@ -100,7 +100,7 @@ def test_what_belongs_to_no_append_is_moved_aside_and_what_it_replaced_is_put_ba
         place = Place()
         log, tool = place.node(), place.node()
         await put(log, row("a", "1"), row("b", "1"))
-        assert await unmarked_rows(log) == ()
+        assert await find_orphan_rows(log) == ()
         do, aside = HARMS[harm]
         await do(place, log)
         right = dict(WAS)
@@ -112,12 +112,12 @@ def test_what_belongs_to_no_append_is_moved_aside_and_what_it_replaced_is_put_ba
             "nobody shows what lies behind the last mark"
         )
         found, tip = await accept_state(tool, time=9)
-        assert {(one.row.table, one.row.key): one.row.value or "null" for one in found.unmarked} == aside
+        assert {(one.row.table, one.row.key): one.row.value or "null" for one in found.orphan_rows} == aside
         assert not found.fits
         for one in (log, tool, place.node()):
             delta = await one.read(START)
             assert delta.tip == tip
-            assert judged(delta, None, await unmarked_rows(one)).fits
+            assert check_state(delta, None, await find_orphan_rows(one)).fits
             state = await whole(one)
             kept = {key: state.pop(key) for key in [*state] if key[0] == "quarantine"}
             assert state == right
@@ -140,10 +140,10 @@ def test_half_a_transaction_that_was_compacted_is_accepted_as_it_is() -> None:
         place.compact()
         tool = place.node()
         found, _ = await accept_state(tool, time=9)
-        assert found.found != found.place.root
-        assert found.unmarked == ()
+        assert found.found != found.position.root
+        assert found.orphan_rows == ()
         delta = await place.node().read(START)
-        assert judged(delta, None).fits
+        assert check_state(delta, None).fits
         assert {one.key: one.value for one in delta.rows} == {
             '["a"]': "2", '["b"]': "1", '["c"]': "2", '["e"]': "1"
         }  # fmt: skip
@@ -163,7 +163,7 @@ def test_a_state_of_which_a_row_is_gone_is_accepted_as_it_is() -> None:
         found, _ = await accept_state(tool, time=9)
         assert not found.fits
         assert await whole(place.node()) == {("subject", '["b"]'): "1"}
-        assert judged(await place.node().read(START), None).fits
+        assert check_state(await place.node().read(START), None).fits
 
     story()
 
@@ -177,12 +177,12 @@ def test_marks_alone_are_no_state() -> None:
         log = place.node()
         await put(log, row("a", "1"), row("b", "1"))
         await put(log, row("c", "1"))
-        last = [one for one in place.partition.entries if one.key == MARK][-1]
+        last = [one for one in place.partition.entries if one.key == END_KEY][-1]
         place.partition.entries = [replace(one, key=b"?") if one is last else one for one in place.partition.entries]
         tool = place.node()
         found, _ = await accept_state(tool, time=9)
-        assert found.found == found.place.root
-        assert sorted(one.row.key for one in found.unmarked) == ['["3f"]', '["c"]']
+        assert found.found == found.position.root
+        assert sorted(one.row.key for one in found.orphan_rows) == ['["3f"]', '["c"]']
         state = await whole(place.node())
         assert {key: value for key, value in state.items() if key[0] != "quarantine"} == WAS
 
@@ -208,7 +208,7 @@ def test_nodes_show_nothing_of_half_a_transaction() -> None:
             place.store.elect("node", 1)
             await one.ask(post("s"))
             append = make_append(place.store.tip, b"h" * 16, (Commit(2, (HALF, row("x", "1"))),), {})
-            for key, value in transaction(append)[:1]:
+            for key, value in make_transaction(append)[:1]:
                 assert place.partition.write(0, place.store.coordinator.epoch, key, value)
             place.partition.mark(0, place.store.coordinator.epoch, commit=True)
             assert await shown(one) == await shown(other) == "READWRITE"
@@ -222,7 +222,7 @@ def test_nodes_show_nothing_of_half_a_transaction() -> None:
                 assert status.root_found
                 assert status.root_stated not in {"", status.root_found}
             found, _ = await accept_state(place.node(), time=9)
-            assert [one.row for one in found.unmarked] == [HALF]
+            assert [one.row for one in found.orphan_rows] == [HALF]
             place.store.elect("node", 2)
             await asyncio.sleep(5)
             await other.ask(post("u"))

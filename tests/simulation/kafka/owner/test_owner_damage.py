@@ -10,13 +10,14 @@ from tests.behaviours.logs.backends import rooted, row
 from tests.simulation.kafka.owner.partition import Entry, Partition
 from treaty.core.commit import START, Append, Commit, as_root
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded
-from treaty.log.kafka.link import Batch, Ends
-from treaty.log.kafka.owner import unmarked as unmarked_module
-from treaty.log.kafka.owner.forms import MARK, read_mark, read_row, transaction
-from treaty.log.kafka.owner.reader import Reader
-from treaty.log.kafka.owner.view import View
-from treaty.log.log import LogDamagedError, UnmarkedRow
+from treaty.core.rows import EncodedRow
+from treaty.log.capabilities import OrphanRow
+from treaty.log.kafka.partition import OffsetRange, RecordBatch
+from treaty.log.kafka.single_writer import orphan_rows
+from treaty.log.kafka.single_writer.reader import TopicReader
+from treaty.log.kafka.single_writer.records import END_KEY, make_transaction, read_end_record, read_row
+from treaty.log.kafka.single_writer.state import CompactedState
+from treaty.log.log import LogDamagedError
 
 RETENTION = 100.0
 
@@ -31,31 +32,31 @@ class Topic:
         self.tip = START
         self.count = 0
 
-    def append(self, *rows: Encoded) -> Append:
+    def append(self, *rows: EncodedRow) -> Append:
         self.count += 1
         return rooted(self.tip, self.count.to_bytes(16, "big"), (Commit(self.tip.sequence + 1, rows),))
 
-    def write(self, *rows: Encoded, upto: int | None = None) -> None:
+    def write(self, *rows: EncodedRow, upto: int | None = None) -> None:
         """A transaction; the marker of its end comes too early, where only its first records are committed."""
         append = self.append(*rows)
-        for key, value in transaction(append)[:upto]:
+        for key, value in make_transaction(append)[:upto]:
             assert self.partition.write(0, 0, key, value)
         self.partition.mark(0, 0, commit=True)
         if upto is None:
             self.tip = append.position
             return
-        for key, value in transaction(append)[upto:]:
+        for key, value in make_transaction(append)[upto:]:
             self.partition.write(0, 0, key, value)
         self.partition.mark(0, 1, commit=False)
         self.partition.marker[0] = 0
 
-    def copy_with(self, *rows: Encoded) -> "Topic":
+    def copy_with(self, *rows: EncodedRow) -> "Topic":
         """The same topic, and an append of somebody who has read its last mark."""
         other = Topic()
         other.partition.entries = [*self.partition.entries]
         other.partition.end = self.partition.end
-        marks = [one.value for one in self.partition.entries if one.key == MARK]
-        other.tip = read_mark(marks[-1]).position if marks else START
+        marks = [one.value for one in self.partition.entries if one.key == END_KEY]
+        other.tip = read_end_record(marks[-1]).position if marks else START
         other.count = 100
         other.write(*rows)
         return other
@@ -73,17 +74,17 @@ class Topic:
             for segment in range(len(self.partition.segments)):
                 self.partition.clean(sweep, segment)
 
-    async def ends(self) -> Ends:
-        return self.partition.ends()
+    async def fetch_offset_range(self) -> OffsetRange:
+        return self.partition.fetch_offset_range()
 
-    async def fetch(self, offset: int, timeout: float) -> Batch:
+    async def fetch(self, offset: int, timeout: float) -> RecordBatch:
         del timeout
         return self.partition.read(offset, 3)
 
     async def send(self, value: bytes, key: bytes | None = None, headers: object = ()) -> int | None:
         raise NotImplementedError
 
-    async def cut(self, before: int) -> None:
+    async def delete_records(self, before: int) -> None:
         raise NotImplementedError
 
     async def size(self) -> int:
@@ -101,9 +102,9 @@ def written() -> Topic:
     return topic
 
 
-def rows_of(view: View) -> list[Encoded]:
-    assert view.whole is not None
-    return [read_row(key, value) for key, value in view.whole.items() if value is not None]
+def rows_of(view: CompactedState) -> list[EncodedRow]:
+    assert view.values is not None
+    return [read_row(key, value) for key, value in view.values.items() if value is not None]
 
 
 async def starting(topic: Topic) -> str:
@@ -111,7 +112,7 @@ async def starting(topic: Topic) -> str:
     what it says; "" where it does not notice anything.
     """
     try:
-        view = await Reader(topic, horizon=1e9).load()
+        view = await TopicReader(topic, horizon=1e9).load()
     except LogDamagedError as error:
         return str(error)
     return "" if as_root(roots_of(rows_of(view))) == view.position.root else "root"
@@ -158,7 +159,7 @@ def noticed_in_the_end(topic: Topic) -> str:
 
 
 def test_a_row_that_is_gone_is_noticed() -> None:
-    for gone in (b'["subject",["a"]]', b'["subject",["d"]]', MARK):
+    for gone in (b'["subject",["a"]]', b'["subject",["d"]]', END_KEY):
         topic = written()
         entries = [one for one in topic.partition.entries if one.key == gone]
         topic.partition.entries.remove(entries[-1])
@@ -167,7 +168,7 @@ def test_a_row_that_is_gone_is_noticed() -> None:
 
 def test_a_mark_that_was_changed_is_named() -> None:
     topic = written()
-    entry = next(one for one in reversed(topic.partition.entries) if one.key == MARK)
+    entry = next(one for one in reversed(topic.partition.entries) if one.key == END_KEY)
     assert entry.value is not None
     entry.value = entry.value.replace(b'"last":3', b'"last":4')
     assert "the record that says where the log ends was changed" in noticed(topic)
@@ -179,14 +180,14 @@ def test_a_state_of_another_root_is_not_read_on_from() -> None:
 
     async def story() -> None:
         topic = written()
-        known = await Reader(topic, horizon=1e9).look()
+        known = await TopicReader(topic, horizon=1e9).catch_up()
         for place in (known.position, replace(known.position, root=b"x" * 32)):
-            reader = Reader(topic, horizon=1e9)
-            reader.begin_at(place, known.marked)
-            view = await reader.look()
+            reader = TopicReader(topic, horizon=1e9)
+            reader.resume_at(place, known.end_record_offset)
+            view = await reader.catch_up()
             assert view.position.agrees(known.position)
-            assert (view.whole is None) is (place.root == known.position.root)
-            assert (view.window.since(place) is None) is (place.root != known.position.root)
+            assert (view.values is None) is (place.root == known.position.root)
+            assert (view.recent.changes_since(place) is None) is (place.root != known.position.root)
 
     asyncio.run(story())
 
@@ -213,18 +214,18 @@ def test_half_a_transaction_is_noticed(after: str, *, follows: bool, compacted: 
 
     async def story() -> None:
         topic = written()
-        reader = Reader(topic, horizon=1e9)
+        reader = TopicReader(topic, horizon=1e9)
         if follows:
-            await reader.look()
+            await reader.catch_up()
         topic.write(row("a", "4"), row("b", "4"), row("g", "4"), upto=2)
         AFTER[after](topic)
         if compacted:
             topic.compact()
-        view = await reader.look()
+        view = await reader.catch_up()
         unseen = after == "nothing" and (follows or not compacted)
         if unseen:  # and right: what is shown is the state at the last mark
             assert view.position == topic.tip
-            assert view.whole is None or as_root(roots_of(rows_of(view))) == view.position.root
+            assert view.values is None or as_root(roots_of(rows_of(view))) == view.position.root
             return
         assert view.position == topic.tip
         assert as_root(roots_of(rows_of(view))) != view.position.root
@@ -249,17 +250,17 @@ def test_rows_that_compaction_left_of_two_transactions_do_not_pass_for_one() -> 
 
     async def story() -> None:
         topic = written()
-        reader = Reader(topic, horizon=1e9)
-        await reader.look()
+        reader = TopicReader(topic, horizon=1e9)
+        await reader.catch_up()
         topic.write(row("g", "4"), row("h", "4"), upto=1)
         topic.write(row("i", "5"), row("j", "5"))
         place = topic.tip
         topic.write(row("i", "6"))
         topic.partition.spared = 3
         topic.compact()
-        view = await reader.look()
+        view = await reader.catch_up()
         assert view.position == topic.tip
-        since = view.window.since(place)
+        since = view.recent.changes_since(place)
         assert since is not None
         assert await starting(topic) == "root"
 
@@ -285,19 +286,19 @@ def test_a_record_of_somebody_else_is_noticed() -> None:
 # ------------------------------------------------------------------------------------- which rows are of no transaction
 
 
-def unmarked(topic: Topic) -> tuple[UnmarkedRow, ...]:
-    async def find() -> tuple[UnmarkedRow, ...]:
-        view = await Reader(topic, horizon=1e9).load(watched=True)
-        assert view.watch is not None
-        assert view.whole is not None
-        return view.watch.unmarked(view.whole, view.position)
+def unmarked(topic: Topic) -> tuple[OrphanRow, ...]:
+    async def find() -> tuple[OrphanRow, ...]:
+        view = await TopicReader(topic, horizon=1e9).load(watched=True)
+        assert view.orphan_rows is not None
+        assert view.values is not None
+        return view.orphan_rows.find_orphan_rows(view.values, view.position)
 
     return asyncio.run(find())
 
 
 def changes(topic: Topic, *, shown: bool) -> dict[str, tuple[str | None, str | None]]:
     found = unmarked(topic)
-    assert all(one.shown is shown for one in found)
+    assert all(one.visible is shown for one in found)
     assert all((one.row.table, one.row.key) == (one.before.table, one.before.key) for one in found)
     return {one.row.key: (one.row.value, one.before.value) for one in found}
 
@@ -346,7 +347,7 @@ def test_no_more_places_are_compared_than_the_limit_says(monkeypatch: pytest.Mon
         entry.offset = offset
     topic.partition.end = len(topic.partition.entries)
     assert changes(topic, shown=True) == {'["x"]': ("mine", None)}
-    monkeypatch.setattr(unmarked_module, "UNMARKED_COMPARED", 6)
+    monkeypatch.setattr(orphan_rows, "ORPHAN_ROWS_COMPARED", 6)
     assert changes(topic, shown=True) == {}
 
 

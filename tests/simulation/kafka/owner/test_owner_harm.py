@@ -14,9 +14,9 @@ from tests.laws.test_owner_reading import State, World
 from tests.simulation.kafka.owner.partition import Entry
 from treaty.core.commit import START, Append, Position, as_root, make_append
 from treaty.core.root import roots_of
-from treaty.core.rows import Encoded
-from treaty.log.kafka.owner.forms import MARK, read_row, transaction
-from treaty.log.kafka.owner.reader import Reader
+from treaty.core.rows import EncodedRow
+from treaty.log.kafka.single_writer.reader import TopicReader
+from treaty.log.kafka.single_writer.records import END_KEY, make_transaction, read_row
 from treaty.log.log import LogDamagedError, LogUnavailableError
 
 SEEDS = 120
@@ -38,7 +38,7 @@ class Harmed(World):
             state.pop((row.table, row.key), None)
             if row.value is not None:
                 state[row.table, row.key] = row.value
-        roots = roots_of(Encoded(*place, value) for place, value in state.items())
+        roots = roots_of(EncodedRow(*place, value) for place, value in state.items())
         return make_append(self.tip, append.attempt, append.commits, roots)
 
     def happen(self) -> None:
@@ -51,7 +51,7 @@ class Harmed(World):
 
     def half(self) -> bool:
         """A marker that came twice has committed the first records of a transaction; the rest is aborted."""
-        records = transaction(self.append())
+        records = make_transaction(self.append())
         some = self.chance.randint(0, len(records) - 1)
         for place, (key, value) in enumerate(records):
             if place == some:
@@ -88,7 +88,7 @@ class Harmed(World):
 
     def _some(self) -> Entry | None:
         there = [one for one in self.partition.entries if one.key and (one.within is None or one.within.fate)]
-        marks = [one for one in there if one.key == MARK]
+        marks = [one for one in there if one.key == END_KEY]
         if marks and self.chance.random() < 0.2:
             return marks[-1]
         return self.chance.choice(there) if there else None
@@ -96,7 +96,7 @@ class Harmed(World):
 
 def fits(state: State, place: Position) -> bool:
     """Whether rows come to the root that the mark of a place states, as a node compares them."""
-    return as_root(roots_of(Encoded(*key, value) for key, value in state.items())) == place.root
+    return as_root(roots_of(EncodedRow(*key, value) for key, value in state.items())) == place.root
 
 
 class Node:
@@ -104,14 +104,14 @@ class Node:
 
     def __init__(self, world: Harmed) -> None:
         self.world = world
-        self.reader = Reader(world, horizon=1e9, kept=world.chance.choice([1, 5, 1000]))
+        self.reader = TopicReader(world, horizon=1e9, kept=world.chance.choice([1, 5, 1000]))
         self.place: Position = START
         self.state: State = {}
 
     async def look(self) -> bool:
         """Come to the end; tell whether the rows there are those that the last mark states. One reload is tried."""
-        view = await self.reader.look()
-        changes = view.window.since(self.place)
+        view = await self.reader.catch_up()
+        changes = view.recent.changes_since(self.place)
         if changes is not None:
             for row in (read_row(key, value) for key, value in changes.items()):
                 self.state.pop((row.table, row.key), None)
@@ -121,8 +121,8 @@ class Node:
             if fits(self.state, self.place):
                 return True
         loaded = await self.reader.load()
-        assert loaded.whole is not None
-        rows = [read_row(key, value) for key, value in loaded.whole.items()]
+        assert loaded.values is not None
+        rows = [read_row(key, value) for key, value in loaded.values.items()]
         self.place = loaded.position
         self.state = {(row.table, row.key): row.value for row in rows if row.value is not None}
         return fits(self.state, self.place)

@@ -8,7 +8,7 @@ from tests.simulation.clock import Jobs
 from tests.simulation.kafka.owner.coordinator import Coordinator, Seat, address_of
 from tests.simulation.kafka.owner.partition import Partition
 from tests.simulation.model import LONGEST, Weather
-from treaty.log.kafka.link import Batch, Ends, FencedError, HiddenError
+from treaty.log.kafka.partition import HangingTransactionError, OffsetRange, ProducerFencedError, RecordBatch
 from treaty.log.log import Leader, LogDamagedError, LogUnavailableError
 
 
@@ -51,13 +51,13 @@ class LinkModel:
         """Nobody writes to such a log outside transactions."""
         raise LogUnavailableError("not here")
 
-    async def ends(self) -> Ends:
+    async def fetch_offset_range(self) -> OffsetRange:
         await self._way.go("ends")
-        ends = self._partition.ends()
+        ends = self._partition.fetch_offset_range()
         await self._way.delay("seen", 0.5)
         return ends
 
-    async def fetch(self, offset: int, timeout: float) -> Batch:
+    async def fetch(self, offset: int, timeout: float) -> RecordBatch:
         await self._way.go("fetch")
         self._partition.refuse_beyond(offset)
         lost = self._way.chance.random() < self._way.weather.hint_lost
@@ -68,11 +68,11 @@ class LinkModel:
             pass
         batch = self._partition.read(offset, self._way.chance.randint(1, self._partition.fetched))
         if batch.records and self._way.chance.random() < 0.3:
-            batch = Batch(batch.records, batch.records[-1].offset + 1)  # the gap behind is not known yet
+            batch = RecordBatch(batch.records, batch.records[-1].offset + 1)  # the gap behind is not known yet
         await self._way.delay("got", 0.5)
         return batch
 
-    async def cut(self, before: int) -> None:
+    async def delete_records(self, before: int) -> None:
         """Nobody cuts such a log."""
         raise LogUnavailableError("not here")
 
@@ -98,29 +98,29 @@ class TransactionsModel:
         epoch = await asyncio.shield(job)
         await self._way.delay("fenced", 0.5)
         if epoch is None:
-            raise FencedError
+            raise ProducerFencedError
         self._epoch = epoch
 
     async def _take(self) -> int | None:
         await asyncio.sleep(self._way.weather.latency * 0.3 * self._way.chance.expovariate(1.0))
         try:
             return await self._coordinator.take()
-        except FencedError:
+        except ProducerFencedError:
             return None
 
     async def commit(self, records: Sequence[tuple[bytes, bytes | None]], at: int) -> bool:
         epoch = self._epoch
         if epoch is None:
-            raise FencedError
+            raise ProducerFencedError
         await self._way.go("begin")
         try:
             number = await self._coordinator.begin(epoch)
             landed = await self._write(epoch, number, records)
             if landed > at:
-                self._give_up(epoch, number, HiddenError("something lies before it"))
+                self._give_up(epoch, number, HangingTransactionError("something lies before it"))
             await self._way.delay("end", 0.3)
             return await self._end(epoch, number)
-        except FencedError:
+        except ProducerFencedError:
             self._epoch = None
             raise
 
@@ -172,7 +172,7 @@ class TransactionsModel:
         ended = await asyncio.shield(job)
         await self._way.delay("told", 0.3)
         if not ended:
-            raise FencedError
+            raise ProducerFencedError
         return fortune == "told"
 
     async def _ending(self, epoch: int, number: int, factor: float) -> bool:
@@ -180,7 +180,7 @@ class TransactionsModel:
         await asyncio.sleep(self._way.weather.latency * factor * self._way.chance.expovariate(1.0))
         try:
             self._coordinator.end(epoch, number, commit=True)
-        except FencedError:
+        except ProducerFencedError:
             return False
         self._way.jobs.spawn(self._coordinator.finish())
         return True

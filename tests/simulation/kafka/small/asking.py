@@ -15,8 +15,7 @@ from tests.simulation.kafka.small.claims import ends, follow, named, place, seco
 from tests.simulation.kafka.small.law import BrokenError, Law
 from tests.simulation.kafka.small.world import AWAY, World
 from treaty.core.commit import Position
-from treaty.log.kafka.any.beginning import Named
-from treaty.log.kafka.any.rule import History, Verdict
+from treaty.log.kafka.multi_writer.validity import AppendHistory, NamedAppend, RecordValidity
 
 Whole = tuple[tuple[int, int], ...]
 """Folds that are whole: how many appends each stands for, and the number of the append that names it; 0 where none
@@ -89,14 +88,17 @@ class Asking:
                 self._finds(other, there, cut, lengths, whole)
 
     def _finds(
-        self, begun: tuple[Position, bytes], there: Sequence[Named], cut: int, lengths: bytes, whole: Whole
+        self, begun: tuple[Position, bytes], there: Sequence[NamedAppend], cut: int, lengths: bytes, whole: Whole
     ) -> None:
         """Who begins somewhere takes every append after it for valid, each where it landed, and all others for losers."""
         where, fold = begun
         base = whole[fold[0] - 1][0] if fold else 0
-        history = History.at(where) if fold else History()
+        history = AppendHistory.at(where) if fold else AppendHistory()
         took = [follow(self.law, history, one.claim) for one in there]
-        wanted = [Verdict.VALID if number > base else Verdict.LOSER for number in range(cut + 1, len(lengths) + 1)]
+        wanted = [
+            RecordValidity.VALID if number > base else RecordValidity.STALE
+            for number in range(cut + 1, len(lengths) + 1)
+        ]
         if took != wanted or base < cut:
             raise BrokenError(
                 f"who starts on a fold of {base} finds {', '.join(one.value for one in took) or 'nothing'}"
@@ -108,10 +110,10 @@ class Asking:
         """All who have read up to the last append, from wherever they began, judge it, and then what is none."""
         at, count = ends(lengths), len(lengths)
         for base in range(count + 1):
-            history = History.at(spot(at[base])) if base else History()
+            history = AppendHistory.at(spot(at[base])) if base else AppendHistory()
             for number in range(base, count):
                 verdict = follow(self.law, history, valid(at[number] + 1, lengths[number]))
-                if verdict is not Verdict.VALID:
+                if verdict is not RecordValidity.VALID:
                     raise BrokenError(f"append {number + 1} is {verdict.value} to who began after {base}")
             for number in range(max(base, 1), count + 1):
                 if not history.knows(spot(at[number])) or history.knows(spot(at[number], root=b"x" * 32)):
@@ -119,11 +121,11 @@ class Asking:
             for number, length in enumerate(lengths):
                 for ghost in (valid(at[number] + 1, length), second(at[number] + 1, 1), second(at[number] + 1, 2)):
                     verdict = self.law.judge(history, ghost)
-                    if verdict is not Verdict.LOSER:
+                    if verdict is not RecordValidity.STALE:
                         what = f"what comes late on append {number}, with sequences {ghost.first} to {ghost.last},"
                         raise BrokenError(f"{what} is {verdict.value} to who began after {base} and knows {at[count]}")
             for first in range(at[base] + 1 if base else 2, at[count] + 3 if count else 0):
-                wanted = Verdict.MISSING if first > at[count] + 1 else Verdict.FORKED
+                wanted = RecordValidity.GAP if first > at[count] + 1 else RecordValidity.FORKED
                 verdict = self.law.judge(history, stranger(first))
                 if verdict is not wanted:
                     what = f"an append of another history at sequence {first}"
@@ -143,8 +145,8 @@ def _whole(folds: Sequence[tuple[int, int]], cut: int) -> Whole:
 
 
 def _haunted(
-    there: list[Named], ghosts: Sequence[tuple[Named, int]], cut: int, count: int, late: int
-) -> Iterator[list[Named]]:
+    there: list[NamedAppend], ghosts: Sequence[tuple[NamedAppend, int]], cut: int, count: int, late: int
+) -> Iterator[list[NamedAppend]]:
     """The log with up to so many records that came late, at every place where they may lie."""
     for some in (one for most in range(1, late + 1) for one in combinations(ghosts, most)):
         for where in product(*(range(max(born, cut), count + 1) for _, born in some)):
@@ -154,7 +156,7 @@ def _haunted(
             yield log
 
 
-def _ghosts(lengths: bytes, whole: Whole) -> Iterator[tuple[Named, int]]:
+def _ghosts(lengths: bytes, whole: Whole) -> Iterator[tuple[NamedAppend, int]]:
     """What may come late, and how many appends there are at least when it does: an append that comes again, or another
     one on its parent that came second. Each may name a fold.
     """

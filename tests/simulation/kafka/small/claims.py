@@ -3,9 +3,8 @@
 from functools import cache
 
 from tests.simulation.kafka.small.law import Law
-from treaty.core.commit import ENVELOPE_FORMAT, NO_DIGEST, NO_ROOT, START, Position, Prefix
-from treaty.log.kafka.any.beginning import Named
-from treaty.log.kafka.any.rule import History, Verdict
+from treaty.core.commit import ENVELOPE_FORMAT, NO_DIGEST, NO_ROOT, START, AppendPrefix, Position
+from treaty.log.kafka.multi_writer.validity import AppendHistory, NamedAppend, RecordValidity
 
 IDENTITY = bytes([1]) * 16
 LATE = bytes([254]) * 16
@@ -23,30 +22,30 @@ def _root(sequence: int) -> bytes:
 
 
 @cache
-def valid(first: int, length: int) -> Prefix:
+def valid(first: int, length: int) -> AppendPrefix:
     """The append that is valid there."""
     last = first + length - 1
     attempt = IDENTITY if first == 1 else bytes([last]) * 16
-    return Prefix(ENVELOPE_FORMAT, IDENTITY, attempt, digest(first - 1), first, length, digest(last), _root(last))
+    return AppendPrefix(ENVELOPE_FORMAT, IDENTITY, attempt, digest(first - 1), first, length, digest(last), _root(last))
 
 
 @cache
-def second(first: int, length: int) -> Prefix:
+def second(first: int, length: int) -> AppendPrefix:
     """An append that somebody else decided on the same place, and that came second: of another root."""
     identity = LATE if first == 1 else IDENTITY
-    return Prefix(ENVELOPE_FORMAT, identity, LATE, digest(first - 1), first, length, LATE * 2, LATE * 2)
+    return AppendPrefix(ENVELOPE_FORMAT, identity, LATE, digest(first - 1), first, length, LATE * 2, LATE * 2)
 
 
 @cache
-def stranger(first: int) -> Prefix:
+def stranger(first: int) -> AppendPrefix:
     """An append that was decided on another history."""
-    return Prefix(ENVELOPE_FORMAT, IDENTITY, STRANGER, STRANGER * 2, first, 1, STRANGER * 2, STRANGER * 2)
+    return AppendPrefix(ENVELOPE_FORMAT, IDENTITY, STRANGER, STRANGER * 2, first, 1, STRANGER * 2, STRANGER * 2)
 
 
 @cache
-def named(claim: Prefix, fold: int) -> Named:
+def named(claim: AppendPrefix, fold: int) -> NamedAppend:
     """An append that names a fold, or none (-1)."""
-    return Named(claim, b"" if fold < 0 else told(fold))
+    return NamedAppend(claim, b"" if fold < 0 else told(fold))
 
 
 def told(fold: int) -> bytes:
@@ -73,9 +72,9 @@ def place(at: list[int], lengths: bytes, folded: int, *, inside: bool) -> Positi
     return Position(IDENTITY, at[folded] - part, digest(at[folded]), _root(at[folded]))
 
 
-def follow(law: Law, history: History, claim: Prefix) -> Verdict:
+def follow(law: Law, history: AppendHistory, claim: AppendPrefix) -> RecordValidity:
     """Read a record as the law says."""
     verdict = law.judge(history, claim)
-    if verdict is Verdict.VALID:
-        history.move(claim)
+    if verdict is RecordValidity.VALID:
+        history.advance(claim)
     return verdict

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from treaty.core.commit import Position, Prefix
-from treaty.log.kafka.any.beginning import beginning
-from treaty.log.kafka.any.rule import History, Verdict
+from treaty.core.commit import AppendPrefix, Position
+from treaty.log.kafka.multi_writer.validity import AppendHistory, RecordValidity, choose_start
 
 Begin = Callable[..., tuple[Position, bytes] | None]
 
@@ -37,8 +36,8 @@ class Size:
 class Law:
     """The code under check. Planted bugs stand in its place."""
 
-    judge: Callable[[History, Prefix], Verdict] = History.judge
-    begin: Begin = beginning
+    judge: Callable[[AppendHistory, AppendPrefix], RecordValidity] = AppendHistory.check
+    begin: Begin = choose_start
     inside: bool = False
     """Folds stand for all but the last commit of a chain."""
     rest: Callable[[int, int], int] = lambda folded, _: folded

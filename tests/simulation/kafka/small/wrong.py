@@ -3,59 +3,60 @@
 from collections.abc import Mapping, Sequence
 
 from tests.simulation.kafka.small.law import RIGHT, Law, Size
-from treaty.core.commit import START, Position, Prefix
-from treaty.log.kafka.any.beginning import Named
-from treaty.log.kafka.any.rule import History, Verdict
+from treaty.core.commit import START, AppendPrefix, Position
+from treaty.log.kafka.multi_writer.validity import AppendHistory, NamedAppend, RecordValidity
 
 
-def _without_the_place(history: History, claim: Prefix) -> Verdict:
+def _without_the_place(history: AppendHistory, claim: AppendPrefix) -> RecordValidity:
     verdict = RIGHT.judge(history, claim)
-    return Verdict.LOSER if verdict is Verdict.FORKED else verdict
+    return RecordValidity.STALE if verdict is RecordValidity.FORKED else verdict
 
 
-def _missing_loses(history: History, claim: Prefix) -> Verdict:
+def _missing_loses(history: AppendHistory, claim: AppendPrefix) -> RecordValidity:
     verdict = RIGHT.judge(history, claim)
-    return Verdict.LOSER if verdict is Verdict.MISSING else verdict
+    return RecordValidity.STALE if verdict is RecordValidity.GAP else verdict
 
 
-def _by_sequence(history: History, claim: Prefix) -> Verdict:
+def _by_sequence(history: AppendHistory, claim: AppendPrefix) -> RecordValidity:
     fits = claim.identity == history.tip.identity and claim.first == history.tip.sequence + 1
-    return Verdict.VALID if fits else RIGHT.judge(history, claim)
+    return RecordValidity.VALID if fits else RIGHT.judge(history, claim)
 
 
-def _tails(history: History, claim: Prefix) -> Verdict:
+def _tails(history: AppendHistory, claim: AppendPrefix) -> RecordValidity:
     late = claim.identity == history.tip.identity and claim.first <= history.tip.sequence < claim.last
-    return Verdict.VALID if late else RIGHT.judge(history, claim)
+    return RecordValidity.VALID if late else RIGHT.judge(history, claim)
 
 
-def _by_root(history: History, claim: Prefix) -> Verdict:
+def _by_root(history: AppendHistory, claim: AppendPrefix) -> RecordValidity:
     verdict = RIGHT.judge(history, claim)
-    known = history.places.get(claim.last)
-    other = verdict is Verdict.LOSER and known is not None and known[32:] != claim.root
-    return Verdict.FORKED if other else verdict
+    known = history.positions.get(claim.last)
+    other = verdict is RecordValidity.STALE and known is not None and known[32:] != claim.root
+    return RecordValidity.FORKED if other else verdict
 
 
-def _oldest(first: int, _: Sequence[Named], folds: Mapping[bytes, Position]) -> tuple[Position, bytes] | None:
+def _oldest(first: int, _: Sequence[NamedAppend], folds: Mapping[bytes, Position]) -> tuple[Position, bytes] | None:
     by_age = sorted((place.sequence, told) for told, place in folds.items())
     return (folds[by_age[0][1]], by_age[0][1]) if by_age else (START, b"") if first == 0 else None
 
 
 def _lowest_first(
-    first: int, appends: Sequence[Named], folds: Mapping[bytes, Position]
+    first: int, appends: Sequence[NamedAppend], folds: Mapping[bytes, Position]
 ) -> tuple[Position, bytes] | None:
     by_age = sorted(folds, key=lambda told: folds[told].sequence)
     each = (RIGHT.begin(first or 1, appends, {told: folds[told]}) for told in by_age)
     return next(filter(None, each), RIGHT.begin(first, appends, {}))
 
 
-def _born_anywhere(first: int, appends: Sequence[Named], folds: Mapping[bytes, Position]) -> tuple[Position, bytes]:
+def _born_anywhere(
+    first: int, appends: Sequence[NamedAppend], folds: Mapping[bytes, Position]
+) -> tuple[Position, bytes]:
     return RIGHT.begin(first, appends, folds) or (START, b"")
 
 
 def _named_by_whatever(
-    first: int, appends: Sequence[Named], folds: Mapping[bytes, Position]
+    first: int, appends: Sequence[NamedAppend], folds: Mapping[bytes, Position]
 ) -> tuple[Position, bytes] | None:
-    given = {one.fold for one in appends} & set(folds)
+    given = {one.snapshot_digest for one in appends} & set(folds)
     newest = max(given, key=lambda told: folds[told].sequence, default=b"")
     return (folds[newest], newest) if newest else (START, b"") if first == 0 else None
 

@@ -1,17 +1,18 @@
 """Planted: an append that the log had no space for counts as written."""
 
-from treaty.node.chain import Chain
-from treaty.node.writer import Flight, Writer
+from treaty.node.batch import CommitBatch, MemberReason
+from treaty.node.writer import SentAppend, Writer
 
 LAWS = {"1", "6", "log"}
 EVENTS = {"full"}
-PLACE, NAME = Writer, "_fly"
-original = Writer._fly
+PLACE, NAME = Writer, "_append"
+original = Writer._append
 
 
-async def planted(self: Writer, chain: Chain) -> Flight | None:
-    flight = await original(self, chain)
+async def planted(self: Writer, batch: CommitBatch) -> SentAppend | None:
+    flight = await original(self, batch)
     if flight is not None and flight.fate is None:
-        for pending, verdict in chain.writers:
-            self._tell(pending, verdict, chain.base)
+        for command, result, reason in batch.members:
+            if reason is MemberReason.WRITES:
+                self._answer(command, result, batch.base)
     return flight

@@ -5,7 +5,7 @@ from treaty.node import node
 
 LAWS = {"log"}
 EVENTS = {"restored"}
-PLACE, NAME = node, "unfinished"
+PLACE, NAME = node, "explain_unfinished_restore"
 
 
 def planted(_: View) -> str:

@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Iterator
 
 from tests.simulation.events import restoring
-from treaty.core.rows import Encoded
-from treaty.log.care.dump import Head, head_of
-from treaty.log.care.dump import write_dump as original
-from treaty.log.log import Delta
+from treaty.core.rows import EncodedRow
+from treaty.log.log import LogDelta
+from treaty.log.maintenance.dump import DumpHead, make_head
+from treaty.log.maintenance.dump import write_dump as original
 
 LAWS = {"log"}
 EVENTS = {"restored"}
 PLACE, NAME = restoring, "write_dump"
 
 
-def planted(head: Head, rows: Iterable[Encoded]) -> Iterator[bytes]:
+def planted(head: DumpHead, rows: Iterable[EncodedRow]) -> Iterator[bytes]:
     kept = tuple(row for row in rows if row.table != "outcome")
-    return original(head_of(Delta(head.position, kept), head.place, head.time), kept)
+    return original(make_head(LogDelta(head.position, kept), head.log_url, head.time), kept)

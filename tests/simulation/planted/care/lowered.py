@@ -7,7 +7,7 @@ from treaty.core.reserved import healing_row as original
 from treaty.core.rows import Row
 from treaty.core.values import Counter
 from treaty.core.view import View
-from treaty.log.care import repair
+from treaty.log.maintenance import repair
 
 LAWS = {"4"}
 EVENTS = {"ids freed"}

@@ -2,20 +2,20 @@
 
 from collections.abc import Iterable
 
-from treaty.core.rows import Encoded, decode_row
-from treaty.log.care import repair
-from treaty.log.care.repair import Strange
-from treaty.log.care.repair import strange as original
+from treaty.core.rows import EncodedRow, decode_row
+from treaty.log.maintenance import repair
+from treaty.log.maintenance.repair import UnreadableRow
+from treaty.log.maintenance.repair import find_unreadable_rows as original
 
 LAWS = {"5", "log"}
 EVENTS = {"repaired"}
-PLACE, NAME = repair, "strange"
+PLACE, NAME = repair, "find_unreadable_rows"
 
 
-def planted(rows: Iterable[Encoded]) -> tuple[Strange, ...]:
+def planted(rows: Iterable[EncodedRow]) -> tuple[UnreadableRow, ...]:
     listed = tuple(rows)
     good = [row for row in listed if row.table == "outcome"][:1]
     return (
         *original(listed),
-        *(Strange(one.table, decode_row(one).key, one.value or "", "old", newer=False) for one in good),
+        *(UnreadableRow(one.table, decode_row(one).key, one.value or "", "old", newer=False) for one in good),
     )

@@ -4,7 +4,7 @@ from treaty.node.follower import Follower
 
 LAWS = {"1", "3", "6", "log"}
 EVENTS = {"put back"}
-PLACE, NAME = Follower, "_look"
+PLACE, NAME = Follower, "_catch_up_once"
 
 
 async def planted(self: Follower) -> None:
@@ -12,4 +12,4 @@ async def planted(self: Follower) -> None:
     tip = await self._log.tip()
     if self.position.sequence < tip.sequence or self.position.identity != tip.identity:
         await self.reach(tip)
-    self.tip, self.looked_at = tip, self._world.now()
+    self.tip, self.caught_up_at = tip, self._environment.now()

@@ -1,11 +1,11 @@
 """Planted: any token is taken that is not beyond the tip, also those of other logs."""
 
-from treaty.core.registry import Token
+from treaty.core.registry import PositionToken
 from treaty.node.node import Node
 
 LAWS = {"3"}
 PLACE, NAME = Node, "_shows"
 
 
-def planted(self: Node, token: Token) -> bool:
+def planted(self: Node, token: PositionToken) -> bool:
     return 0 < self.follower.position.sequence >= token.sequence

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 
-from treaty.core.rows import Encoded
-from treaty.log.care import restore
+from treaty.core.rows import EncodedRow
+from treaty.log.maintenance import restore
 
 LAWS = {"4"}
 EVENTS = {"restored"}
-PLACE, NAME = restore, "_fitted"
+PLACE, NAME = restore, "_prepare_rows"
 
 
-def planted(rows: Iterable[Encoded], gap: int) -> Iterator[Encoded]:
+def planted(rows: Iterable[EncodedRow], gap: int) -> Iterator[EncodedRow]:
     del gap
-    return (row for row in rows if row.table not in restore.PLACED)
+    return (row for row in rows if row.table not in restore.LOG_LOCAL_TABLES)

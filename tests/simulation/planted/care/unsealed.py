@@ -5,7 +5,7 @@ from treaty.node import queue
 
 LAWS = {"log"}
 EVENTS = {"moved"}
-PLACE, NAME = queue, "sealed"
+PLACE, NAME = queue, "explain_sealed_log"
 
 
 def planted(_: View) -> str:

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 
-from treaty.core.counters import IDS_SPARED
-from treaty.core.rows import Encoded, decode_key
-from treaty.log.care import restore
+from treaty.core.rows import EncodedRow, decode_key
+from treaty.core.state_tables import IDS_SPARED
+from treaty.log.maintenance import restore
 
 LAWS = {"4"}
 EVENTS = {"restored"}
-PLACE, NAME = restore, "_fitted"
-original = restore._fitted
+PLACE, NAME = restore, "_prepare_rows"
+original = restore._prepare_rows
 
 
-def planted(rows: Iterable[Encoded], gap: int) -> Iterator[Encoded]:
+def planted(rows: Iterable[EncodedRow], gap: int) -> Iterator[EncodedRow]:
     return (row for row in original(rows, gap) if row.table != "counter" or decode_key(row.key) != IDS_SPARED)

@@ -9,12 +9,13 @@ from typing import Any
 
 from treaty.core import decide, values
 from treaty.core.command import Command, Decision
-from treaty.core.law.memory import remember as original
-from treaty.core.policy import NONE, Level, Range
-from treaty.core.rows import Alien, Row
+from treaty.core.outcomes import record_outcome as original
+from treaty.core.policy import NONE, Level, VersionRange
+from treaty.core.rows import Row, UnreadableValue
+from treaty.core.state_tables import CounterKey, NameKey, VersionKey
 from treaty.core.view import View
 
-PLACE, NAME = decide, "remember"
+PLACE, NAME = decide, "record_outcome"
 Tamper = Callable[[Row], Row | None]
 
 
@@ -47,16 +48,16 @@ def _of_another(row: Row) -> Row | None:
 
 def _to_come(row: Row) -> Row | None:
     """A subject, and all that carries its generation, of a commit that is to come."""
-    if isinstance(row.value, values.Subject):
+    if isinstance(row.value, values.SubjectValue):
         return replace(row, value=replace(row.value, generation=row.value.generation + 1_000))
-    at = {"version": 2, "name": 2, "counter": 3}.get(row.table)
-    if at is None or row.value is None or not row.key[at]:
+    key = row.key
+    if row.value is None or not isinstance(key, VersionKey | NameKey | CounterKey) or not key.generation:
         return row
-    return replace(row, key=(*row.key[:at], int(row.key[at]) + 1_000, *row.key[at + 1 :]))
+    return replace(row, key=key._replace(generation=key.generation + 1_000))
 
 
 def _unreadable(row: Row) -> Row | None:
-    return replace(row, value=Alien("{", "broken")) if isinstance(row.value, values.Mode) else row
+    return replace(row, value=UnreadableValue("{", "broken")) if isinstance(row.value, values.Mode) else row
 
 
 def _fold(row: Row) -> Row | None:
@@ -82,8 +83,8 @@ TAMPERS: Mapping[str, Tamper] = {
     "VERSION_MISSING": _with(values.Name, lambda one: replace(one, ordinal=one.ordinal + 100)),
     "GENERATION_WRONG": _of_another,
     "GENERATION_AHEAD": _to_come,
-    "RANGE_UNKNOWN": _with(values.ConfigValue, lambda one: replace(one, level=Level(Range("some"), NONE))),
-    "RANGE_TILL": _with(values.ConfigValue, lambda one: replace(one, level=Level(Range("till", 1), NONE))),
+    "RANGE_UNKNOWN": _with(values.ConfigValue, lambda one: replace(one, level=Level(VersionRange("some"), NONE))),
+    "RANGE_TILL": _with(values.ConfigValue, lambda one: replace(one, level=Level(VersionRange("till", 1), NONE))),
     "OUTCOME_AHEAD": _with(values.Outcome, lambda one: replace(one, sequence=one.sequence + 1_000)),
     "ASSOCIATION_KEY": _with(
         values.Association, lambda one: replace(one, kind="key" if one.kind == "value" else "value")
@@ -102,11 +103,11 @@ def planted(rule: str) -> Callable[[View, Command[Any], Decision[Any]], Decision
     """The end of every decision that writes, with a tamper."""
     tamper = TAMPERS[rule]
 
-    def remember(view: View, command: Command[Any], decision: Decision[Any]) -> Decision[Any]:
+    def record_outcome(view: View, command: Command[Any], decision: Decision[Any]) -> Decision[Any]:
         told = original(view, command, decision)
         return Decision(tuple(_kept(told.rows, tamper)), told.answer)
 
-    return remember
+    return record_outcome
 
 
 def _kept(rows: tuple[Row, ...], tamper: Tamper) -> Iterator[Row]:

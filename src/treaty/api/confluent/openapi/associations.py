@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from treaty.api.confluent.openapi.parts import PAGE, POSTED, SUBJECT, Answer, Operation, Parameter, Table, flag
+from treaty.api.confluent.openapi.parts import PAGE, POSTED, SUBJECT, Answer, ApiOperation, Parameter, Table, flag
 from treaty.wire.confluent.associations import AssociateBody, ChangesBody, GetsBody, ResourceBody, ResultsBody
 from treaty.wire.confluent.listings import AssociationBody
 
@@ -36,7 +36,7 @@ _RESULTS = Answer(
     example={"results": [{"error": {"error_code": 40410, "message": "Association for 'r2' not found."}}]},
 )
 
-_ASSOCIATE = Operation(
+_ASSOCIATE = ApiOperation(
     "associations",
     Answer("The resource, and what is bound to it", ResourceBody, example={**_RESOURCE, "associations": [_BOUND]}),
     query=(_CONTEXT, _DRY),
@@ -49,7 +49,7 @@ _ASSOCIATE = Operation(
 TABLE: Table = {
     "/associations": {"POST": _ASSOCIATE},
     "/associations:batchMutate": {
-        "POST": Operation(
+        "POST": ApiOperation(
             "associations",
             _RESULTS,
             query=(_CONTEXT, _DRY),
@@ -61,11 +61,11 @@ TABLE: Table = {
             writes=True,
         )
     },
-    "/associations/subjects/{}": {"GET": Operation("associations", _LIST, (SUBJECT,), _CHOSEN)},
+    "/associations/subjects/{}": {"GET": ApiOperation("associations", _LIST, (SUBJECT,), _CHOSEN)},
     "/associations/resources/{}": {
-        "GET": Operation("associations", _LIST, (_ID,), _CHOSEN),
+        "GET": ApiOperation("associations", _LIST, (_ID,), _CHOSEN),
         "PUT": replace(_ASSOCIATE, path=(_ID,)),
-        "DELETE": Operation(
+        "DELETE": ApiOperation(
             "associations",
             Answer("They are forgotten", status=204),
             (_ID,),
@@ -75,7 +75,7 @@ TABLE: Table = {
         ),
     },
     "/associations/resources/{}/{}": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "associations",
             _LIST,
             (
@@ -86,7 +86,7 @@ TABLE: Table = {
         )
     },
     "/associations:batchGet": {
-        "POST": Operation(
+        "POST": ApiOperation(
             "associations",
             _RESULTS,
             query=(flag("includeSchemas", "The latest schema of each subject too"),),

@@ -5,9 +5,9 @@ from http import HTTPStatus
 from typing import Any
 
 from treaty.api.caller import OPEN
-from treaty.api.confluent.openapi.parts import Answer, Operation, Parameter, Schema
+from treaty.api.confluent.openapi.parts import Answer, ApiOperation, Parameter, Schema
 from treaty.api.confluent.openapi.shapes import PLACE, shapes
-from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, GROUPS, HEADERS, PAGES, TABLE, codes
+from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, EVERYTHING, GROUPS, HEADERS, NATIVE, PAGES, codes
 from treaty.api.confluent.routes import PATHS
 from treaty.api.confluent.server import LEVEL, RELEASE
 from treaty.wire.confluent.errors import status_of
@@ -64,10 +64,13 @@ _OPERATION = {
     "/metrics": "Numbers of all workers, for Prometheus.",
     "/openapi.json": "This description.",
     "/docs": "This description as a page for people, which needs no network.",
+    "/treaty/v1/ask": "Any operation of the registry, and its answer, without loss. The reference of operations says of each "
+    "what its request and its answer have; where a request has no member that is needed, it may be left out. An error has, "
+    "beside the established members, the error itself as `error`.",
 }
 
 
-def named(path: str, operation: Operation) -> str:
+def named(path: str, operation: ApiOperation) -> str:
     """A path with the names of its open segments."""
     names = iter(operation.path)
     return re.sub(r"\{\}", lambda _: f"{{{next(names).name}}}", path)
@@ -75,16 +78,16 @@ def named(path: str, operation: Operation) -> str:
 
 def document() -> Schema:
     """Build the document."""
-    everything = {**TABLE, **PAGES}
-    bodies, answers, parts = shapes(one for methods in everything.values() for one in methods.values())
+    bodies, answers, parts = shapes(one for methods in EVERYTHING.values() for one in methods.values())
     paths: dict[str, Any] = {}
     refusals: dict[str, Schema] = {}
-    for path, methods in everything.items():
+    for path, methods in EVERYTHING.items():
         for method, one in methods.items():
             made = _operation(path, method, one, bodies.get(id(one)), answers.get(id(one)))
+            exact = path in NATIVE
             for status, listed in _by_status(_known(path, one)).items():
-                name = "-".join(map(str, listed))
-                refusals[name] = refusals.get(name) or _error(status, listed)
+                name = "-".join([*map(str, listed), *(("exact",) if exact else ())])
+                refusals[name] = refusals.get(name) or _error(status, listed, exact=exact)
                 made["responses"][str(status)] = {"$ref": f"#/components/responses/{name}"}
             paths.setdefault(named(path, one), {})[method.lower()] = made
     return {
@@ -117,7 +120,7 @@ def document() -> Schema:
     }
 
 
-def _operation(path: str, method: str, one: Operation, body: Schema | None, answer: Schema | None) -> Schema:
+def _operation(path: str, method: str, one: ApiOperation, body: Schema | None, answer: Schema | None) -> Schema:
     first, text = summary(path, method)
     made: Schema = {
         "tags": [one.group],
@@ -133,7 +136,7 @@ def _operation(path: str, method: str, one: Operation, body: Schema | None, answ
             made["responses"]["503"] = {"description": "It can't, and why.", "content": {one.answer.media: shape}}
         return made
     parameters += [_parameter(each, "query") for each in one.query]
-    shared = (CONSISTENCY, *HEADERS, *(COMMANDS if one.writes else ()))
+    shared = (*(() if path in NATIVE else (CONSISTENCY,)), *HEADERS, *(COMMANDS if one.writes else ()))
     made["parameters"] = parameters + [{"$ref": f"#/components/parameters/{each.name}"} for each in shared]
     if body is not None:
         content = {"schema": body, "example": one.sent_example}
@@ -188,7 +191,7 @@ def _referred(*names: str) -> Schema:
 
 def _answered(answer: Answer, schema: Schema | None) -> Schema:
     made: Schema = {"description": f"{answer.says}."}
-    if not answer.media:
+    if not answer.media or answer.kind is not None:
         made["headers"] = _referred(TOKEN, "X-Request-ID")
     shape = answer.whole if schema is None else schema
     if shape is not None:
@@ -197,7 +200,7 @@ def _answered(answer: Answer, schema: Schema | None) -> Schema:
     return made
 
 
-def _known(path: str, one: Operation) -> tuple[int, ...]:
+def _known(path: str, one: ApiOperation) -> tuple[int, ...]:
     """Codes of errors that a route may answer; pages that tell nothing are open to everybody."""
     if path in PAGES:
         return () if path.encode() in OPEN else (40101, 40301)
@@ -211,12 +214,16 @@ def _by_status(known: tuple[int, ...]) -> dict[int, list[int]]:
     return found
 
 
-def _error(status: int, listed: list[int]) -> Schema:
-    schema = {"allOf": [{"$ref": f"{PLACE}Error"}, {"properties": {"error_code": {"enum": listed}}}]}
+def _error(status: int, listed: list[int], *, exact: bool) -> Schema:
+    schema: Schema = {"allOf": [{"$ref": f"{PLACE}Error"}, {"properties": {"error_code": {"enum": listed}}}]}
+    if exact:
+        error = {"type": "object", "required": ["kind"], "description": "The error itself, by its kind"}
+        told = {"error_code": {"enum": listed}, "message": {"type": "string"}, "error": error}
+        schema = {"type": "object", "properties": told, "required": ["error_code", "message"]}
     phrase = HTTPStatus(status).phrase
     example = {"error_code": listed[-1], "message": f"HTTP {status} {phrase}" if listed[-1] == status else SAYS[status]}
     return {
         "description": f"{SAYS[status]}.",
         "headers": _referred("X-Request-ID", *_WITH.get(status, ())),
-        "content": {media: {"schema": schema, "example": example} for media in MEDIA},
+        "content": {media: {"schema": schema, "example": example} for media in ((MEDIA[-1],) if exact else MEDIA)},
     }

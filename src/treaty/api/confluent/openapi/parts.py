@@ -57,7 +57,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class ApiOperation:
     """One method of one path. `path` are the open segments in order; `errors` are codes beside those of every route."""
 
     group: str
@@ -70,7 +70,7 @@ class Operation:
     writes: bool = False
 
 
-Table = Mapping[str, Mapping[str, Operation]]
+Table = Mapping[str, Mapping[str, ApiOperation]]
 """Operations by path (open segments are ``{}``) and method."""
 
 

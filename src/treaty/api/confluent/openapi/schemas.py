@@ -13,7 +13,7 @@ from treaty.api.confluent.openapi.parts import (
     SHOWN,
     TAGS,
     Answer,
-    Operation,
+    ApiOperation,
     Parameter,
     Table,
     flag,
@@ -27,7 +27,7 @@ _BY_GUID = {name: value for name, value in _BY_ID.items() if name not in {"subje
 
 TABLE: Table = {
     "/schemas/ids/{}": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "schemas",
             Answer(
                 "The schema, with one use of it", SchemaBody, needed=("guid", "schemaType", "schema"), example=_BY_ID
@@ -43,9 +43,9 @@ TABLE: Table = {
             errors=(40403,),
         )
     },
-    "/schemas/ids/{}/schema": {"GET": Operation("schemas", TEXT, (ID,), (IN_SUBJECT, FORMAT), errors=(40403,))},
+    "/schemas/ids/{}/schema": {"GET": ApiOperation("schemas", TEXT, (ID,), (IN_SUBJECT, FORMAT), errors=(40403,))},
     "/schemas/ids/{}/subjects": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "schemas",
             Answer("Names of subjects, sorted", list[str], example=["orders-value"]),
             (ID,),
@@ -54,7 +54,7 @@ TABLE: Table = {
         )
     },
     "/schemas/ids/{}/versions": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "schemas",
             Answer("Uses of the schema", list[UseBody], example=[{"subject": "orders-value", "version": 1}]),
             (ID,),
@@ -63,7 +63,7 @@ TABLE: Table = {
         )
     },
     "/schemas/guids/{}": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "schemas",
             Answer("The schema", SchemaBody, needed=("guid", "schemaType", "schema"), example=_BY_GUID),
             (GUID,),
@@ -72,13 +72,15 @@ TABLE: Table = {
         )
     },
     "/schemas/guids/{}/ids": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "schemas", Answer("Contexts and ids", list[PlaceBody], example=[{"context": ".", "id": 1}]), (GUID,)
         )
     },
-    "/schemas/types": {"GET": Operation("schemas", Answer("Names", list[str], example=["JSON", "PROTOBUF", "AVRO"]))},
+    "/schemas/types": {
+        "GET": ApiOperation("schemas", Answer("Names", list[str], example=["JSON", "PROTOBUF", "AVRO"]))
+    },
     "/schemas": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "schemas",
             Answer("The versions: at most 1,000 at a time", list[SchemaBody], needed=VERSION_MEMBERS, example=[SHOWN]),
             query=(

@@ -1,10 +1,17 @@
-"""Descriptions of the routes of contexts, of the server itself, and of the pages for its operator."""
+"""Descriptions of the routes of contexts, of the server itself, of Treaty's native API, and of the pages for its operator."""
 
-from treaty.api.confluent.openapi.parts import PAGE, Answer, Operation, Parameter, Schema, Table
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from treaty.api.confluent.openapi.parts import PAGE, Answer, ApiOperation, Parameter, Schema, Table
+from treaty.core.operations import NAMED_OPERATIONS
+from treaty.wire.confluent import errors
 from treaty.wire.confluent.listings import ContextBody, OutcomeBody
+from treaty.wire.native import MEDIA, PATH
 
 _EMPTY: Schema = {"type": "object", "maxProperties": 0}
-_ROOT = Operation("server", Answer("An empty object", whole=_EMPTY, example={}))
+_ROOT = ApiOperation("server", Answer("An empty object", whole=_EMPTY, example={}))
 
 
 def _object(**members: Schema) -> Schema:
@@ -17,14 +24,14 @@ _SCOPE = _object(path={"type": "array", "items": _TEXT}, clusters=_CLUSTERS)
 
 TABLE: Table = {
     "/contexts": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "contexts",
             Answer("Names; `.` is the default context", list[str], example=[".", ".staging"]),
             query=(Parameter("contextPrefix", "Start of the names", example=".st"), *PAGE),
         )
     },
     "/contexts/{}": {
-        "DELETE": Operation(
+        "DELETE": ApiOperation(
             "contexts",
             Answer("Nothing: the context is gone, or was not there", status=204),
             (Parameter("context", "Name of a context", example=".staging"),),
@@ -34,7 +41,7 @@ TABLE: Table = {
     },
     "/": {"GET": _ROOT, "POST": _ROOT},
     "/v1/metadata/id": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "server",
             Answer(
                 "The cluster",
@@ -47,7 +54,7 @@ TABLE: Table = {
         )
     },
     "/v1/metadata/version": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "server",
             Answer(
                 "The versions",
@@ -57,7 +64,7 @@ TABLE: Table = {
         )
     },
     "/v1/metadata/deployment": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "server",
             Answer(
                 "An empty list",
@@ -67,7 +74,7 @@ TABLE: Table = {
         )
     },
     "/treaty/contexts/{}": {
-        "PUT": Operation(
+        "PUT": ApiOperation(
             "contexts",
             Answer("The context", ContextBody, example={"context": ".staging", "highestId": 100}),
             (Parameter("context", "Name of a context", example=".staging"),),
@@ -78,7 +85,7 @@ TABLE: Table = {
         )
     },
     "/treaty/outcome/{}": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "server",
             Answer(
                 "What became of the command",
@@ -91,6 +98,34 @@ TABLE: Table = {
         )
     },
 }
+
+
+class AskBody(Struct, forbid_unknown_fields=True):
+    """An operation and its request."""
+
+    operation: Literal[tuple(sorted(NAMED_OPERATIONS))]  # type: ignore[valid-type]  # the words of a table
+    request: dict[str, Any] = {}
+
+
+class AnswerBody(Struct):
+    """What an operation answers."""
+
+    answer: dict[str, Any]
+
+
+NATIVE: Table = {
+    PATH: {
+        "POST": ApiOperation(
+            "server",
+            Answer("The answer, exactly", AnswerBody, example={"answer": {"mode": "READWRITE"}}, media=MEDIA),
+            sent=AskBody,
+            sent_example={"operation": "get-mode", "request": {"scope": {"name": "orders-value"}, "resolve": True}},
+            errors=tuple(sorted({line.code for line in errors.TABLE})),
+            writes=True,
+        )
+    }
+}
+"""Treaty's native API, which is no part of Confluent's dialect."""
 
 _STATUS = _object(
     server={"type": "object"},
@@ -109,23 +144,23 @@ JSON = "application/json"
 
 PAGES: Table = {
     "/healthz": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "operation", Answer("It does", whole=_object(status=_TEXT), example={"status": "ok"}, media=JSON)
         )
     },
     "/readyz": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "operation", Answer("It can", whole=_READY, example={"status": "ready", "sequence": 5}, media=JSON)
         )
     },
     "/readyz/writes": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "operation", Answer("They can", whole=_READY, example={"status": "ready", "sequence": 5}, media=JSON)
         )
     },
-    "/status": {"GET": Operation("operation", Answer("What it knows", whole=_STATUS, media=JSON))},
-    "/metrics": {"GET": Operation("operation", Answer("Prometheus' text format", whole=_TEXT, media="text/plain"))},
-    "/openapi.json": {"GET": Operation("operation", Answer("This document", whole={"type": "object"}, media=JSON))},
-    "/docs": {"GET": Operation("operation", Answer("The page", whole=_TEXT, media="text/html"))},
+    "/status": {"GET": ApiOperation("operation", Answer("What it knows", whole=_STATUS, media=JSON))},
+    "/metrics": {"GET": ApiOperation("operation", Answer("Prometheus' text format", whole=_TEXT, media="text/plain"))},
+    "/openapi.json": {"GET": ApiOperation("operation", Answer("This document", whole={"type": "object"}, media=JSON))},
+    "/docs": {"GET": ApiOperation("operation", Answer("The page", whole=_TEXT, media="text/html"))},
 }
 """Pages that do not belong to the dialect; ``/readyz…`` also answer 503."""

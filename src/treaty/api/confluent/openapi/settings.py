@@ -1,6 +1,6 @@
 """Descriptions of the routes of configs and modes."""
 
-from treaty.api.confluent.openapi.parts import PAGE, PREFIX, RESOLVED, Answer, Operation, Parameter, Table, flag
+from treaty.api.confluent.openapi.parts import PAGE, PREFIX, RESOLVED, Answer, ApiOperation, Parameter, Table, flag
 from treaty.wire.confluent.settings import ConfigBody, ModeBody, SettingBody
 
 _SCOPE = Parameter(
@@ -16,10 +16,10 @@ _PUT_MODE = Answer(
 )
 
 
-def _config(path: tuple[Parameter, ...], *unset: int) -> dict[str, Operation]:
+def _config(path: tuple[Parameter, ...], *unset: int) -> dict[str, ApiOperation]:
     return {
-        "GET": Operation("config", _CONFIG, path, (RESOLVED,), errors=unset),
-        "PUT": Operation(
+        "GET": ApiOperation("config", _CONFIG, path, (RESOLVED,), errors=unset),
+        "PUT": ApiOperation(
             "config",
             _PUT_CONFIG,
             path,
@@ -28,7 +28,7 @@ def _config(path: tuple[Parameter, ...], *unset: int) -> dict[str, Operation]:
             errors=(42203, 42205, 42208, 42209, 42210),
             writes=True,
         ),
-        "DELETE": Operation(
+        "DELETE": ApiOperation(
             "config",
             Answer("What it was", ConfigBody, example=_CONFIG.example),
             path,
@@ -38,15 +38,15 @@ def _config(path: tuple[Parameter, ...], *unset: int) -> dict[str, Operation]:
     }
 
 
-def _mode(path: tuple[Parameter, ...], *unset: int) -> dict[str, Operation]:
+def _mode(path: tuple[Parameter, ...], *unset: int) -> dict[str, ApiOperation]:
     force = flag("force", "Enter IMPORT although there are subjects")
     below = flag("recursive", "Forget the modes of the subjects in the context too")
     return {
-        "GET": Operation("mode", _MODE, path, (RESOLVED,), errors=unset),
-        "PUT": Operation(
+        "GET": ApiOperation("mode", _MODE, path, (RESOLVED,), errors=unset),
+        "PUT": ApiOperation(
             "mode", _PUT_MODE, path, (force,), ModeBody, {"mode": "READONLY"}, (42204, 42205, 42206, 42208), writes=True
         ),
-        "DELETE": Operation(
+        "DELETE": ApiOperation(
             "mode",
             Answer("What it was", ModeBody, example=_MODE.example),
             path,
@@ -63,7 +63,7 @@ TABLE: Table = {
     "/mode": _mode(()),
     "/mode/{}": _mode((_SCOPE,), 40409),
     "/treaty/settings": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "config",
             Answer("Configs and modes", list[SettingBody], example=[{"context": ".", "mode": "READWRITE"}]),
             query=(

@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from treaty.api.confluent.openapi.parts import Answer, Operation, Schema
+from treaty.api.confluent.openapi.parts import Answer, ApiOperation, Schema
 from treaty.wire.confluent.errors import ErrorBody
 
 PLACE = "#/components/schemas/"
 
 
-def shapes(operations: Iterable[Operation]) -> tuple[dict[int, Schema], dict[int, Schema], dict[str, Schema]]:
+def shapes(operations: Iterable[ApiOperation]) -> tuple[dict[int, Schema], dict[int, Schema], dict[str, Schema]]:
     """Return the schema of each operation's body and of each one's answer, by the operation's identity, and all that
     they refer to, by name.
     """

@@ -18,7 +18,7 @@ from treaty.api.confluent.openapi.parts import (
     TAGS,
     VERSION,
     Answer,
-    Operation,
+    ApiOperation,
     Parameter,
     Table,
     flag,
@@ -41,7 +41,7 @@ _CHECKED = Answer(
     CheckedBody,
     example={"is_compatible": False, "messages": ["{errorType:'TYPE_MISMATCH', …}"]},
 )
-_CHECK = Operation(
+_CHECK = ApiOperation(
     "compatibility",
     _CHECKED,
     (SUBJECT,),
@@ -53,14 +53,14 @@ _CHECK = Operation(
 
 TABLE: Table = {
     "/subjects": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "subjects",
             Answer("Names, sorted", list[str], example=["orders-key", "orders-value"]),
             query=(replace(PREFIX, also=("subject",)), DELETED, ONLY_DELETED, *PAGE, _AFTER),
         )
     },
     "/subjects/{}": {
-        "POST": Operation(
+        "POST": ApiOperation(
             "subjects",
             ONE_VERSION,
             (SUBJECT,),
@@ -69,7 +69,7 @@ TABLE: Table = {
             POSTED,
             (40401, 40403, 42201, 42209, 42210),
         ),
-        "DELETE": Operation(
+        "DELETE": ApiOperation(
             "subjects",
             Answer("Numbers of the versions that were deleted", list[int], example=[1, 2]),
             (SUBJECT,),
@@ -79,14 +79,14 @@ TABLE: Table = {
         ),
     },
     "/subjects/{}/versions": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "subjects",
             NUMBERS,
             (SUBJECT,),
             (DELETED, ONLY_DELETED, flag("deletedAsNegative", "Softly deleted ones too, as numbers below zero"), *PAGE),
             errors=(40401,),
         ),
-        "POST": Operation(
+        "POST": ApiOperation(
             "subjects",
             Answer(
                 "The version, with `ts` and `deleted` where it was there before",
@@ -108,7 +108,7 @@ TABLE: Table = {
         ),
     },
     "/subjects/{}/metadata": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "subjects",
             ONE_VERSION,
             (SUBJECT,),
@@ -123,14 +123,14 @@ TABLE: Table = {
         )
     },
     "/subjects/{}/versions/{}": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "subjects",
             ONE_VERSION,
             (SUBJECT, VERSION),
             (DELETED, TAGS, FORMAT, QUALIFIED, ITSELF),
             errors=(40401, 40402, 42202),
         ),
-        "DELETE": Operation(
+        "DELETE": ApiOperation(
             "subjects",
             Answer("The number of the version that was deleted", int, example=1),
             (SUBJECT, VERSION),
@@ -140,7 +140,7 @@ TABLE: Table = {
         ),
     },
     "/subjects/{}/versions/{}/tags": {
-        "POST": Operation(
+        "POST": ApiOperation(
             "subjects",
             Answer(
                 "The new version",
@@ -158,10 +158,10 @@ TABLE: Table = {
         )
     },
     "/subjects/{}/versions/{}/schema": {
-        "GET": Operation("subjects", TEXT, (SUBJECT, VERSION), (DELETED, FORMAT), errors=(40401, 40402, 42202))
+        "GET": ApiOperation("subjects", TEXT, (SUBJECT, VERSION), (DELETED, FORMAT), errors=(40401, 40402, 42202))
     },
     "/subjects/{}/versions/{}/referencedby": {
-        "GET": Operation(
+        "GET": ApiOperation(
             "subjects",
             Answer("Ids of schemas, ascending", list[int], example=[2, 3]),
             (SUBJECT, VERSION),
@@ -171,7 +171,7 @@ TABLE: Table = {
     },
     "/compatibility/subjects/{}/versions": {"POST": _CHECK},
     "/compatibility/subjects/{}/versions/{}": {
-        "POST": Operation(
+        "POST": ApiOperation(
             "compatibility",
             _CHECKED,
             (SUBJECT, VERSION),

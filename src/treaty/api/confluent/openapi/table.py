@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from treaty.api.confluent.openapi import associations, schemas, server, settings, subjects
-from treaty.api.confluent.openapi.parts import Operation, Parameter, Table
-from treaty.core.calls import CONSISTENCIES
+from treaty.api.confluent.openapi.parts import ApiOperation, Parameter, Table
+from treaty.core.registry import CONSISTENCIES
 
 GROUPS: Mapping[str, str] = {
     "subjects": "A subject is a name under which versions of a schema follow each other.",
@@ -22,7 +22,9 @@ GROUPS: Mapping[str, str] = {
 TABLE: Table = {**subjects.TABLE, **schemas.TABLE, **settings.TABLE, **server.TABLE, **associations.TABLE}
 """Routes of the dialect."""
 
+NATIVE = server.NATIVE
 PAGES = server.PAGES
+EVERYTHING: Table = {**TABLE, **NATIVE, **PAGES}
 
 CONSISTENCY = Parameter(
     "consistency", "The same as the header `Treaty-Consistency`, which it wins over", choices=CONSISTENCIES
@@ -63,7 +65,7 @@ WRITING = (504,)
 """Codes that a route which writes may answer beside them."""
 
 
-def codes(operation: Operation) -> tuple[int, ...]:
+def codes(operation: ApiOperation) -> tuple[int, ...]:
     """Error codes that a route may answer, ascending by status: its own, and those of every route like it."""
     body = WITH_BODY if operation.sent is not None else ()
     writing = WRITING if operation.writes else ()

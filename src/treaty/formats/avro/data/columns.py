@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from treaty.core import columns as table
-from treaty.core.columns import Column, Columns, ColumnType, Loss, Scalar, Struct
+from treaty.core.columns import Column, ColumnLoss, Columns, ColumnType, Scalar, Struct
 from treaty.core.limits import COLUMN_RECURSION, COLUMNS, SCHEMA_DEPTH
 from treaty.formats.avro.data.circles import circular
 from treaty.formats.avro.model import Array, Enum, Field, Fixed, Map, Primitive, Record, Resolved, Schema, Type, Union
@@ -79,7 +79,7 @@ class _Maker:
         self._depth = depth
         self._level = 0
         self._count = 0
-        self.losses: list[Loss] = []
+        self.losses: list[ColumnLoss] = []
 
     def type(self, node: Type, way: str, depth: int) -> Made | None:
         """The type of a column that `way` leads to; None where recursion is cut."""
@@ -104,7 +104,7 @@ class _Maker:
         return self._leaf(found, way), found.kind == "null"
 
     def _lose(self, rule: str, way: str, detail: str = "") -> None:
-        self.losses.append(Loss(rule, way, detail))
+        self.losses.append(ColumnLoss(rule, way, detail))
 
     def _leaf(self, node: Primitive | Fixed, way: str) -> ColumnType:
         members = dict(node.props) if node.props else {}

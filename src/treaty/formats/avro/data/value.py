@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS, VALUE_BYTES
 from treaty.formats.avro.model import Array, Enum, Fixed, Map, Primitive, Record, Resolved, Schema, Type, Union
 from treaty.formats.format import InvalidSchemaError
@@ -30,7 +30,7 @@ Told = tuple[str, str, str]
 """A rule, what stands there, and what was expected."""
 
 
-def check(schema: Schema, text: str) -> tuple[Fault, ...]:
+def check(schema: Schema, text: str) -> tuple[Diagnostic, ...]:
     """Faults of a value, at most `FAULTS` of them, each with its place; none if the value is one of the schema.
 
     Unions are ``{"branch": value}`` with the branch's full name, bytes are strings of ISO-8859-1 characters. Logical
@@ -40,9 +40,9 @@ def check(schema: Schema, text: str) -> tuple[Fault, ...]:
         value = read(text, VALUE_BYTES)
     except InvalidSchemaError as wrong:
         return wrong.faults
-    found: list[Fault] = []
+    found: list[Diagnostic] = []
     for path, (rule, message, expected) in _faults(schema, value):
-        found.append(Fault(rule, pointer(path), message, expected))
+        found.append(Diagnostic(rule, pointer(path), message, expected))
         if len(found) == FAULTS:
             break
     places = positions(text, {one.path for one in found}) if found else {}

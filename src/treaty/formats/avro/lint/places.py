@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.formats.avro.model import Array, Enum, Field, Fixed, Map, Named, Record, Schema, Type, Union
 from treaty.formats.place import Path, pointer, positions
 from treaty.formats.rule import Lint
@@ -59,13 +59,13 @@ def fields(schema: Schema) -> Iterator[FieldPlace]:
 def row(id_: str, purpose: str, look: Look) -> Lint[Schema]:
     """Advice as a row: what `look` tells becomes faults with line and column."""
 
-    def find(schema: Schema) -> tuple[Fault, ...]:
-        told = [Fault(id_, pointer(path), message, expected) for path, message, expected in look(schema)]
+    def find(schema: Schema) -> tuple[Diagnostic, ...]:
+        told = [Diagnostic(id_, pointer(path), message, expected) for path, message, expected in look(schema)]
         places = positions(schema.text, {one.path for one in told}) if told and schema.text else {}
         return tuple(replace(one, line=line, column=column) for one in told for line, column in [_at(places, one)])
 
     return Lint(id_, purpose, find)
 
 
-def _at(places: Mapping[str, tuple[int, int]], one: Fault) -> tuple[int, int]:
+def _at(places: Mapping[str, tuple[int, int]], one: Diagnostic) -> tuple[int, int]:
     return places.get(one.path, (0, 0))

@@ -7,7 +7,7 @@ reference leads to may never have been judged.
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 
-from treaty.formats.jsonschema.model import Json, Node
+from treaty.formats.jsonschema.model import Json, SchemaNode
 from treaty.formats.jsonschema.resolve import ignores_siblings
 
 Steps = tuple[str | int, ...]
@@ -85,7 +85,7 @@ _RENAMED = frozenset(
 )
 
 
-def keywords(node: Node) -> tuple[dict[str, Json], dict[str, Steps]]:
+def keywords(node: SchemaNode) -> tuple[dict[str, Json], dict[str, Steps]]:
     """What a schema demands: keywords that judge values, and the steps to those that stand elsewhere than their name.
 
     A boolean ``exclusiveMaximum`` (draft 4) becomes the number beside the ``maximum`` that it sharpens; lists of items
@@ -135,7 +135,7 @@ def _items(value: Mapping[str, Json], words: dict[str, Json], steps: dict[str, S
         words["items"] = items
 
 
-def _dependencies(node: Node, value: Mapping[str, Json], words: dict[str, Json], steps: dict[str, Steps]) -> None:
+def _dependencies(node: SchemaNode, value: Mapping[str, Json], words: dict[str, Json], steps: dict[str, Steps]) -> None:
     """Split what depends on a property; `dependencies` still counts in newer drafts, for validators obey it there."""
     names: dict[str, Json] = {}
     schemas: dict[str, Json] = {}

@@ -8,7 +8,7 @@ import jsonschema_rs
 
 from treaty.formats.jsonschema.compare.exact import frozen
 from treaty.formats.jsonschema.compare.keywords import Steps, keywords
-from treaty.formats.jsonschema.model import Document, Json, Node
+from treaty.formats.jsonschema.model import Document, Json, SchemaNode
 from treaty.formats.jsonschema.resolve import ambiguous, child, follow
 
 UNRESOLVED = "$unresolved"
@@ -21,7 +21,7 @@ class View:
 
     __slots__ = ("_one", "_several", "_steps", "_whole", "node", "shape", "side", "words")
 
-    def __init__(self, side: "Side", node: Node, words: dict[str, Json], steps: Mapping[str, Steps]) -> None:
+    def __init__(self, side: "Side", node: SchemaNode, words: dict[str, Json], steps: Mapping[str, Steps]) -> None:
         self.side = side
         self.node = node
         self.words: Mapping[str, Json] = words
@@ -111,14 +111,14 @@ class Side:
         self._views: dict[tuple[int, str], View] = {}
         self._targets: dict[tuple[int, str], View] = {}
 
-    def view(self, node: Node) -> View:
+    def view(self, node: SchemaNode) -> View:
         """The view of a place, or of where it leads if it is nothing but a reference."""
         found = self._views.get(node.key)
         if found is None:
             found = self._views[node.key] = self._seen(node)
         return found
 
-    def _seen(self, node: Node) -> View:
+    def _seen(self, node: SchemaNode) -> View:
         way = {node.key}
         here = node
         while True:
@@ -153,10 +153,10 @@ class Side:
                 self._targets[key] = self.view(found)
         return self._targets[key]
 
-    def _follow(self, node: Node) -> Node | None:
+    def _follow(self, node: SchemaNode) -> SchemaNode | None:
         return None if ambiguous(self.document, node) else follow(self.document, node)
 
-    def _lost(self, node: Node, to: Json) -> Json:
+    def _lost(self, node: SchemaNode, to: Json) -> Json:
         """What a reference that can't be followed is compared by: where it leads depends on the texts if it is dynamic."""
         return [to, *self.document.texts] if ambiguous(self.document, node) else to
 

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from decimal import Decimal as Exact
 
-from treaty.core.columns import Column, Columns, ColumnType, Decimal, List, Loss, Map, Scalar, Struct
+from treaty.core.columns import Column, ColumnLoss, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.core.limits import COLUMN_DEPTH, COLUMN_RECURSION, COLUMNS
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.gathered import KINDS, Gathered, gather, kind_of
-from treaty.formats.jsonschema.model import Document, Json, Node
+from treaty.formats.jsonschema.model import Document, Json, SchemaNode
 from treaty.formats.text import fault
 
 FORMATS: Mapping[str, str] = {"date": "date", "date-time": "timestamp"}
@@ -57,9 +57,9 @@ class _Maker:
         self._count = 0
         self._steps = 0
         self._gathered: dict[tuple[tuple[int, str], ...], Gathered] = {}
-        self.losses: list[Loss] = []
+        self.losses: list[ColumnLoss] = []
 
-    def type(self, nodes: Iterable[Node], way: str, depth: int) -> Made | None:
+    def type(self, nodes: Iterable[SchemaNode], way: str, depth: int) -> Made | None:
         """The type of a column that `way` leads to; None where nothing may stand or recursion is cut."""
         self._count += 1
         if self._count > COLUMNS:
@@ -81,7 +81,7 @@ class _Maker:
         finally:
             self._open[key] -= 1
 
-    def gather(self, nodes: Iterable[Node]) -> Gathered:
+    def gather(self, nodes: Iterable[SchemaNode]) -> Gathered:
         """What is said about a place, found out once."""
         start = tuple(nodes)
         key = tuple(node.key for node in start)
@@ -100,7 +100,7 @@ class _Maker:
         return any(loss.rule == "RECURSION_CUT" for loss in self.losses)
 
     def _lose(self, rule: str, way: str, detail: str = "") -> None:
-        self.losses.append(Loss(rule, way, detail))
+        self.losses.append(ColumnLoss(rule, way, detail))
 
     def _chosen(self, found: Gathered, way: str, depth: int) -> Made | None:
         """The type with the first choice that matters settled."""
@@ -152,7 +152,7 @@ class _Maker:
                 mine.extend(its)
         return whole
 
-    def _alike(self, branches: list[Node], way: str, depth: int) -> Made | None:
+    def _alike(self, branches: list[SchemaNode], way: str, depth: int) -> Made | None:
         """One type for branches that all have it; a variant for those that differ."""
         told = len(self.losses)
         made = [one for one in (self.type([branch], way, depth + 1) for branch in branches) if one is not None]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from treaty.core.limits import VALUE_STEPS
 from treaty.formats.jsonschema.cycle import beside
 from treaty.formats.jsonschema.drafts import HOLDING
-from treaty.formats.jsonschema.model import Document, Json, Node
+from treaty.formats.jsonschema.model import Document, Json, SchemaNode
 from treaty.formats.jsonschema.resolve import child, ignores_siblings
 
 _PAIRS = 300_000
@@ -14,11 +14,11 @@ _PAIRS = 300_000
 _OUTSIDE = frozenset({"definitions", "$defs", "contentSchema"})
 
 Key = tuple[int, str]
-Edge = tuple[str, Node]
+Edge = tuple[str, SchemaNode]
 """A way from a schema to one that judges a part of its value: ``p`` and the name, ``i`` and the index, or ``*``."""
 
 
-def parts(node: Node) -> Iterator[Edge]:
+def parts(node: SchemaNode) -> Iterator[Edge]:
     """The schemas that judge members and items."""
     value = node.value
     if not isinstance(value, dict) or ignores_siblings(node):
@@ -43,7 +43,7 @@ def weight(document: Document) -> int | None:
 
 @dataclass(slots=True)
 class _Frame:
-    node: Node
+    node: SchemaNode
     edges: list[Edge]
     at: int = 0
 
@@ -82,7 +82,7 @@ class _Weighing:
         total = self.weights[self.home[self.document.root.key]]
         return total if total <= VALUE_STEPS else None
 
-    def _enter(self, node: Node) -> _Frame:
+    def _enter(self, node: SchemaNode) -> _Frame:
         self.order[node.key] = self.low[node.key] = len(self.order)
         frame = _Frame(node, [*(("", one) for one in beside(self.document, node)), *parts(node)])
         self.open.append(frame)
@@ -162,10 +162,10 @@ def effort(document: Document, value: Json) -> int | None:
 
 @dataclass(slots=True)
 class _Step:
-    node: Node
+    node: SchemaNode
     value: Json
     place: int
-    rest: Iterator[tuple[Node, Json, int]]
+    rest: Iterator[tuple[SchemaNode, Json, int]]
     cost: int = 1
 
     @property
@@ -174,8 +174,8 @@ class _Step:
 
 
 def _inner(
-    document: Document, node: Node, value: Json, place: int, ids: dict[tuple[int, str], int]
-) -> Iterator[tuple[Node, Json, int]]:
+    document: Document, node: SchemaNode, value: Json, place: int, ids: dict[tuple[int, str], int]
+) -> Iterator[tuple[SchemaNode, Json, int]]:
     """What a schema asks of a value and its parts; patterns count for every member, which is the most they can."""
     for one in beside(document, node):
         yield one, value, place

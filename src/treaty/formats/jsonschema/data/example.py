@@ -11,7 +11,7 @@ from treaty.formats.jsonschema.data.mutation import decimal, junk, mutated
 from treaty.formats.jsonschema.data.pattern import matching
 from treaty.formats.jsonschema.data.value import judge_of, valid
 from treaty.formats.jsonschema.data.wish import ImpossibleError, Wish, equal, wish
-from treaty.formats.jsonschema.model import Document, Json, Node
+from treaty.formats.jsonschema.model import Document, Json, SchemaNode
 from treaty.formats.jsonschema.resolve import child
 
 _TRIES = 24
@@ -75,7 +75,7 @@ class _Maker:
     plain: bool
     steps: int = 0
 
-    def make(self, nodes: Iterable[Node], depth: int) -> Json:
+    def make(self, nodes: Iterable[SchemaNode], depth: int) -> Json:
         """A value for all these schemas together; whether it is valid, the validator says."""
         self.steps += 1
         if self.steps > _STEPS or depth > 40:

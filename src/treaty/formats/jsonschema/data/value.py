@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 import jsonschema_rs
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS, REGEXES, VALUE_BYTES, VALUE_STEPS
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.bundle import parts, reached
@@ -95,11 +95,11 @@ def valid(document: Document, value: Json) -> bool:
     return bool(judge.compiled.is_valid(value))
 
 
-def check(document: Document, text: str) -> tuple[Fault, ...]:
+def check(document: Document, text: str) -> tuple[Diagnostic, ...]:
     """The faults of a value given as JSON text, each with its place in the text; empty if it is valid."""
     if len(text) * 4 > VALUE_BYTES and (size := len(text.encode("utf-8", "surrogatepass"))) > VALUE_BYTES:
         message = f"the value has {size} bytes, more than the limit VALUE_BYTES of {VALUE_BYTES}"
-        return (Fault("VALUE_TOO_LARGE", "", message, f"at most {VALUE_BYTES} bytes"),)
+        return (Diagnostic("VALUE_TOO_LARGE", "", message, f"at most {VALUE_BYTES} bytes"),)
     try:
         value = read_exact(text, VALUE_BYTES)
     except InvalidSchemaError as wrong:
@@ -109,7 +109,7 @@ def check(document: Document, text: str) -> tuple[Fault, ...]:
         steps = _steps(document, judge, value)
     except ValueError as wrong:
         message = f"values can't be judged by this schema: {wrong}"
-        return (Fault("VALUE_NOT_JUDGED", "", message, "a schema that the validator can compile and run"),)
+        return (Diagnostic("VALUE_NOT_JUDGED", "", message, "a schema that the validator can compile and run"),)
     if judge.compiled.is_valid(value):
         return ()
     faults = list(_faults(judge, value, steps))
@@ -117,7 +117,7 @@ def check(document: Document, text: str) -> tuple[Fault, ...]:
     return tuple(replace(one, line=places_[one.path][0], column=places_[one.path][1]) for one in faults)
 
 
-def _faults(judge: Judge, value: Json, steps: int) -> Iterator[Fault]:
+def _faults(judge: Judge, value: Json, steps: int) -> Iterator[Diagnostic]:
     """All faults where that is cheap, else the first one, or only that there are some."""
     if steps <= _ALL_TOLD:
         yield from (_fault(error) for error in islice(judge.compiled.iter_errors(value), FAULTS))
@@ -128,14 +128,14 @@ def _faults(judge: Judge, value: Json, steps: int) -> Iterator[Fault]:
             yield _fault(error)
     else:
         message = "the value is not valid; the schema has too many branches to say why"
-        yield Fault("VALUE_INVALID", "", message, "a value of the schema")
+        yield Diagnostic("VALUE_INVALID", "", message, "a value of the schema")
 
 
 _ASKED = ("types", "limit", "options", "expected_value", "pattern", "multiple_of", "property")
 """Where the library says what a keyword asks for."""
 
 
-def _fault(error: Any) -> Fault:
+def _fault(error: Any) -> Diagnostic:
     kind = error.kind
     rule = "".join(f"_{char}" if char.isupper() else char for char in kind.name).upper().lstrip("$_")
     steps = list(error.instance_path)
@@ -148,7 +148,7 @@ def _fault(error: Any) -> Fault:
     expected = (
         f"{kind.name} {_short(told)}, as the schema says at {place}" if told else f"what the schema says at {place}"
     )
-    return Fault(rule, path, _short(error.message), expected)
+    return Diagnostic(rule, path, _short(error.message), expected)
 
 
 def _short(message: str) -> str:

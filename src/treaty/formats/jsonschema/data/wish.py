@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from treaty.formats.draw import Draw
-from treaty.formats.jsonschema.model import Document, Json, Node
+from treaty.formats.jsonschema.model import Document, Json, SchemaNode
 from treaty.formats.jsonschema.regex import matches
 from treaty.formats.jsonschema.resolve import child, follow, ignores_siblings
 
@@ -39,7 +39,7 @@ def equal(one: Json, other: Json) -> bool:
 class Wish:
     """The conjunction of schemas; of alternatives one is chosen when it is made."""
 
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[SchemaNode] = field(default_factory=list)
     types: tuple[str, ...] = TYPES
     allowed: list[Json] | None = None
     required: dict[str, None] = field(default_factory=dict)
@@ -74,9 +74,9 @@ class Wish:
             told |= dict.fromkeys(held)
         return list(told)
 
-    def of_name(self, name: str) -> list[Node]:
+    def of_name(self, name: str) -> list[SchemaNode]:
         """The schemas of the member with this name."""
-        found: list[Node] = []
+        found: list[SchemaNode] = []
         for node in self.nodes:
             value = node.value
             assert isinstance(value, dict)
@@ -95,9 +95,9 @@ class Wish:
                 found += [child(node, word) for word in words if isinstance(value.get(word), dict | bool)]
         return found
 
-    def of_index(self, at: int) -> list[Node]:
+    def of_index(self, at: int) -> list[SchemaNode]:
         """The schemas of the item at this index."""
-        found: list[Node] = []
+        found: list[SchemaNode] = []
         for node in self.nodes:
             value = node.value
             assert isinstance(value, dict)
@@ -140,7 +140,7 @@ def _fraction(value: Json) -> Fraction | None:
     return Fraction(value) if isinstance(value, int | Decimal) and not isinstance(value, bool) else None
 
 
-def wish(document: Document, start: Iterable[Node], draw: Draw, *, plain: bool) -> Wish:
+def wish(document: Document, start: Iterable[SchemaNode], draw: Draw, *, plain: bool) -> Wish:
     """All that schemas ask for, with one branch chosen of every choice; with `plain` a branch without references.
 
     Raises `ImpossibleError` if nothing can be valid.
@@ -189,7 +189,7 @@ def _take(made: Wish, value: dict[str, Json]) -> None:
         made.required |= dict.fromkeys(name for name in names if isinstance(name, str))
 
 
-def _branches(node: Node, value: dict[str, Json], draw: Draw, *, plain: bool) -> Iterator[Node]:
+def _branches(node: SchemaNode, value: dict[str, Json], draw: Draw, *, plain: bool) -> Iterator[SchemaNode]:
     every = value.get("allOf")
     if isinstance(every, list):
         yield from (child(node, "allOf", at) for at in range(len(every)))

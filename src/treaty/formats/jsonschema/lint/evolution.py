@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from treaty.formats.jsonschema.gathered import gather
 from treaty.formats.jsonschema.lint.places import NEAR, Told, properties, row, schemas
-from treaty.formats.jsonschema.model import Document, Node
+from treaty.formats.jsonschema.model import Document, SchemaNode
 from treaty.formats.jsonschema.regex import linear
 from treaty.formats.jsonschema.resolve import ignores_siblings
 from treaty.formats.place import escaped
@@ -19,7 +19,7 @@ _ASIDE = re.compile(r"\\.|\[(?:\\.|[^\]])*\]", re.DOTALL)
 """Escapes and sets: what stands in them is no anchor."""
 
 
-def _is_branch(node: Node) -> bool:
+def _is_branch(node: SchemaNode) -> bool:
     steps = node.place.split("/")
     return any(step in _BRANCHES for step in steps[-2:])
 

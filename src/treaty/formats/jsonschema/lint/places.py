@@ -5,9 +5,9 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import islice
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.limits import FINDINGS
-from treaty.formats.jsonschema.model import Document, Node
+from treaty.formats.jsonschema.model import Document, SchemaNode
 from treaty.formats.jsonschema.resolve import child, ignores_siblings, subschemas
 from treaty.formats.place import positions
 from treaty.formats.rule import Lint
@@ -22,7 +22,7 @@ Look = Callable[[Document], Iterator[Told]]
 
 
 @lru_cache(maxsize=4)
-def schemas(document: Document) -> tuple[Node, ...]:
+def schemas(document: Document) -> tuple[SchemaNode, ...]:
     """Every schema of the text in its order; what references lead to elsewhere is not part of it.
 
     Schemas that a ``$ref`` beside them silences are left out.
@@ -37,7 +37,7 @@ def schemas(document: Document) -> tuple[Node, ...]:
     return tuple(found)
 
 
-def properties(document: Document) -> Iterator[tuple[str, Node]]:
+def properties(document: Document) -> Iterator[tuple[str, SchemaNode]]:
     """Every property that the text names, and its schema."""
     for node in schemas(document):
         held = node.value.get("properties") if isinstance(node.value, dict) and not ignores_siblings(node) else None
@@ -48,8 +48,10 @@ def properties(document: Document) -> Iterator[tuple[str, Node]]:
 def row(id_: str, purpose: str, look: Look) -> Lint[Document]:
     """Advice as a row: what `look` tells becomes faults with line and column, in the text's order."""
 
-    def find(document: Document) -> tuple[Fault, ...]:
-        told = [Fault(id_, path, message, expected) for path, message, expected in islice(look(document), FINDINGS)]
+    def find(document: Document) -> tuple[Diagnostic, ...]:
+        told = [
+            Diagnostic(id_, path, message, expected) for path, message, expected in islice(look(document), FINDINGS)
+        ]
         places = positions(document.written, {one.path for one in told}) if told else {}
         placed = (replace(one, line=places[one.path][0], column=places[one.path][1]) for one in told)
         return tuple(sorted(placed, key=lambda one: (one.line, one.column)))

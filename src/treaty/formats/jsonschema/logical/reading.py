@@ -16,7 +16,7 @@ from treaty.formats.jsonschema.logical.words import (
     PRECISION,
     TIME,
 )
-from treaty.formats.jsonschema.model import Document, Json, Node
+from treaty.formats.jsonschema.model import Document, Json, SchemaNode
 from treaty.formats.jsonschema.resolve import child, follow
 from treaty.formats.logical.defaults import default_of
 from treaty.formats.logical.faults import fault
@@ -54,7 +54,7 @@ class _Reader:
         self._open: list[tuple[int, str]] = []
         self._count = 0
 
-    def type(self, node: Node, path: str) -> Made:
+    def type(self, node: SchemaNode, path: str) -> Made:
         """The type of a place, and whether it may be null."""
         if node.key in self._open:
             raise fault("LOGICAL_RECURSIVE", path, "an object is used inside itself")
@@ -65,7 +65,7 @@ class _Reader:
         self._open.pop()
         return made
 
-    def _place(self, node: Node, path: str) -> Made:
+    def _place(self, node: SchemaNode, path: str) -> Made:
         words = node.value
         if not isinstance(words, dict):
             raise _unsupported(path, "a place that takes any value, or none")
@@ -88,7 +88,7 @@ class _Reader:
             return self._typed(node, words, str(rest[0]), path), len(rest) < len(kinds)
         return self._typed(node, words, str(kinds or ("object" if "properties" in words else "")), path), False
 
-    def _choice(self, node: Node, word: str, path: str) -> Made:
+    def _choice(self, node: SchemaNode, word: str, path: str) -> Made:
         """One of two branches is null."""
         assert isinstance(node.value, dict)
         branches = node.value[word]
@@ -101,7 +101,7 @@ class _Reader:
         kind, nullable = self.type(rest[0], path)
         return kind, nullable or len(nodes) > 1
 
-    def _typed(self, node: Node, words: Words, kind: str, path: str) -> Type:
+    def _typed(self, node: SchemaNode, words: Words, kind: str, path: str) -> Type:
         title = words.get("title")
         name = title if isinstance(title, str) else ""
         match kind:
@@ -121,7 +121,7 @@ class _Reader:
                 return _number(words, kind, name)
         raise _unsupported(path, "a place without a type, or of null alone")
 
-    def _object(self, node: Node, words: Words, name: str, path: str) -> Type:
+    def _object(self, node: SchemaNode, words: Words, name: str, path: str) -> Type:
         properties = words.get("properties", {})
         if not isinstance(properties, dict):
             raise _unsupported(path, "a schema whose properties are no object")
@@ -134,7 +134,7 @@ class _Reader:
         needed = set(map(str, required)) if isinstance(required, list) else set()
         return Struct(name, tuple(self._member(node, one, needed, f"{path}/{one}") for one in properties))
 
-    def _member(self, node: Node, name: str, needed: set[str], path: str) -> Member:
+    def _member(self, node: SchemaNode, name: str, needed: set[str], path: str) -> Member:
         self._count += 1
         if self._count > LOGICAL_MEMBERS:
             raise fault("LOGICAL_MEMBERS", path, f"more members than the limit LOGICAL_MEMBERS of {LOGICAL_MEMBERS}")

@@ -4,7 +4,7 @@ import re
 
 from google.protobuf.message import Message
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.limits import FULL_NAME
 from treaty.formats.format import InvalidSchemaError
 
@@ -15,7 +15,7 @@ _DOTTED = re.compile(r"\.?[A-Za-z_][A-Za-z0-9_]*+(?:\.[A-Za-z_][A-Za-z0-9_]*+)*+
 
 def refusal(message: str, expected: str) -> InvalidSchemaError:
     """A descriptor that can't be what a compiler made of a text."""
-    return InvalidSchemaError((Fault("DESCRIPTOR_INVALID", "", message, expected),))
+    return InvalidSchemaError((Diagnostic("DESCRIPTOR_INVALID", "", message, expected),))
 
 
 def legible(proto: Message) -> None:

@@ -15,7 +15,7 @@ from google.protobuf.descriptor_pb2 import (
     SymbolVisibility,
 )
 from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
-from google.protobuf.message import Message as Encoded
+from google.protobuf.message import Message as EncodedRow
 
 from treaty.formats.protobuf.descriptors.classes import file_class, set_class
 from treaty.formats.protobuf.descriptors.names import entry_name, json_name, synthetic_name
@@ -42,7 +42,7 @@ class _Placed(Protocol):
     """A definition with options."""
 
     @property
-    def options(self) -> Encoded: ...
+    def options(self) -> EncodedRow: ...
 
 
 def descriptor(schema: Schema, name: str = "") -> FileDescriptorProto:

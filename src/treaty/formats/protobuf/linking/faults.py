@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.model import NOWHERE, Place
@@ -16,12 +16,12 @@ class Faults:
     def __init__(self, expected: Mapping[str, str]) -> None:
         """Start without faults; `expected` says by rule what would have been right."""
         self._expected = expected
-        self.found: list[Fault] = []
+        self.found: list[Diagnostic] = []
 
     def add(self, rule: str, path: str, message: str, place: Place = NOWHERE, expected: str = "") -> None:
         """Add a fault of the definition `path` (its full name); raises `InvalidSchemaError` when there are enough."""
         line, column = (place.line, place.column) if place.line else (0, 0)
-        self.found.append(Fault(rule, path, message, expected or self._expected[rule], line, column))
+        self.found.append(Diagnostic(rule, path, message, expected or self._expected[rule], line, column))
         if len(self.found) >= FAULTS:
             self.stop()
 

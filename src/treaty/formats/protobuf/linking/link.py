@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES
-from treaty.core.meaning import Binding
+from treaty.core.schema_engine import ResolvedReference
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.known.files import PATHS, known
 from treaty.formats.protobuf.linking.faults import Faults
@@ -18,7 +18,7 @@ DESCRIPTOR = "google/protobuf/descriptor.proto"
 _ROOTS = frozenset(("google", "confluent", "pb"))
 
 
-def link(file: File, texts: Mapping[str, Binding], read: Callable[[str], File], faults: Faults) -> Schema:
+def link(file: File, texts: Mapping[str, ResolvedReference], read: Callable[[str], File], faults: Faults) -> Schema:
     """The linked form of a file. `texts` are its references by import path, `read` makes a model of one.
 
     Faults of imports go to `faults`; those of a reference itself are raised. Known files come from their packages.
@@ -39,13 +39,13 @@ def known_schema(path: str) -> Schema | None:
     return _finished(file, path, linked, symbols(file, path, None))
 
 
-def gathered(bindings: Iterable[Binding], *, strict: bool) -> dict[str, Binding]:
+def gathered(bindings: Iterable[ResolvedReference], *, strict: bool) -> dict[str, ResolvedReference]:
     """References by path, those of references included.
 
     Raises `InvalidSchemaError` where two of them say different things under one path; the first one counts unless
     `strict`.
     """
-    found: dict[str, Binding] = {}
+    found: dict[str, ResolvedReference] = {}
     waiting = [(bound, 1) for bound in reversed(tuple(bindings))]
     while waiting:
         bound, depth = waiting.pop()
@@ -66,7 +66,7 @@ def gathered(bindings: Iterable[Binding], *, strict: bool) -> dict[str, Binding]
 
 
 def _refused(rule: str, message: str, expected: str = "") -> InvalidSchemaError:
-    return InvalidSchemaError((Fault(rule, "", message, expected or EXPECTED[rule]),))
+    return InvalidSchemaError((Diagnostic(rule, "", message, expected or EXPECTED[rule]),))
 
 
 def _judged(imports: Iterable[Import], faults: Faults) -> Iterable[Import]:
@@ -88,7 +88,7 @@ def _judged(imports: Iterable[Import], faults: Faults) -> Iterable[Import]:
 class _Linker:
     """Links every file that one schema needs."""
 
-    def __init__(self, texts: Mapping[str, Binding], read: Callable[[str], File]) -> None:
+    def __init__(self, texts: Mapping[str, ResolvedReference], read: Callable[[str], File]) -> None:
         self.texts = texts
         self.read = read
         self.done: dict[str, Schema] = {}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.limits import FULL_NAME
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.descriptors.names import entry_name
@@ -61,7 +61,7 @@ def _message(table: _Table, message: Message, prefix: str) -> None:
     path = table.path
     if len(full) > FULL_NAME:
         limit = f"a name of {len(full)} characters with all around it, more than the limit FULL_NAME of {FULL_NAME}"
-        fault = Fault("NAME_TOO_LONG", "", limit, f"at most {FULL_NAME} characters", *place(message.place))
+        fault = Diagnostic("NAME_TOO_LONG", "", limit, f"at most {FULL_NAME} characters", *place(message.place))
         raise InvalidSchemaError((fault,))
     table.add(Symbol(full, "message", path, message), message.place)
     inner = f"{full}."

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 
-from treaty.core.finding import Fault
+from treaty.core.finding import Diagnostic
 from treaty.core.limits import FULL_NAME, NUMBER_DIGITS, SCHEMA_BYTES
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.model import Place
@@ -54,13 +54,13 @@ class Cursor:
             except UnicodeEncodeError as wrong:
                 before = text[: wrong.start]
                 place = (before.count("\n") + 1, wrong.start - before.rfind("\n"))
-                half = Fault("ENCODING", "", "half of a surrogate pair", "Unicode text", *place)
+                half = Diagnostic("ENCODING", "", "half of a surrogate pair", "Unicode text", *place)
                 raise InvalidSchemaError((half,)) from None
         else:
             size = len(text)
         if size > SCHEMA_BYTES:
             message = f"a text of {size} bytes, more than the limit SCHEMA_BYTES of {SCHEMA_BYTES}"
-            raise InvalidSchemaError((Fault("SCHEMA_TOO_LARGE", "", message, f"at most {SCHEMA_BYTES} bytes"),))
+            raise InvalidSchemaError((Diagnostic("SCHEMA_TOO_LARGE", "", message, f"at most {SCHEMA_BYTES} bytes"),))
         self.words: list[str] = []
         self.starts: list[int] = []
         add_word, add_start = self.words.append, self.starts.append
@@ -93,7 +93,7 @@ class Cursor:
     def fault(self, rule: str, message: str, expected: str, at: int | None = None) -> InvalidSchemaError:
         """A refusal at a token, the present one unless another is given."""
         place = self.place(self.at if at is None else at)
-        return InvalidSchemaError((Fault(rule, "", message, expected, place.line, place.column),))
+        return InvalidSchemaError((Diagnostic(rule, "", message, expected, place.line, place.column),))
 
     def unexpected(self, expected: str) -> InvalidSchemaError:
         """A refusal of the present token."""

@@ -1,4 +1,4 @@
-"""`Sender`: the producer outside transactions, and the thread that hears what became of its records."""
+"""`RecordSender`: the producer outside transactions, and the thread that hears what became of its records."""
 
 import asyncio
 import threading
@@ -9,60 +9,49 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
-from treaty.core.brokers import Heard
-from treaty.core.cluster import Cluster
-from treaty.log.kafka.broker.trouble import LIBRARY, unavailable
+from treaty.core.kafka import KafkaCluster, LastBrokerError
+from treaty.log.kafka.broker.library import LIBRARY_LOGGER, make_producer_settings, make_unavailable_error
 from treaty.log.log import LogUnavailableError
 
 SEND_SECONDS = 10.0
-"""How long a record is tried, a change of the partition's leader included; then nobody knows what became of it."""
-LISTEN_SECONDS = 0.25
+"""How long a record is tried, a change of the partition's leader included; then its result is unknown."""
+POLL_SECONDS = 0.25
 """How long the thread waits for news before it looks whether it should end."""
-MESSAGE_BYTES = 16_777_216
-"""Bytes of a record before it is compressed: a commit of the largest size, with every character escaped, and more."""
-LINGER: dict[str, object] = {"linger.ms": 0, "compression.type": "zstd"}
-"""What a producer does if nobody says: no waiting for more, and small records."""
 _NEVER_SENT = frozenset({"_MSG_SIZE_TOO_LARGE", "MSG_SIZE_TOO_LARGE", "_QUEUE_FULL", "_INVALID_ARG", "INVALID_RECORD"})
 """Errors that the library tells of a record before it sends it, or that a broker tells of every try."""
 
 
-def producing(cluster: Cluster, own: dict[str, object]) -> dict[str, object]:
-    """Settings of a producer whose acknowledgement means that all replicas in sync have the record, once."""
-    words = {"acks": "all", "enable.idempotence": True, "message.max.bytes": MESSAGE_BYTES}
-    return {**LINGER, **cluster.merged({**words, **own})}
-
-
-class Sender:
+class RecordSender:
     """Sends records one after the other. After a fatal error of the library another producer takes over."""
 
-    def __init__(self, cluster: Cluster, topic: str, where: str) -> None:
+    def __init__(self, cluster: KafkaCluster, topic: str, where: str) -> None:
         """Start the producer, which asks for its id at once, so that the first record need not wait for that."""
         self._cluster, self._topic, self._where = cluster, topic, where
         self._loop = asyncio.get_running_loop()
-        self._heard = Heard()
-        self._open: dict[asyncio.Future[int | None], Any] = {}
+        self._heard = LastBrokerError()
+        self._unacknowledged: dict[asyncio.Future[int | None], Any] = {}
         """What is on its way, and the producer that sends it."""
         self._closed = False
-        self._producer = self._new()
-        self._thread = threading.Thread(target=self._listen, name="treaty log, sending", daemon=True)
+        self._producer = self._make_producer()
+        self._thread = threading.Thread(target=self._poll_loop, name="treaty log, sending", daemon=True)
         self._thread.start()
 
-    def _new(self) -> Any:
+    def _make_producer(self) -> Any:
         own: dict[str, object] = {"delivery.timeout.ms": int(SEND_SECONDS * 1000), "error_cb": self._heard}
-        return Producer(producing(self._cluster, own), logger=LIBRARY)
+        return Producer(make_producer_settings(self._cluster, own), logger=LIBRARY_LOGGER)
 
-    def _listen(self) -> None:
+    def _poll_loop(self) -> None:
         while not self._closed:
             producer = self._producer
             try:
-                producer.poll(LISTEN_SECONDS)
-            except (KafkaException, SystemError):  # a fatal error, alone or while a delivery was told
+                producer.poll(POLL_SECONDS)
+            except (KafkaException, SystemError):  # a fatal error, alone or while a delivery was reported
                 with suppress(RuntimeError):  # the loop is gone, and with it everybody who could listen
-                    self._loop.call_soon_threadsafe(self._renew, producer)
-                time.sleep(LISTEN_SECONDS)
+                    self._loop.call_soon_threadsafe(self._replace_producer, producer)
+                time.sleep(POLL_SECONDS)
 
     async def send(self, value: bytes, key: bytes | None, headers: Sequence[tuple[str, bytes]]) -> int | None:
-        """Produce a record; its offset, or None where nobody knows what became of it."""
+        """Produce a record; its offset, or None where that is not known what became of it."""
         if self._closed:
             raise LogUnavailableError("this log was closed")
         outcome: asyncio.Future[int | None] = self._loop.create_future()
@@ -70,7 +59,7 @@ class Sender:
 
         def done(error: Any, message: Any) -> None:
             offset = message.offset() if error is None else None
-            self._tell(outcome, producer, error, offset)
+            self._deliver(outcome, producer, error, offset)
 
         try:
             producer.produce(self._topic, value, key, partition=0, headers=list(headers), on_delivery=done)
@@ -78,33 +67,33 @@ class Sender:
             raise LogUnavailableError(f"{self._where}: too many records wait to be sent; try again") from full
         except KafkaException as error:
             if error.args[0].fatal():
-                self._renew(producer)
-            raise unavailable(error.args[0], self._where, self._heard) from error
-        self._open[outcome] = producer
-        outcome.add_done_callback(lambda done: self._open.pop(done, None))
+                self._replace_producer(producer)
+            raise make_unavailable_error(error.args[0], self._where, self._heard) from error
+        self._unacknowledged[outcome] = producer
+        outcome.add_done_callback(lambda done: self._unacknowledged.pop(done, None))
         return await outcome
 
-    def _tell(self, outcome: "asyncio.Future[int | None]", producer: Any, error: Any, offset: int | None) -> None:
+    def _deliver(self, outcome: "asyncio.Future[int | None]", producer: Any, error: Any, offset: int | None) -> None:
         """Called in the thread: hand the news to the loop."""
 
         def settle() -> None:
             if error is not None and (error.fatal() or error.code() == KafkaError._FATAL):  # noqa: SLF001 (its name)
-                self._renew(producer)
+                self._replace_producer(producer)
             if outcome.done():
                 return
             if error is not None and error.name() in _NEVER_SENT:
-                outcome.set_exception(unavailable(error, self._where, self._heard))
+                outcome.set_exception(make_unavailable_error(error, self._where, self._heard))
             else:
                 outcome.set_result(offset)
 
         with suppress(RuntimeError):  # the loop is gone, and with it everybody who could listen
             self._loop.call_soon_threadsafe(settle)
 
-    def _renew(self, producer: Any) -> None:
-        """Take another producer for one that can't go on; nobody knows what became of what that one had."""
+    def _replace_producer(self, producer: Any) -> None:
+        """Take another producer for one that can't continue; the results of what it had are unknown."""
         if producer is self._producer:
-            self._producer = self._new()
-            for outcome in [one for one, sender in self._open.items() if sender is producer]:
+            self._producer = self._make_producer()
+            for outcome in [one for one, sender in self._unacknowledged.items() if sender is producer]:
                 if not outcome.done():
                     outcome.set_result(None)
 
@@ -112,7 +101,7 @@ class Sender:
         """Wait for what is on its way, as long as that may take, and end the thread."""
         if self._closed:
             return
-        if self._open:
-            await asyncio.wait(self._open, timeout=SEND_SECONDS + 1)
+        if self._unacknowledged:
+            await asyncio.wait(self._unacknowledged, timeout=SEND_SECONDS + 1)
         self._closed = True
         await asyncio.to_thread(self._thread.join)

@@ -1,4 +1,4 @@
-"""`Topic`: the topic of a log, made where it is not there, and looked at while it is used."""
+"""`LogTopic`: the topic of a log, made where it is not there, and looked at while it is used."""
 
 import asyncio
 from collections.abc import Mapping
@@ -10,30 +10,34 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.cimpl import NewTopic
 
-from treaty.core.brokers import GONE, Heard
-from treaty.log.kafka.broker.pins import refusal, wanted, wrong
-from treaty.log.kafka.broker.place import Place
-from treaty.log.kafka.broker.trouble import JOURNAL, LIBRARY, unavailable
+from treaty.core.kafka import GONE, LastBrokerError
+from treaty.log.kafka.broker.library import LIBRARY_LOGGER, LOGGER, make_unavailable_error
+from treaty.log.kafka.broker.topic_config import (
+    TopicUrl,
+    describe_wrong_settings,
+    find_wrong_settings,
+    new_topic_settings,
+)
 from treaty.log.log import LogDamagedError, LogUnavailableError
 
 ASK_SECONDS = 5.0
 """How long a question about the topic may take."""
-MADE_SECONDS = 15.0
+CREATE_SECONDS = 15.0
 """How long a new topic may take until the brokers know it."""
 PAUSE_SECONDS = 0.1
 """Between two looks for a new topic."""
-GONE_SECONDS = 3.0
+MISSING_SECONDS = 3.0
 """How long a topic must be missing before it is believed to be gone."""
-SAME_SECONDS = 5.0
+CHECK_SECONDS = 5.0
 """How often a node makes sure that the topic is still the one that it began with."""
-SET_SECONDS = 60.0
+CHECK_SETTINGS_SECONDS = 60.0
 """How often it looks at the topic's settings, which somebody may change."""
 REPLICAS = 3
-"""Copies of a new topic where nobody says how many, and where there are as many brokers."""
+"""Copies of a new topic where no number is given, and where there are as many brokers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TopicDescription:
     """What the brokers say of a topic; `id` is "" at brokers that give topics none."""
 
     id: str
@@ -41,158 +45,164 @@ class Shape:
     replicas: int
 
 
-class Topic:
+class LogTopic:
     """Knows the id of its topic from the first look on; a topic of the same name made later is another one."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, topic_url: TopicUrl) -> None:
         """Connect; nothing is asked yet."""
-        self.place = place
-        self._where = place.cluster.servers
-        self._heard = Heard()
-        settings: dict[str, Any] = place.cluster.merged({"error_cb": self._heard})
-        self.admin = AdminClient(settings, logger=LIBRARY)
+        self.topic_url = topic_url
+        self._where = topic_url.cluster.servers
+        self._heard = LastBrokerError()
+        settings: dict[str, Any] = topic_url.cluster.client_settings({"error_cb": self._heard})
+        self.admin = AdminClient(settings, logger=LIBRARY_LOGGER)
         self.settings: Mapping[str, str] = {}
         """The settings in force when they were last looked at."""
-        self._shape: Shape | None = None
-        self._sure = self._set = float("-inf")
+        self._description: TopicDescription | None = None
+        self._checked_at = self._settings_checked_at = float("-inf")
         self._turn = asyncio.Lock()
 
-    async def ready(self, *, make: bool = True, visit: bool = False) -> None:
-        """Make the topic if it is not there, and see that it fits; who only visits is not told what durable means.
+    async def prepare(self, *, create: bool = True, is_command: bool = False) -> None:
+        """Make the topic if it is not there, and see that it fits; who only visits gets no word on durability.
 
         Raises `LogUnavailableError` where it can't be made or reached, `LogDamagedError` where it does not fit.
         """
-        shape = await self._look()
+        shape = await self._describe()
         if shape is None:
-            if not make:
+            if not create:
                 raise LogDamagedError(
-                    f"there is no topic {self.place.topic!r} at {self._where}; `treaty serve` makes one, or name another"
+                    f"there is no topic {self.topic_url.topic!r} at {self._where}; `treaty serve` makes one, or name another"
                 )
-            await self._make()
-            shape = await self._appeared()
+            await self._create()
+            shape = await self._wait_until_created()
         if shape.partitions != 1:
             raise LogDamagedError(
-                f"the topic {self.place.topic!r} at {self._where} has {shape.partitions} partitions, wanted 1, which keeps "
+                f"the topic {self.topic_url.topic!r} at {self._where} has {shape.partitions} partitions, wanted 1, which keeps "
                 "records in order: name another topic; one that is not there is made"
             )
-        if shape.replicas < self.place.replication:
+        if shape.replicas < self.topic_url.replication:
             raise LogDamagedError(
-                f"the topic {self.place.topic!r} at {self._where} has {shape.replicas} copies, wanted "
-                f"{self.place.replication} by its URL: add copies with kafka-reassign-partitions.sh, or say "
+                f"the topic {self.topic_url.topic!r} at {self._where} has {shape.replicas} copies, wanted "
+                f"{self.topic_url.replication} by its URL: add copies with kafka-reassign-partitions.sh, or say "
                 f"replication={shape.replicas}"
             )
-        self._shape, self._sure = shape, asyncio.get_running_loop().time()
-        await self._fits()
-        if not visit:
-            self._tell(shape.replicas)
+        self._description, self._checked_at = shape, asyncio.get_running_loop().time()
+        await self._check_settings()
+        if not is_command:
+            self._report_replicas(shape.replicas)
 
-    def _tell(self, replicas: int) -> None:
+    def _report_replicas(self, replicas: int) -> None:
         if replicas == 1:
-            JOURNAL.warning(
+            LOGGER.warning(
                 "%s has one copy: what is acknowledged goes with that broker's disk, and a power cut may take the last "
                 "writes; with three brokers a topic has three copies",
-                self.place.url,
+                self.topic_url.url,
             )
         else:
-            JOURNAL.info("%s has %d copies; acknowledged means that two brokers have it", self.place.url, replicas)
+            LOGGER.info("%s has %d copies; acknowledged means that two brokers have it", self.topic_url.url, replicas)
 
-    async def _look(self) -> Shape | None:
+    async def _describe(self) -> TopicDescription | None:
         """What the brokers say of the topic; None where there is none."""
-        asked = self.admin.describe_topics(TopicCollection([self.place.topic]), request_timeout=ASK_SECONDS)
+        asked = self.admin.describe_topics(TopicCollection([self.topic_url.topic]), request_timeout=ASK_SECONDS)
         try:
-            found = await asyncio.wrap_future(asked[self.place.topic])
+            found = await asyncio.wrap_future(asked[self.topic_url.topic])
         except KafkaException as error:
             if error.args[0].name() in GONE:
                 return None
             raise self._unavailable(error) from error
         copies = min((len(part.replicas) for part in found.partitions), default=0)
-        return Shape(str(found.topic_id or ""), len(found.partitions), copies)
+        return TopicDescription(str(found.topic_id or ""), len(found.partitions), copies)
 
     def _unavailable(self, error: KafkaException) -> LogUnavailableError:
         self.admin.poll(0)  # the library tells from here only what it has heard
-        return unavailable(error.args[0], self._where, self._heard)
+        return make_unavailable_error(error.args[0], self._where, self._heard)
 
-    async def _make(self) -> None:
+    async def _create(self) -> None:
         try:
             cluster = await asyncio.wrap_future(self.admin.describe_cluster(request_timeout=ASK_SECONDS))
-            replicas = self.place.replication or min(REPLICAS, len(cluster.nodes))
-            settings = wanted(self.place.writers, replicas)
-            new = NewTopic(self.place.topic, 1, replicas, config=settings)
+            replicas = self.topic_url.replication or min(REPLICAS, len(cluster.nodes))
+            settings = new_topic_settings(self.topic_url.writers, replicas)
+            new = NewTopic(self.topic_url.topic, 1, replicas, config=settings)
             (made,) = self.admin.create_topics([new], operation_timeout=ASK_SECONDS).values()
             await asyncio.wrap_future(made)
         except KafkaException as error:
             if error.args[0].name() == "TOPIC_ALREADY_EXISTS":
                 return  # another node was quicker
             raise LogUnavailableError(
-                f"the topic {self.place.topic!r} can't be made at {self._where}: {error.args[0].str()}; make it yourself, "
-                f"with 1 partition and {', '.join(f'{n}={v}' for n, v in wanted(self.place.writers, 3).items())}"
+                f"the topic {self.topic_url.topic!r} can't be made at {self._where}: {error.args[0].str()}; make it yourself, "
+                f"with 1 partition and {', '.join(f'{n}={v}' for n, v in new_topic_settings(self.topic_url.writers, 3).items())}"
             ) from error
-        JOURNAL.info(
+        LOGGER.info(
             "the topic %s was made at %s with %d %s",
-            self.place.topic,
+            self.topic_url.topic,
             self._where,
             replicas,
             "copies" if replicas > 1 else "copy",
         )
 
-    async def _appeared(self) -> Shape:
+    async def _wait_until_created(self) -> TopicDescription:
         """The new topic, as soon as it has a partition."""
         clock = asyncio.get_running_loop().time
-        limit = clock() + MADE_SECONDS
+        limit = clock() + CREATE_SECONDS
         while clock() < limit:
-            shape = await self._look()
+            shape = await self._describe()
             if shape is not None and shape.partitions and shape.replicas:
                 return shape
             await asyncio.sleep(PAUSE_SECONDS)
         raise LogUnavailableError(
-            f"the topic {self.place.topic!r} was made at {self._where}, but is not there after {MADE_SECONDS:.0f} s"
+            f"the topic {self.topic_url.topic!r} was made at {self._where}, but is not there after {CREATE_SECONDS:.0f} s"
         )
 
-    async def same(self, *, now: bool = False) -> None:
+    async def check_same(self, *, now: bool = False) -> None:
         """See that it is the topic of the start, and set as it was, where that was not seen lately.
 
         Raises `LogDamagedError` where it is not, `LogUnavailableError` where the brokers don't answer.
         """
-        if not now and asyncio.get_running_loop().time() < self._sure + SAME_SECONDS:
+        if not now and asyncio.get_running_loop().time() < self._checked_at + CHECK_SECONDS:
             return
         async with self._turn:
             begun = asyncio.get_running_loop().time()
-            if not now and begun < self._sure + SAME_SECONDS:
+            if not now and begun < self._checked_at + CHECK_SECONDS:
                 return
-            if (await self._found()).id != (self._shape.id if self._shape else ""):
+            if (await self._describe_existing()).id != (self._description.id if self._description else ""):
                 raise LogDamagedError(
-                    f"the topic {self.place.topic!r} at {self._where} was deleted and made again while this node held its "
-                    "log: stop all nodes and restore a dump into a new topic, or start them anew to begin with an empty log"
+                    f"the topic {self.topic_url.topic!r} at {self._where} was deleted and made again while this node held its "
+                    "log: stop all nodes and restore a dump into a new topic, or start them again to begin with an empty log"
                 )
-            if begun >= self._set + SET_SECONDS:
-                await self._fits()
-            self._sure = begun
+            if begun >= self._settings_checked_at + CHECK_SETTINGS_SECONDS:
+                await self._check_settings()
+            self._checked_at = begun
 
-    async def _found(self) -> Shape:
+    async def _describe_existing(self) -> TopicDescription:
         """The topic, which was there; a broker that has just started may not know it for a moment."""
         clock = asyncio.get_running_loop().time
-        limit = clock() + GONE_SECONDS
-        while (shape := await self._look()) is None:
+        limit = clock() + MISSING_SECONDS
+        while (shape := await self._describe()) is None:
             if clock() > limit:
                 raise LogDamagedError(
-                    f"the topic {self.place.topic!r} at {self._where} is gone: stop all nodes and restore a dump into a new one"
+                    f"the topic {self.topic_url.topic!r} at {self._where} is gone: stop all nodes and restore a dump into a new one"
                 )
             await asyncio.sleep(PAUSE_SECONDS)
         return shape
 
-    async def _fits(self) -> None:
-        shape = self._shape
+    async def _check_settings(self) -> None:
+        shape = self._description
         assert shape is not None
         begun = asyncio.get_running_loop().time()
         found = await self._settings()
-        faults = {one.name: found[one.name] for one in wrong(found, self.place.writers, shape.replicas)}
+        faults = {
+            one.name: found[one.name] for one in find_wrong_settings(found, self.topic_url.writers, shape.replicas)
+        }
         if faults:
-            raise LogDamagedError(refusal(self.place.topic, self._where, faults, self.place.writers, shape.replicas))
-        self.settings, self._set = found, begun
+            raise LogDamagedError(
+                describe_wrong_settings(
+                    self.topic_url.topic, self._where, faults, self.topic_url.writers, shape.replicas
+                )
+            )
+        self.settings, self._settings_checked_at = found, begun
 
     async def _settings(self) -> Mapping[str, str]:
         """The settings that are in force, the brokers' defaults included."""
-        resource = ConfigResource(ConfigResource.Type.TOPIC, self.place.topic)
+        resource = ConfigResource(ConfigResource.Type.TOPIC, self.topic_url.topic)
         (asked,) = self.admin.describe_configs([resource], request_timeout=ASK_SECONDS).values()
         try:
             found = await asyncio.wrap_future(asked)

@@ -1,4 +1,4 @@
-"""`BrokerTransactions`: the producer of a log's owner, which a newer owner fences."""
+"""`KafkaTransactionalProducer`: the producer of a log's owner, which a newer owner fences."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -7,12 +7,11 @@ from typing import Any
 
 from confluent_kafka import KafkaException, Producer
 
-from treaty.core.brokers import Heard
-from treaty.log.kafka.broker.place import Place
-from treaty.log.kafka.broker.sender import producing
-from treaty.log.kafka.broker.trouble import LIBRARY, unavailable
-from treaty.log.kafka.link import FencedError, HiddenError
-from treaty.log.lane import Lane
+from treaty.core.kafka import LastBrokerError
+from treaty.log.concurrency import SerialExecutor
+from treaty.log.kafka.broker.library import LIBRARY_LOGGER, make_producer_settings, make_unavailable_error
+from treaty.log.kafka.broker.topic_config import TopicUrl
+from treaty.log.kafka.partition import HangingTransactionError, ProducerFencedError
 from treaty.log.log import LogUnavailableError
 
 log = logging.getLogger("treaty.log.kafka")
@@ -23,7 +22,7 @@ FENCE_SECONDS = 15.0
 """How long taking the transactional id may take, an open transaction of the old owner included."""
 ABORT_SECONDS = 3.0
 """How long giving up a transaction may take; what is left open then is aborted by the next owner."""
-HIDDEN = (
+HANGING = (
     "offsets {first} to {last} of {topic!r} hold what can't be read yet, so nothing is written after them. Where this "
     "lasts, somebody's transaction hangs there: `kafka-transactions.sh find-hanging` names it, and `abort` ends it"
 )
@@ -31,65 +30,65 @@ HIDDEN = (
 
 Such a transaction may be one of this log's own. Kafka 4.3's coordinator, when it is loaded while its broker begins again after
 a kill, takes partitions without a leader for deleted: it calls a commit complete of which they never got the marker. What
-was written then stays open, and shares the fate of the next transaction of the same id: so it is aborted with this one.
+was written then stays open, and shares the result of the next transaction of the same id: so it is aborted with this one.
 """
-NOWHERE = "nobody knows where a transaction's first record lies, so it is given up"
-FENCED = frozenset({"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "TRANSACTIONAL_ID_NOT_FOUND"})
+UNKNOWN_OFFSET = "nobody knows where a transaction's first record lies, so it is given up"
+FENCED_ERRORS = frozenset({"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH", "TRANSACTIONAL_ID_NOT_FOUND"})
 """Errors by which a producer learns that another one has its transactional id."""
 
 
-class BrokerTransactions:
-    """A `Transactions` whose transactional id is the name of the topic. Its work is done in a thread, in turn."""
+class KafkaTransactionalProducer:
+    """A `TransactionalProducer` whose transactional id is the name of the topic. Its work is done in a thread, in turn."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, topic_url: TopicUrl) -> None:
         """No producer yet: the first `fence` makes one."""
-        self._topic, self._where = place.topic, place.cluster.servers
-        self._heard = Heard()
+        self._topic, self._where = topic_url.topic, topic_url.cluster.servers
+        self._heard = LastBrokerError()
         milliseconds = int(TRANSACTION_SECONDS * 1000)
         own: dict[str, object] = {
-            "transactional.id": f"treaty-{place.topic}",
+            "transactional.id": f"treaty-{topic_url.topic}",
             "transaction.timeout.ms": milliseconds,
             "delivery.timeout.ms": milliseconds,
             "error_cb": self._heard,
         }
-        self._settings = producing(place.cluster, own)
+        self._settings = make_producer_settings(topic_url.cluster, own)
         self._producer: Any = None
-        self._lane = Lane("treaty log, transactions")
+        self._executor = SerialExecutor("treaty log, transactions")
 
     async def fence(self) -> None:
         """Take the transactional id with a new producer."""
-        await self._lane.do(self._fence)
+        await self._executor.submit(self._fence)
 
     def _fence(self) -> None:
         self._drop()
-        producer = Producer(self._settings, logger=LIBRARY)
+        producer = Producer(self._settings, logger=LIBRARY_LOGGER)
         try:
             producer.list_topics(self._topic, FENCE_SECONDS)  # one without a connection would pause for half a second
             producer.init_transactions(FENCE_SECONDS)
         except KafkaException as error:
             producer.poll(0)  # the library tells from here only what it has heard
-            raise unavailable(error.args[0], self._where, self._heard) from error
+            raise make_unavailable_error(error.args[0], self._where, self._heard) from error
         self._producer = producer
 
     async def commit(self, records: Sequence[tuple[bytes, bytes | None]], at: int) -> bool:
-        """Write records as one transaction. After anything but True only `fence` goes on."""
-        return await self._lane.do(lambda: self._commit(records, at))
+        """Write records as one transaction. After anything but True only `fence` may follow."""
+        return await self._executor.submit(lambda: self._commit(records, at))
 
     def _commit(self, records: Sequence[tuple[bytes, bytes | None]], at: int) -> bool:
         if self._producer is None:
-            raise FencedError(f"{self._where}: no producer holds the log {self._topic!r}; fence first")
+            raise ProducerFencedError(f"{self._where}: no producer holds the log {self._topic!r}; fence first")
         landed = self._fill(records)
         if landed is None or landed > at:
             self._abort()
-            found = HIDDEN.format(first=at, last=landed - 1, topic=self._topic) if landed else NOWHERE
+            found = HANGING.format(first=at, last=landed - 1, topic=self._topic) if landed else UNKNOWN_OFFSET
             log.warning("%s: %s", self._where, found)
-            raise HiddenError(f"{self._where}: {found}")
+            raise HangingTransactionError(f"{self._where}: {found}")
         try:
             self._producer.commit_transaction(TRANSACTION_SECONDS)
         except KafkaException as error:
             if error.args[0].txn_requires_abort():
                 self._abort()
-                raise unavailable(error.args[0], self._where, self._heard) from error
+                raise make_unavailable_error(error.args[0], self._where, self._heard) from error
             # It may have been committed before whatever went wrong, even before another producer took the id.
             self._drop()
             return False
@@ -98,8 +97,8 @@ class BrokerTransactions:
     def _fill(self, records: Sequence[tuple[bytes, bytes | None]]) -> int | None:
         """Begin a transaction and send its records; returns where the first one lies. What goes wrong here is never committed.
 
-        None says that nobody knows: a broker that has a record already, and forgot since when, takes it for sent all the same.
-        A record that a broker refuses is told by the commit; -1 is returned.
+        None says that it is not known: a broker that has a record already, and forgot since when, takes it for sent all the same.
+        A record that a broker refuses is an error of the commit; -1 is returned.
         """
         producer = self._producer
         landed: list[int | None] = []
@@ -111,12 +110,12 @@ class BrokerTransactions:
 
         try:
             producer.begin_transaction()
-            for place, (key, value) in enumerate(records):
-                self._produce(key, value, None if place else first)
+            for number, (key, value) in enumerate(records):
+                self._produce(key, value, None if number else first)
             left = producer.flush(TRANSACTION_SECONDS)
         except KafkaException as error:
             self._give_up(error.args[0])
-            raise unavailable(error.args[0], self._where, self._heard) from error
+            raise make_unavailable_error(error.args[0], self._where, self._heard) from error
         except SystemError as error:
             # The library calls back with a fatal error of its own still in the air; Python takes that for the listener's fault.
             found = error.__cause__
@@ -129,10 +128,10 @@ class BrokerTransactions:
             raise LogUnavailableError(f"{self._where}: records were not taken in {TRANSACTION_SECONDS:.0f} s")
         return landed[0] if landed else -1
 
-    def _produce(self, key: bytes, value: bytes | None, told: Callable[[Any, Any], None] | None) -> None:
+    def _produce(self, key: bytes, value: bytes | None, on_delivery: Callable[[Any, Any], None] | None) -> None:
         while True:
             try:
-                self._producer.produce(self._topic, value, key, partition=0, on_delivery=told)
+                self._producer.produce(self._topic, value, key, partition=0, on_delivery=on_delivery)
             except BufferError:
                 self._producer.poll(0.1)
             else:
@@ -140,10 +139,10 @@ class BrokerTransactions:
                 return
 
     def _give_up(self, error: Any) -> None:
-        """Abort an open transaction. Raises `FencedError` where another producer has the id."""
-        if error.name() in FENCED or (error.fatal() and not error.txn_requires_abort()):
+        """Abort an open transaction. Raises `ProducerFencedError` where another producer has the id."""
+        if error.name() in FENCED_ERRORS or (error.fatal() and not error.txn_requires_abort()):
             self._drop()
-            raise FencedError(f"{self._where}: another node owns the log {self._topic!r} now ({error.str()})")
+            raise ProducerFencedError(f"{self._where}: another node owns the log {self._topic!r} now ({error.str()})")
         self._abort()
 
     def _abort(self) -> None:
@@ -160,14 +159,14 @@ class BrokerTransactions:
         producer, self._producer = self._producer, None
         if producer is not None:
             producer.purge()
-            with suppress(KafkaException, SystemError):  # it tells again why it can't go on
+            with suppress(KafkaException, SystemError):  # it tells again why it can't continue
                 producer.poll(0)
 
     async def close(self) -> None:
         """Finish what was asked for, and give the producer back."""
         try:
-            dropped = self._lane.do(self._drop)
+            dropped = self._executor.submit(self._drop)
         except LogUnavailableError:
             return
-        self._lane.close()
+        self._executor.close()
         await dropped

@@ -8,7 +8,7 @@ from google.protobuf.descriptor import Descriptor
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
 
 from treaty.core.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
-from treaty.core.meaning import Meaning
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.encoding.files import descriptor
 from treaty.formats.protobuf.encoding.wire import varint
@@ -69,7 +69,7 @@ def text(columns: Sequence[Column], name: str, wish: Derive, latest: Known | Non
     bindings = latest.meaning.bindings if latest and latest.meaning else ()
     packed = base64.b64encode(file.SerializeToString(deterministic=True)).decode()
     try:
-        return FORMAT.show(FORMAT.parse(Meaning(FORMAT.name, packed, bindings), False), False).canonical
+        return FORMAT.show(FORMAT.parse(ResolvedSchema(FORMAT.name, packed, bindings), False), False).canonical
     except InvalidSchemaError as wrong:
         raise PlanError(f"the columns make no valid file: {wrong}") from wrong
 

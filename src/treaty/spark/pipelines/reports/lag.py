@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from treaty.client.kafka.ends import ends
-from treaty.core.cluster import Cluster, translated
+from treaty.core.kafka import KafkaCluster, translate_setting
 from treaty.spark.pipelines.source import KafkaSource, client_settings
 
 Offsets = Mapping[str, Mapping[int, int]]
@@ -71,7 +71,9 @@ def read_so_far(spark: SparkSession, checkpoint: str, batch: int) -> dict[str, d
 def ends_of(source: KafkaSource, read: Offsets) -> dict[str, dict[int, int]]:
     """The ends of the source's topics now. Raises `KafkaFailure` or `KafkaMissingError`."""
     settings = [
-        pair for name, value in client_settings(source).items() for pair in translated(name, value, "the pipeline")
+        pair
+        for name, value in client_settings(source).items()
+        for pair in translate_setting(name, value, "the pipeline")
     ]
-    cluster = Cluster(source.servers, tuple(settings))
+    cluster = KafkaCluster(source.servers, tuple(settings))
     return {topic: ends(cluster, topic) for topic in source.topics or sorted(read)}

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from treaty.client.kafka.failures import KafkaFailure
 from treaty.client.kafka.library import KafkaMissingError
-from treaty.core.cluster import ClusterError
+from treaty.core.kafka import KafkaSettingsError
 from treaty.plan.value import DecodePlan
 from treaty.spark.lake import lakes
 from treaty.spark.lake.table import Table
@@ -75,7 +75,7 @@ def _lag(pipeline: Pipeline, spark: SparkSession, last: Report | None) -> tuple[
         return None, "no batch has ended"
     try:
         return behind(read, ends_of(source, read)).lag, ""
-    except (KafkaFailure, KafkaMissingError, ClusterError, SourceError) as away:
+    except (KafkaFailure, KafkaMissingError, KafkaSettingsError, SourceError) as away:
         return None, str(away)
 
 

@@ -1,13 +1,13 @@
 """Planted: the answers of a batch are given out in the order in which they come, and not to whom they are for."""
 
-from treaty.node.peers import courier
-from treaty.wire.peer.batch import line_from
-from treaty.wire.peer.forms import Json
+from treaty.core.codec import Json
+from treaty.node import peer_batches
+from treaty.wire.peer.batch import decode_replies
 
 LAWS = {"1", "2", "4", "5"}
-PLACE, NAME = courier, "line_from"
+PLACE, NAME = peer_batches, "decode_replies"
 
 
 def planted(line: bytes) -> list[tuple[int, Json]]:
-    told = line_from(line)
+    told = decode_replies(line)
     return [(place, said) for place, (_, said) in enumerate(told)]

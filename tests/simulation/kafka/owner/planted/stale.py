@@ -1,13 +1,13 @@
 """Planted: a look does not ask the brokers for the end, so that what writes nothing is answered from an old state."""
 
 from treaty.core.commit import Position
-from treaty.log.kafka.owner.log import OwnerLog
+from treaty.log.kafka.single_writer.log import SingleWriterLog
 
 LAWS = {"1", "3"}
-PLACE, NAME = OwnerLog, "tip"
-original = OwnerLog.tip
+PLACE, NAME = SingleWriterLog, "tip"
+original = SingleWriterLog.tip
 
 
-async def planted(self: OwnerLog) -> Position:
-    view = self._reader.view
+async def planted(self: SingleWriterLog) -> Position:
+    view = self._reader.state
     return await original(self) if view is None else view.position

@@ -1,12 +1,12 @@
 """Planted: when a batch breaks off, what was not answered in it is taken for never sent, though the other node has it."""
 
-from treaty.node.peers import courier
-from treaty.wire.peer.message import PeerAwayError
+from treaty.node import peer_batches
+from treaty.wire.peer.message import PeerUnreachableError
 
 LAWS = {"1", "2"}
-PLACE, NAME = courier.Letter, "lose"
-original = courier.Letter.lose
+PLACE, NAME = peer_batches.OutgoingCommand, "fail"
+original = peer_batches.OutgoingCommand.fail
 
 
-def planted(self: courier.Letter, error: Exception) -> None:
-    original(self, PeerAwayError(str(error), left=False) if isinstance(error, PeerAwayError) else error)
+def planted(self: peer_batches.OutgoingCommand, error: Exception) -> None:
+    original(self, PeerUnreachableError(str(error), left=False) if isinstance(error, PeerUnreachableError) else error)

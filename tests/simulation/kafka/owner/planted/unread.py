@@ -3,32 +3,32 @@
 Nor does it look where its first record lands, which would tell it.
 """
 
-from treaty.log.kafka.link import Transactions
-from treaty.log.kafka.owner.log import OwnerLog
-from treaty.log.kafka.owner.view import View
+from treaty.log.kafka.partition import TransactionalProducer
+from treaty.log.kafka.single_writer.log import SingleWriterLog
+from treaty.log.kafka.single_writer.state import CompactedState
 
 LAWS = {"log", "5"}
 FAR = 2**40
-PLACE, NAME = OwnerLog, "_take_over"
-original = OwnerLog._take_over
+PLACE, NAME = SingleWriterLog, "_take_ownership"
+original = SingleWriterLog._take_ownership
 
 
-def careless(transactions: Transactions) -> None:
+def careless(transactions: TransactionalProducer) -> None:
     """Have a producer commit wherever its first record landed."""
     commit = type(transactions).commit
     vars(transactions)["commit"] = lambda records, at: commit(transactions, records, at + FAR)
 
 
-async def planted(self: OwnerLog) -> View | None:
+async def planted(self: SingleWriterLog) -> CompactedState | None:
     leader = await self._election.leader()
     generation = self._election.generation
-    if (leader is None or not leader.mine) and not self._open:
+    if (leader is None or not leader.mine) and not self._unsettled:
         return None
-    if self._held != generation or self._reader.view is None:
-        self._held = None
-        view = await self._reader.look()
-        await self._transactions.fence()
-        careless(self._transactions)
-        self._held, self._open = generation, False
+    if self._fenced_generation != generation or self._reader.state is None:
+        self._fenced_generation = None
+        view = await self._reader.catch_up()
+        await self._producer.fence()
+        careless(self._producer)
+        self._fenced_generation, self._unsettled = generation, False
         return view
-    return self._reader.view
+    return self._reader.state

@@ -1,0 +1,67 @@
+"""The native dialect as an ASGI application: any operation of the registry by one path.
+
+Who asks, how many are let in, what is counted and what is written down is the business of the gate and of the registry
+behind it, as for every dialect; nothing of what is answered here is kept.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from treaty.api import compression
+from treaty.api.bodies import announced, read_body
+from treaty.api.failures import HttpError, told
+from treaty.api.ticket import ROUTE
+from treaty.core.operations import operation_name
+from treaty.core.registry import AsyncRegistry
+from treaty.core.requests import Request
+from treaty.wire.confluent.errors import INCOMPATIBLE
+from treaty.wire.confluent.headers import ALWAYS, TOKEN, call_of, negotiate, readable
+from treaty.wire.native import MEDIA, PATH, answer_bytes, request_from
+
+_METHODS = "OPTIONS, POST"
+
+
+@dataclass(frozen=True, slots=True)
+class NativeDialect:
+    """Every operation over a registry: the same errors and statuses as Confluent's dialect has for them."""
+
+    registry: AsyncRegistry
+    incompatible: int = INCOMPATIBLE
+    """The error code of a schema that breaks the policy."""
+    path: bytes = PATH.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one HTTP request."""
+        http = HttpRequest(scope, receive)
+        scope[ROUTE] = PATH
+        request: Request[Any] | None = None
+        try:
+            _refuse_unfit(http)
+            if http.method == "OPTIONS":
+                response = Response(None, 204, {**ALWAYS, "allow": _METHODS})
+            else:
+                call = call_of(http.headers.get)
+                request = request_from(await read_body(http))
+                scope[ROUTE] = f"{PATH}:{operation_name(request)}"
+                reply = await self.registry.ask(request, call)
+                headers = {**ALWAYS, TOKEN: str(reply.token)}
+                response = Response(answer_bytes(reply.answer), 200, headers, MEDIA)
+                await compression.fit(response, http.headers.get("accept-encoding", ""))
+        except Exception as failure:  # noqa: BLE001 (every failure has its answer)
+            where = f"{http.method} {scope[ROUTE]}"
+            response = told(failure, request, media=MEDIA, where=where, incompatible=self.incompatible, exact=True)
+        await response(scope, receive, send)
+
+
+def _refuse_unfit(http: HttpRequest) -> None:
+    """Raise `HttpError` for a method, a body's type or an answer's type that is not of this path."""
+    if http.method not in {"POST", "OPTIONS"}:
+        raise HttpError(405, allow=_METHODS)
+    if not readable(http.headers.get("content-type", "")) and announced(http):
+        raise HttpError(415)
+    if negotiate(", ".join(http.headers.getlist("accept"))) is None:
+        raise HttpError(406)

@@ -1,0 +1,129 @@
+"""The endpoint for other nodes: they show who they are, and send commands that this node is to decide."""
+
+import hmac
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from treaty.api.bodies import read_body
+from treaty.api.caller import MAX_REQUEST_ID, Caller, answering, enter
+from treaty.api.failures import HttpError
+from treaty.api.ticket import PEER
+from treaty.core.codec import DecodeError
+from treaty.core.limits import PEER_BYTES, PEER_COMMANDS
+from treaty.node.peer_batches import Take, answer_batch
+from treaty.wire.peer.batch import KnownAccess, decode_batch, encode_replies
+from treaty.wire.peer.message import PATH, REFUSED, SECRET, DeclinedReply, ForwardedCommand, ForwardReply
+
+_SECRET = SECRET.lower().encode()
+
+
+@dataclass(frozen=True, slots=True)
+class PeerAuthenticator:
+    """Any of these secrets will do, and any certificate that TLS has verified with one of these names (CN or DNS)."""
+
+    secrets: tuple[bytes, ...] = ()
+    names: frozenset[str] = frozenset()
+
+    def __repr__(self) -> str:
+        return f"PeerAuthenticator({len(self.secrets)} secrets, {sorted(self.names)})"
+
+    def refuse_others(self, scope: Scope) -> None:
+        """Raise `HttpError` for everybody else: 401 where nothing is shown, 403 where it is not good."""
+        shown = [value for name, value in scope["headers"] if name == _SECRET]
+        if len(shown) == 1 and any([hmac.compare_digest(shown[0], one) for one in self.secrets]):  # noqa: C419 (all are compared, however early one fits)
+            return
+        if self.names & _names(scope.get(PEER) or {}):
+            return
+        if shown:
+            raise refusal(403, "HTTP 403 Forbidden: that is not the secret of this registry's nodes")
+        if scope.get(PEER):
+            raise refusal(403, "HTTP 403 Forbidden: the certificate has no name of a node (see --peer-name)")
+        raise refusal(401, "HTTP 401 Unauthorized: this is for nodes of this registry, who show that they are")
+
+
+def refusal(status: int, message: str) -> HttpError:
+    """Return the error of a request of which this node takes no command: it surely does none of them."""
+    return HttpError(status, message, **{REFUSED.replace("-", "_"): "refused"})
+
+
+def _names(certificate: dict[str, Any]) -> frozenset[str]:
+    common = [value for part in certificate.get("subject", ()) for name, value in part if name == "commonName"]
+    return frozenset([*common, *(value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS")])
+
+
+# ----------------------------------------------------------------------------------------------------------- the endpoint
+
+LINES = "application/x-ndjson"
+"""Answers come in lines of JSON, each as soon as there is one."""
+_START = {"type": "http.response.start", "status": 200, "headers": [(b"content-type", LINES.encode())]}
+
+
+@dataclass(slots=True)
+class PeerEndpoint:
+    """An ASGI application for one path. Rights are not asked here: what each command may do came along with it."""
+
+    take: Take
+    authenticator: PeerAuthenticator
+    path: bytes = PATH.encode()
+    busy: int = 0
+    """Commands that are being decided."""
+    classes: KnownAccess = field(default_factory=KnownAccess)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request; raises `HttpError` where no command was taken."""
+        enter(None)
+        self.authenticator.refuse_others(scope)
+        if scope["method"] != "POST":
+            raise refusal(405, "HTTP 405 Method Not Allowed: commands are sent by POST")
+        data = await read_body(HttpRequest(scope, receive), PEER_BYTES)
+        try:
+            batch = self._admitted(decode_batch(data, self.classes))
+        except DecodeError as wrong:
+            raise refusal(400, f"HTTP 400 Bad Request: {wrong}") from None
+        count = sum(isinstance(one, ForwardedCommand) for one in batch)
+        left, begun = len(batch), False
+
+        async def say(replies: Sequence[tuple[int, ForwardReply]]) -> None:
+            nonlocal left, begun
+            left -= len(replies)
+            lines = encode_replies(replies)
+            if not left and not begun:
+                begun = True
+                await Response(lines, media_type=LINES)(scope, receive, send)
+                return
+            if not begun:
+                begun = True
+                await send(_START)
+            await send({"type": "http.response.body", "body": lines, "more_body": left > 0})
+
+        self.busy += count
+        try:
+            await answer_batch(batch, self._decide, say)
+        finally:
+            self.busy -= count
+        if not begun:
+            await Response(b"", media_type=LINES)(scope, receive, send)
+        elif left:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _admitted(
+        self, batch: Sequence[ForwardedCommand | DeclinedReply]
+    ) -> tuple[ForwardedCommand | DeclinedReply, ...]:
+        """Decline what there is no room for."""
+        room = PEER_COMMANDS - self.busy
+        full = DeclinedReply(f"more than {PEER_COMMANDS} commands of other nodes wait (limit PEER_COMMANDS)")
+        return tuple(one if place < room else full for place, one in enumerate(batch))
+
+    async def _decide(self, forwarded: ForwardedCommand) -> ForwardReply:
+        """Decide one command, in a task of its own that says whose it is."""
+        asked = forwarded.request_id
+        fit = len(asked) <= MAX_REQUEST_ID and asked.isascii() and asked.isprintable()
+        if fit and asked:
+            answering(asked)
+        enter(Caller(forwarded.command.principal, forwarded.command.access, asked if fit else ""))
+        return await self.take(forwarded)

@@ -1,1 +1,0 @@
-"""The inner door: commands that other nodes of the registry hand over, and nobody else."""

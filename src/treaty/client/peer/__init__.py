@@ -1,1 +1,0 @@
-"""How a node asks another one of its registry."""

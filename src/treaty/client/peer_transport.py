@@ -1,0 +1,142 @@
+"""How a node asks another one of its registry: commands over HTTP, with connections kept open."""
+
+import asyncio
+import ipaddress
+import ssl
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from urllib.parse import SplitResult, urlsplit
+
+import httpcore2
+
+from treaty.wire.peer.batch import LINE_BYTES
+from treaty.wire.peer.message import PATH, REFUSED, SECRET, PeerUnreachableError
+
+CONNECTIONS = 128
+"""Connections to other nodes; a batch that finds none free waits for one. Mostly there is one to each node."""
+SAID_BYTES = 300
+"""Bytes of an error that are told."""
+CONNECT_SECONDS = 3.0
+_NEVER_LEFT = (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.PoolTimeout)
+_LOST = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, TimeoutError, OSError)
+
+
+def no_request_id() -> str:
+    """Return the id where no request has one: an empty text."""
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class PeerCredentials:
+    """What this node shows to others, and whom it believes."""
+
+    secret: str = field(default="", repr=False)
+    """Sent over TLS and to this machine only, or anywhere where `plaintext` says so."""
+    tls: ssl.SSLContext | None = None
+    """None: the system's authorities, and no certificate of one's own."""
+    plaintext: bool = False
+    request_id: Callable[[], str] = no_request_id
+    """Id of the request that is being answered, for the other node's log lines."""
+
+
+class HttpPeerTransport:
+    """Carries commands to the endpoints of other nodes. Belongs to the loop that first uses it."""
+
+    def __init__(self, credentials: PeerCredentials) -> None:
+        """Connect to nobody yet."""
+        self._credentials = credentials
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=credentials.tls, max_connections=CONNECTIONS, keepalive_expiry=30.0
+        )
+
+    def request_id(self) -> str:
+        """Id of the request that is being answered; may be empty."""
+        return self._credentials.request_id()
+
+    async def send(
+        self, address: str, body: bytes, heard: Callable[[bytes], None], *, timeout: float, request_id: str
+    ) -> None:
+        """Send a body to the node at an address, and call `heard` with each line of its answer as it comes.
+
+        Raises `PeerAwayError`, at the latest after `timeout` seconds, and what `heard` raises.
+        """
+        headers = self._headers(address, request_id)
+        wait = {**dict.fromkeys(("read", "write", "pool"), timeout), "connect": min(CONNECT_SECONDS, timeout)}
+        url = f"{address.rstrip('/')}{PATH}"
+        try:
+            async with (
+                asyncio.timeout(timeout),
+                self._pool.stream("POST", url, headers=headers, content=body, extensions={"timeout": wait}) as response,
+            ):
+                chunks = response.aiter_stream()
+                if response.status != 200:
+                    raise await _refusal(address, response, chunks)
+                await _lines(address, chunks, heard)
+        except _NEVER_LEFT as error:
+            raise PeerUnreachableError(f"{address} can't be reached: {_why(error)}", left=False) from None
+        except _LOST as error:
+            raise PeerUnreachableError(f"{address} did not answer: {_why(error)}", left=True) from None
+
+    def _headers(self, address: str, request_id: str) -> list[tuple[str, str]]:
+        parts = urlsplit(address)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise PeerUnreachableError(f"{address[:200]!r} is no address of a node", left=False)
+        headers = [("host", parts.netloc.rpartition("@")[2]), ("content-type", "application/json")]
+        if request_id:
+            headers.append(("x-request-id", request_id))
+        if self._credentials.secret:
+            if not (parts.scheme == "https" or self._credentials.plaintext or _is_this_machine(parts)):
+                message = f"the secret is not sent to {address}: everybody on the way could read it (serve with TLS)"
+                raise PeerUnreachableError(message, left=False)
+            headers.append((SECRET, self._credentials.secret))
+        return headers
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._pool.aclose()
+
+
+def _is_this_machine(parts: SplitResult) -> bool:
+    host = parts.hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+async def _lines(address: str, chunks: AsyncIterator[bytes], heard: Callable[[bytes], None]) -> None:
+    """Tell line by line what comes; what ends without an end of line is no line."""
+    rest = bytearray()
+    async for chunk in chunks:
+        begin = len(rest)
+        rest += chunk
+        while (end := rest.find(b"\n", begin)) >= 0:
+            heard(bytes(rest[:end]))
+            del rest[: end + 1]
+            begin = 0
+        if len(rest) > LINE_BYTES:
+            raise PeerUnreachableError(f"{address} says more than {LINE_BYTES} bytes", left=True)
+
+
+async def _refusal(address: str, response: httpcore2.Response, chunks: AsyncIterator[bytes]) -> PeerUnreachableError:
+    """What an answer without lines says."""
+    said = b""
+    async for chunk in chunks:
+        said = (said + chunk)[:SAID_BYTES]
+    took_none = any(name.lower() == REFUSED.encode() for name, _ in response.headers)
+    left = not took_none and response.status != 404
+    return PeerUnreachableError(_explain_status(address, response.status, said.decode("utf-8", "replace")), left=left)
+
+
+def _why(error: BaseException) -> str:
+    return str(error) or type(error).__name__
+
+
+def _explain_status(address: str, status: int, said: str) -> str:
+    if status == 404:
+        return f"{address} takes no commands of other nodes: start it with --peer-secret-file, too"
+    if status in {401, 403}:
+        return (
+            f"{address} does not believe that this is a node of its registry; give all nodes the same secret ({said})"
+        )
+    return f"{address} answers with status {status}: {said}"

@@ -1,0 +1,1 @@
+"""The handlers, a file for each kind of request; `treaty.core.decide` calls them."""

@@ -1,0 +1,397 @@
+"""Changes of associations: resources are associated with subjects, and dissociated again, step by step in one commit."""
+
+import hashlib
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from treaty.core.answers import DeletedVersions
+from treaty.core.associations import (
+    ANY,
+    KINDS,
+    LIFECYCLES,
+    Associate,
+    AssociatedSubject,
+    AssociationChange,
+    AssociationResult,
+    AssociationResults,
+    AssociationSpec,
+    ChangeAssociations,
+    Dissociate,
+    EntryRefusal,
+    ImportedAssociation,
+    Op,
+    ResourceBound,
+    ResourceChange,
+    subject_for,
+)
+from treaty.core.command import Command, Decision
+from treaty.core.handlers import association_queries as tied
+from treaty.core.handlers.association_queries import (
+    Tied,
+    frozen_association,
+    invalid_association,
+    not_found,
+    of_resource,
+)
+from treaty.core.handlers.deletion import whole_subject
+from treaty.core.handlers.register import refuse_bad_subject, register
+from treaty.core.handlers.settings import IMPORTING, mode_in_force, refuse_if_readonly
+from treaty.core.handlers.uses import GoingRows, refuse_if_used, subject_associated
+from treaty.core.handlers.versions import has_version, stored_versions
+from treaty.core.limits import ASSOCIATIONS_PER_RESOURCE, ASSOCIATIONS_PER_SUBJECT, NAME_LENGTH
+from treaty.core.names import Subject, subject_of
+from treaty.core.overlay import Overlay
+from treaty.core.permissions import of_associate, refuse_unless_met
+from treaty.core.refusals import (
+    Forbidden,
+    Referenced,
+    Refusal,
+    ResourceAssociated,
+    StronglyAssociated,
+    TooManyAssociations,
+)
+from treaty.core.requests import Scope
+from treaty.core.resource import TOPIC, Resource
+from treaty.core.rights import Access, Permission
+from treaty.core.rows import Row, make_row, make_tombstone
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state_tables import ASSOCIATION, ASSOCIATION_BY_GUID, TABLES, VERSION, AssociationKey
+from treaty.core.table import Key
+from treaty.core.values import Association as Value
+from treaty.core.values import Version
+from treaty.core.view import View
+
+
+@dataclass(slots=True)
+class StagedView:
+    """A view with the rows that a command has come to so far."""
+
+    base: View
+    command: Command[Any]
+    engine: SchemaEngine
+    operation: str
+    """The name of the command's operation."""
+    rehearsal: bool = False
+    """Whether nothing of it is to be written."""
+    view: Overlay = field(init=False)
+    made: dict[tuple[str, Key], Row] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Show just the base."""
+        self.view = Overlay(self.base)
+
+    def put(self, rows: Iterable[Row]) -> None:
+        """Add rows; the last one with a key counts."""
+        rows = tuple(rows)
+        self.view.put(rows, 0)
+        for row in rows:
+            self.made.pop((row.table, row.key), None)
+            self.made[row.table, row.key] = row
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All rows; what came and went again is not among them."""
+        return tuple(
+            row
+            for row in self.made.values()
+            if row.value is not None or self.base.get(TABLES[row.table], row.key) is not None
+        )
+
+
+def dissociate(view: View, command: Command[Dissociate], engine: SchemaEngine) -> Decision[DeletedVersions]:
+    """Forget associations of a resource."""
+    request = command.request
+    stage = StagedView(view, command, engine, "dissociate")
+    part(stage, request.resource_id, request.type, request.kinds, cascade=request.cascade)
+    return Decision(() if request.dry_run else stage.rows, DeletedVersions(()))
+
+
+def part(stage: StagedView, resource_id: str, type_: str, kinds: tuple[str, ...], *, cascade: bool) -> None:
+    """Put the rows on stage that forget associations. What may not be read is as if it were not there."""
+    access = stage.command.access
+    ties = [
+        one
+        for one in of_resource(stage.view, resource_id)
+        if one[1].type == (type_ or TOPIC)
+        and (not kinds or one[1].kind in kinds)
+        and (access is None or access.may("read", subject_of(one[1].subject)))
+    ]
+    if not ties:
+        raise not_found(resource_id)
+    for one in ties:
+        if one[1].frozen and not cascade:
+            raise frozen_association(one[1])
+    going = frozenset(subject_of(one[1].subject) for one in ties if cascade and one[1].lifecycle == "STRONG")
+    for one in ties:
+        _refuse_unfit(stage, one, going)
+    stage.put(make_tombstone(ASSOCIATION, key) for key, _ in ties)
+    for subject in sorted(going):
+        stage.put(whole_subject(stage.view, subject))
+
+
+def _refuse_unfit(stage: StagedView, one: Tied, going: frozenset[Subject]) -> None:
+    subject = subject_of(one[1].subject)
+    _refuse_unless_allowed(stage, subject, "register")
+    if subject in going:
+        _refuse_unless_allowed(stage, subject, "delete")
+        for key, _ in stored_versions(stage.view, subject):
+            refuse_if_used(stage.view, VERSION, key, GoingRows(subjects=going))
+    refuse_if_readonly(stage.view, Scope(*subject))
+
+
+def _refuse_unless_allowed(stage: StagedView, subject: Subject, permission: Permission) -> None:
+    """Which subjects a resource has is part of the state, so it can't be asked before."""
+    access: Access | None = stage.command.access
+    if access is not None and not access.may(permission, subject):
+        raise Forbidden.of(
+            "RIGHTS",
+            f"{stage.command.principal} is not allowed to do this: it needs the permission {permission} on subject "
+            f"'{subject}'",
+            subject=str(subject),
+            new=stage.operation,
+            allowed=f"a rule that gives {permission}",
+        )
+
+
+def associate(view: View, command: Command[Associate], engine: SchemaEngine) -> Decision[ResourceBound]:
+    """Bind kinds of a resource to subjects."""
+    request = command.request
+    stage = StagedView(view, command, engine, "associate", request.dry_run)
+    op: Op = "UPSERT" if request.update else "CREATE"
+    nameless = request.dry_run and not request.update
+    _refuse_bad_resource(request.resource, nameless=nameless)
+    _refuse_bad_count(len(request.wishes))
+    kinds: set[str] = set()
+    for spec in request.wishes:
+        if spec.kind in kinds:
+            raise invalid_association("associationType", f"'{spec.kind[:100]}' is listed twice", spec.kind[:100])
+        kinds.add(spec.kind)
+    change = ResourceChange(request.resource, tuple(AssociationChange(op, spec) for spec in request.wishes))
+    done = _apply_change(stage, change, nameless=nameless)
+    return Decision(() if request.dry_run else stage.rows, done)
+
+
+def change_associations(
+    view: View, command: Command[ChangeAssociations], engine: SchemaEngine
+) -> Decision[AssociationResults]:
+    """Carry out the entries of a batch; each sees what those before it did."""
+    request = command.request
+    tied.refuse_bad_batch(len(request.changes))
+    stage = StagedView(view, command, engine, "change-associations", request.dry_run)
+    results = tuple(_try_change(stage, one) for one in request.changes)
+    return Decision(() if request.dry_run else stage.rows, AssociationResults(results))
+
+
+def _try_change(stage: StagedView, change: ResourceChange) -> AssociationResult:
+    command = stage.command
+    entry = StagedView(stage.view, command, stage.engine, stage.operation, stage.rehearsal)
+    try:
+        if command.access is not None:
+            wishes = tuple(one.wish for one in change.operations if one.op != "DELETE")
+            required = of_associate(Associate(change.resource, wishes))
+            refuse_unless_met(command.access, command.principal, required, "associate")
+        done = _apply_change(entry, change, nameless=stage.rehearsal)
+    except Refusal as no:
+        if isinstance(no, Referenced) and command.access is not None:
+            no = Referenced(replace(no.reason, old=""))  # who refers to it may be a secret
+        return AssociationResult(refused=EntryRefusal.by(no))
+    stage.put(entry.rows)
+    return AssociationResult(done)
+
+
+def _apply_change(stage: StagedView, change: ResourceChange, *, nameless: bool) -> ResourceBound:
+    _refuse_bad_resource(change.resource, nameless=nameless)
+    resource = _find_known(stage.view, change.resource)
+    _refuse_bad_count(len(change.operations))
+    bound: dict[str, AssociatedSubject] = {}
+    for one in change.operations:
+        bound.pop(one.wish.kind, None)
+        _refuse_bad_kind(one.wish.kind)
+        if one.op == "DELETE":
+            part(stage, resource.id, resource.type, (one.wish.kind,), cascade=one.cascade)
+        else:
+            bound[one.wish.kind] = _tie(stage, resource, one.wish, update=one.op == "UPSERT")
+    return ResourceBound(resource, tuple(bound.values()))
+
+
+# ------------------------------------------------------------------------------------------------------- resources
+
+
+def _refuse_bad_resource(resource: Resource, *, nameless: bool) -> None:
+    """Raise `InvalidAssociation` for a resource that can't be; one that is not made yet (`nameless`) may lack its id."""
+    for member, given in (("resourceName", resource.name), ("resourceNamespace", resource.namespace)):
+        if not given or given == ANY or not given.isprintable() or len(given) > NAME_LENGTH:
+            raise invalid_association(member, "must be a name of printable characters, and not '-'", given[:100])
+    if resource.type != TOPIC:
+        raise invalid_association("resourceType", f"must be '{TOPIC}'", resource.type[:100])
+    if (not resource.id and not nameless) or not resource.id.isprintable() or len(resource.id) > NAME_LENGTH:
+        raise invalid_association(
+            "resourceId", "cannot be null or empty", resource.id[:100], allowed="printable characters"
+        )
+
+
+def _find_known(view: View, resource: Resource) -> Resource:
+    """Return the resource with its id; refuses one whose name or id is another's."""
+    named = tied.of_name(view, resource.name, resource.namespace)
+    there = named[0][0].resource if named else resource.id
+    if not resource.id:
+        return replace(resource, id=there)
+    if there != resource.id:
+        raise ResourceAssociated.of(
+            "RESOURCE_ID",
+            f"An association of type '{named[0][1].kind}' already exists for resource '{resource.name}'",
+            path="/resourceId",
+            new=resource.id,
+            allowed="the id that the resource has; or delete the associations of the one that had its name before",
+        )
+    ties = tied.of_resource(view, resource.id)
+    if ties and tied.resource_of(ties[0]) != resource:  # which one it is may be a secret
+        raise invalid_association("resourceName", "the id belongs to another resource", resource.name)
+    return resource
+
+
+def _refuse_bad_count(count: int) -> None:
+    if not count:
+        raise invalid_association("associations", "cannot be null or empty", "", allowed="at least one association")
+    if count > ASSOCIATIONS_PER_RESOURCE:
+        raise TooManyAssociations.of(
+            "ASSOCIATIONS_PER_RESOURCE",
+            f"A maximum of {ASSOCIATIONS_PER_RESOURCE} associations already exist",
+            path="/associations",
+            new=str(count),
+            allowed=f"at most {ASSOCIATIONS_PER_RESOURCE} associations in one request for a resource",
+        )
+
+
+def _refuse_bad_kind(kind: str) -> None:
+    if kind not in KINDS:
+        raise invalid_association("associationType", "must be either 'key' or 'value'", kind[:100])
+
+
+# ---------------------------------------------------------------------------------------------------------- tying
+
+
+def _tie(stage: StagedView, resource: Resource, spec: AssociationSpec, *, update: bool) -> AssociatedSubject:
+    """Bind one kind of a resource; a schema that comes along is registered first."""
+    subject = subject_for(resource, spec)
+    refuse_bad_subject(subject)
+    old = next((one for one in tied.of_resource(stage.view, resource.id) if one[1].kind == spec.kind), None)
+    new = _build_value(stage, resource, spec, subject, old)
+    if old is not None:
+        _refuse_changed(old[1], new, spec, update=update)
+    key = AssociationKey(resource.id, spec.kind, str(subject))
+    _refuse_crowded(stage.view, subject, key, new, fresh=old is None)
+    schema = None
+    if spec.schema is not None:
+        request = replace(spec.schema, subject=subject)
+        decision = register(stage.view, replace(stage.command, request=request), stage.engine)
+        undated = stage.command.time if stage.rehearsal and decision.answer.created else -1
+        stage.put(_drop_dates(row, undated) for row in decision.rows)
+        schema = decision.answer.version
+        schema = replace(schema, time=0) if schema.time == undated else schema
+    elif not has_version(stage.view, subject):
+        raise tied.no_live_version(subject)
+    if old is None or old[1] != new:
+        refuse_if_readonly(stage.view, Scope(*subject))
+        stage.put((make_row(ASSOCIATION, key, new),))
+    return AssociatedSubject(str(subject), spec.kind, new.lifecycle, new.frozen, schema)
+
+
+def _drop_dates(row: Row, time: int) -> Row:
+    """What is only rehearsed has no time, so that asking twice tells the same."""
+    value = row.value
+    return replace(row, value=replace(value, time=0)) if isinstance(value, Version) and value.time == time else row
+
+
+def _build_value(
+    stage: StagedView, resource: Resource, spec: AssociationSpec, subject: Subject, old: Tied | None
+) -> Value:
+    """The row that a spec asks for; the old one where that is as wished."""
+    if spec.lifecycle not in {"", *LIFECYCLES}:
+        raise invalid_association("lifecycle", f"must be one of {', '.join(LIFECYCLES)}", spec.lifecycle[:100])
+    time = stage.command.time
+    given = _complete_import(stage, spec.given, subject) or ImportedAssociation(
+        _guid(stage, resource, spec.kind), time, time
+    )
+    start = Value(
+        str(subject), resource.name, resource.namespace, spec.kind, type=resource.type, guid=given.guid,
+        created=given.created, updated=given.updated,
+    ) if old is None else replace(old[1], subject=str(subject))  # fmt: skip
+    frozen = start.frozen if spec.frozen is None else spec.frozen
+    lifecycle = spec.lifecycle or ("STRONG" if old is None and frozen else start.lifecycle)
+    if spec.frozen:
+        _refuse_frozen_weak(lifecycle)
+    new = replace(start, lifecycle=lifecycle, frozen=frozen)
+    return new if old is None or new == old[1] else replace(new, updated=time)
+
+
+def _refuse_frozen_weak(lifecycle: str) -> None:
+    if lifecycle != "STRONG":
+        raise invalid_association(
+            "frozen", "association with lifecycle of WEAK cannot be frozen", "true", allowed="STRONG"
+        )
+
+
+def _complete_import(
+    stage: StagedView, given: ImportedAssociation | None, subject: Subject
+) -> ImportedAssociation | None:
+    """What comes from elsewhere: only where ids may be given, and a guid that nobody has."""
+    if given is None:
+        return None
+    mode = mode_in_force(stage.view, Scope(*subject))
+    if mode not in IMPORTING:
+        raise invalid_association("guid", f"may be given in mode IMPORT only, not in {mode}", given.guid[:100])
+    try:
+        told = str(uuid.UUID(given.guid))
+    except ValueError:
+        raise invalid_association("guid", "must be a UUID", given.guid[:100]) from None
+    if any(stage.view.find(ASSOCIATION_BY_GUID, (told,))):
+        raise invalid_association("guid", "belongs to another association", told)
+    return replace(given, guid=told)
+
+
+def _guid(stage: StagedView, resource: Resource, kind: str) -> str:
+    """A guid that follows from the command, because the law has no chance of its own."""
+    told = repr((stage.command.command_id, resource, kind))
+    return str(uuid.UUID(bytes=hashlib.sha256(told.encode("utf-8", "surrogatepass")).digest()[:16], version=4))
+
+
+def _refuse_changed(old: Value, new: Value, spec: AssociationSpec, *, update: bool) -> None:
+    """What is bound stays with its subject; a frozen association stays as it is, until it is said not to be frozen."""
+    if new == old:
+        return
+    if not update:
+        raise ResourceAssociated.of(
+            "RESOURCE_ASSOCIATED",
+            f"An association of type '{old.kind}' already exists for resource '{old.resource}'",
+            new=f"{spec.kind} of {old.resource}",
+            allowed="change it with a PUT, or delete it first",
+        )
+    if new.subject != old.subject:
+        raise invalid_association("subject", "cannot be changed", new.subject, allowed="delete the association first")
+    if old.frozen and spec.frozen is not False:
+        raise tied.frozen_association(old)
+
+
+def _refuse_crowded(view: View, subject: Subject, key: AssociationKey, new: Value, *, fresh: bool) -> None:
+    """A strong association stands alone, and weak ones are counted."""
+    others = [other for other in tied.of_subject(view, subject) if other != key]
+    if others and new.lifecycle == "STRONG":
+        raise subject_associated(subject)
+    if others and tied.is_strong(view, subject):
+        raise StronglyAssociated.of(
+            "SUBJECT_STRONG",
+            f"A strong association already exists for subject '{subject}'",
+            subject=str(subject),
+            new=new.lifecycle,
+            allowed="another subject, or make that association WEAK first",
+        )
+    if fresh and len(others) >= ASSOCIATIONS_PER_SUBJECT:
+        raise TooManyAssociations.of(
+            "ASSOCIATIONS_PER_SUBJECT",
+            f"A maximum of {ASSOCIATIONS_PER_SUBJECT} associations already exist",
+            subject=str(subject),
+            allowed=f"at most {ASSOCIATIONS_PER_SUBJECT} associations of one subject",
+        )

@@ -1,0 +1,90 @@
+"""Capacity: how many contexts, subjects, schemas and versions there may be, and which hidden versions make room."""
+
+from itertools import islice
+
+from treaty.core import limits
+from treaty.core.handlers.uses import is_needed
+from treaty.core.handlers.versions import Kept, oldest_hidden
+from treaty.core.names import Subject
+from treaty.core.refusals import TooLarge
+from treaty.core.state_tables import CONTEXT, SCHEMA, SUBJECT, VERSION, VERSION_STATES
+from treaty.core.view import View
+
+
+def refuse_new_context(view: View) -> None:
+    """Raise `TooLarge` where there are as many contexts as there may be."""
+    there = view.count(CONTEXT, ())
+    if there >= limits.CONTEXTS:
+        raise TooLarge.of(
+            "CONTEXTS",
+            f"There are {there} contexts",
+            old=str(there),
+            allowed=f"at most {limits.CONTEXTS} contexts; delete one that has no subject",
+        )
+
+
+def refuse_new_subject(view: View, subject: Subject) -> None:
+    """Raise `TooLarge` where its context has as many subjects as it may have."""
+    there = view.count(SUBJECT, (subject.context,))
+    if there >= limits.SUBJECTS_PER_CONTEXT:
+        raise TooLarge.of(
+            "SUBJECTS_PER_CONTEXT",
+            f"Context {subject.context} has {there} subjects",
+            subject=str(subject),
+            old=str(there),
+            allowed=f"at most {limits.SUBJECTS_PER_CONTEXT} subjects; delete one permanently, or use another context",
+        )
+
+
+def refuse_new_schema(view: View, subject: Subject) -> None:
+    """Raise `TooLarge` where the subject's context has as many schemas as it may have."""
+    there = view.count(SCHEMA, (subject.context,))
+    if there >= limits.SCHEMAS_PER_CONTEXT:
+        raise TooLarge.of(
+            "SCHEMAS_PER_CONTEXT",
+            f"Context {subject.context} has {there} schemas",
+            subject=str(subject),
+            old=str(there),
+            allowed=f"at most {limits.SCHEMAS_PER_CONTEXT} schemas; delete versions permanently, or use another context",
+        )
+
+
+def make_room(view: View, subject: Subject, going: list[Kept], ordinal: int) -> list[Kept]:
+    """Return the hidden versions that go where one version more would be more than a subject may have.
+
+    `going` are versions that go in any case. The oldest hidden versions go, but none that an encoding or a schema refers
+    to; VERSIONS_DROPPED of them are looked at. Raises `TooLarge` where none can go, or where too many are live.
+
+    `ordinal` is that of the version that comes. Each version takes one, so there are at most so many: while they are
+    few nothing is counted.
+    """
+    if ordinal < min(limits.VERSIONS_PER_SUBJECT, limits.VERSIONS_KEPT_PER_SUBJECT):
+        return []
+    there = {state: view.count(VERSION, (state, *subject)) for state in VERSION_STATES}
+    gone = {key for key, _ in going}
+    live = there["live"] - sum(one.state == "live" for _, one in going)
+    if live >= limits.VERSIONS_PER_SUBJECT:
+        raise TooLarge.of(
+            "VERSIONS_PER_SUBJECT",
+            f"Subject '{subject}' has {live} live versions",
+            subject=str(subject),
+            old=str(live),
+            allowed=f"at most {limits.VERSIONS_PER_SUBJECT} versions; delete old ones",
+        )
+    total = sum(there.values())
+    excess = total - len(gone) + 1 - limits.VERSIONS_KEPT_PER_SUBJECT
+    if excess <= 0:
+        return []
+    oldest = islice((one for one in oldest_hidden(view, subject) if one[0] not in gone), limits.VERSIONS_DROPPED)
+    droppable = [*islice((one for one in oldest if not is_needed(view, one[0])), excess)]
+    if droppable or gone:  # the subject does not grow
+        return droppable
+    raise TooLarge.of(
+        "VERSIONS_KEPT_PER_SUBJECT",
+        f"Subject '{subject}' has {total} versions: {there['live']} live, {there['soft']} softly deleted, "
+        f"{there['hidden']} hidden",
+        subject=str(subject),
+        old=str(total),
+        allowed=f"at most {limits.VERSIONS_KEPT_PER_SUBJECT} versions; delete softly deleted ones permanently "
+        "(permanent=true)",
+    )

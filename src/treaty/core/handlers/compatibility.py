@@ -1,0 +1,216 @@
+"""Admission: does a schema pass the policy in force, against which versions, and if not, why.
+
+A range for each direction, partition, strictness and denial multiply here and nowhere else: registration and both forms of the
+compatibility check ask `check_compatibility`.
+"""
+
+from dataclasses import dataclass
+from itertools import islice
+
+from treaty.core.answers import CompatibilityResult, Config
+from treaty.core.compatibility_messages import (
+    EXTERNAL_REFERENCE,
+    OTHER_FORMAT,
+    FailedVersion,
+    closing_message,
+    format_finding,
+    list_messages,
+)
+from treaty.core.finding import Finding
+from treaty.core.handlers.references import resolve_schema
+from treaty.core.handlers.schemas import ParsedDraft, answers
+from treaty.core.handlers.validation import reserved_findings
+from treaty.core.handlers.versions import Kept, latest_version, newest_first, schema_row
+from treaty.core.names import Subject
+from treaty.core.policy import NONE, STRICTNESS, Level, VersionRange, word_of
+from treaty.core.schema import Metadata
+from treaty.core.schema_engine import Answer, CompareSchemas, ComparisonResult, InvalidText, ParseSchema, SchemaEngine
+from treaty.core.values import PolicyValue, Schema
+from treaty.core.view import View
+
+PASSED = CompatibilityResult(compatible=True)
+
+DENIED = Finding(
+    "POLICY_DENIES", "", "The policy of this subject refuses every change", remedy="another policy, or another subject"
+)
+
+BLOCKED = "REF_UNRESOLVED"
+"""The rule of a fault that says: a text refers to something outside the registry, which is never fetched."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompatibilityRequirements:
+    """What a new version has to pass: the policy and config in force, and what validators said of it already."""
+
+    policy: PolicyValue
+    config: Config
+    said: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedVersion:
+    """An earlier version that a new schema is compared with, and in which directions."""
+
+    version: Kept
+    backward: bool
+    forward: bool
+
+
+def check_compatibility(
+    view: View,
+    engine: SchemaEngine,
+    new: ParsedDraft,
+    subject: Subject,
+    *,
+    bar: CompatibilityRequirements,
+    only: Kept | None = None,
+) -> CompatibilityResult:
+    """Judge a schema that would follow the live versions of a subject: against those that the policy compares, or the
+    `only` one.
+
+    The first of them that fails ends it. Reserved names and what validators said come first in the list of reasons.
+    """
+    latest = latest_version(view, subject)
+    if bar.policy.deny and latest is not None:
+        return CompatibilityResult(compatible=False, messages=(DENIED.sentence,), findings=(DENIED,))
+    if only is not None:
+        chosen = ComparedVersion(only, bar.policy.backward != NONE, bar.policy.forward != NONE)
+        against = [chosen] if chosen.backward or chosen.forward else []
+    else:
+        against = compared_with(view, bar.policy, new, subject) if latest is not None else []
+    first: tuple[Finding, ...] = ()
+    if bar.config.validate_fields:
+        before = None if latest is None else schema_row(view, subject.context, latest[1].schema_id)
+        first = reserved_findings(new, None if before is None else before.metadata)
+    failed, found = _compare_with(view, engine, new, against, bar)
+    if failed is None and not first and not bar.said:
+        return PASSED
+    told = (
+        *(one.sentence for one in first),
+        *(format_finding(one, new.draft.format, reader="new", writer="old") for one in bar.said),
+        *_last(failed, new.draft.format, bar),
+    )
+    return CompatibilityResult(compatible=False, messages=told, findings=(*first, *bar.said, *found))
+
+
+def _last(failed: FailedVersion | None, format_: str, bar: CompatibilityRequirements) -> tuple[str, ...]:
+    level, validate_fields = (
+        word_of(Level(bar.policy.backward, bar.policy.forward, bar.policy.deny)),
+        bool(bar.config.validate_fields),
+    )
+    if failed is None:
+        return (closing_message(level, validate_fields=validate_fields),)
+    return list_messages(failed, level=level, format=format_, validate_fields=validate_fields)
+
+
+def compared_with(view: View, policy: PolicyValue, new: ParsedDraft, subject: Subject) -> list[ComparedVersion]:
+    """Return the live versions of a subject that a policy compares a new schema with, the newest first, each with the
+    directions in whose range it is.
+
+    Where no range goes beyond the latest one, no other is looked at.
+    """
+    kinds = {policy.backward.kind, policy.forward.kind}
+    if kinds == {"none"}:
+        return []
+    same = (one for one in newest_first(view, subject) if _same_part(view, policy.partition, new, one))
+    candidates = islice(same, 1) if kinds <= {"none", "latest"} else same
+    compared = (
+        ComparedVersion(one, _holds(policy.backward, at, one), _holds(policy.forward, at, one))
+        for at, one in enumerate(candidates)
+    )
+    return [one for one in compared if one.backward or one.forward]
+
+
+def _holds(range_: VersionRange, at: int, one: Kept) -> bool:
+    """Whether a range holds a version, which is the `at`-th of its part, the newest first."""
+    if range_.kind == "till":
+        return one[0].ordinal >= range_.ordinal
+    if range_.kind == "latest":
+        return at == 0
+    return range_.kind != "none"  # all, and what nobody knows: a row that was changed by hand admits no more for it
+
+
+def _same_part(view: View, partition: str, new: ParsedDraft, one: Kept) -> bool:
+    """Only versions of the same part are compared: one metadata property, or format and type."""
+    key, version = one
+    if partition == "type":
+        return (version.format, version.type_name) == (new.draft.format, new.parsed.type_name)
+    kind, _, name = partition.partition(":")
+    if kind != "property":
+        return True
+    old = schema_row(view, key.context, version.schema_id).metadata or Metadata()
+    return old.get(name) == (new.draft.metadata or Metadata()).get(name)
+
+
+_Pair = tuple[Answer | None, Answer | None]
+"""What was answered backward and forward; None where the version is not in the range of that direction."""
+
+
+def _compare_with(
+    view: View, engine: SchemaEngine, new: ParsedDraft, against: list[ComparedVersion], bar: CompatibilityRequirements
+) -> tuple[FailedVersion | None, tuple[Finding, ...]]:
+    """Compare with versions, the first of `against` first: the first that fails, and what was found."""
+    olds = [(one, schema_row(view, one.version[0].context, one.version[1].schema_id)) for one in against]
+    for (one, old), pair in zip(olds, _pairs(view, bar.policy, new, olds, engine), strict=True):
+        number = one.version[1].number
+        if old.format != new.draft.format:
+            return FailedVersion(number, old.text, sentence=OTHER_FORMAT), (
+                _other_format(old.format, new.draft.format),
+            )
+        if old.format not in engine.formats:
+            opaque = (_opaque(old.format),)
+            return FailedVersion(number, old.text, opaque), opaque
+        backward, forward = map(_findings, pair)
+        if (backward or forward) and _refers_outside(view, engine, one.version, old):
+            return FailedVersion(number, old.text, sentence=EXTERNAL_REFERENCE), (*forward, *backward)
+        if backward or forward:
+            return FailedVersion(number, old.text, backward, forward), (*forward, *backward)
+    return None, ()
+
+
+def _pairs(
+    view: View, policy: PolicyValue, new: ParsedDraft, olds: list[tuple[ComparedVersion, Schema]], engine: SchemaEngine
+) -> list[_Pair]:
+    """Return the answers for each old schema; all open questions are asked together."""
+    questions: dict[tuple[int, str], CompareSchemas] = {}
+    strictness = policy.strictness or STRICTNESS[0]
+    for at, (one, old) in enumerate(olds):
+        if old.format != new.draft.format or old.format not in engine.formats:
+            continue
+        meaning = resolve_schema(view, one.version[0].context, old)
+        if one.backward:
+            questions[at, "backward"] = CompareSchemas(new.meaning, meaning, strictness)
+        if one.forward:
+            questions[at, "forward"] = CompareSchemas(meaning, new.meaning, strictness)
+    told = dict(zip(questions, answers(engine, tuple(questions.values())), strict=True))
+    return [(told.get((at, "backward")), told.get((at, "forward"))) for at in range(len(olds))]
+
+
+def _other_format(old: str, new: str) -> Finding:
+    remedy = "the format of the earlier versions, another subject, or the level NONE"
+    return Finding("FORMAT_CHANGED", "", OTHER_FORMAT, writer=old, reader=new, remedy=remedy)
+
+
+def _opaque(format_: str) -> Finding:
+    """Texts of a format without a plug-in can't be compared; a policy that asks for it is never skipped."""
+    sentence = "The {reader} schema and the {writer} schema can't be compared"
+    told = f"no plug-in for format {format_} here"
+    return Finding("FORMAT_OPAQUE", "", sentence, told, remedy="set the level to NONE, or install the plug-in")
+
+
+def _refers_outside(view: View, engine: SchemaEngine, one: Kept, old: Schema) -> bool:
+    """Whether a stored schema, an imported one, would be refused today for what it refers to."""
+    (told,) = answers(engine, (ParseSchema(resolve_schema(view, one[0].context, old)),))
+    return isinstance(told, InvalidText) and any(fault.rule == BLOCKED for fault in told.faults)
+
+
+def _findings(answer: Answer | None) -> tuple[Finding, ...]:
+    """A stored schema that no longer parses (an imported one may not) can't be compared: that is a finding too."""
+    if answer is None:
+        return ()
+    if isinstance(answer, ComparisonResult):
+        return answer.findings
+    assert isinstance(answer, InvalidText)
+    told = "; ".join(map(str, answer.faults))
+    sentence = "The {reader} schema and the {writer} schema can't be compared: one of them is not valid"
+    return (Finding("UNREADABLE", "", sentence, told, remedy="delete the version that is not valid, or force"),)

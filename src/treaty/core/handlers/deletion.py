@@ -1,0 +1,109 @@
+"""Deletion: first softly (hidden from lists, still readable by id), then for good.
+
+Existence is asked first, then references, then the mode: that is the order clients can observe.
+"""
+
+from dataclasses import replace
+
+from treaty.core.answers import DeletedVersions
+from treaty.core.command import Command, Decision
+from treaty.core.handlers.association_queries import has_association, no_live_version
+from treaty.core.handlers.settings import refuse_if_readonly, remove_settings
+from treaty.core.handlers.uses import GoingRows, refuse_if_used, remove_subject, remove_version, remove_versions
+from treaty.core.handlers.versions import (
+    Kept,
+    newest_first,
+    no_subject,
+    select,
+    stored_versions,
+    subject_of_key,
+    visible_versions,
+)
+from treaty.core.names import Subject
+from treaty.core.refusals import AlreadyDeleted, NotDeletedFirst
+from treaty.core.requests import DeleteSubject, DeleteVersion, Scope
+from treaty.core.rows import Row, make_row
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state_tables import SUBJECT, VERSION
+from treaty.core.view import View
+
+
+def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEngine) -> Decision[DeletedVersions]:
+    """Delete one version, softly or for good."""
+    request = command.request
+    subject = request.subject
+    one = select(view, subject, request.version, "live" if request.version < 0 else "all")
+    key, version = one
+    facts = {"subject": str(subject), "version": str(version.number)}
+    if not request.permanent and version.state == "soft":
+        raise AlreadyDeleted.of(
+            "VERSION_SOFT_DELETED",
+            f"Subject '{subject}' Version {version.number} was soft deleted.Set permanent=true to delete permanently",
+            allowed="permanent=true",
+            **facts,
+        )
+    if request.permanent and version.state == "live":
+        raise NotDeletedFirst.of(
+            "VERSION_NOT_SOFT_DELETED",
+            f"Subject '{subject}' Version {version.number} was not deleted first before being permanently deleted",
+            allowed="delete it without permanent=true first",
+            **facts,
+        )
+    if has_association(view, subject) and not _lives_without(view, one):
+        raise no_live_version(subject, allowed="delete the association of the subject first, or keep a live version")
+    refuse_if_used(view, VERSION, key, GoingRows(visible="all" if request.permanent else "live"))
+    refuse_if_readonly(view, Scope(*subject))
+    answer = DeletedVersions((version.number,))
+    if not request.permanent:
+        return Decision((make_row(VERSION, key, replace(version, state="soft")),), answer)
+    rows = remove_version(view, one)
+    if all(other[0] == key for other in newest_first(view, subject, "all")):
+        rows = whole_subject(view, subject)
+    return Decision(tuple(rows), answer)
+
+
+def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEngine) -> Decision[DeletedVersions]:
+    """Delete all versions of a subject, softly or for good."""
+    request = command.request
+    subject = request.subject
+    there, live = visible_versions(view, subject, "all"), visible_versions(view, subject)
+    if not there:
+        raise no_subject(subject)
+    if not request.permanent and not live:
+        raise AlreadyDeleted.of(
+            "SUBJECT_SOFT_DELETED",
+            f"Subject '{subject}' was soft deleted.Set permanent=true to delete permanently",
+            subject=str(subject),
+            allowed="permanent=true",
+        )
+    if request.permanent and live:
+        raise NotDeletedFirst.of(
+            "SUBJECT_NOT_SOFT_DELETED",
+            f"Subject '{subject}' was not deleted first before being permanently deleted",
+            subject=str(subject),
+            allowed="delete it without permanent=true first",
+        )
+    going = GoingRows(subjects=frozenset((subject,)), visible="all" if request.permanent else "live")
+    refuse_if_used(view, SUBJECT, subject, going)
+    taken = there if request.permanent else live
+    for key, _ in taken:
+        refuse_if_used(view, VERSION, key, going)
+    refuse_if_readonly(view, Scope(*subject))
+    answer = DeletedVersions(tuple(version.number for _, version in taken))
+    if request.permanent:
+        return Decision(tuple(whole_subject(view, subject)), answer)
+    return Decision(tuple(_softly(one) for one in live), answer)
+
+
+def _lives_without(view: View, one: Kept) -> bool:
+    return any(other[0] != one[0] for other in newest_first(view, subject_of_key(one[0])))
+
+
+def _softly(one: Kept) -> Row:
+    return make_row(VERSION, one[0], replace(one[1], state="soft"))
+
+
+def whole_subject(view: View, subject: Subject) -> list[Row]:
+    """Everything of a subject: what is made again under its name is somebody else."""
+    versions = stored_versions(view, subject)
+    return [*remove_versions(view, versions), *remove_subject(view, subject), *remove_settings(view, Scope(*subject))]

@@ -1,0 +1,195 @@
+"""What a new version carries beside its text: metadata and rules, inherited, by default and by override; tags inside the text."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from treaty.core.answers import Config
+from treaty.core.handlers.references import follow, resolve_references
+from treaty.core.handlers.schemas import answers, refuse
+from treaty.core.handlers.versions import schema_row
+from treaty.core.identity import VERSION_PROPERTY
+from treaty.core.limits import RULE_NAME, RULES, TAGGED
+from treaty.core.names import Subject
+from treaty.core.refusals import Invalid, InvalidRules, TooLarge
+from treaty.core.requests import Visible
+from treaty.core.schema import Draft, Metadata, Rule, RuleSet, TaggedPath
+from treaty.core.schema_engine import (
+    Answer,
+    FindTags,
+    InvalidText,
+    ResolvedSchema,
+    RetaggedSchema,
+    RetagSchema,
+    SchemaEngine,
+    TagsFound,
+)
+from treaty.core.values import Schema
+from treaty.core.view import View
+
+_MODES = {
+    "migration": ("Migration", ("UPGRADE", "DOWNGRADE", "UPDOWN")),
+    "domain": ("Domain", ("WRITE", "READ", "WRITEREAD")),
+    "encoding": ("Encoding", ("WRITE", "READ", "WRITEREAD")),
+}
+_WORDS = {"kind": ("CONDITION", "TRANSFORM"), "mode": (*_MODES["migration"][1], *_MODES["domain"][1])}
+"""What members of a rule may be at all; they may also be left out."""
+
+
+def refuse_bad_rules(rules: RuleSet | None) -> None:
+    """Raise `InvalidRules` for the first rule that can't be right, naming it; `Invalid` for a kind or mode that is none."""
+    if rules is None:
+        return
+    seen: set[str] = set()
+    groups = {"migration": rules.migration, "domain": rules.domain, "encoding": rules.encoding}
+    if sum(map(len, groups.values())) > RULES:
+        raise InvalidRules.of("RULES", f"More than {RULES} rules in one rule set", allowed=f"at most {RULES}")
+    for group, members in groups.items():
+        for place, rule in enumerate(members):
+            _refuse_unknown_words(rule, f"/ruleSet/{group}Rules/{place}")
+    for group, members in groups.items():
+        for place, rule in enumerate(members):
+            problem = _name_problem(rule.name, seen) or _rule_problem(rule, group)
+            if problem:
+                raise InvalidRules.of("RULE_INVALID", problem, path=f"/ruleSet/{group}Rules/{place}", new=rule.name)
+            seen.add(rule.name)
+
+
+def _refuse_unknown_words(rule: Rule, path: str) -> None:
+    for member, words in _WORDS.items():
+        given = getattr(rule, member)
+        if given and given not in words:
+            raise Invalid.of(
+                "RULE_WORD",
+                f"The {member} of a rule is '{given}', which is none of {', '.join(words)}",
+                path=f"{path}/{member}",
+                new=given,
+                allowed=", ".join(words),
+            )
+
+
+def _name_problem(name: str, seen: set[str]) -> str:
+    if not name:
+        return "Missing rule name"
+    if name in seen:
+        return f"Found rule with duplicate name '{name}'"
+    if len(name) > RULE_NAME:
+        return "Rule name too long"
+    if not (name[0].isalpha() or name[0] == "_"):
+        return f"Illegal initial character in rule name: {name[0]}"
+    odd = next((char for char in name if not (char.isalnum() or char in "_-")), "")
+    return f"Illegal character in rule name: {odd}" if odd else ""
+
+
+def _rule_problem(rule: Rule, group: str) -> str:
+    if not rule.type:
+        return "Missing rule type"
+    word, modes = _MODES[group]
+    if rule.mode and rule.mode not in modes:
+        return f"{word} rules can only be {', '.join(modes[:-1])}, {modes[-1]}"
+    several = "," in rule.on_success or "," in rule.on_failure
+    if several and rule.mode not in {"WRITEREAD", "UPDOWN"}:
+        return "Multiple actions only valid with WRITEREAD and UPDOWN"
+    return ""
+
+
+def metadata_for(
+    sent: Metadata | None, last: Metadata | None, config: Config, number: Callable[[], int], *, asked: bool = False
+) -> Metadata | None:
+    """Return the metadata of a new version: the sender's or else the last version's, over the defaults, under the
+    overrides. Its `number` is kept as a property where the sender `asked` for one, or such a property is there already;
+    else it is not called.
+    """
+    chosen = _metadata_over(config.default_metadata, sent if sent is not None else last)
+    chosen = _metadata_over(chosen, config.override_metadata)
+    if asked or (chosen is not None and chosen.get(VERSION_PROPERTY) is not None):
+        chosen = chosen or Metadata()
+        properties = {**dict(chosen.properties), VERSION_PROPERTY: str(number())}
+        chosen = replace(chosen, properties=tuple(sorted(properties.items())))
+    return chosen
+
+
+def _metadata_over(under: Metadata | None, over: Metadata | None) -> Metadata | None:
+    if under is None or over is None:
+        return over if under is None else under
+    return Metadata(
+        tuple(sorted({**dict(under.tags), **dict(over.tags)}.items())),
+        tuple(sorted({**dict(under.properties), **dict(over.properties)}.items())),
+        tuple(sorted({*under.sensitive, *over.sensitive})),
+    )
+
+
+def rules_for(sent: RuleSet | None, last: RuleSet | None, config: Config) -> RuleSet | None:
+    """Return the rules of a new version, by the same order as its metadata; rules are told apart by name."""
+    return rules_over(rules_over(config.default_rules, sent if sent is not None else last), config.override_rules)
+
+
+def rules_over(under: RuleSet | None, over: RuleSet | None) -> RuleSet | None:
+    """Return the rules of both; where names are equal those of `over` count, and stand after the others."""
+    if under is None or over is None:
+        return over if under is None else under
+    return RuleSet(
+        _by_name(under.migration, over.migration),
+        _by_name(under.domain, over.domain),
+        _by_name(under.encoding, over.encoding),
+        over.enable_at or under.enable_at,
+    )
+
+
+def _by_name(under: tuple[Rule, ...], over: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    names = {rule.name for rule in over}
+    return (*(rule for rule in under if rule.name not in names), *over)
+
+
+EVERY_TAG = "*"
+"""Stands for all tags, where tags are asked for by name."""
+
+
+def retag_draft(
+    view: View,
+    subject: Subject,
+    draft: Draft,
+    engine: SchemaEngine,
+    *,
+    add: tuple[TaggedPath, ...],
+    remove: tuple[TaggedPath, ...] = (),
+    visible: Visible = "live",
+    lenient: bool = False,
+) -> Draft:
+    """Return a draft with tags added to its text, then removed from it.
+
+    Raises `InvalidSchema` for a path that leads nowhere (left out where `lenient`), with near ones, or for a text that
+    does not parse; `TooLarge` past the limit.
+    """
+    if not (add or remove):
+        return draft
+    if len(add) + len(remove) > TAGGED and not lenient:
+        raise TooLarge.of(
+            "TAGGED", "Too many tags", new=f"{len(add) + len(remove)} places", allowed=f"at most {TAGGED} at once"
+        )
+    used = follow(view, subject, draft.references, visible)
+    meaning = ResolvedSchema(draft.format, draft.text, resolve_references(view, subject.context, used))
+    (told,) = answers(engine, (RetagSchema(meaning, add, remove, lenient),))
+    if isinstance(told, InvalidText):
+        raise refuse(told, draft)
+    assert isinstance(told, RetaggedSchema)
+    return replace(draft, text=told.text)
+
+
+def tags_in(view: View, context: str, schema: Schema, engine: SchemaEngine) -> tuple[TaggedPath, ...]:
+    """Return what in a stored schema has tags; nothing for a format that nobody here can read."""
+    if schema.format not in engine.formats:
+        return ()
+    meaning = ResolvedSchema(schema.format, schema.text, resolve_references(view, context, schema.references))
+    told: Answer
+    (told,) = answers(engine, (FindTags(meaning),))
+    return told.tagged if isinstance(told, TagsFound) else ()
+
+
+def describe_tags(
+    view: View, context: str, schema_id: int, engine: SchemaEngine, wanted: tuple[str, ...]
+) -> tuple[TaggedPath, ...]:
+    """Return what in a schema has one of the wanted tags, with all its tags; ``*`` wants every tag."""
+    if not wanted:
+        return ()
+    found = tags_in(view, context, schema_row(view, context, schema_id), engine)
+    return tuple(one for one in found if EVERY_TAG in wanted or not set(wanted).isdisjoint(one.tags))

@@ -1,0 +1,254 @@
+"""Listings: subjects, versions and settings in their order, page by page.
+
+A page costs what it shows, wherever it begins, if it says `after` which entry it goes on; entries before an `offset` are walked.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from heapq import merge
+from itertools import chain, groupby, islice
+from typing import Any, TypeVar
+
+from treaty.core import answers, limits, requests
+from treaty.core.command import Command, Decision
+from treaty.core.handlers.association_queries import describe_associations
+from treaty.core.handlers.settings import own_config, own_mode, scope_key
+from treaty.core.handlers.versions import (
+    STATES,
+    Kept,
+    describe_version,
+    latest_version,
+    rows_of,
+    schema_row,
+    subject_of_key,
+)
+from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
+from treaty.core.requests import Scope
+from treaty.core.resource import ResourceAssociation
+from treaty.core.schema import RuleSet
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state_tables import (
+    CONFIG,
+    CONFIG_BY_ALIAS,
+    CONTEXT,
+    COUNTER,
+    MODE,
+    VERSION_BY_NUMBER,
+    VERSION_LISTED,
+    ListedEntry,
+    NumberEntry,
+    ScopeKey,
+    ids_key,
+)
+from treaty.core.table import Key, Table
+from treaty.core.view import View, after, past, span
+
+T = TypeVar("T")
+Paged = requests.ListSubjects | requests.ListSchemas | requests.ListSettings
+
+NONE = "NONE"
+"""In place of a lifecycle: subjects without an association."""
+
+_OTHERS = ":."
+"""Qualified names of other contexts than the default one begin so, and stand among its names."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectRange:
+    """Subjects of one context that stand together in a listing: names from `low` on and below `high` (None: all)."""
+
+    rank: tuple[int, str]
+    """Its place among the stretches."""
+    context: str
+    low: str
+    high: str | None
+
+    def bounds(self, *head: str, beyond: Key = ()) -> tuple[Key, Key]:
+        """Return bounds of what begins with `head`, context and name; `beyond` stands for the lowest name."""
+        low = (*head, self.context, *(beyond or (self.low,)))
+        return low, ((*head, f"{self.context}\0") if self.high is None else (*head, self.context, self.high))
+
+
+def _stretches(view: View, prefix: Subject) -> list[SubjectRange]:
+    """All stretches of the subjects that begin with a prefix, in the order of qualified names."""
+    low, high = prefix.name, past(prefix.name)
+    if prefix.context != EVERYWHERE:
+        return [SubjectRange((0, ""), prefix.context, low, high)]
+    others = {key.context for key in view.keys(CONTEXT)} - {DEFAULT_CONTEXT}
+    first = SubjectRange((0, ""), DEFAULT_CONTEXT, low, _OTHERS if high is None else min(high, _OTHERS))
+    middle = (SubjectRange((1, f":{context}:"), context, low, high) for context in others)
+    last = SubjectRange((2, ""), DEFAULT_CONTEXT, max(low, _OTHERS), high)
+    return [first, *sorted(middle, key=lambda one: one.rank), last]
+
+
+def _rank(subject: Subject, prefix: Subject) -> tuple[int, str]:
+    """The rank of the stretch that a subject is in."""
+    if prefix.context != EVERYWHERE:
+        return (0, "")
+    if subject.context != DEFAULT_CONTEXT:
+        return (1, f":{subject.context}:")
+    return (0, "") if subject.name < _OTHERS else (2, "")
+
+
+def _onwards(view: View, prefix: Subject, last: str | None, *number: int) -> Iterator[tuple[SubjectRange, Key]]:
+    """The stretches from the last entry of a page on, each with what stands for its lowest name."""
+    if last is None:
+        yield from ((one, ()) for one in _stretches(view, prefix))
+        return
+    subject = subject_of(last)
+    rank = _rank(subject, prefix)
+    for one in _stretches(view, prefix):
+        if one.rank == rank and subject.name >= one.low:
+            yield one, after((subject.name, *number))
+        elif one.rank >= rank:
+            yield one, ()
+
+
+def list_subjects(
+    view: View, command: Command[requests.ListSubjects], engine: SchemaEngine
+) -> Decision[answers.Subjects]:
+    """List subjects by prefix; only those with a version that may be seen."""
+    request = command.request
+    names = chain.from_iterable(
+        _names(view, request.visible, *place) for place in _onwards(view, request.prefix, request.after)
+    )
+    return Decision((), answers.Subjects(tuple(_page(names, request, request.limit))))
+
+
+def _names(view: View, visible: requests.Visible, one: SubjectRange, beyond: Key) -> Iterator[str]:
+    """Qualified names in a stretch: straight from the index, because there may be very many."""
+    keys = _list_versions(view, visible, one, beyond)
+    if one.context == DEFAULT_CONTEXT:
+        return (name for _, _, name in keys)
+    return (f":{context}:{name}" for _, context, name in keys)
+
+
+def _list_versions(view: View, visible: requests.Visible, one: SubjectRange, beyond: Key) -> Iterator[ListedEntry]:
+    """Entries (state, context, name) of subjects with a version that may be seen; one is deleted when nothing of it lives."""
+    live = view.walk(VERSION_LISTED, *one.bounds("live", beyond=beyond))
+    if visible == "live":
+        return live
+    soft = view.walk(VERSION_LISTED, *one.bounds("soft", beyond=beyond))
+    if visible == "deleted":
+        return (key for key in soft if not any(view.find(VERSION_LISTED, ("live", *key[1:]))))
+    return (next(same) for _, same in groupby(merge(live, soft, key=_place), _place))
+
+
+def _place(entry: ListedEntry | NumberEntry) -> Key:
+    return entry[1:]
+
+
+def _page(entries: Iterable[T], request: Paged, limit: int) -> Iterator[T]:
+    offset = min(max(0, request.offset), limits.COUNTER) if request.after is None else 0
+    return islice(entries, offset, offset + min(max(0, limit), limits.COUNTER))
+
+
+def list_schemas(
+    view: View, command: Command[requests.ListSchemas], engine: SchemaEngine
+) -> Decision[answers.Versions]:
+    """List versions of many subjects, by subject and number."""
+    request = command.request
+    listed = _latest(view, request) if request.latest else _versions(view, request)
+    page = tuple(_page((one for one in listed if _is_wanted(view, request, one)), request, request.limit))
+    subjects = [subject_of_key(key) for key, _ in page]
+    told = answers.Versions(
+        tuple(describe_version(view, one) for one in page),
+        tuple(_aliases(view, one) for one in subjects) if request.aliases else (),
+        tuple(_list_associations(view, one, request) for one in subjects) if _asks_who_is_tied(request) else (),
+    )
+    return Decision((), told)
+
+
+def _is_wanted(view: View, request: requests.ListSchemas, one: Kept) -> bool:
+    key, version = one
+    if request.rule_type:
+        rules = schema_row(view, key.context, version.schema_id).rules or RuleSet()
+        if all(rule.type != request.rule_type for rule in (*rules.migration, *rules.domain, *rules.encoding)):
+            return False
+    if not _asks_who_is_tied(request):
+        return True
+    there = _list_associations(view, subject_of_key(key), replace(request, lifecycles=()))
+    if not request.lifecycles:
+        return bool(there)
+    return any(one.lifecycle in request.lifecycles for one in there) or (not there and NONE in request.lifecycles)
+
+
+def _asks_who_is_tied(request: requests.ListSchemas) -> bool:
+    return bool(request.resource_type or request.kinds or request.lifecycles)
+
+
+def _list_associations(view: View, subject: Subject, request: requests.ListSchemas) -> tuple[ResourceAssociation, ...]:
+    """Associations of a subject that a list asks for."""
+    return tuple(
+        one
+        for one in describe_associations(view, subject)
+        if request.resource_type in {"", one.resource.type}
+        and (not request.kinds or one.kind in request.kinds)
+        and (not request.lifecycles or one.lifecycle in request.lifecycles)
+    )
+
+
+def _aliases(view: View, subject: Subject) -> tuple[str, ...]:
+    keys = view.find(CONFIG_BY_ALIAS, subject)
+    return tuple(sorted(str(Subject(key.context, key.subject)) for key in keys))
+
+
+def _versions(view: View, request: requests.ListSchemas) -> Iterator[Kept]:
+    states, last = STATES[request.visible], request.after or (None, 0)
+    for one, beyond in _onwards(view, request.prefix, *last):
+        walks = (view.walk(VERSION_BY_NUMBER, *one.bounds(state, beyond=beyond)) for state in states)
+        yield from rows_of(view, merge(*walks, key=_place))
+
+
+def _latest(view: View, request: requests.ListSchemas) -> Iterator[Kept]:
+    listed: requests.Visible = "all" if request.visible == "deleted" else request.visible
+    for one, beyond in _onwards(view, request.prefix, request.after and request.after[0]):
+        for _, context, name in _list_versions(view, listed, one, beyond):
+            latest = latest_version(view, Subject(context, name), request.visible)
+            if latest is not None:
+                yield latest
+
+
+def list_settings(
+    view: View, command: Command[requests.ListSettings], engine: SchemaEngine
+) -> Decision[answers.ScopeSettings]:
+    """List what is set at contexts, everywhere and at subjects, in this order; a context is always listed."""
+    request = command.request
+    last = scope_key(request.after) if request.after else ()
+    keys = (key for key, _ in groupby(merge(*_scopes(view, request.prefix, last))) if key > last)
+    page = _page(keys, request, min(request.limit, limits.SETTINGS_PAGE))
+    return Decision((), answers.ScopeSettings(tuple(_setting(view, key) for key in page)))
+
+
+def _scopes(view: View, prefix: Subject, last: Key) -> Iterator[Iterable[ScopeKey]]:
+    """Keys of settings under a prefix, in several lists that are each in order; a walk begins at `last`."""
+    contexts = sorted({DEFAULT_CONTEXT, *(key.context for key in view.keys(CONTEXT))})
+    if not prefix.name:
+        yield [ScopeKey("context", one, "") for one in contexts if prefix.context in {EVERYWHERE, one}]
+    orders: tuple[Table[ScopeKey, Any], ...] = (CONFIG, MODE)
+    for table in orders:
+        if prefix.context == EVERYWHERE:
+            keys = view.walk(table, max(("",), last), ("t",))  # up to "subject"
+            yield (
+                (key for key in keys if key.scope == "subject" and key.subject.startswith(prefix.name))
+                if prefix.name
+                else keys
+            )
+            continue
+        if not prefix.name:
+            yield view.walk(table, *span(("context", prefix.context)))
+        low, high = span(("subject", prefix.context), prefix.name)
+        yield view.walk(table, max(low, last), high)
+
+
+def _setting(view: View, key: ScopeKey) -> answers.ScopeSetting:
+    kind, context, name = key
+    scope = Scope(context, name if kind == "subject" else None)
+    highest = view.get(COUNTER, ids_key(context)) if kind == "context" else None
+    return answers.ScopeSetting(
+        context=context,
+        name=scope.name,
+        config=own_config(view, scope),
+        mode=own_mode(view, scope),
+        highest_id=highest.highest if highest else 0,
+    )

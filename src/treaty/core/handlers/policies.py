@@ -1,0 +1,245 @@
+"""Policies as they are set: what a config may say of them, and the config row that a new subject is made with."""
+
+from dataclasses import fields
+from typing import NoReturn
+
+from treaty.core.answers import Config
+from treaty.core.handlers.settings import config_in_force, config_of, merge_config, own_value
+from treaty.core.handlers.versions import with_ordinal
+from treaty.core.limits import COUNTER
+from treaty.core.names import Subject
+from treaty.core.policy import (
+    BY_PROPERTY,
+    BY_TYPE,
+    LEVELS,
+    NONE,
+    RANGES,
+    STRICTNESS,
+    Level,
+    VersionRange,
+    in_words,
+    partition_of,
+    word_of,
+)
+from treaty.core.refusals import InvalidSetting, NotPermitted, VersionNotFound
+from treaty.core.requests import Scope
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state_tables import SUBJECT
+from treaty.core.values import ConfigValue
+from treaty.core.view import View
+
+MEMBERS = ("level", "exact_level", "group", "partition", "policy", "validators")
+"""Members of a config that make up a policy."""
+STORED = ("level", "partition", "strictness", "validators")
+"""Members of the row that make up a policy."""
+PATHS = {
+    "level": "/compatibility", "exact_level": "/treaty/policy", "group": "/compatibilityGroup",
+    "partition": "/treaty/policy/partition", "policy": "/compatibilityPolicy", "validators": "/validators"
+}  # fmt: skip
+"""Where these members stand in the body of a config."""
+CREATE_WITH = "/treaty/createWith/policy"
+"""Where a registration says which policy a new subject is made with."""
+
+
+def refuse_bad_policy(view: View, scope: Scope, change: Config, engine: SchemaEngine, at: str = "") -> None:
+    """Raise `InvalidSetting` where a change of a config names a policy that can't be, or not at this scope.
+
+    `at` is the one path of all members where they do not stand in the body of a config. Raises `VersionNotFound` where a
+    range begins at a version that is not there.
+    """
+    if change.level is not None and change.level not in LEVELS:
+        raise InvalidSetting.of(
+            "LEVEL",
+            "Invalid compatibility level. Valid values are none, backward, forward, full, backward_transitive, "
+            "forward_transitive, and full_transitive",
+            path=at or PATHS["level"],
+            new=change.level,
+            allowed=", ".join(LEVELS),
+        )
+    if change.exact_level is not None:
+        _refuse_bad_level(view, scope, change.exact_level, change.level, at or PATHS["exact_level"])
+    _refuse_bad_partition(change, at or PATHS["partition"])
+    if change.policy is not None and change.policy not in STRICTNESS:
+        raise InvalidSetting.of(
+            "COMPATIBILITY_POLICY",
+            "Invalid compatibility policy. Valid values are strict, lenient and logical",
+            path=at or PATHS["policy"],
+            new=change.policy,
+            allowed=", ".join(STRICTNESS),
+        )
+    _refuse_unknown_validators(change.validators, engine, at or PATHS["validators"])
+
+
+def _refuse_bad_level(view: View, scope: Scope, level: Level, word: str | None, at: str) -> None:
+    for direction in ("backward", "forward"):
+        _refuse_bad_range(getattr(level, direction), f"{at}/{direction}")
+    if level.deny and (level.backward, level.forward) != (NONE, NONE):
+        raise InvalidSetting.of(
+            "POLICY_DENY",
+            "Invalid policy. Where every change is denied no version is compared",
+            path=f"{at}/deny",
+            new="true",
+            allowed="no ranges beside deny, or ranges and no deny",
+        )
+    if word is not None and word != word_of(level):
+        raise InvalidSetting.of(
+            "POLICY_WORD",
+            f"Invalid policy. The level {word} and the policy beside it are not the same",
+            path=at,
+            old=word,
+            new=word_of(level),
+            allowed=f"the level {word_of(level)} beside this policy, or one of the two",
+        )
+    own = own_value(view, scope)
+    if own is None or own.level != level:
+        _refuse_missing_version(view, scope, level, at)
+
+
+def _refuse_bad_range(range_: VersionRange, at: str) -> None:
+    if range_.kind not in RANGES:
+        raise InvalidSetting.of(
+            "POLICY_RANGE",
+            "Invalid range of a policy. Valid values are none, latest, till and all",
+            path=at,
+            new=range_.kind or "an empty word",
+            allowed=", ".join(RANGES),
+        )
+    if not 0 <= range_.ordinal <= (COUNTER if range_.kind == "till" else 0):
+        raise InvalidSetting.of(
+            "POLICY_ORDINAL",
+            f"Invalid range of a policy. The range {range_.kind} can't have the ordinal {range_.ordinal}",
+            path=at,
+            new=str(range_.ordinal),
+            allowed=f"0 to {COUNTER} with till, and none with the other ranges",
+        )
+
+
+def _refuse_missing_version(view: View, scope: Scope, level: Level, at: str) -> None:
+    """A range that begins at a version is one of a subject that has this version."""
+    for direction in ("backward", "forward"):
+        range_: VersionRange = getattr(level, direction)
+        if range_.kind != "till":
+            continue
+        if scope.name is None:
+            raise InvalidSetting.of(
+                "POLICY_TILL",
+                "Invalid range of a policy. Only a subject has versions from which a range can begin",
+                path=f"{at}/{direction}",
+                new=f"till {range_.ordinal}",
+                allowed="none, latest or all, or this policy at a subject",
+            )
+        subject = Subject(scope.context, scope.name)
+        if with_ordinal(view, subject, range_.ordinal) is None:
+            raise VersionNotFound.of(
+                "POLICY_TILL_VERSION",
+                f"Subject '{subject}' has no version with the ordinal {range_.ordinal}",
+                path=f"{at}/{direction}",
+                subject=str(subject),
+                version=str(range_.ordinal),
+                new=f"till {range_.ordinal}",
+                allowed="the ordinal of a version that is there",
+            )
+
+
+def _refuse_bad_partition(change: Config, at: str) -> None:
+    partition, group = change.partition, change.group
+    if partition is None:
+        return
+    if partition not in {"", BY_TYPE} and not (partition.startswith(BY_PROPERTY) and partition != BY_PROPERTY):
+        raise InvalidSetting.of(
+            "POLICY_PARTITION",
+            f"Invalid partition of a policy. Valid values are {BY_TYPE}, {BY_PROPERTY}NAME and an empty one",
+            path=at,
+            new=partition,
+            allowed=f"{BY_TYPE}, {BY_PROPERTY}NAME, or empty",
+        )
+    if group is not None and partition_of(group, None) != partition:
+        raise InvalidSetting.of(
+            "POLICY_GROUP",
+            f"Invalid partition of a policy. The group {group} and the partition beside it are not the same",
+            path=at,
+            old=group,
+            new=partition,
+            allowed=f"{partition_of(group, None)} beside this group, or one of the two",
+        )
+
+
+def _refuse_unknown_validators(named: tuple[str, ...] | None, engine: SchemaEngine, at: str) -> None:
+    """A name that nobody here knows would stop every new version; better to hear of it now."""
+    missing = [name for name in named or () if name not in engine.validators]
+    if missing:
+        raise InvalidSetting.of(
+            "VALIDATOR_MISSING",
+            f"Invalid validators. There is no validator {missing[0]} on this node",
+            path=at,
+            new=", ".join(missing),
+            allowed=", ".join(sorted(engine.validators)) or "none; no format here has one",
+        )
+
+
+# ------------------------------------------------------------------------------------------------ with a new subject
+
+
+def created_config(view: View, subject: Subject, chosen: Config | None, engine: SchemaEngine) -> ConfigValue | None:
+    """Return the config row that a subject is made with: what stands at its scope already, and the policy that a
+    registration chose. None where it chose none.
+
+    Raises `NotPermitted` where the subject is there, or its config says something else: a registration makes a policy and
+    never changes one.
+    """
+    if chosen is None:
+        return None
+    if view.get(SUBJECT, subject) is not None:
+        raise NotPermitted.of(
+            "CREATE_WITH_POLICY",
+            f"Subject {subject} is there already, so it can't be made with a policy",
+            path=CREATE_WITH,
+            subject=str(subject),
+            old=_format_config(config_in_force(view, Scope(*subject))),
+            new=_format_config(chosen),
+            allowed="leave createWith.policy out; the config of the subject sets its policy",
+        )
+    scope = Scope(*subject)
+    _refuse_other_members(chosen)
+    refuse_bad_policy(view, scope, chosen, engine, CREATE_WITH)
+    old = own_value(view, scope)
+    new = merge_config(old, chosen)
+    if old is not None and any(getattr(old, name) not in {None, getattr(new, name)} for name in STORED):
+        _refuse_other_config(subject, config_of(old), chosen)
+    return new
+
+
+def _refuse_other_members(chosen: Config) -> None:
+    others = [one.name for one in fields(Config) if one.name not in MEMBERS and getattr(chosen, one.name) is not None]
+    if others:
+        raise InvalidSetting.of(
+            "CREATE_WITH_MEMBER",
+            f"Invalid policy. A subject can't be made with {others[0]}",
+            path=CREATE_WITH,
+            new=", ".join(others),
+            allowed=", ".join(MEMBERS),
+        )
+
+
+def _refuse_other_config(subject: Subject, old: Config, chosen: Config) -> NoReturn:
+    raise NotPermitted.of(
+        "CREATE_WITH_CONFIG",
+        f"Subject {subject} has a config with another policy already, so it can't be made with this one",
+        path=CREATE_WITH,
+        subject=str(subject),
+        old=_format_config(old),
+        new=_format_config(chosen),
+        allowed="leave createWith.policy out, or choose the policy of the config",
+    )
+
+
+def _format_config(config: Config) -> str:
+    """The members of a policy that a config names, in words."""
+    level = config.exact_level or LEVELS.get(config.level or "")  # nobody has looked yet whether it is a word
+    said = {
+        "level": config.level if level is None else in_words(level),
+        "partition": partition_of(config.group, config.partition),
+        "strictness": config.policy,
+        "validators": None if config.validators is None else ", ".join(config.validators),
+    }
+    return "; ".join(f"{name} {value}" for name, value in said.items() if value is not None)

@@ -1,0 +1,185 @@
+"""Queries: what the tables say, as it is told to people who ask."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+
+from treaty.core import answers, requests
+from treaty.core.command import Command, Decision
+from treaty.core.handlers.extras import describe_tags
+from treaty.core.handlers.uses import is_used, referrers, versions_of
+from treaty.core.handlers.versions import (
+    STATES,
+    Kept,
+    as_sent,
+    describe_version,
+    has_version,
+    newest_first,
+    no_subject,
+    numbers,
+    same_name_elsewhere,
+    schema_row,
+    select,
+    subject_of_key,
+)
+from treaty.core.names import DEFAULT_CONTEXT, Subject
+from treaty.core.refusals import NotFound, SchemaNotFound
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state_tables import COUNTER, OUTCOME, SCHEMA_EVERYWHERE, OutcomeKey, SchemaKey, ids_key
+from treaty.core.table import Key
+from treaty.core.view import View
+
+
+def get_schema(view: View, command: Command[requests.GetSchema], engine: SchemaEngine) -> Decision[answers.SchemaFound]:
+    """Tell a schema by id. The context is the named subject's, or the default one, or one that holds that subject."""
+    request = command.request
+    key = _schema_key(view, request.schema_id, request.subject)
+    told = _describe_schema(view, key, request.subject)
+    if request.find_tags:
+        told = replace(told, tags=describe_tags(view, key.context, key.id, engine, request.find_tags))
+    if request.max_id:
+        highest = view.get(COUNTER, ids_key(key.context))
+        told = replace(told, max_id=highest.highest if highest else 0)
+    return Decision((), told)
+
+
+def _schema_key(view: View, schema_id: int, subject: Subject | None) -> SchemaKey:
+    for context in _contexts(view, subject):
+        key = SchemaKey(context, schema_id)
+        if is_used(view, key):  # a schema is there while a version is
+            return key
+    raise SchemaNotFound.of("SCHEMA_NOT_FOUND", f"Schema {schema_id} not found", version=str(schema_id))
+
+
+def _contexts(view: View, subject: Subject | None) -> Iterator[str]:
+    yield subject.context if subject else DEFAULT_CONTEXT
+    if subject is not None:
+        yield from (one.context for one in same_name_elsewhere(view, subject) if has_version(view, one))
+
+
+def _describe_schema(view: View, key: SchemaKey, subject: Subject | None) -> answers.SchemaFound:
+    schema = schema_row(view, *key)
+    use = _find_use(view, key, subject)
+    return answers.SchemaFound(
+        schema_id=key.id,
+        guid=schema.guid,
+        format=schema.format,
+        text=schema.text,
+        references=as_sent(schema.references),
+        metadata=schema.metadata,
+        rules=schema.rules,
+        context=key.context,
+        subject=str(subject_of_key(use[0])) if use else "",
+        number=use[1].number if use else 0,
+        time=use[1].time if use else 0,
+        deleted=use is not None and use[1].state != "live",
+    )
+
+
+def _find_use(view: View, key: SchemaKey, subject: Subject | None) -> Kept | None:
+    """The use in the named subject if there is one, else the first: live ones before deleted ones."""
+    heads: list[Key] = [(key.context, subject.name), ()] if subject is not None and subject.name else [()]
+    candidates = (versions_of(view, key, (state,), head) for head in heads for state in STATES["all"])
+    return next(chain.from_iterable(candidates), None)
+
+
+def get_guid(view: View, command: Command[requests.GetGuid], engine: SchemaEngine) -> Decision[answers.SchemaFound]:
+    """Tell a schema by guid, in whatever context it is; no subject is named."""
+    request = command.request
+    key = next(view.find(SCHEMA_EVERYWHERE, (request.guid,)), None)
+    if key is None:
+        raise SchemaNotFound.of("SCHEMA_NOT_FOUND", f"Schema {request.guid} not found", version=request.guid)
+    return Decision((), replace(_describe_schema(view, key, None), subject="", number=0))
+
+
+def get_guid_ids(view: View, command: Command[requests.GetGuidIds], engine: SchemaEngine) -> Decision[answers.GuidIds]:
+    """Tell the ids of a guid, one per context: the lowest."""
+    request = command.request
+    ids: dict[str, int] = {}
+    for context, schema_id in view.find(SCHEMA_EVERYWHERE, (request.guid,)):
+        ids.setdefault(context, schema_id)
+    return Decision((), answers.GuidIds(tuple(sorted(ids.items()))))
+
+
+def get_version(
+    view: View, command: Command[requests.GetVersion], engine: SchemaEngine
+) -> Decision[answers.VersionFound]:
+    """Tell one version of a subject; an unqualified name is looked for in the other contexts too."""
+    request = command.request
+    visible: requests.Visible = "all" if request.deleted else "live"
+    subject = at_home(view, request.subject, visible)
+    told = describe_version(view, select(view, subject, request.version, visible))
+    if request.find_tags:
+        told = replace(told, tags=describe_tags(view, subject.context, told.schema_id, engine, request.find_tags))
+    return Decision((), told)
+
+
+def at_home(view: View, subject: Subject, visible: requests.Visible) -> Subject:
+    """Return the subject, or the one of this name in another context where the default one has none."""
+    if has_version(view, subject, visible):
+        return subject
+    return next((home for home in same_name_elsewhere(view, subject) if has_version(view, home, visible)), subject)
+
+
+def find_version(
+    view: View, command: Command[requests.FindVersion], engine: SchemaEngine
+) -> Decision[answers.VersionFound]:
+    """Tell the newest version whose metadata has the properties."""
+    request = command.request
+    visible: requests.Visible = "all" if request.deleted else "live"
+    if not has_version(view, request.subject, visible):
+        raise no_subject(request.subject)
+    wanted = set(request.properties)
+    for one in newest_first(view, request.subject, visible):
+        told = describe_version(view, one)
+        if told.metadata is not None and wanted <= set(told.metadata.properties):
+            return Decision((), told)
+    raise SchemaNotFound.of("SCHEMA_NOT_FOUND", "Schema not found", subject=str(request.subject))
+
+
+def list_versions(
+    view: View, command: Command[requests.ListVersions], engine: SchemaEngine
+) -> Decision[answers.VersionNumbers]:
+    """List the version numbers of a subject."""
+    request = command.request
+    subject = at_home(view, request.subject, request.visible)
+    versions = numbers(view, subject, request.visible)
+    if not versions:
+        raise no_subject(request.subject)
+    deleted = tuple(number for number, state in versions if state != "live")
+    return Decision((), answers.VersionNumbers(tuple(number for number, _ in versions), deleted))
+
+
+def uses_of(view: View, command: Command[requests.UsesOf], engine: SchemaEngine) -> Decision[answers.Uses]:
+    """List where a schema is used."""
+    request = command.request
+    key = _schema_key(view, request.schema_id, request.subject)
+    there = versions_of(view, key, STATES[request.visible])
+    return Decision((), answers.Uses(tuple(sorted((str(subject_of_key(use)), one.number) for use, one in there))))
+
+
+def referenced_by(
+    view: View, command: Command[requests.ReferencedBy], engine: SchemaEngine
+) -> Decision[answers.SchemaIds]:
+    """List the ids of schemas that refer to a version."""
+    request = command.request
+    one = select(view, request.subject, request.version, "all")
+    ids = sorted({key.id for key in referrers(view, one[0], "all" if request.deleted else "live")})
+    return Decision((), answers.SchemaIds(tuple(ids)))
+
+
+def get_outcome(
+    view: View, command: Command[requests.GetOutcome], engine: SchemaEngine
+) -> Decision[answers.CommandOutcome]:
+    """Tell what became of a command."""
+    request = command.request
+    principal = command.principal if request.principal is None else request.principal
+    value = view.get(OUTCOME, OutcomeKey(principal, request.command_id))
+    if value is None:
+        raise NotFound.of(
+            "OUTCOME_UNKNOWN",
+            f"No outcome of command {request.command_id} is remembered: it wrote nothing, or it is too long ago",
+            version=request.command_id,
+            allowed="the principal who sent it, or an administrator who names that one",
+        )
+    return Decision((), answers.CommandOutcome(request.command_id, value.sequence, value.kind, value.members))

@@ -1,0 +1,195 @@
+"""Settings: config and mode, where they are kept, and which of them is in force."""
+
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from functools import lru_cache
+
+from treaty.core.answers import Config
+from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
+from treaty.core.policy import (
+    DEFAULT_LEVEL,
+    LEVELS,
+    Level,
+    exact_level,
+    group_of,
+    nameless_level,
+    partition_of,
+    word_of,
+)
+from treaty.core.refusals import NotPermitted
+from treaty.core.requests import Scope
+from treaty.core.rows import Row, make_tombstone
+from treaty.core.state_tables import CONFIG, MODE, ScopeKey
+from treaty.core.values import ConfigValue, PolicyValue
+from treaty.core.view import View
+
+DEFAULT_MODE = "READWRITE"
+MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT", "FORWARD")
+
+IMPORTING = ("IMPORT", "FORWARD")
+"""Modes in which the sender says ids and numbers."""
+
+UNSET = ConfigValue()
+"""A config in which nothing is set."""
+_FILLED = (
+    "normalize", "validate_fields", "validate_new_schemas", "validate_rules", "strictness", "partition", "validators"
+)  # fmt: skip
+"""Members that a subject's own config takes from the root where it leaves them unset."""
+_STORED = {"exact_level": "level", "group": "partition", "policy": "strictness"}
+"""Members of `Config` that stand under another name in the row: a word and the exact value beside it are one member."""
+_SAME = tuple(
+    one.name for one in fields(Config) if one.name not in {"level", "exact_level", "group", "partition", "policy"}
+)
+"""Members that a config and its row call alike."""
+
+
+def scope_key(scope: Scope) -> ScopeKey:
+    """Return the key of a scope's row in the tables config and mode."""
+    if scope.context == EVERYWHERE:
+        return ScopeKey("everywhere", EVERYWHERE, "")
+    if scope.name is None:
+        return ScopeKey("context", scope.context, "")
+    return ScopeKey("subject", scope.context, scope.name)
+
+
+ROOT = Scope(DEFAULT_CONTEXT)
+ALL = Scope(EVERYWHERE)
+ALWAYS = (ROOT, ALL)
+"""Scopes that are told with the default where nothing is set at them; what others lack is not found."""
+
+
+def own_value(view: View, scope: Scope) -> ConfigValue | None:
+    """Return the row of the config kept at a scope, or None."""
+    return view.get(CONFIG, scope_key(scope))
+
+
+def own_config(view: View, scope: Scope) -> Config | None:
+    """Return the config kept at a scope, or None."""
+    value = own_value(view, scope)
+    return None if value is None else config_of(value)
+
+
+def own_alias(view: View, scope: Scope) -> str | None:
+    """Return the subject that a scope's own config names as the one it stands for."""
+    value = own_value(view, scope)
+    return None if value is None else value.alias
+
+
+@lru_cache(1_000)  # every registration asks for the same few
+def config_of(value: ConfigValue) -> Config:
+    """Return a row of a config as it is answered: with the words for its level and its partition."""
+    return Config(
+        level=None if value.level is None else word_of(value.level),
+        exact_level=None if value.level is None else nameless_level(value.level),
+        group=group_of(value.partition),
+        partition=None if group_of(value.partition) is not None else value.partition,
+        policy=value.strictness,
+        **{name: getattr(value, name) for name in _SAME},
+    )
+
+
+def own_mode(view: View, scope: Scope) -> str | None:
+    """Return the mode kept at a scope, or None."""
+    value = view.get(MODE, scope_key(scope))
+    return None if value is None else value.mode
+
+
+def config_in_force(view: View, scope: Scope, own: ConfigValue | None = None) -> Config:
+    """Follow the chain: the subject's own (gaps filled from the root), else its context's, else everywhere's, else
+    the default. Every level but the first is used whole. `own` is the row that a subject's config is about to have.
+    """
+    if scope.name is not None:
+        own = own or own_value(view, scope)
+    if own is not None:
+        root = own_value(view, ROOT) or UNSET
+        gaps = {name: getattr(root, name) for name in _FILLED if getattr(own, name) is None}
+        own = replace(own, **gaps) if any(value is not None for value in gaps.values()) else own
+    found = own
+    if found is None and scope.context != EVERYWHERE:
+        found = own_value(view, Scope(scope.context))
+    if found is None:
+        found = own_value(view, ALL) or UNSET
+    return config_of(found if found.level is not None else _at_level(found, _level_below(view, scope)))
+
+
+@lru_cache(1_000)  # most subjects have no config, and every registration asks
+def _at_level(value: ConfigValue, level: Level) -> ConfigValue:
+    return replace(value, level=level)
+
+
+def _level_below(view: View, scope: Scope) -> Level:
+    """The level for a config that leaves it out: the next scope's that has one, else the default."""
+    chain = (Scope(scope.context), ALL) if scope.context != EVERYWHERE else (ALL,)
+    for one in chain:
+        value = own_value(view, one)
+        if value is not None and value.level is not None:
+            return value.level
+    return LEVELS[DEFAULT_LEVEL]
+
+
+def mode_in_force(view: View, scope: Scope) -> str:
+    """Follow the chain of modes: subject, context, everywhere, READWRITE."""
+    if scope.name is not None:
+        own = own_mode(view, scope)
+        if own is not None:
+            return own
+    if scope.context != EVERYWHERE:
+        own = own_mode(view, Scope(scope.context))
+        if own is not None:
+            return own
+    return own_mode(view, ALL) or DEFAULT_MODE
+
+
+@lru_cache(1_000)  # one value for all versions that were admitted under the same policy
+def policy_of(config: Config) -> PolicyValue:
+    """Return the policy that a config in force is: what a new version has to pass, and what its row says of it."""
+    level = exact_level(config.level, config.exact_level) or LEVELS[DEFAULT_LEVEL]
+    return PolicyValue(
+        level.backward,
+        level.forward,
+        level.deny,
+        partition=partition_of(config.group, config.partition) or "",
+        strictness=config.policy or "",
+        validators=tuple(dict.fromkeys(config.validators or ())),
+    )
+
+
+def remove_settings(view: View, scope: Scope) -> list[Row]:
+    """Return the tombstones for what is set at a scope."""
+    key = scope_key(scope)
+    config = [make_tombstone(CONFIG, key)] if view.get(CONFIG, key) is not None else []
+    return [*config, make_tombstone(MODE, key)] if view.get(MODE, key) is not None else config
+
+
+def refuse_if_readonly(view: View, scope: Scope) -> None:
+    """Raise `NotPermitted` where the mode in force forbids changes."""
+    mode = mode_in_force(view, scope)
+    if mode.startswith("READONLY"):
+        raise NotPermitted.of(
+            "MODE_READONLY",
+            f"Subject {_format_scope(scope)} in context {scope.context} is in read-only mode",
+            subject=_format_scope(scope),
+            old=mode,
+            allowed="set the mode to READWRITE first",
+        )
+
+
+def _format_scope(scope: Scope) -> str:
+    return "null" if scope.name is None else str(Subject(scope.context, scope.name))
+
+
+def merge_config(old: ConfigValue | None, change: Config, clear: Iterable[str] = ()) -> ConfigValue:
+    """Return the old config with the members that `change` sets, and without those that `clear` names.
+
+    A word that is already the one of the old level leaves the level as it is: the word may stand for a stricter one, and
+    who puts back what was shown changes nothing.
+    """
+    new = old or UNSET
+    level = exact_level(change.level, change.exact_level)
+    if change.exact_level is None and new.level is not None and change.level == word_of(new.level):
+        level = new.level
+    given = {name: getattr(change, name) for name in _SAME} | {
+        "level": level, "partition": partition_of(change.group, change.partition), "strictness": change.policy
+    }  # fmt: skip
+    news = {name: value for name, value in given.items() if value is not None}
+    return replace(new, **(news | dict.fromkeys(_STORED.get(name, name) for name in clear)))

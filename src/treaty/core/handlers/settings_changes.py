@@ -1,0 +1,191 @@
+"""Changing settings: config and mode."""
+
+from dataclasses import fields, replace
+from itertools import chain
+
+from treaty.core.answers import Config, ConfigStored, ModeStored
+from treaty.core.command import Command, Decision
+from treaty.core.handlers.extras import refuse_bad_rules
+from treaty.core.handlers.policies import refuse_bad_policy
+from treaty.core.handlers.settings import (
+    ALL,
+    ALWAYS,
+    DEFAULT_MODE,
+    MODES,
+    config_in_force,
+    config_of,
+    merge_config,
+    mode_in_force,
+    own_config,
+    own_mode,
+    own_value,
+    refuse_if_readonly,
+    scope_key,
+)
+from treaty.core.handlers.uses import GoingRows, refuse_if_used, remove_subject, remove_versions
+from treaty.core.handlers.versions import stored_versions, subject_of_key
+from treaty.core.limits import NAME_LENGTH
+from treaty.core.names import EVERYWHERE, Subject, is_subject_name
+from treaty.core.policy import DEFAULT_LEVEL
+from treaty.core.refusals import InvalidSetting, InvalidSubject, NotPermitted, SettingNotFound
+from treaty.core.requests import DeleteConfig, DeleteMode, GetConfig, GetMode, Scope, SetConfig, SetMode
+from treaty.core.rows import Row, make_row, make_tombstone
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state_tables import CONFIG, MODE, SUBJECT, VERSION
+from treaty.core.values import Mode
+from treaty.core.view import ALL_KEYS, View, span
+
+_MEMBERS = frozenset(one.name for one in fields(Config))
+
+
+def set_config(view: View, command: Command[SetConfig], engine: SchemaEngine) -> Decision[ConfigStored]:
+    """Change members of the config at a scope; the answer is all of it."""
+    request = command.request
+    _refuse_bad_scope(request.scope)
+    change = request.change
+    refuse_unknown_members(request.clear)
+    refuse_bad_policy(view, request.scope, change, engine)
+    refuse_bad_rules(change.default_rules)
+    refuse_bad_rules(change.override_rules)
+    refuse_if_readonly(view, request.scope)
+    old = own_value(view, request.scope)
+    new = merge_config(old, change, request.clear)
+    rows = () if new == old else (make_row(CONFIG, scope_key(request.scope), new),)
+    return Decision(rows, ConfigStored(config_of(new)))
+
+
+def refuse_unknown_members(clear: tuple[str, ...]) -> None:
+    """Raise `InvalidSetting` for a member to forget that no config has."""
+    unknown = min(set(clear) - _MEMBERS, default=None)
+    if unknown is not None:
+        shown, allowed = unknown[:100], ", ".join(sorted(_MEMBERS))
+        message = f"a config has no member {shown!r}"
+        raise InvalidSetting.of("CONFIG_MEMBER", message, path="/clear", new=shown, allowed=allowed)
+
+
+def delete_config(view: View, command: Command[DeleteConfig], engine: SchemaEngine) -> Decision[ConfigStored]:
+    """Forget the config at a scope; the answer is what it was."""
+    request = command.request
+    old = own_config(view, request.scope)
+    if old is None and request.scope not in ALWAYS:
+        raise _no_setting(request.scope)
+    refuse_if_readonly(view, request.scope)
+    rows = () if old is None else (make_tombstone(CONFIG, scope_key(request.scope)),)
+    return Decision(rows, ConfigStored(old or Config(level=DEFAULT_LEVEL)))
+
+
+def set_mode(view: View, command: Command[SetMode], engine: SchemaEngine) -> Decision[ModeStored]:
+    """Set or clear the mode at a scope. Entering IMPORT wants an empty scope, and purges what is softly deleted."""
+    request = command.request
+    _refuse_bad_scope(request.scope)
+    mode = request.mode
+    old = own_mode(view, request.scope)
+    if mode is None:
+        rows = () if old is None else (make_tombstone(MODE, scope_key(request.scope)),)
+        return Decision(rows, ModeStored(None))
+    if mode not in MODES:
+        raise InvalidSetting.of(
+            "MODE",
+            "Invalid mode. Valid values are READWRITE, READONLY, IMPORT and FORWARD.",
+            path="/mode",
+            new=mode,
+            allowed=", ".join(MODES),
+        )
+    if mode == "FORWARD" and request.scope != ALL:
+        raise InvalidSetting.of(
+            "MODE_FORWARD", "Forward mode only supported on global level", path="/mode", new=mode, allowed=":.__GLOBAL:"
+        )
+    if old == mode:
+        return Decision((), ModeStored(mode))
+    purged = _empty_scope(view, request.scope) if mode == "IMPORT" and not request.force else []
+    return Decision((*purged, make_row(MODE, scope_key(request.scope), Mode(mode))), ModeStored(mode))
+
+
+def _empty_scope(view: View, scope: Scope) -> list[Row]:
+    """Rows that purge what is softly deleted in a scope; refuses where live versions are there. A subject without versions
+    stays.
+    """
+    versions = [one for subject in _subjects(view, scope) for one in stored_versions(view, subject)]
+    if any(version.state == "live" for _, version in versions):
+        raise NotPermitted.of(
+            "IMPORT_NOT_EMPTY", "Cannot import since found existing subjects", allowed="an empty scope, or force=true"
+        )
+    inside = frozenset(subject_of_key(key) for key, _ in versions)
+    for key, version in versions:
+        if version.state == "soft":
+            refuse_if_used(view, VERSION, key, GoingRows(subjects=inside))
+    return [*remove_versions(view, versions), *chain.from_iterable(remove_subject(view, one) for one in sorted(inside))]
+
+
+def _subjects(view: View, scope: Scope) -> list[Subject]:
+    if scope.name is not None:
+        subject = Subject(scope.context, scope.name)
+        return [subject] if view.get(SUBJECT, subject) is not None else []
+    return [*view.walk(SUBJECT, *(ALL_KEYS if scope.context == EVERYWHERE else span((scope.context,))))]
+
+
+def delete_mode(view: View, command: Command[DeleteMode], engine: SchemaEngine) -> Decision[ModeStored]:
+    """Forget the mode at a scope; the answer is what it was."""
+    request = command.request
+    old = own_mode(view, request.scope)
+    if old is None and request.scope not in ALWAYS and not request.recursive:
+        raise _no_setting(request.scope)
+    rows = [] if old is None else [make_tombstone(MODE, scope_key(request.scope))]
+    if request.recursive and request.scope.name is None:
+        inside = view.walk(MODE, *span(("subject", request.scope.context)))
+        rows.extend(make_tombstone(MODE, key) for key in inside)
+    return Decision(tuple(rows), ModeStored(old or DEFAULT_MODE))
+
+
+def get_config(view: View, command: Command[GetConfig], engine: SchemaEngine) -> Decision[ConfigStored]:
+    """Tell the config at a scope, or the one in force."""
+    request = command.request
+    own = own_config(view, request.scope)
+    if request.resolve:
+        return Decision((), ConfigStored(config_in_force(view, request.scope)))
+    if own is None and request.scope not in ALWAYS:
+        raise SettingNotFound.of(
+            "CONFIG_NOT_FOUND",
+            f"Subject '{_format_scope(request.scope)}' does not have subject-level compatibility configured",
+            subject=_format_scope(request.scope),
+            allowed="defaultToGlobal=true shows what is in force",
+        )
+    return Decision((), ConfigStored(_with_level(own)))
+
+
+def get_mode(view: View, command: Command[GetMode], engine: SchemaEngine) -> Decision[ModeStored]:
+    """Tell the mode at a scope, or the one in force."""
+    request = command.request
+    own = own_mode(view, request.scope)
+    if own is None and request.scope not in ALWAYS and not request.resolve:
+        raise SettingNotFound.of(
+            "MODE_NOT_FOUND",
+            f"Subject '{_format_scope(request.scope)}' does not have subject-level mode configured",
+            subject=_format_scope(request.scope),
+            allowed="defaultToGlobal=true shows what is in force",
+        )
+    return Decision((), ModeStored(mode_in_force(view, request.scope) if request.resolve else own or DEFAULT_MODE))
+
+
+def _with_level(config: Config | None) -> Config:
+    """A config without a level is told with the default one."""
+    config = config or Config()
+    return config if config.level is not None else replace(config, level=DEFAULT_LEVEL)
+
+
+def _refuse_bad_scope(scope: Scope) -> None:
+    name = scope.name or ""
+    is_context = scope.context == EVERYWHERE or (scope.context.startswith(".") and ":" not in scope.context)
+    if not is_context or not is_subject_name(name) or len(name) + len(scope.context) > NAME_LENGTH:
+        shown = _format_scope(scope)
+        raise InvalidSubject.of("SUBJECT_NAME", f"The specified subject '{shown}' is not a valid.", subject=shown)
+
+
+def _no_setting(scope: Scope) -> SettingNotFound:
+    return SettingNotFound.of(
+        "SETTING_NOT_FOUND", f"Subject '{_format_scope(scope)}' not found.", subject=_format_scope(scope)
+    )
+
+
+def _format_scope(scope: Scope) -> str:
+    return str(Subject(scope.context, scope.name or ""))

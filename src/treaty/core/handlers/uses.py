@@ -1,0 +1,220 @@
+"""Uses: which rows need which others, what becomes of them when those go, and the rows that go.
+
+A table declares its uses in `USES`, a line each. Who takes rows away says what goes together, and asks `users_of`.
+Counters of ids and of encodings never go. Those of a subject's ordinals and types go with its row, because another subject
+of the same name is another generation, which has counters of its own.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from heapq import merge
+from itertools import chain
+from typing import Any, Literal
+
+from treaty.core import state_tables as t
+from treaty.core.handlers.versions import STATES, Kept, schema_row, subject_of_key, with_schema
+from treaty.core.names import Subject
+from treaty.core.refusals import Referenced, Refusal, SubjectAssociated
+from treaty.core.requests import Visible
+from treaty.core.rows import Row, make_tombstone
+from treaty.core.table import Key
+from treaty.core.values import Version
+from treaty.core.view import View, subject_span
+
+Effect = Literal["refuses", "goes along", "keeps alive", "needs force"]
+"""What a user does to what it needs: it refuses that it goes, goes along, keeps it alive, or lets it go by force alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class GoingRows:
+    """What goes together, and which users count."""
+
+    versions: frozenset[t.VersionKey] = frozenset()
+    subjects: frozenset[Subject] = frozenset()
+    """Subjects that go with all that is theirs."""
+    visible: Visible = "all"
+    """Versions through which a schema is a user: the live ones, or softly deleted ones too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """That rows of one table need rows of another one."""
+
+    user: t.AnyTable
+    of: t.AnyTable
+    effect: Effect
+    users: Callable[[View, Any, GoingRows], Iterator[Any]]
+    """Keys of the rows that need the row with a key, and do not go with it, one by one."""
+    refusal: Callable[[View, Any, Any, GoingRows], Refusal] | None = None
+    """What a user that refuses says, from the key that it needs and its own."""
+
+
+def users_of(view: View, table: t.AnyTable, key: Key, effect: Effect, going: GoingRows) -> Iterator[tuple[Use, Any]]:
+    """Return who needs a row and has this effect, one by one, in the order in which uses are declared."""
+    declared = (use for use in USES if use.of is table and use.effect == effect)
+    return ((use, user) for use in declared for user in use.users(view, key, going))
+
+
+def refuse_if_used(view: View, table: t.AnyTable, key: Key, going: GoingRows) -> None:
+    """Raise the refusal of the first user who refuses that a row goes."""
+    for use, user in users_of(view, table, key, "refuses", going):
+        assert use.refusal is not None, "who refuses says why"
+        raise use.refusal(view, key, user, going)
+
+
+def is_needed(view: View, key: t.VersionKey) -> bool:
+    """Tell whether somebody refers to a version, or its going needs force."""
+    everything = GoingRows()
+    return any(any(users_of(view, t.VERSION, key, effect, everything)) for effect in ("needs force", "refuses"))
+
+
+# ------------------------------------------------------------------------------------------------------- references
+
+
+def referrers(view: View, key: t.VersionKey, visible: Visible) -> Iterator[t.SchemaKey]:
+    """Return the schemas that refer to a version and are in use by versions that count, one by one."""
+    version = _version(view, key)
+    return (
+        user
+        for user in view.find(t.SCHEMA_BY_TARGET, (str(subject_of_key(key)), version.number))
+        if _refers_to(view, user, key, version) and is_used(view, user, STATES[visible])
+    )
+
+
+def _version(view: View, key: t.VersionKey) -> Version:
+    value = view.get(t.VERSION, key)
+    assert value is not None, f"version {[*key]} is missing"
+    return value
+
+
+def _refers_to(view: View, user: t.SchemaKey, key: t.VersionKey, version: Version) -> bool:
+    target = str(subject_of_key(key))
+    return any(
+        used.schema_id == version.schema_id and str(Subject(user.context, "").sibling(used.subject)) == target
+        for used in schema_row(view, *user).references
+        if used.version == version.number
+    )
+
+
+def _referring_versions(view: View, key: t.VersionKey, going: GoingRows) -> Iterator[t.VersionKey]:
+    """The first version of each schema that refers to a version, unless all of them are in subjects that go."""
+    for schema in referrers(view, key, going.visible):
+        users = version_keys_of(view, schema, STATES[going.visible])
+        outside = next((user for user in users if subject_of_key(user) not in going.subjects), None)
+        if outside is not None:
+            yield outside
+
+
+def _referenced_error(view: View, key: t.VersionKey, user: t.VersionKey, _going: GoingRows) -> Referenced:
+    subject, number, by = subject_of_key(key), _version(view, key).number, _version(view, user)
+    return Referenced.of(
+        "REFERENCED",
+        f"One or more references exist to the schema {{magic=1,keytype=SCHEMA,subject={subject},version={number}}}.",
+        subject=str(subject),
+        version=str(number),
+        old=f"{subject_of_key(user)} version {by.number} (schema id {by.schema_id})",
+        allowed="delete what refers to it first",
+    )
+
+
+# --------------------------------------------------------------------------------------------- versions of a schema
+
+
+def versions_of(
+    view: View, schema: t.SchemaKey, states: tuple[str, ...] = t.USED_STATES, head: Key = ()
+) -> Iterator[Kept]:
+    """Return the versions in one of these states that have a schema, by key, one by one; with `head` those alone whose
+    key begins with it.
+    """
+    rows = ((key, view.get(t.VERSION, key)) for key in version_keys_of(view, schema, states, head))
+    return ((key, value) for key, value in rows if value is not None)
+
+
+def version_keys_of(
+    view: View, schema: t.SchemaKey, states: tuple[str, ...] = t.USED_STATES, head: Key = ()
+) -> Iterator[t.VersionKey]:
+    """Return the keys of these versions."""
+    found = [view.find(t.VERSION_BY_SCHEMA, (state, *schema), head) for state in states]
+    return found[0] if len(found) == 1 else merge(*found)
+
+
+def is_used(view: View, schema: t.SchemaKey, states: tuple[str, ...] = t.USED_STATES) -> bool:
+    """Tell whether a version in one of these states has a schema."""
+    return any(any(view.find(t.VERSION_BY_SCHEMA, (state, *schema))) for state in states)
+
+
+def _drop_going(keys: Iterator[t.VersionKey], going: GoingRows) -> Iterator[t.VersionKey]:
+    return (key for key in keys if key not in going.versions)
+
+
+# ----------------------------------------------------------------------------------------------------- associations
+
+
+def subject_associated(subject: Subject) -> SubjectAssociated:
+    """Return the refusal of what an association of the subject stands in the way of."""
+    return SubjectAssociated.of(
+        "SUBJECT_ASSOCIATED",
+        f"An association already exists for subject '{subject}'",
+        subject=str(subject),
+        allowed="delete the association first",
+    )
+
+
+def _counters_of(view: View, subject: Subject, _going: GoingRows) -> Iterator[t.CounterKey]:
+    walks = (view.walk(t.COUNTER_OF_SUBJECT, *subject_span(kind, *subject)) for kind in t.KINDS_OF_SUBJECT)
+    return (t.CounterKey(*entry) for entry in chain.from_iterable(walks))  # a state file gives plain tuples
+
+
+USES: tuple[Use, ...] = (
+    Use(t.NAME, t.VERSION, "goes along", lambda view, key, _: view.find(t.NAME_BY_VERSION, key)),
+    Use(t.ENCODING, t.VERSION, "needs force", lambda view, key, _: view.find(t.ENCODING_BY_VERSION, key)),
+    Use(t.VERSION, t.VERSION, "refuses", _referring_versions, _referenced_error),
+    Use(t.VERSION, t.CONTENT, "keeps alive", lambda view, key, going: _drop_going(view.find(t.VERSION_BY_CONTENT, key), going)),
+    Use(t.VERSION, t.SCHEMA, "keeps alive", lambda view, key, going: _drop_going(version_keys_of(view, key), going)),
+    Use(t.COUNTER, t.SUBJECT, "goes along", _counters_of),
+    Use(
+        t.ASSOCIATION, t.SUBJECT, "refuses", lambda view, key, _: view.find(t.ASSOCIATION_BY_SUBJECT, key),
+        lambda _view, subject, _user, _going: subject_associated(subject),
+    ),
+)  # fmt: skip
+"""Every use. A later kind of user declares its own here, and is asked wherever a row goes."""
+
+
+# ------------------------------------------------------------------------------------------------------- rows that go
+
+
+def with_hidden(view: View, one: Kept) -> list[Kept]:
+    """Return a version, and the hidden versions of the same schema in its subject, which go with it."""
+    return [one, *with_schema(view, subject_of_key(one[0]), one[1].schema_id, ("hidden",))]
+
+
+def remove_version(view: View, one: Kept) -> list[Row]:
+    """Return the rows that remove one version of a subject that stays; hidden ones of the same schema go with it."""
+    return remove_versions(view, with_hidden(view, one))
+
+
+def remove_subject(view: View, subject: Subject) -> list[Row]:
+    """Return the tombstones for a subject whose versions are all removed: its row, and what goes along with it."""
+    along = users_of(view, t.SUBJECT, subject, "goes along", GoingRows(subjects=frozenset((subject,))))
+    return [make_tombstone(t.SUBJECT, subject), *(make_tombstone(use.user, key) for use, key in along)]
+
+
+def remove_versions(view: View, versions: list[Kept], *, spare_schema: int = 0) -> list[Row]:
+    """Return the tombstones for versions, for what goes along with them, and for what nobody else keeps alive.
+
+    A schema goes with its last use, unless it is `spare_schema`; its id stays used up by its counter.
+    """
+    going = GoingRows(frozenset(key for key, _ in versions))
+    rows = [make_tombstone(t.VERSION, key) for key, _ in versions]
+    for gone in sorted(going.versions):
+        along = users_of(view, t.VERSION, gone, "goes along", going)
+        rows.extend(make_tombstone(use.user, key) for use, key in along)
+    contents = {t.ContentKey(version.content) for _, version in versions if version.content}
+    schemas = {t.SchemaKey(key.context, one.schema_id) for key, one in versions if one.schema_id != spare_schema}
+    return [*rows, *_delete_unused(view, t.CONTENT, contents, going), *_delete_unused(view, t.SCHEMA, schemas, going)]
+
+
+def _delete_unused(view: View, table: t.AnyTable, keys: set[Any], going: GoingRows) -> list[Row]:
+    return [
+        make_tombstone(table, key) for key in sorted(keys) if not any(users_of(view, table, key, "keeps alive", going))
+    ]

@@ -1,0 +1,321 @@
+"""Where a new version goes: its schema id, its number, its ordinal, and all rows of its commit."""
+
+import hashlib
+from dataclasses import replace
+
+from treaty.core import limits
+from treaty.core.answers import ForcedRegistration, RegisteredVersion, VersionFound
+from treaty.core.authorized_view import AuthorizedView
+from treaty.core.command import Command, Decision
+from treaty.core.handlers.capacity import make_room, refuse_new_context, refuse_new_schema, refuse_new_subject
+from treaty.core.handlers.schemas import ParsedDraft
+from treaty.core.handlers.settings import scope_key
+from treaty.core.handlers.uses import GoingRows, is_used, referrers, refuse_if_used, remove_versions, with_hidden
+from treaty.core.handlers.versions import Kept, as_sent, highest_number, version_with_number, with_schema
+from treaty.core.limits import ID_GAP
+from treaty.core.names import Subject
+from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarge
+from treaty.core.requests import Register, Scope, SubjectCreation
+from treaty.core.rows import Row, make_row
+from treaty.core.state_tables import (
+    CONFIG,
+    CONTENT,
+    CONTEXT,
+    COUNTER,
+    IDS_SPARED,
+    NAME,
+    SCHEMA,
+    SCHEMA_BY_GUID,
+    SUBJECT,
+    VERSION,
+    ContentKey,
+    ContextKey,
+    CounterKey,
+    NameKey,
+    SchemaKey,
+    VersionKey,
+    ids_key,
+    ordinals_key,
+    types_key,
+)
+from treaty.core.values import ConfigValue, Content, Context, Counter, Name, PolicyValue, Schema, SubjectValue, Version
+from treaty.core.view import View
+
+
+def id_counter(view: View, context: str) -> Counter:
+    """Return the counter of a context's ids."""
+    return view.get(COUNTER, ids_key(context)) or Counter(0)
+
+
+def next_id(view: View, context: str) -> int:
+    """Return the id that the next new schema of a context gets. Raises `TooLarge` where none is left."""
+    counter = id_counter(view, context)
+    schema_id = _highest(view, counter) + 1
+    for low, high in counter.reserved:
+        if low <= schema_id <= high:
+            schema_id = high + 1
+    while view.get(SCHEMA, SchemaKey(context, schema_id)) is not None:  # a counter that was lowered in another way
+        schema_id += 1
+    if schema_id > limits.COUNTER:
+        raise TooLarge.of("COUNTER", "counter ids is used up", allowed=f"at most {limits.COUNTER}")
+    return schema_id
+
+
+def _highest(view: View, counter: Counter) -> int:
+    spared = view.get(COUNTER, IDS_SPARED)
+    return max(counter.highest, spared.highest if spared else 0)
+
+
+def raise_counter(counter: Counter, schema_id: int) -> Counter:
+    """Return the counter after an id was given: it only rises, and a reserved id does not raise it."""
+    if schema_id <= counter.highest or any(low <= schema_id <= high for low, high in counter.reserved):
+        return counter
+    return replace(counter, highest=schema_id)
+
+
+def refuse_far_id(view: View, context: str, schema_id: int) -> None:
+    """Raise `TooLarge` for an id that an importer gives and that would use up too many below it."""
+    if schema_id > limits.COUNTER:
+        raise TooLarge.of("COUNTER", f"schema id {schema_id}", allowed=f"at most {limits.COUNTER}")
+    counter = id_counter(view, context)
+    highest = _highest(view, counter)
+    if schema_id > highest + ID_GAP and not any(low <= schema_id <= high for low, high in counter.reserved):
+        raise TooLarge.of(
+            "ID_GAP",
+            f"schema id {schema_id} lies more than {ID_GAP} above {highest}, the highest one of context {context}, and all "
+            "between would be used up",
+            path="/id",
+            old=str(highest),
+            new=str(schema_id),
+            allowed=f"at most {highest + ID_GAP}; or raise highestId of the context first, with PUT /treaty/contexts/:{context}:",
+        )
+
+
+def next_number(view: View, subject: Subject) -> int:
+    """Return the number that Confluent's rules give next: one more than the highest there is, deleted ones included."""
+    return highest_number(view, subject) + 1
+
+
+def new_version(
+    view: View,
+    command: Command[Register],
+    new: ParsedDraft,
+    *,
+    imported: bool,
+    policy: PolicyValue,
+    made: ConfigValue | None = None,
+) -> Decision[RegisteredVersion]:
+    """Return the commit that makes a schema a version of its subject, and the answer.
+
+    `made` is the config row that the subject is made with; it has then no row of its own yet, or one that this completes.
+    """
+    request = command.request
+    number = _number(view, request, imported=imported)
+    schema_id, schema_rows = _schema(view, command, new)
+    home, generation = _home(view, request.subject, request.create_with)
+    ordinals = ordinals_key(request.subject, generation)
+    types = types_key(request.subject, generation, new.draft.format, new.parsed.type_name)
+    ordinal, type_version = _next(view, ordinals), _next(view, types)
+    removed = _find_replaced(view, request.subject, number) if imported else []
+    vanishing = [] if schema_rows else _vanishing(view, request.subject, schema_id, removed)  # a new one has no version
+    removed += make_room(view, request.subject, removed, ordinal)
+    content = _content(new)
+    version = Version(
+        number=number,
+        schema_id=schema_id,
+        format=new.draft.format,
+        type_name=new.parsed.type_name,
+        type_version=type_version,
+        content=content.sha256 if content else "",
+        forced=ForcedRegistration(request.force.who, request.force.why) if request.force else None,
+        imported=imported,
+        policy=policy,
+        properties=request.properties,
+        time=command.time if request.time < 0 else request.time,
+    )
+    key = VersionKey(*request.subject, generation, ordinal)
+    rows = (
+        *home,
+        *_own_config(view, request.subject, made),
+        *schema_rows,
+        *vanishing,
+        *remove_versions(view, removed, spare_schema=schema_id),
+        *((make_row(CONTENT, content, Content(_encode_text(new))),) if content else ()),
+        make_row(VERSION, key, version),
+        make_row(COUNTER, ordinals, Counter(ordinal)),
+        make_row(COUNTER, types, Counter(type_version)),
+        *_names(view, request, generation, ordinal),
+    )
+    return Decision(rows, RegisteredVersion(_describe_new(request, new, version, ordinal), created=True))
+
+
+def _describe_new(request: Register, new: ParsedDraft, version: Version, ordinal: int) -> VersionFound:
+    return VersionFound(
+        subject=str(request.subject),
+        number=version.number,
+        ordinal=ordinal,
+        schema_id=version.schema_id,
+        guid=new.guid,
+        format=version.format,
+        text=new.parsed.canonical,
+        references=as_sent(new.used),
+        metadata=new.draft.metadata,
+        rules=new.draft.rules,
+        time=version.time,
+        properties=version.properties,
+        forced=version.forced,
+        imported=version.imported,
+    )
+
+
+def _number(view: View, request: Register, *, imported: bool) -> int:
+    number = next_number(view, request.subject)
+    if imported and request.number > 0:
+        number = request.number
+    elif request.number > 0 and request.number != number:
+        raise InvalidSchema.of(
+            "VERSION_NUMBER",
+            "Version is not one more than previous version",
+            path="/version",
+            new=str(request.number),
+            allowed=str(number),
+        )
+    if number > limits.COUNTER:
+        raise TooLarge.of("COUNTER", f"version number {number}", allowed=f"at most {limits.COUNTER}")
+    return number
+
+
+def _next(view: View, key: CounterKey) -> int:
+    """Return the number after the highest that a counter ever gave; the first one is 0."""
+    value = view.get(COUNTER, key)
+    number = value.highest + 1 if value else 0
+    if number > limits.COUNTER:
+        raise TooLarge.of("COUNTER", f"counter {key.kind} is used up", allowed=f"at most {limits.COUNTER}")
+    return number
+
+
+def _schema(view: View, command: Command[Register], new: ParsedDraft) -> tuple[int, tuple[Row, ...]]:
+    """Return the schema id, and the rows that make it where it is new in this context."""
+    request = command.request
+    context = request.subject.context
+    value = Schema(
+        guid=new.guid,
+        format=new.draft.format,
+        text=new.parsed.canonical,
+        lookup_digest=new.lookup_digest,
+        references=new.used,
+        metadata=new.draft.metadata,
+        rules=new.draft.rules,
+        type_name=new.parsed.type_name,
+    )
+    key, counter = ids_key(context), id_counter(view, context)
+    if request.schema_id < 0:
+        for same in view.find(SCHEMA_BY_GUID, (context, new.guid)):
+            if _is_same_schema(view, same, value):
+                return same.id, ()
+        refuse_new_schema(view, request.subject)
+        schema_id = next_id(view, context)
+        given = replace(counter, highest=schema_id)
+        return schema_id, (make_row(SCHEMA, SchemaKey(context, schema_id), value), make_row(COUNTER, key, given))
+    chosen = SchemaKey(context, request.schema_id)
+    there = view.get(SCHEMA, chosen)
+    if there is not None:
+        if there.guid != new.guid:
+            raise NotPermitted.of(
+                "ID_TAKEN",
+                f"Overwrite new schema with id {request.schema_id} in context {context} is not permitted.",
+                subject=str(request.subject),
+                old=there.guid if _may_be_read(view, command, chosen) else "",
+                new=new.guid,
+                allowed="another id, or the schema that has this one",
+            )
+        return request.schema_id, ()
+    refuse_far_id(view, context, request.schema_id)
+    refuse_new_schema(view, request.subject)
+    return request.schema_id, (
+        make_row(SCHEMA, chosen, value),
+        make_row(COUNTER, key, raise_counter(counter, request.schema_id)),
+    )
+
+
+def _may_be_read(view: View, command: Command[Register], schema: SchemaKey) -> bool:
+    """Whether who asks may read some version of a schema; that its id is taken they are told in any case."""
+    return command.access is None or is_used(AuthorizedView(view, command.access), schema)
+
+
+def _is_same_schema(view: View, key: SchemaKey, value: Schema) -> bool:
+    """A guid covers subject and number of a reference, not what stands there: after a purge it may be another schema."""
+    there = view.get(SCHEMA, key)
+    return there is not None and there.references == value.references
+
+
+def _find_replaced(view: View, subject: Subject, number: int) -> list[Kept]:
+    """The version whose place an imported one takes, because it has its number, and those that go with it."""
+    there = version_with_number(view, subject, number, "all")
+    if there is None:
+        return []
+    refuse_if_used(view, VERSION, there[0], GoingRows())
+    return with_hidden(view, there)
+
+
+def _vanishing(view: View, subject: Subject, schema_id: int, removed: list[Kept]) -> list[Row]:
+    """Softly deleted versions of the same schema become hidden, unless something still refers to them."""
+    return [
+        make_row(VERSION, one[0], replace(one[1], state="hidden"))
+        for one in with_schema(view, subject, schema_id, ("soft",))
+        if one not in removed and not any(referrers(view, one[0], "all"))
+    ]
+
+
+def _content(new: ParsedDraft) -> ContentKey | None:
+    """The key of the bytes as they were sent; None where they are the canonical text."""
+    return None if new.draft.text == new.parsed.canonical else ContentKey(hashlib.sha256(_encode_text(new)).hexdigest())
+
+
+def _encode_text(new: ParsedDraft) -> bytes:
+    return new.draft.text.encode("utf-8", "surrogatepass")
+
+
+def _home(view: View, subject: Subject, creation: SubjectCreation) -> tuple[tuple[Row, ...], int]:
+    """Rows for a context and a subject that are not there yet, and the generation of the subject."""
+    rows: list[Row] = []
+    if view.get(CONTEXT, ContextKey(subject.context)) is None:
+        refuse_new_context(view)
+        rows.append(make_row(CONTEXT, ContextKey(subject.context), Context()))
+    there = view.get(SUBJECT, subject)
+    if there is not None:
+        return tuple(rows), there.generation
+    refuse_new_subject(view, subject)
+    made = SubjectValue(
+        generation=view.sequence + 1,
+        origin=creation.origin,
+        types=creation.types,
+        order=creation.order,
+        identity=creation.identity,
+        properties=creation.properties,
+    )
+    return (*rows, make_row(SUBJECT, subject, made)), made.generation
+
+
+def _own_config(view: View, subject: Subject, config: ConfigValue | None) -> tuple[Row, ...]:
+    """The row of the config that a subject is made with, unless it stands there already."""
+    key = scope_key(Scope(*subject))
+    return () if config is None or view.get(CONFIG, key) == config else (make_row(CONFIG, key, config),)
+
+
+def _names(view: View, request: Register, generation: int, ordinal: int) -> tuple[Row, ...]:
+    rows = []
+    for scheme, name in request.names:
+        key = NameKey(*request.subject, generation, scheme, name)
+        there = view.get(NAME, key)
+        if there is not None:
+            raise NameTaken.of(
+                "NAME_TAKEN",
+                f"Another version of subject '{request.subject}' is called {name} ({scheme})",
+                subject=str(request.subject),
+                old=f"ordinal {there.ordinal}",
+                new=f"ordinal {ordinal}",
+                allowed="another name",
+            )
+        rows.append(make_row(NAME, key, Name(ordinal)))
+    return tuple(rows)

@@ -1,0 +1,232 @@
+"""Versions of a subject: which may be seen, which is the latest, and what is told of one."""
+
+from collections.abc import Iterable, Iterator
+from heapq import merge
+from itertools import chain, islice
+
+from treaty.core.answers import VersionFound
+from treaty.core.limits import COUNTER
+from treaty.core.names import DEFAULT_CONTEXT, Subject
+from treaty.core.refusals import InvalidVersion, SubjectNotFound, VersionNotFound
+from treaty.core.requests import LATEST, Visible
+from treaty.core.schema import Reference
+from treaty.core.state_tables import (
+    SCHEMA,
+    SUBJECT,
+    SUBJECT_ELSEWHERE,
+    VERSION,
+    VERSION_BY_NUMBER,
+    VERSION_BY_SCHEMA,
+    VERSION_BY_SUBJECT,
+    VERSION_LISTED,
+    NumberEntry,
+    SchemaKey,
+    VersionKey,
+)
+from treaty.core.values import Schema, StoredReference, Version
+from treaty.core.view import View, subject_span
+
+Kept = tuple[VersionKey, Version]
+"""A version with its key (context, subject, generation, ordinal)."""
+
+STATES: dict[Visible, tuple[str, ...]] = {"live": ("live",), "all": ("live", "soft"), "deleted": ("soft",)}
+"""States of the versions that may be seen."""
+TOLD_NUMBERS = 10
+"""Numbers of versions that are told where one is missing: the highest ones."""
+
+
+def stored_versions(view: View, subject: Subject) -> list[Kept]:
+    """Return every version row of a subject, hidden ones too, by ordinal."""
+    rows = ((key, view.get(VERSION, key)) for key in view.find(VERSION_BY_SUBJECT, subject))
+    return [(key, value) for key, value in rows if value is not None]
+
+
+def visible_versions(view: View, subject: Subject, visible: Visible = "live") -> list[Kept]:
+    """Return all versions that may be seen, by number."""
+    return [*rows_of(view, _entries(view, subject, visible))]
+
+
+def newest_first(view: View, subject: Subject, visible: Visible = "live") -> Iterator[Kept]:
+    """Return the versions that may be seen, the highest number first; only those that are taken cost."""
+    return rows_of(view, _entries(view, subject, visible, reverse=True))
+
+
+def latest_version(view: View, subject: Subject, visible: Visible = "live") -> Kept | None:
+    """Return the version with the highest number that may be seen; None where there is none."""
+    for entry in _entries(view, subject, visible, reverse=True):
+        one = _version_at(view, entry)
+        if one is not None:
+            return one
+    return None
+
+
+def oldest_hidden(view: View, subject: Subject) -> Iterator[Kept]:
+    """Return the hidden versions of a subject, the lowest number first, and of one number the lowest ordinal; one by one."""
+    return rows_of(view, view.walk(VERSION_BY_NUMBER, *subject_span("hidden", *subject)))
+
+
+def has_version(view: View, subject: Subject, visible: Visible = "live") -> bool:
+    """Tell whether the subject has a version that may be seen."""
+    return any(any(view.find(VERSION_LISTED, (state, *subject))) for state in STATES[visible])
+
+
+def numbers(view: View, subject: Subject, visible: Visible) -> list[tuple[int, str]]:
+    """Return the numbers of all versions that may be seen, ascending, and their states."""
+    return [(_number(entry), entry[0]) for entry in _entries(view, subject, visible)]
+
+
+def highest_number(view: View, subject: Subject) -> int:
+    """Return the highest number of the subject's live and softly deleted versions; 0 where there is none."""
+    last = (next(_in_state(view, subject, state, reverse=True), None) for state in STATES["all"])
+    return max((_number(entry) for entry in last if entry is not None), default=0)
+
+
+def version_with_number(view: View, subject: Subject, number: int, visible: Visible = "live") -> Kept | None:
+    """Return the version with a number, if it may be seen."""
+    for state in STATES[visible]:
+        for entry in view.walk(VERSION_BY_NUMBER, (state, *subject, number), (state, *subject, number + 1)):
+            one = _version_at(view, entry)
+            if one is not None:
+                return one
+    return None
+
+
+def with_ordinal(view: View, subject: Subject, ordinal: int) -> Kept | None:
+    """Return the version of a subject with an ordinal, whether it may be seen or not; None where there is none."""
+    there = view.get(SUBJECT, subject)
+    if there is None:
+        return None
+    key = VersionKey(*subject, there.generation, ordinal)
+    value = view.get(VERSION, key)
+    return None if value is None else (key, value)
+
+
+def with_schema(view: View, subject: Subject, schema_id: int, states: Iterable[str]) -> Iterator[Kept]:
+    """Return the versions of a subject that have a schema and one of these states, state by state, by ordinal."""
+    entries = ((state, subject.context, schema_id) for state in states)
+    keys = chain.from_iterable(view.find(VERSION_BY_SCHEMA, entry, subject) for entry in entries)
+    rows = ((key, view.get(VERSION, key)) for key in keys)
+    return ((key, value) for key, value in rows if value is not None)
+
+
+def _entries(view: View, subject: Subject, visible: Visible, *, reverse: bool = False) -> Iterator[NumberEntry]:
+    """Entries (state, context, subject, number, generation, ordinal) of versions that may be seen, by number."""
+    states = STATES[visible]
+    if len(states) == 1:
+        return _in_state(view, subject, states[0], reverse=reverse)
+    return merge(*[_in_state(view, subject, state, reverse=reverse) for state in states], key=_place, reverse=reverse)
+
+
+def _in_state(view: View, subject: Subject, state: str, *, reverse: bool) -> Iterator[NumberEntry]:
+    """Those of versions in one state."""
+    return view.walk(VERSION_BY_NUMBER, *subject_span(state, *subject), reverse=reverse)
+
+
+def rows_of(view: View, entries: Iterable[NumberEntry]) -> Iterator[Kept]:
+    """Return the versions of entries of the index of numbers, one by one."""
+    rows = (_version_at(view, entry) for entry in entries)
+    return (one for one in rows if one is not None)
+
+
+def _version_at(view: View, entry: NumberEntry) -> Kept | None:
+    """Return the version of an entry of the index of numbers; None where it can't be read."""
+    _, context, name, _, generation, ordinal = entry
+    key = VersionKey(context, name, generation, ordinal)
+    value = view.get(VERSION, key)
+    return None if value is None else (key, value)
+
+
+def _place(entry: NumberEntry) -> tuple[int, int, int]:
+    return entry[3:]
+
+
+def _number(entry: NumberEntry) -> int:
+    return entry[3]
+
+
+def same_name_elsewhere(view: View, subject: Subject) -> Iterator[Subject]:
+    """Return the subjects of the same name in other contexts than the default one, where an unqualified name is looked
+    for too, by context.
+    """
+    if subject.context == DEFAULT_CONTEXT and subject.name:
+        yield from view.find(SUBJECT_ELSEWHERE, (subject.name,))
+
+
+def subject_of_key(key: VersionKey) -> Subject:
+    """Return the subject in whose table a version's key is."""
+    return Subject(key.context, key.subject)
+
+
+def select(view: View, subject: Subject, number: int, visible: Visible = "live") -> Kept:
+    """Return the version with this number (or the latest).
+
+    Raises `SubjectNotFound` where no version may be seen, `VersionNotFound` where only this one is missing, and
+    `InvalidVersion` for what no version can be called.
+    """
+    if number != LATEST and not 1 <= number <= COUNTER:
+        raise InvalidVersion.of(
+            "VERSION_ID",
+            f"The specified version '{number}' is not a valid version id. Allowed values are between [1, 2^31-1] and "
+            'the string "latest"',
+            subject=str(subject),
+            version=str(number),
+            new=str(number),
+            allowed="1 to 2^31-1, latest",
+        )
+    one = (
+        latest_version(view, subject, visible)
+        if number == LATEST
+        else version_with_number(view, subject, number, visible)
+    )
+    if one is not None:
+        return one
+    newest = [_number(entry) for entry in islice(_entries(view, subject, visible, reverse=True), TOLD_NUMBERS)]
+    if not newest:
+        raise no_subject(subject)
+    raise VersionNotFound.of(
+        "VERSION_NOT_FOUND",
+        f"Version {number} not found.",
+        subject=str(subject),
+        version=str(number),
+        allowed=", ".join(map(str, reversed(newest))),
+    )
+
+
+def no_subject(subject: Subject) -> SubjectNotFound:
+    """Return the refusal for a subject without a version that may be seen."""
+    return SubjectNotFound.of("SUBJECT_NOT_FOUND", f"Subject '{subject}' not found.", subject=str(subject))
+
+
+def schema_row(view: View, context: str, schema_id: int) -> Schema:
+    """Return a schema that a row refers to; that it is there is an invariant."""
+    value = view.get(SCHEMA, SchemaKey(context, schema_id))
+    assert value is not None, f"schema {schema_id} of context {context} is missing"
+    return value
+
+
+def as_sent(references: Iterable[StoredReference]) -> tuple[Reference, ...]:
+    """Return stored references as their sender wrote them."""
+    return tuple(Reference(one.name, one.subject, one.version) for one in references)
+
+
+def describe_version(view: View, one: Kept) -> VersionFound:
+    """Return what is told of a version."""
+    key, version = one
+    schema = schema_row(view, key.context, version.schema_id)
+    return VersionFound(
+        subject=str(subject_of_key(key)),
+        number=version.number,
+        ordinal=key.ordinal,
+        schema_id=version.schema_id,
+        guid=schema.guid,
+        format=schema.format,
+        text=schema.text,
+        references=as_sent(schema.references),
+        metadata=schema.metadata,
+        rules=schema.rules,
+        time=version.time,
+        deleted=version.state != "live",
+        properties=version.properties,
+        forced=version.forced,
+        imported=version.imported,
+    )

@@ -1,0 +1,223 @@
+"""Soundness: what the rows of a sound log have in common, checked row by row. Every line of it is a law of `decide`."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from treaty.core import state_tables as t
+from treaty.core.handlers.uses import is_used
+from treaty.core.identity import guid
+from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
+from treaty.core.policy import RANGES
+from treaty.core.rows import UnreadableRowError
+from treaty.core.schema import Reference
+from treaty.core.table import Key
+from treaty.core.values import (
+    Association,
+    ConfigValue,
+    Content,
+    Counter,
+    Encoding,
+    Name,
+    Outcome,
+    Schema,
+    SnapshotPointer,
+    SubjectValue,
+    Version,
+)
+from treaty.core.view import Tables, View
+
+SHOWN = frozenset({"live", "soft"})
+"""States of versions that have a number of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class InvariantViolation:
+    """A row that breaks a law: which law, which row, and what is wrong."""
+
+    rule: str
+    table: str
+    key: Key
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.rule} {self.table} {list(self.key)}: {self.message}"
+
+
+def find_violations(tables: Tables) -> Iterator[InvariantViolation]:
+    """Name the rows that break a law, rows that can't be read among them. Nothing means that all laws hold."""
+    for (name, key), why in tables.quarantine.items():
+        yield InvariantViolation("UNREADABLE", name, key, why)
+    for table, check in CHECKS:
+        for key in sorted(tables.keys(table), key=str):
+            with suppress(UnreadableRowError):  # that is told above
+                value = tables.get(table, key)
+                if value is not None:
+                    yield from check(tables, key, value)
+
+
+def _version(view: View, key: t.VersionKey, value: Version) -> Iterator[InvariantViolation]:
+    def wrong(rule: str, message: str) -> InvariantViolation:
+        return InvariantViolation(rule, t.VERSION.name, key, message)
+
+    subject = Subject(key.context, key.subject)
+    yield from _generation(view, t.VERSION, key, subject, key.generation)
+    if view.get(t.SCHEMA, t.SchemaKey(key.context, value.schema_id)) is None and value.state != "purged":
+        yield wrong("SCHEMA_MISSING", f"schema {value.schema_id} is not in context {key.context}")
+    if value.content and view.get(t.CONTENT, t.ContentKey(value.content)) is None:
+        yield wrong("CONTENT_MISSING", f"the bytes {value.content} are not there")
+    if _highest(view, t.ordinals_key(subject, key.generation)) < key.ordinal:
+        yield wrong("COUNTER_BEHIND", "the counter of ordinals is behind it")
+    if _highest(view, t.types_key(subject, key.generation, value.format, value.type_name)) < value.type_version:
+        yield wrong("COUNTER_BEHIND", "the counter of its format and type is behind it")
+    if value.state not in {*SHOWN, "hidden", "purged"}:
+        yield wrong("STATE_UNKNOWN", f"state {value.state!r}")
+    if value.state in SHOWN:
+        place: Key = (*subject, value.number)
+        end: Key = (*place, key.generation, key.ordinal)
+        walks = (view.walk(t.VERSION_BY_NUMBER, (state, *place), (state, *end)) for state in SHOWN)
+        if any(any(others) for others in walks):
+            yield wrong("NUMBER_TWICE", f"another version has the number {value.number}")
+
+
+def _generation(
+    view: View, table: t.AnyTable, key: Key, subject: Subject, generation: int
+) -> Iterator[InvariantViolation]:
+    """Whether a row that names a subject and a generation is its subject's."""
+    there = view.get(t.SUBJECT, subject)
+    if there is None:
+        yield InvariantViolation("SUBJECT_MISSING", table.name, key, "its subject has no row")
+    elif there.generation != generation:
+        message = f"it is of generation {generation}, its subject of {there.generation}"
+        yield InvariantViolation("GENERATION_WRONG", table.name, key, message)
+
+
+def _schema(view: View, key: t.SchemaKey, value: Schema) -> Iterator[InvariantViolation]:
+    def wrong(rule: str, message: str) -> InvariantViolation:
+        return InvariantViolation(rule, t.SCHEMA.name, key, message)
+
+    counter = view.get(t.COUNTER, t.ids_key(key.context))
+    highest, reserved = (-1, ()) if counter is None else (counter.highest, counter.reserved)
+    if highest < key.id and not any(low <= key.id <= high for low, high in reserved):
+        yield wrong("COUNTER_BEHIND", "the counter of ids is behind it")
+    if key.context != DEFAULT_CONTEXT and view.get(t.CONTEXT, t.ContextKey(key.context)) is None:
+        yield wrong("CONTEXT_MISSING", f"context {key.context} has no row")
+    if not is_used(view, key):
+        yield wrong("SCHEMA_UNUSED", "no version has it")
+    sent = tuple(Reference(one.name, one.subject, one.version) for one in value.references)
+    told = guid(value.text, sent, value.metadata, value.rules)
+    if told != value.guid and (value.metadata is None or not value.metadata.sealed):  # a guid covers plain values
+        yield wrong("GUID_WRONG", f"its content has the guid {told}, not {value.guid}")
+    for one in value.references:
+        target = Subject(key.context, "").sibling(one.subject)
+        if view.get(t.SCHEMA, t.SchemaKey(target.context, one.schema_id)) is None:
+            yield wrong("REFERENCE_DANGLING", f"{one.name}: {target} version {one.version} (id {one.schema_id})")
+
+
+def _content(view: View, key: t.ContentKey, value: Content) -> Iterator[InvariantViolation]:
+    if hashlib.sha256(value.data).hexdigest() != key.sha256:
+        yield InvariantViolation("CONTENT_WRONG", t.CONTENT.name, key, "the bytes have another digest")
+    if not any(view.find(t.VERSION_BY_CONTENT, (key.sha256,))):
+        yield InvariantViolation("CONTENT_UNUSED", t.CONTENT.name, key, "no version has it")
+
+
+def _name(view: View, key: t.NameKey, value: Name) -> Iterator[InvariantViolation]:
+    yield from _generation(view, t.NAME, key, Subject(key.context, key.subject), key.generation)
+    if view.get(t.VERSION, t.VersionKey(key.context, key.subject, key.generation, value.ordinal)) is None:
+        yield InvariantViolation(
+            "VERSION_MISSING", t.NAME.name, key, f"there is no version with the ordinal {value.ordinal}"
+        )
+
+
+def _encoding(view: View, key: t.EncodingKey, value: Encoding) -> Iterator[InvariantViolation]:
+    if view.get(t.VERSION, t.VersionKey(key.context, key.subject, value.generation, value.ordinal)) is None:
+        yield InvariantViolation(
+            "VERSION_MISSING", t.ENCODING.name, key, f"there is no version with the ordinal {value.ordinal}"
+        )
+
+
+def _counter(view: View, key: t.CounterKey, _value: Counter) -> Iterator[InvariantViolation]:
+    if key.kind in t.KINDS_OF_SUBJECT:
+        yield from _generation(view, t.COUNTER, key, Subject(key.context, key.subject), key.generation)
+    elif key.kind in t.KINDS_FOR_EVER and key.generation:
+        message = f"it is of generation {key.generation}, and counts for all"
+        yield InvariantViolation("GENERATION_WRONG", t.COUNTER.name, key, message)
+
+
+def _subject(view: View, key: Subject, value: SubjectValue) -> Iterator[InvariantViolation]:
+    if value.generation > view.sequence and not _moved_here(view):
+        yield InvariantViolation(
+            "GENERATION_AHEAD", t.SUBJECT.name, key, f"made at sequence {value.generation}, which is to come"
+        )
+
+
+def _outcome(view: View, key: t.OutcomeKey, value: Outcome) -> Iterator[InvariantViolation]:
+    if value.sequence > view.sequence and not _moved_here(view):
+        yield InvariantViolation(
+            "OUTCOME_AHEAD", t.OUTCOME.name, key, f"of sequence {value.sequence}, which is to come"
+        )
+
+
+def _association(view: View, key: t.AssociationKey, value: Association) -> Iterator[InvariantViolation]:
+    def wrong(rule: str, message: str) -> InvariantViolation:
+        return InvariantViolation(rule, t.ASSOCIATION.name, key, message)
+
+    if (key.kind, key.subject) != (value.kind, value.subject):
+        yield wrong("ASSOCIATION_KEY", f"its value is about the {value.kind} and subject {value.subject}")
+    if value.frozen and value.lifecycle != "STRONG":
+        yield wrong("ASSOCIATION_FROZEN", "it is frozen and not strong")
+    subject = subject_of(value.subject)
+    versions = (view.get(t.VERSION, one) for one in view.find(t.VERSION_BY_SUBJECT, subject))
+    if not any(one is not None and one.state == "live" for one in versions):
+        yield wrong("ASSOCIATION_DANGLING", f"subject {value.subject} has no live version")
+    if value.lifecycle == "STRONG" and len([*view.find(t.ASSOCIATION_BY_SUBJECT, subject)]) > 1:
+        yield wrong("ASSOCIATION_SHARED", f"it is strong, and subject {value.subject} has others")
+    for other in view.find(t.ASSOCIATION_BY_NAME, (value.namespace, value.resource)):
+        if other < key and (other.resource != key.resource or other.kind == key.kind):
+            yield wrong("ASSOCIATION_TWICE", f"{value.resource} in {value.namespace} has {list(other)} too")
+
+
+def _config(_view: View, key: t.ScopeKey, value: ConfigValue) -> Iterator[InvariantViolation]:
+    if value.level is None:
+        return
+    for name, one in (("backward", value.level.backward), ("forward", value.level.forward)):
+        if one.kind not in RANGES:
+            yield InvariantViolation("RANGE_UNKNOWN", t.CONFIG.name, key, f"its {name} range is {one.kind!r}")
+        if one.kind == "till" and key.scope != "subject":
+            yield InvariantViolation(
+                "RANGE_TILL", t.CONFIG.name, key, f"its {name} range begins at a version, and it is of no subject"
+            )
+
+
+def _snapshot(view: View, key: t.SnapshotKey, value: SnapshotPointer) -> Iterator[InvariantViolation]:
+    if value.sequence >= view.sequence and not _moved_here(view):
+        message = f"it holds the state at sequence {value.sequence}, which is to come"
+        yield InvariantViolation("SNAPSHOT_AHEAD", t.SNAPSHOT.name, key, message)
+
+
+def _moved_here(view: View) -> bool:
+    """Whether rows may speak of sequences of another log."""
+    return view.get(t.LOG_ORIGIN, t.LogOriginKey("origin")) is not None
+
+
+def _highest(view: View, key: t.CounterKey) -> int:
+    value = view.get(t.COUNTER, key)
+    return -1 if value is None else value.highest
+
+
+CHECKS: tuple[tuple[t.AnyTable, Callable[[View, Any, Any], Iterator[InvariantViolation]]], ...] = (
+    (t.VERSION, _version),
+    (t.SCHEMA, _schema),
+    (t.CONTENT, _content),
+    (t.NAME, _name),
+    (t.ENCODING, _encoding),
+    (t.COUNTER, _counter),
+    (t.SUBJECT, _subject),
+    (t.ASSOCIATION, _association),
+    (t.CONFIG, _config),
+    (t.OUTCOME, _outcome),
+    (t.SNAPSHOT, _snapshot),
+)
+"""Each table that has laws of its own, and its check."""

@@ -1,0 +1,141 @@
+"""Kafka's brokers as every client of them needs them: addresses and settings, and errors in words that say what to do.
+
+The errors of the library (confluent_kafka) are taken as they are; nothing here imports it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from treaty.core.schema import Pairs
+
+SCHEME = "kafka://"
+PORT = 9092
+SERVERS = "bootstrap.servers"
+JAVA_ONLY = {
+    "ssl.truststore.location": "ssl.ca.location with the path of a PEM file",
+    "ssl.truststore.password": "ssl.ca.location with the path of a PEM file, which has no password",
+    "ssl.keystore.location": "ssl.certificate.location and ssl.key.location with PEM files, or this with a PKCS#12 file",
+    "sasl.login.callback.handler.class": "sasl.oauthbearer.method and what goes with it",
+}
+"""Settings of Java clients that the library means otherwise or doesn't have, and what takes their place."""
+_JAAS = "sasl.jaas.config"
+_MEMBER = re.compile(r'\b(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"')
+
+
+class KafkaSettingsError(ValueError):
+    """A URL or a setting that can't be used; the message never holds the value of a setting."""
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaCluster:
+    """Brokers as ``host:port`` with commas, and settings of librdkafka, which are never shown."""
+
+    servers: str
+    settings: Pairs = field(default=(), repr=False)
+
+    def client_settings(self, own: dict[str, object]) -> dict[str, object]:
+        """All settings for a client; `own` are those that the program needs to be as they are."""
+        return {"log_level": 4, **dict(self.settings), SERVERS: self.servers, **own}
+
+
+def parse_kafka_url(text: str, settings: Iterable[tuple[str, str]] = ()) -> tuple[KafkaCluster, str]:
+    """Read ``kafka://host:port,host:port/topic`` (or the brokers alone): the cluster, and the topic or "".
+
+    Later settings count over earlier ones. Their brokers count where `text` names none. Raises `KafkaSettingsError`.
+    """
+    found = dict(settings)
+    rest = text.removeprefix(SCHEME)
+    servers, _, topic = rest.partition("/")
+    if "@" in servers:
+        raise KafkaSettingsError(
+            "a Kafka URL has no user and password; give them as settings sasl.username, sasl.password"
+        )
+    if "?" in topic or "/" in topic.rstrip("/"):
+        raise KafkaSettingsError(f"'{SCHEME}{rest}' is no topic's URL; expected {SCHEME}host:port[,host:port]/topic")
+    named = found.pop(SERVERS, "")
+    names = ",".join(_server(one.strip()) for one in (servers or named).split(",") if one.strip())
+    if not names:
+        raise KafkaSettingsError(
+            f"no Kafka broker is named; expected {SCHEME}host:port/topic, or {SERVERS} as a setting"
+        )
+    return KafkaCluster(names, tuple(sorted(found.items()))), topic.rstrip("/")
+
+
+def _server(text: str) -> str:
+    host, colon, port = text.rpartition(":")
+    if not colon or text.endswith("]"):
+        return f"{text}:{PORT}"
+    if not host or not port.isdecimal():
+        raise KafkaSettingsError(f"{text!r} is no broker; expected host:port")
+    return text
+
+
+def read_properties(text: str, where: str) -> Iterator[tuple[str, str]]:
+    """The settings of a properties file as the library knows them; `where` names it. Raises `KafkaSettingsError`."""
+    for number, line in enumerate(text.replace("\\\n", "").split("\n"), 1):
+        bare = line.strip()
+        if bare and not bare.startswith(("#", "!")):
+            found = re.fullmatch(r"([^\s=:]+)\s*[=:]\s*(.*)", bare)
+            if found is None:
+                raise KafkaSettingsError(f"{where}:{number}: not a setting; expected name=value")
+            yield from translate_setting(found[1], found[2], f"{where}:{number}")
+
+
+def translate_setting(name: str, value: str, where: str) -> Iterator[tuple[str, str]]:
+    """A setting as the library knows it; that of a Java login becomes user and password. Raises `KafkaSettingsError`."""
+    if name == _JAAS:
+        members = dict(_MEMBER.findall(value))
+        if members.keys() != {"username", "password"}:
+            raise KafkaSettingsError(f"{where}: {name} can't be used here; set sasl.username and sasl.password")
+        yield from ((f"sasl.{one}", re.sub(r"\\(.)", r"\1", members[one])) for one in ("username", "password"))
+    elif name in JAVA_ONLY and not (name == "ssl.keystore.location" and value.endswith((".p12", ".pfx"))):
+        raise KafkaSettingsError(f"{where}: {name} is a setting of Java clients; say {JAVA_ONLY[name]}")
+    else:
+        yield name, value
+
+
+# ---------------------------------------------------------------------------------------------------------- errors
+
+DENIED = frozenset({"_AUTHENTICATION", "SASL_AUTHENTICATION_FAILED", "_SSL", "UNSUPPORTED_SASL_MECHANISM"})
+"""Errors by which a broker says that it does not know who is there, or a client that it does not trust the broker."""
+GONE = frozenset({"UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION"})
+"""Errors by which a broker says that it has no such topic."""
+
+
+class LastBrokerError:
+    """Keeps the last error that the library told in passing; it is the reason when nothing comes any more."""
+
+    def __init__(self) -> None:
+        """Nothing has been heard yet."""
+        self.last = ""
+        self.denied = False
+
+    def __call__(self, error: Any) -> None:
+        """Take an error of the library; that nobody is left says less than why the first one went."""
+        if error.name() != "_ALL_BROKERS_DOWN" or not self.last:
+            self.last = str(error.str())
+            self.denied = error.name() in DENIED
+
+
+def describe_error(error: Any, servers: str, heard: LastBrokerError | None, option: str) -> tuple[str, bool]:
+    """A library's error as a sentence, and whether trying again may help.
+
+    What was `heard` before says more where nobody answers; `option` is where people give settings.
+    """
+    words = str(error.str())
+    more = f" ({heard.last})" if heard and heard.last and heard.last != words else ""
+    denied = "_AUTHENTICATION" if heard and heard.denied else ""
+    match denied or error.name():
+        case name if name in GONE:
+            return f"there is no such topic or partition at {servers}: {words}; create it, or name another", False
+        case name if name in DENIED:
+            return f"{servers} does not let us in: {words}{more}; see security.protocol, sasl.* and ssl.*", False
+        case name if name.endswith("AUTHORIZATION_FAILED"):
+            return f"{servers} refuses: {words}; ask for the right (ACL), or say who you are with sasl.*", False
+        case "_TRANSPORT" | "_ALL_BROKERS_DOWN" | "_TIMED_OUT" | "_RESOLVE":
+            return f"no Kafka broker answers at {servers}: {words}{more}; see that it runs", True
+        case "_INVALID_ARG":
+            return f"Kafka's client can't be set up: {words}; see {option}", False
+    return f"Kafka at {servers}: {words}{more}", bool(error.retriable())

@@ -1,0 +1,198 @@
+"""Outcomes: what is remembered of a command, so that asking twice does nothing twice."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from treaty.core import answers
+from treaty.core.associations import (
+    AssociatedSubject,
+    AssociationResult,
+    AssociationResults,
+    EntryRefusal,
+    ResourceBound,
+)
+from treaty.core.codec import decode, dumps, encode, encode_message
+from treaty.core.command import Command, Decision
+from treaty.core.handlers.versions import describe_version
+from treaty.core.limits import OUTCOMES, OUTCOMES_DROPPED
+from treaty.core.names import subject_of
+from treaty.core.operations import OPERATIONS, operation_name
+from treaty.core.refusals import Conflicting, Invalid
+from treaty.core.rows import make_row, make_tombstone
+from treaty.core.schema import Pairs
+from treaty.core.state_tables import (
+    LOG_ORIGIN,
+    OUTCOME,
+    OUTCOME_BY_SEQUENCE,
+    SCHEMA,
+    SUBJECT,
+    VERSION,
+    LogOriginKey,
+    OutcomeKey,
+    SchemaKey,
+    VersionKey,
+)
+from treaty.core.values import Outcome, SubjectValue
+from treaty.core.view import View
+
+ANSWERS: Mapping[str, type[Any]] = {
+    **{one.answer_name: one.answer for one in OPERATIONS.values() if one.writes},
+    "version-found": answers.VersionFound,
+}
+"""Every answer that an outcome keeps, by its stored name."""
+_NAMES: Mapping[type, str] = {kind: name for name, kind in ANSWERS.items()}
+REGISTERED = _NAMES[answers.RegisteredVersion]
+
+
+def record_outcome(view: View, command: Command[Any], decision: Decision[Any]) -> Decision[Any]:
+    """Add the rows of the command's outcome to a decision that writes; those that are older than OUTCOMES commits go.
+
+    One that changes nothing is remembered where the command may be under way elsewhere: there it may change something later.
+    Empty commits, which proofs and settlements make, drop nothing, so that a commit may find several that are too old; it
+    drops at most OUTCOMES_DROPPED of them, the oldest first.
+    """
+    if not decision.rows and not command.again:
+        return decision
+    sequence = view.sequence + 1
+    kind, facts = _members(decision.answer)
+    members = tuple(sorted((*facts, ("request", request_digest(command.request)))))
+    rows = (
+        *decision.rows,
+        make_row(OUTCOME, command.outcome_key, Outcome(sequence, kind, members)),
+        *(make_tombstone(OUTCOME, key) for key in _too_old(view, sequence) if key != command.outcome_key),
+    )
+    return Decision(rows, decision.answer)
+
+
+def _too_old(view: View, sequence: int) -> Iterator[OutcomeKey]:
+    """The oldest outcomes that a commit at this sequence is to drop."""
+    entries = view.walk(OUTCOME_BY_SEQUENCE, (), ("", sequence - OUTCOMES + 1))
+    return (OutcomeKey(principal, command) for _, _, principal, command in islice(entries, OUTCOMES_DROPPED))
+
+
+def _members(answer: Any) -> tuple[str, Pairs]:
+    if not isinstance(answer, answers.RegisteredVersion):
+        return _NAMES[type(answer)], (("answer", dumps(encode(_change_versions(answer, _bare)))),)
+    version = answer.version
+    facts = {
+        "subject": version.subject,
+        "ordinal": str(version.ordinal),
+        "number": str(version.number),
+        "id": str(version.schema_id),
+        "guid": version.guid,
+        **({} if answer.created else {"created": "no"}),
+    }
+    return REGISTERED, tuple(sorted(facts.items()))
+
+
+def request_digest(request: object) -> str:
+    """Return a digest of what a command asks for, by which another request under the same id is found out."""
+    operation = OPERATIONS.get(type(request))
+    plain = ["" if operation is None else operation.name, encode_message(request)]
+    return hashlib.sha256(dumps(plain).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def recall_answer(view: View, command: Command[Any], outcome: Outcome) -> Any:
+    """Return the answer that a command got, from its outcome.
+
+    A registration is told with its schema where that is still there, else with its ids alone. Raises `Invalid` where
+    the id was another request's, and `Conflicting` where the answer can't be read here: it is of a newer version, or
+    encrypted with a key that is missing.
+    """
+    members = dict(outcome.members)
+    if members.get("request", "") not in {"", request_digest(command.request)}:
+        raise Invalid.of(
+            "COMMAND_ID_USED",
+            f"The command id {command.command_id} was used for another request",
+            path="Treaty-Command",
+            old=f"the request that was decided at sequence {outcome.sequence}",
+            new=operation_name(command.request),
+            allowed="a new id for every command; the same one only to repeat it",
+        )
+    try:
+        if outcome.kind != REGISTERED:
+            answer, _ = decode(ANSWERS[outcome.kind], json.loads(members["answer"]), ignore=True)
+            return _change_versions(answer, partial(_complete_version, view, outcome))
+        return answers.RegisteredVersion(_version(view, outcome, members), created="created" not in members)
+    except (KeyError, ValueError):  # `DecodeError` is one
+        raise Conflicting.of(
+            "OUTCOME_UNREADABLE",
+            f"The command {command.command_id} was done at sequence {outcome.sequence}; its answer of kind "
+            f"{outcome.kind[:100]} can't be read by this version of Treaty",
+            path="Treaty-Command",
+            old=outcome.kind[:100],
+            new=operation_name(command.request),
+            allowed="ask a node of the version that wrote it; the command is not to be sent under another id",
+        ) from None
+
+
+def _version(view: View, outcome: Outcome, members: dict[str, str]) -> answers.VersionFound:
+    return _complete_version(
+        view,
+        outcome,
+        answers.VersionFound(
+            subject=members["subject"],
+            number=int(members["number"]),
+            ordinal=int(members["ordinal"]),
+            schema_id=int(members["id"]),
+            guid=members["guid"],
+            format="",
+            text="",
+        ),
+    )
+
+
+def _complete_version(view: View, outcome: Outcome, bare: answers.VersionFound) -> answers.VersionFound:
+    """Fill in what is not remembered of a version; itself where the version is gone, or another one has its ordinal."""
+    subject = subject_of(bare.subject)
+    home = view.get(SUBJECT, subject)
+    if home is None or _is_younger(view, home, outcome):
+        return bare
+    key = VersionKey(*subject, home.generation, bare.ordinal)
+    value = view.get(VERSION, key)
+    if value is None:
+        return bare
+    if view.get(SCHEMA, SchemaKey(key.context, value.schema_id)) is None:
+        return bare
+    there = replace(describe_version(view, (key, value)), deleted=False)  # as it was told then, whatever came after
+    same = (there.number, there.schema_id, there.guid) == (bare.number, bare.schema_id, bare.guid)
+    return there if same else bare
+
+
+def _is_younger(view: View, home: SubjectValue, outcome: Outcome) -> bool:
+    """Whether a subject was made after a command was done. In a restored log the two may count in different logs."""
+    return home.generation > outcome.sequence and view.get(LOG_ORIGIN, LogOriginKey("origin")) is None
+
+
+def _bare(one: answers.VersionFound) -> answers.VersionFound:
+    """What is remembered of a version: its names, and no text."""
+    return answers.VersionFound(one.subject, one.number, one.ordinal, one.schema_id, one.guid, format="", text="")
+
+
+def _change_versions(answer: Any, change: Callable[[answers.VersionFound], answers.VersionFound]) -> Any:
+    """Change the versions inside an answer about associations. Of a refusal the facts count, not all that was found."""
+    if isinstance(answer, AssociationResults):
+        return AssociationResults(tuple(_result(one, change) for one in answer.results))
+    if not isinstance(answer, ResourceBound):
+        return answer
+    return replace(answer, bound=tuple(_change_bound(one, change) for one in answer.bound))
+
+
+def _result(
+    one: AssociationResult, change: Callable[[answers.VersionFound], answers.VersionFound]
+) -> AssociationResult:
+    if one.refused is None:
+        return AssociationResult(_change_versions(one.done, change))
+    reason = replace(one.refused.reason, details=())
+    return AssociationResult(refused=EntryRefusal(one.refused.kind, reason))
+
+
+def _change_bound(
+    one: AssociatedSubject, change: Callable[[answers.VersionFound], answers.VersionFound]
+) -> AssociatedSubject:
+    return one if one.schema is None else replace(one, schema=change(one.schema))

@@ -1,0 +1,181 @@
+"""The schema engine: what the handlers ask about schemas, and the answers that a format gives.
+
+`decide` never parses a schema itself. It asks a `SchemaEngine`; what the engine cannot answer at once comes back to the
+node as `Needs`, the node has it answered (in a process pool when it is large) and decides again.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from treaty.core.finding import Diagnostic, Finding
+from treaty.core.schema import TaggedPath
+
+# -------------------------------------------------------------------------------------------------- resolved schemas
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedReference:
+    """A reference that has been followed: the name used in the text, where it led, and what stands there."""
+
+    name: str
+    subject: str
+    version: int
+    meaning: "ResolvedSchema"
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedSchema:
+    """A text of some format with its resolved references; two are equal when their digests are.
+
+    The digest is the key of every memo about a schema: two schemas with the same guid can
+    mean different things, because a guid covers only the subject and number of a reference.
+    """
+
+    format: str = field(compare=False)
+    text: str = field(compare=False)
+    bindings: tuple[ResolvedReference, ...] = field(default=(), compare=False)
+    digest: bytes = field(init=False, compare=True, repr=False)
+
+    def __post_init__(self) -> None:
+        """Compute the digest once: bindings carry theirs, so the cost is linear in the text alone."""
+        state = hashlib.sha256()
+        for part in (self.format.encode(), self.text.encode("utf-8", "surrogatepass")):
+            state.update(len(part).to_bytes(8, "big") + part)
+        for bound in self.bindings:
+            name = bound.name.encode("utf-8", "surrogatepass")
+            state.update(len(name).to_bytes(8, "big") + name + bound.meaning.digest)
+        object.__setattr__(self, "digest", state.digest())
+
+    def __hash__(self) -> int:
+        return int.from_bytes(self.digest[:8], "big")
+
+
+# -------------------------------------------------------------------------------------------- questions and answers
+
+
+@dataclass(frozen=True, slots=True)
+class ParseSchema:
+    """Is this text a valid schema, and what is its canonical form?
+
+    `strict` adds the checks for new schemas (names, defaults); stored ones are read without them.
+    """
+
+    meaning: ResolvedSchema
+    strict: bool = True
+    normalize: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CompareSchemas:
+    """Can data written with `writer` be read with `reader`? Both are canonical texts with their references.
+
+    `policy` is Confluent's compatibility policy: STRICT, LENIENT or LOGICAL.
+    """
+
+    reader: ResolvedSchema
+    writer: ResolvedSchema
+    policy: str = "STRICT"
+
+
+@dataclass(frozen=True, slots=True)
+class InspectSchema:
+    """What do these validators say of a text? Names that only other formats know have nothing to say."""
+
+    meaning: ResolvedSchema
+    validators: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FindTags:
+    """Which tags stand inside a text?"""
+
+    meaning: ResolvedSchema
+
+
+@dataclass(frozen=True, slots=True)
+class RetagSchema:
+    """What is a text with tags added to and removed from what these paths lead to?
+
+    A path that leads nowhere is a fault, unless `lenient`: then what is meant for it is left out.
+    """
+
+    meaning: ResolvedSchema
+    add: tuple[TaggedPath, ...] = ()
+    remove: tuple[TaggedPath, ...] = ()
+    lenient: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedSchema:
+    """A valid schema.
+
+    `canonical` is the text that is stored, returned and hashed. `resolved` is the digest (hex SHA-256) of the
+    canonical text with every reference inlined: equal for two schemas that differ only in how they are cut
+    into references. `type_name` is the full name of the top-level type, or "" where the format has none. `fields`
+    are the names at its top level, in order: fields of a record or of the first message, properties.
+    """
+
+    canonical: str
+    resolved: str
+    type_name: str = ""
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidText:
+    """Not a valid schema; at least one fault."""
+
+    faults: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonResult:
+    """All findings of one comparison; none means that the reader can read what the writer wrote."""
+
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InspectionResult:
+    """What the validators found; nothing means that all are content."""
+
+    faults: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TagsFound:
+    """What in a text has tags, in the order of the text."""
+
+    tagged: tuple[TaggedPath, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RetaggedSchema:
+    """The text with its new tags, in canonical form."""
+
+    text: str
+
+
+Question = ParseSchema | CompareSchemas | InspectSchema | FindTags | RetagSchema
+Answer = ParsedSchema | InvalidText | ComparisonResult | InspectionResult | TagsFound | RetaggedSchema
+Answers = Mapping[Question, Answer]
+
+
+class SchemaEngine(Protocol):
+    """Whoever can answer questions about schemas."""
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """Names of the formats with a plug-in here; schemas of other formats are opaque."""
+        ...
+
+    @property
+    def validators(self) -> frozenset[str]:
+        """Names of the validators that are here."""
+        ...
+
+    def ask(self, question: Question) -> Answer | None:
+        """Return the answer if it is known now, else None."""
+        ...

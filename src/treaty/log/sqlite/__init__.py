@@ -1,0 +1,1 @@
+"""A log in one SQLite file, for any number of processes of a machine."""

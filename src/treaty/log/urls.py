@@ -1,0 +1,124 @@
+"""From a URL to a log."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import PurePosixPath
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from treaty.core.kafka import KafkaSettingsError
+from treaty.core.schema import Pairs
+from treaty.log.log import Log
+from treaty.log.memory import MemoryLog
+from treaty.log.sqlite.log import NOT_DURABLE, SqliteLog
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """What a log is opened with beside its URL. Backends take what concerns them and pass over the rest."""
+
+    settings: Pairs = ()
+    """Settings of the client library that reaches the log (librdkafka's, for Kafka); never shown."""
+    address: str = ""
+    """URL under which other nodes reach this one ("" where they can't)."""
+    create: bool = True
+    """Whether a store that is not there is made, by backends that can tell."""
+    is_command: bool = False
+    """Whether who opens it is no node but a command, which does its work and goes."""
+
+
+DEFAULT_OPTIONS = LogOptions()
+LogOpener = Callable[[str, LogOptions], Awaitable[Log]]
+
+ENTRY_POINT_GROUP = "treaty.logs"
+"""The entry point group in which other packages offer an `LogOpener`, named by the scheme of its URLs."""
+
+
+class LogUrlError(ValueError):
+    """A URL that names no log; the message says what would."""
+
+
+async def _open_memory(url: str, _: LogOptions) -> Log:
+    return MemoryLog(url.partition(":")[2])
+
+
+async def _open_sqlite(url: str, _: LogOptions) -> Log:
+    parts = urlsplit(url)
+    path = unquote(parts.path)
+    if parts.netloc or not PurePosixPath(path).is_absolute() or path == "/":
+        raise LogUrlError(f"{url!r} is no file: write sqlite:///absolute/path.db, with three slashes")
+    durable = f"?{parts.query}" != NOT_DURABLE
+    if (parts.query and durable and parts.query != "synchronous=full") or parts.fragment or not path.isprintable():
+        raise LogUrlError(
+            f"{url!r} says more than a file: write sqlite:///absolute/path.db, with %3F for ? and %23 for #; "
+            "?synchronous=normal may follow"
+        )
+    return await SqliteLog.open(path, durable=durable)
+
+
+async def _open_postgres(url: str, _: LogOptions) -> Log:
+    try:
+        module = import_module("treaty.log.postgres.log")
+    except ModuleNotFoundError as missing:
+        if missing.name != "asyncpg":
+            raise
+        raise LogUrlError("a log in PostgreSQL needs asyncpg: pip install 'treaty[postgres]'") from missing
+    parts = urlsplit(url)
+    if not parts.hostname or parts.path in {"", "/"}:
+        raise LogUrlError(
+            "that is no database: write postgresql://user@host:5432/database, with ?schema=name if you like"
+        )
+    words = [value for name, value in parse_qsl(parts.query, keep_blank_values=True) if name == "durable"]
+    if set(words) - {"yes", "no"}:
+        raise LogUrlError(f"durable={words[0]} says nothing: write durable=yes (the default) or durable=no")
+    try:
+        log: Log = await module.PostgresLog.open(url)
+    except import_module("treaty.log.postgres.durability").NotDurableError as refused:
+        raise LogUrlError(str(refused)) from refused
+    return log
+
+
+async def _open_kafka(url: str, terms: LogOptions) -> Log:
+    try:
+        module = import_module("treaty.log.kafka.broker.client")
+    except ModuleNotFoundError as missing:
+        if missing.name != "confluent_kafka":
+            raise
+        raise LogUrlError("a log on Kafka needs confluent-kafka: pip install 'treaty[kafka]'") from missing
+    try:
+        log: Log = await module.open_kafka_log(
+            url, terms.settings, address=terms.address, create=terms.create, is_command=terms.is_command
+        )
+    except KafkaSettingsError as wrong:
+        raise LogUrlError(str(wrong)) from wrong
+    return log
+
+
+OPENERS: Mapping[str, LogOpener] = {
+    "memory": _open_memory,
+    "sqlite": _open_sqlite,
+    "postgresql": _open_postgres,
+    "postgres": _open_postgres,
+    "kafka": _open_kafka,
+}
+"""The logs of this package, by the scheme of their URLs."""
+
+
+async def open_log(url: str, terms: LogOptions = DEFAULT_OPTIONS) -> Log:
+    """Open the log that a URL names.
+
+    There are ``memory:``, ``sqlite:///absolute/path.db``, ``postgresql://user@host/database?schema=name&durable=no`` and
+    ``kafka://host:port/topic?writers=any|owner``.
+
+    Raises `LogUrlError` for a URL that names none, `LogUnavailableError` or `LogDamagedError` where it can't be used.
+    """
+    scheme = url.partition(":")[0].lower()
+    opener = OPENERS.get(scheme)
+    if opener is None:
+        plugins = {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
+        if scheme not in plugins:
+            known = ", ".join(sorted({*OPENERS, *plugins}))
+            raise LogUrlError(f"no log for {url!r}: known schemes are {known}; for instance sqlite:///tmp/treaty.db")
+        opener = plugins[scheme].load()
+    return await opener(url, terms)

@@ -1,0 +1,209 @@
+"""A commit batch: commands decided one after the other, each on an overlay of those before it, to be sent as one append."""
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from treaty.core.command import Command, Decision, OpenQuestions
+from treaty.core.commit import Commit, Position
+from treaty.core.limits import CHAIN_BYTES, COMMIT_BYTES
+from treaty.core.overlay import Overlay
+from treaty.core.refusals import Refusal, TooLarge
+from treaty.core.rows import EncodedRow, Row, encode_row
+from treaty.core.schema_engine import Answer, Question, SchemaEngine
+from treaty.core.state_tables import OUTCOME
+from treaty.core.view import Tables, View
+from treaty.node.queued_command import DecisionResult, QueuedCommand, SequenceExceededError
+from treaty.node.schema_service import SchemaSession
+from treaty.node.status import NodeCounts
+
+Decide = Callable[[View, Command[Any], SchemaEngine], Decision[Any] | Refusal | OpenQuestions]
+
+
+class MemberReason(Enum):
+    """Why a command waits for the append of a batch."""
+
+    WRITES = "a commit of the append is its own"
+    FOLLOWS = "its result writes nothing, and holds if the append lands: it was decided on its base, or on its commits"
+    UNPROVEN = "its result writes nothing and does not count until the log is past what another node may write"
+
+
+Member = tuple[QueuedCommand, DecisionResult, MemberReason]
+
+
+@dataclass(slots=True)
+class CommitBatch:
+    """Results on one base. Deciding never waits, so the base cannot change underneath."""
+
+    base: Position
+    commits: list[Commit] = field(default_factory=list)
+    rows: dict[EncodedRow, Row] = field(default_factory=dict)
+    members: list[Member] = field(default_factory=list)
+    """Commands that wait for the append, in the order in which they were decided; those that write in that of the commits."""
+    proven: list[tuple[QueuedCommand, DecisionResult]] = field(default_factory=list)
+    """Results that hold already."""
+    asking: list[tuple[QueuedCommand, tuple[Question, ...]]] = field(default_factory=list)
+    """Commands that wait for a format's answers."""
+    left: list[QueuedCommand] = field(default_factory=list)
+    """Commands that did not fit."""
+    bytes: int = 0
+
+    @property
+    def last(self) -> int:
+        """Sequence of its last commit."""
+        return self.base.sequence + len(self.commits)
+
+    @property
+    def first_writer(self) -> QueuedCommand | None:
+        """The member whose commit is the first; None where all are empty."""
+        return next((command for command, _, reason in self.members if reason is MemberReason.WRITES), None)
+
+    @property
+    def commands(self) -> list[QueuedCommand]:
+        """All members."""
+        return [command for command, _, _ in self.members]
+
+
+def build(
+    commands: Iterable[QueuedCommand],
+    tables: Tables,
+    decide: Decide,
+    done: int,
+    enough: Callable[[], bool] = lambda: False,
+) -> CommitBatch:
+    """Decide commands on the tables as they are, until it is `enough`. `done` is the number of the last ended look."""
+    batch, overlay = CommitBatch(tables.position), Overlay(tables)
+    waiting = iter(commands)
+    open_until = 0
+    for command in waiting:
+        command.refuse_elsewhere(tables.position)
+        if command.is_over:
+            continue
+        result = _decide_one(batch, overlay, command, decide)
+        if result is None:
+            pass
+        elif isinstance(result, OpenQuestions):
+            batch.asking.append((command, result.questions))
+        elif isinstance(result, Exception) or not result.rows:
+            open_until = max(open_until, _add_without_rows(batch, command, result, done))
+        elif not _add_commit(batch, overlay, command, result):
+            batch.left = [command, *waiting]
+        if enough():
+            batch.left += waiting
+    for sequence in range(batch.last + 1, open_until + 1):
+        batch.commits.append(Commit(sequence, ()))
+    return batch
+
+
+def answer_from_outcome(tables: Tables, command: QueuedCommand, decide: Decide, counts: NodeCounts) -> bool:
+    """Answer a command whose outcome is in the tables; False where there is none. A fault there is told to it alone."""
+    if not tables.has(OUTCOME, command.command.outcome_key):
+        return False
+    result = _decide_alone(tables, command, decide)
+    if result is not None:
+        assert not isinstance(result, OpenQuestions)
+        counts.count_result(result)
+        command.answer(result, tables.position)
+    return True
+
+
+def _decide_one(
+    batch: CommitBatch, overlay: Overlay, command: QueuedCommand, decide: Decide
+) -> DecisionResult | OpenQuestions | None:
+    if not batch.commits and (known := command.known_result(batch.base)) is not None:
+        return known
+    return _decide_alone(overlay, command, decide)
+
+
+def _decide_alone(view: View, command: QueuedCommand, decide: Decide) -> DecisionResult | OpenQuestions | None:
+    """Decide a command; None where that failed, which is told to it alone."""
+    try:
+        return decide(view, command.command, command.session)
+    except Exception as error:  # noqa: BLE001 - a fault in one command's law must not take the others with it
+        command.fail(error)
+        return None
+
+
+def _add_without_rows(batch: CommitBatch, command: QueuedCommand, result: DecisionResult, done: int) -> int:
+    """Take up a result that writes nothing. Returns the sequence that the append has to pass for it, or 0."""
+    repeated = isinstance(result, Decision) and result.repeated
+    if command.open_until > batch.last and not repeated:
+        batch.members.append((command, result, MemberReason.UNPROVEN))
+        return command.open_until
+    if not batch.commits:
+        if command.barrier <= done:
+            batch.proven.append((command, result))
+            return 0
+        command.keep_result(batch.base, result)
+    batch.members.append((command, result, MemberReason.FOLLOWS))
+    return 0
+
+
+def _add_commit(batch: CommitBatch, overlay: Overlay, command: QueuedCommand, decision: Decision[Any]) -> bool:
+    """Put a commit into the batch; False where it must wait for the next one."""
+    encoded = tuple(encode_row(row) for row in decision.rows)
+    size = sum(len(one.table) + len(one.key) + len(one.value or "") for one in encoded)
+    if size > COMMIT_BYTES:
+        command.fail(
+            TooLarge.of(
+                "COMMIT_BYTES",
+                f"The commit of this command would have {size} bytes",
+                new=f"{size} bytes",
+                allowed=f"at most {COMMIT_BYTES} bytes; send less at once",
+            )
+        )
+        return True
+    if batch.commits and batch.bytes + size > CHAIN_BYTES:
+        return False
+    sequence = batch.last + 1
+    if command.max_sequence and sequence > command.max_sequence:
+        command.fail(SequenceExceededError("too late"))
+        return True
+    batch.commits.append(Commit(sequence, encoded, command.command.command_id, command.command.time))
+    batch.rows.update(zip(encoded, decision.rows, strict=True))
+    batch.members.append((command, decision, MemberReason.WRITES))
+    batch.bytes += size
+    overlay.put(decision.rows)
+    return True
+
+
+# ---------------------------------------------------------------------------------------------------- reading ahead
+
+
+class _FirstQuestionError(Exception):
+    """The first question was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class _FirstQuestion:
+    """A `SchemaEngine` that answers the first question of a decision, which is about the text, and ends it."""
+
+    session: SchemaSession
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """Names of the formats with a plug-in here."""
+        return self.session.formats
+
+    @property
+    def validators(self) -> frozenset[str]:
+        """Names of the validators that are here."""
+        return self.session.validators
+
+    def ask(self, question: Question) -> Answer | None:
+        """Have the answer remembered; the decision is made later."""
+        self.session.ask(question)
+        raise _FirstQuestionError
+
+
+def read_ahead(commands: Iterable[QueuedCommand], tables: Tables, decide: Decide) -> None:
+    """Read the texts of commands that were never decided yet, before the log is locked, so that nobody waits for a parser then.
+
+    Nothing is decided, and no fault is told here.
+    """
+    for command in commands:
+        if not command.is_over and not command.session.pinned:
+            with suppress(Exception):  # the decision meets it again
+                decide(tables, command.command, _FirstQuestion(command.session))

@@ -1,0 +1,284 @@
+"""Encryption of sensitive metadata at rest, at one seam between the rules and everything that keeps rows.
+
+The rules must know what is meant, so they see decrypted values; the log, the tables, state files and dumps hold encrypted
+values alone, and all of them agree on the digests. A value is encrypted with its name and nothing that is random, so that
+every node with the same keys makes the same row of it. Whoever reads the log sees which values of one name are equal, and
+how long they are.
+"""
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treaty.core.command import Command, Decision, OpenQuestions
+from treaty.core.limits import METADATA_KEYS
+from treaty.core.refusals import NotPermitted, Refusal
+from treaty.core.rows import Row, Value, make_row
+from treaty.core.schema import SEALED, Metadata, Pairs
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state_tables import ENCRYPTION_KEY, AnyIndex, AnyTable, EncryptionKeyName
+from treaty.core.table import E, Index, K, Key, Table, V
+from treaty.core.values import ConfigValue, EncryptionKeyUse, Outcome, Schema
+from treaty.core.view import View
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+
+SIZES = (32, 48, 64)
+"""Bytes of a key: AES-SIV takes two keys of AES as one."""
+ID_DIGITS = 12
+"""Hex digits of a key's id, which stands in every value that it encrypted."""
+
+
+class KeyFileError(ValueError):
+    """A file of keys can't be used; says which line and what would be right."""
+
+
+@dataclass(frozen=True, slots=True)
+class CipherKey:
+    """One key, ready for use. Its id is made from it, and does not give it away."""
+
+    id: str
+    cipher: "AESSIV"
+
+
+def read_keys(path: Path) -> tuple[CipherKey, ...]:
+    """Read a file of keys: one in base64 on each line, the first one encrypts; empty lines and those with ``#`` are skipped.
+
+    Raises `KeyFileError` for a file that can't be read, has no key, or a line that is none.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as reason:
+        raise KeyFileError(f"{path}: the file of keys can't be read ({type(reason).__name__})") from None
+    keys: list[CipherKey] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        word = line.strip()
+        if word and not word.startswith("#"):
+            keys.append(_key(path, number, word))
+            if len({key.id for key in keys}) < len(keys):
+                raise KeyFileError(f"{path} line {number}: this key stands there twice; leave one of them out")
+    if not keys:
+        raise KeyFileError(f"{path}: there is no key; make one: python3 -c {_MAKE!r} > {path.name}")
+    if len(keys) > METADATA_KEYS:
+        raise KeyFileError(f"{path}: more than {METADATA_KEYS} keys (limit METADATA_KEYS)")
+    return tuple(keys)
+
+
+_MAKE = "import base64, os; print(base64.b64encode(os.urandom(64)).decode())"
+
+
+def _key(path: Path, number: int, word: str) -> CipherKey:
+    try:
+        data = base64.b64decode(word, validate=True)
+    except binascii.Error:
+        data = b""
+    if len(data) not in SIZES:
+        sizes = ", ".join(map(str, SIZES[:-1]))
+        raise KeyFileError(f"{path} line {number}: no key; expected {sizes} or {SIZES[-1]} random bytes in base64")
+    try:
+        from cryptography.hazmat.primitives.ciphers.aead import AESSIV  # noqa: PLC0415 (an extra, needed only here)
+    except ImportError:
+        raise KeyFileError("keys for metadata need the extra: pip install 'treaty[encryption]'") from None
+    return CipherKey(hashlib.sha256(b"treaty metadata key" + data).hexdigest()[:ID_DIGITS], AESSIV(data))
+
+
+# ------------------------------------------------------------------------------------------------------------ the cipher
+
+ABOUT = b"treaty metadata"
+OUTCOME = "outcome"
+"""The name under which what is remembered of a command is encrypted, as a whole."""
+
+Change = Callable[[str, str], str]
+"""Makes another value of one, given its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataCipher:
+    """Keys: the first one encrypts, all of them decrypt. Without a key nothing is encrypted, and nothing decrypted.
+
+    The cipher is AES-SIV: equal values of one name become equal texts.
+    """
+
+    keys: tuple[CipherKey, ...] = ()
+
+    # ------------------------------------------------------------------------------------------------------ rows
+
+    def encrypt(self, row: Row, view: View) -> tuple[Row, ...]:
+        """Return a row as it goes into the log, with the row of the key that encrypted it where that is new there.
+
+        Raises `NotPermitted` for sensitive values that this node can't encrypt although others do, and for ones that look
+        encrypted already: somebody has read them where their key is missing.
+        """
+        if row.value is None or not _is_sensitive(row.value):
+            return (row,)
+        if not self.keys:
+            self._refuse_plain(row.value, view)
+            return (row,)
+        encrypted = replace(row, value=_change(row.value, self._encrypt_text))
+        if encrypted == row:
+            return (row,)
+        key = EncryptionKeyName(self.keys[0].id)
+        there = view.get(ENCRYPTION_KEY, key) is not None
+        return (encrypted,) if there else (encrypted, make_row(ENCRYPTION_KEY, key, EncryptionKeyUse()))
+
+    def decrypt(self, value: V | None) -> V | None:
+        """Return the value of a row as the rules know it; what no key here decrypts stays as it is."""
+        if value is None or not _is_sensitive(value):
+            return value
+        return _change(value, self._decrypt_text)  # type: ignore[return-value]  # members change, and not the class
+
+    def missing(self, view: View) -> tuple[str, ...]:
+        """Return ids of keys that encrypted values in this log and are not here."""
+        here = {key.id for key in self.keys}
+        return tuple(sorted(used.key for used in view.keys(ENCRYPTION_KEY) if used.key not in here))
+
+    def _refuse_plain(self, value: Value, view: View) -> None:
+        found: list[str] = []
+
+        def note(name: str, text: str) -> str:
+            found.append(name)
+            return text
+
+        _change(value, note)
+        used = self.missing(view)
+        if found and used:
+            raise NotPermitted.of(
+                "METADATA_KEY_MISSING",
+                f"This node can't write sensitive metadata ({', '.join(found[:5])}): it is sealed with keys that this "
+                "node does not have",
+                path="/metadata/sensitive",
+                old=", ".join(used),
+                allowed="a node that was started with --metadata-key-file, or metadata without sensitive properties",
+            )
+
+    # ---------------------------------------------------------------------------------------------------- values
+
+    def _encrypt_text(self, name: str, text: str) -> str:
+        if text.startswith(SEALED):
+            raise NotPermitted.of(
+                "METADATA_SEALED",
+                f"The sensitive property '{name}' is a sealed value that no key of this node opens",
+                path=f"/metadata/properties/{name}",
+                old=text[: len(SEALED) + 40],
+                allowed="a node that has its key, or another value",
+            )
+        key = self.keys[0]
+        data = key.cipher.encrypt(b"\1" + text.encode("utf-8", "surrogatepass"), [ABOUT, name.encode()])
+        return f"{SEALED}{key.id}:{base64.urlsafe_b64encode(data).decode()}"
+
+    def _decrypt_text(self, name: str, text: str) -> str:
+        if not text.startswith(SEALED):
+            return text
+        word, _, data = text.removeprefix(SEALED).partition(":")
+        for key in self.keys:
+            if key.id == word:
+                try:
+                    plain = key.cipher.decrypt(base64.urlsafe_b64decode(data), [ABOUT, name.encode()])
+                except Exception:  # noqa: BLE001 - the cipher's own, whose package is there only where a key is
+                    return text
+                return plain[1:].decode("utf-8", "surrogatepass")
+        return text
+
+
+NO_KEYS = MetadataCipher()
+
+
+# ----------------------------------------------------------------------------------------------- where values stand
+
+
+def _is_sensitive(value: Value) -> bool:
+    """Whether a row may hold a sensitive value; most never do."""
+    match value:
+        case Schema(metadata=metadata):
+            return metadata is not None and bool(metadata.sensitive)
+        case ConfigValue(default_metadata=under, override_metadata=over):
+            return any(one is not None and one.sensitive for one in (under, over))
+        case Outcome(members=members):
+            return any(
+                name == "answer" and ('"sensitive"' in text or text.startswith(SEALED)) for name, text in members
+            )
+    return False
+
+
+def _change(value: Value, change: Change) -> Value:
+    match value:
+        case Schema(metadata=Metadata() as metadata):
+            return replace(value, metadata=_change_metadata(metadata, change))
+        case ConfigValue(default_metadata=under, override_metadata=over):
+            under, over = (one and _change_metadata(one, change) for one in (under, over))
+            return replace(value, default_metadata=under, override_metadata=over)
+        case Outcome(members=members):
+            return replace(
+                value, members=_change_pairs(members, frozenset({"answer"}), lambda _, text: change(OUTCOME, text))
+            )
+    return value
+
+
+def _change_metadata(metadata: Metadata, change: Change) -> Metadata:
+    return replace(metadata, properties=_change_pairs(metadata.properties, frozenset(metadata.sensitive), change))
+
+
+def _change_pairs(pairs: Pairs, names: frozenset[str], change: Change) -> Pairs:
+    return tuple((name, change(name, text) if name in names else text) for name, text in pairs)
+
+
+# ------------------------------------------------------------------------------------------------------ behind the rules
+
+Decide = Callable[[View, Command[Any], SchemaEngine], Decision[Any] | Refusal | OpenQuestions]
+
+
+def encrypt_decisions(cipher: MetadataCipher, decide: Decide) -> Decide:
+    """Return the rules as a node with these keys applies them: decided on decrypted values, with rows that are encrypted."""
+
+    def encrypting(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | OpenQuestions:
+        verdict = decide(DecryptedView(view, cipher) if cipher.keys else view, command, engine)
+        if not isinstance(verdict, Decision) or not verdict.rows:
+            return verdict
+        try:
+            rows = tuple(encrypted for row in verdict.rows for encrypted in cipher.encrypt(row, view))
+        except Refusal as refusal:
+            return refusal
+        return verdict if rows == verdict.rows else replace(verdict, rows=tuple(dict.fromkeys(rows)))
+
+    return encrypting
+
+
+class DecryptedView:
+    """A view whose sensitive values are decrypted."""
+
+    __slots__ = ("_base", "_cipher")
+
+    def __init__(self, base: View, cipher: MetadataCipher) -> None:
+        """Show what the base shows, decrypted."""
+        self._base = base
+        self._cipher = cipher
+
+    @property
+    def sequence(self) -> int:
+        """Sequence of the last commit shown."""
+        return self._base.sequence
+
+    def get(self, table: Table[K, V], key: K) -> V | None:
+        """Return the value of a row, decrypted, or None."""
+        return self._cipher.decrypt(self._base.get(table, key))
+
+    def find(self, index: Index[E, K], entry: E, head: Key = ()) -> Iterator[K]:
+        """Return the keys of rows that claim an index entry; no index is made of a sensitive value."""
+        return self._base.find(index, entry, head)
+
+    def count(self, table: Table[K, V], group: Key) -> int:
+        """Return how many readable rows of a table are in a group."""
+        return self._base.count(table, group)
+
+    def keys(self, table: Table[K, V]) -> Iterable[K]:
+        """Return all keys of a table."""
+        return self._base.keys(table)
+
+    def walk(self, order: AnyTable | AnyIndex, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Any]:
+        """Return the keys or entries of an order from `low` on and below `high`, up or down."""
+        return self._base.walk(order, low, high, reverse=reverse)

@@ -1,0 +1,36 @@
+"""What a node takes from the outside world, as a value: clocks, randomness, sleep."""
+
+import asyncio
+import ctypes
+import os
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """Clocks, randomness and sleep; a simulation gives its own, so that a seed decides everything.
+
+    `now` is monotonic seconds, `wall` milliseconds since the epoch, `random` gives that many bytes. Timers are those of
+    the running event loop, whose clock must be the same as `now`.
+    """
+
+    now: Callable[[], float]
+    wall: Callable[[], int]
+    random: Callable[[int], bytes]
+    sleep: Callable[[float], Awaitable[None]]
+
+
+def real_environment() -> Environment:
+    """Return the clocks and the randomness of this machine."""
+    return Environment(time.monotonic, lambda: time.time_ns() // 1_000_000, os.urandom, asyncio.sleep)
+
+
+def trim_memory() -> None:
+    """Give memory that was freed back to the system, where the C library can be told so (glibc): it keeps as much as a
+    start once needed. Takes a moment, on any thread.
+    """
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)

@@ -1,0 +1,272 @@
+"""Batches of commands between nodes: gathered and sent by one, answered by the other.
+
+The first command for a node goes at once. One that comes while a batch is on its way waits for others: until something is
+heard of that batch, or for a moment. A batch is an envelope and no more: every command in it is decided, answered or lost alone.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from treaty.core.codec import DecodeError, Json
+from treaty.core.limits import PEER_BATCH, PEER_BATCH_BYTES, PEER_REQUESTS
+from treaty.wire.peer.batch import decode_replies, decode_reply, encode_batch, encode_command
+from treaty.wire.peer.message import DeclinedReply, ForwardedCommand, ForwardReply, PeerUnreachableError
+
+log = logging.getLogger("treaty.node")
+
+GATHER_SECONDS = 0.02
+"""How long a command waits for others at most, while another batch is on its way to the same node."""
+
+Take = Callable[[ForwardedCommand], Awaitable[ForwardReply]]
+"""Decides one command that was forwarded."""
+
+
+class PeerTransport(Protocol):
+    """Carries batches of commands to other nodes. Safe to call concurrently from one event loop; may be cancelled.
+
+    At the other end `answer_batch` answers. What was sent may arrive late, twice, or after nobody waits any more.
+    """
+
+    async def send(
+        self, address: str, body: bytes, heard: Callable[[bytes], None], *, timeout: float, request_id: str
+    ) -> None:
+        """Send a body to the node at an address, and call `heard` with each line of its answer as it comes.
+
+        Returns when there are no more; raises `PeerAwayError`, at the latest after `timeout` seconds, and what `heard`
+        raises. `request_id` is for the other node's log lines.
+        """
+        ...
+
+    def request_id(self) -> str:
+        """Id of the request that is being answered in the present context, for log lines; may be empty."""
+        ...
+
+    async def close(self) -> None:
+        """Give back connections."""
+        ...
+
+
+# ----------------------------------------------------------------------------------------------------------- sending
+
+
+class GivenUpError(Exception):
+    """Nobody waits for the answer any more."""
+
+
+@dataclass(slots=True, eq=False)
+class OutgoingCommand:
+    """A command for another node."""
+
+    forwarded: ForwardedCommand
+    timeout: float
+    leaves: Callable[[], bool]
+    """Called when it would leave this node, and says whether it still may: from then on it may be done elsewhere."""
+    reply: "asyncio.Future[ForwardReply]"
+    """What that node says, `PeerAwayError`, or `GivenUpError`."""
+    data: bytes = b""
+
+    @property
+    def over(self) -> bool:
+        """Whether it was answered, or nobody waits any more."""
+        return self.reply.done()
+
+    def fail(self, error: Exception) -> None:
+        """Say that its answer does not come."""
+        if not self.over:
+            self.reply.set_exception(error)
+
+
+@dataclass(slots=True)
+class _PeerQueue:
+    """What is for one node."""
+
+    waiting: list[OutgoingCommand] = field(default_factory=list)
+    under_way: int = 0
+    """Requests that have not ended."""
+    due: asyncio.Handle | None = None
+    """What sends those who wait."""
+    soon: bool = False
+    """Whether it does so at once, and not after a moment."""
+
+
+class PeerBatcher:
+    """Gathers commands for the same node and has them sent together, each with its own end. Belongs to one event loop."""
+
+    def __init__(self, transport: PeerTransport) -> None:
+        """Send nothing yet."""
+        self._transport = transport
+        self._queues: dict[str, _PeerQueue] = {}
+        self._tasks: dict[asyncio.Task[None], None] = {}
+        self._closed = False
+
+    def add(
+        self, address: str, forwarded: ForwardedCommand, timeout: float, leaves: Callable[[], bool] = lambda: True
+    ) -> OutgoingCommand:
+        """Have a command sent to the node at an address. A caller that gives up waiting says so by `fail`, or cancels `reply`."""
+        outgoing = OutgoingCommand(forwarded, timeout, leaves, asyncio.get_running_loop().create_future())
+        try:
+            outgoing.data = encode_command(forwarded)
+        except DecodeError as wrong:
+            outgoing.fail(PeerUnreachableError(f"the command can't be sent to {address}: {wrong}", left=False))
+            return outgoing
+        queue = self._queues.setdefault(address, _PeerQueue())
+        queue.waiting.append(outgoing)
+        self._plan(address, queue, soon=not queue.under_way)
+        return outgoing
+
+    def _plan(self, address: str, queue: _PeerQueue, *, soon: bool) -> None:
+        """Send those who wait: when all of this turn have come, or after a moment."""
+        loop = asyncio.get_running_loop()
+        if queue.due is not None:
+            if queue.soon or not soon:
+                return
+            queue.due.cancel()
+        queue.soon = soon
+        if soon:
+            queue.due = loop.call_soon(self._send, address, queue)
+        else:
+            queue.due = loop.call_later(GATHER_SECONDS, self._send, address, queue)
+
+    def _send(self, address: str, queue: _PeerQueue) -> None:
+        """Send as much as may be sent now."""
+        queue.due = None
+        while not self._closed and queue.under_way < PEER_REQUESTS and (batch := _batch(queue)):
+            queue.under_way += 1
+            task = asyncio.create_task(self._send_batch(address, queue, batch), name="send")
+            self._tasks[task] = None
+            task.add_done_callback(lambda done: self._tasks.pop(done, None))
+        if not queue.under_way and not queue.waiting:
+            self._queues.pop(address, None)
+
+    async def _send_batch(self, address: str, queue: _PeerQueue, batch: Sequence[OutgoingCommand]) -> None:
+        """Send one batch, and end when all are answered or nobody waits."""
+        task = asyncio.current_task()
+        assert task is not None
+
+        def given_up(reply: "asyncio.Future[ForwardReply]") -> None:
+            dropped = reply.cancelled() or isinstance(reply.exception(), GivenUpError)
+            if dropped and all(outgoing.over for outgoing in batch):
+                task.cancel()  # whatever else comes is for nobody
+
+        for outgoing in batch:
+            outgoing.reply.add_done_callback(given_up)
+        away: Exception = PeerUnreachableError(f"{address} did not answer all that it was asked", left=True)
+        try:
+            await self._listen(address, queue, batch)
+        except PeerUnreachableError as error:
+            away = error
+        except DecodeError as wrong:
+            away = PeerUnreachableError(f"{address} says what this node does not understand: {wrong}", left=True)
+        except Exception as fault:  # a fault must not leave commands waiting for nobody
+            log.exception("commands could not be sent to %s", address)
+            away = fault
+        finally:
+            for outgoing in batch:
+                outgoing.reply.remove_done_callback(given_up)
+                outgoing.fail(away)
+            queue.under_way -= 1
+            self._plan(address, queue, soon=True)
+
+    async def _listen(self, address: str, queue: _PeerQueue, batch: Sequence[OutgoingCommand]) -> None:
+        body = encode_batch([outgoing.data for outgoing in batch])
+        timeout, asked = max(outgoing.timeout for outgoing in batch), batch[0].forwarded.request_id
+
+        def heard(line: bytes) -> None:
+            for place, said in decode_replies(line):
+                if 0 <= place < len(batch):
+                    _open(batch[place], address, said)
+            if queue.waiting:
+                self._plan(address, queue, soon=True)
+
+        await self._transport.send(address, body, heard, timeout=timeout, request_id=asked)
+
+    async def close(self) -> None:
+        """Stop sending; what is on its way may be decided all the same."""
+        self._closed = True
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for queue in self._queues.values():
+            if queue.due is not None:
+                queue.due.cancel()
+        await self._transport.close()
+
+
+def _batch(queue: _PeerQueue) -> list[OutgoingCommand]:
+    """Take the next ones out of those who wait."""
+    batch: list[OutgoingCommand] = []
+    size = taken = 0
+    for outgoing in queue.waiting:
+        size += len(outgoing.data) + 1
+        if len(batch) == PEER_BATCH or (batch and size > PEER_BATCH_BYTES):
+            break
+        taken += 1
+        if not outgoing.over and outgoing.leaves():
+            batch.append(outgoing)
+        else:
+            size -= len(outgoing.data) + 1
+            outgoing.fail(GivenUpError())
+    del queue.waiting[:taken]
+    return batch
+
+
+def _open(outgoing: OutgoingCommand, address: str, said: Json) -> None:
+    """Tell one command what was said of it."""
+    if outgoing.over:
+        return
+    try:
+        reply = decode_reply(said, outgoing.forwarded.command.request)
+    except DecodeError as wrong:
+        outgoing.fail(PeerUnreachableError(f"{address} says what this node does not understand: {wrong}", left=True))
+        return
+    if isinstance(reply, DeclinedReply):
+        outgoing.fail(PeerUnreachableError(f"{address} does not take it: {reply.message}", left=False))
+    else:
+        outgoing.reply.set_result(reply)
+
+
+# --------------------------------------------------------------------------------------------------------- answering
+
+
+async def answer_batch(
+    batch: Sequence[ForwardedCommand | DeclinedReply],
+    take: Take,
+    say: Callable[[Sequence[tuple[int, ForwardReply]]], Awaitable[None]],
+) -> None:
+    """Decide the commands of a batch beside each other; `say` is called with those that end together.
+
+    A command whose decision is broken off gets no answer.
+    """
+    said: list[tuple[int, ForwardReply]] = [
+        (place, one) for place, one in enumerate(batch) if isinstance(one, DeclinedReply)
+    ]
+    news = asyncio.Event()
+
+    async def decide(place: int, forwarded: ForwardedCommand) -> None:
+        try:
+            said.append((place, await take(forwarded)))
+        finally:
+            news.set()
+
+    tasks = [
+        asyncio.create_task(decide(place, each))
+        for place, each in enumerate(batch)
+        if isinstance(each, ForwardedCommand)
+    ]
+    try:
+        while said or not all(task.done() for task in tasks):
+            if said:
+                reply = [*said]
+                said.clear()
+                await say(reply)
+            else:
+                news.clear()
+                await news.wait()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

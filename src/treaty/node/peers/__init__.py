@@ -1,1 +1,0 @@
-"""Commands that another node decides in this one's place."""

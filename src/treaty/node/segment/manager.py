@@ -1,0 +1,247 @@
+"""The manager of a node's state file: stands the tables on it, on newer ones as they come, and has new ones written."""
+
+import asyncio
+import logging
+import os
+import tempfile
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from treaty.core.commit import START
+from treaty.core.refusals import Unavailable
+from treaty.log.capabilities import ResumableLog, StateFileStore, scan_rows
+from treaty.log.log import Log, LogDamagedError, LogUnavailableError
+from treaty.node.environment import trim_memory
+from treaty.node.follower import Follower
+from treaty.node.segment.blocks import QUICK
+from treaty.node.segment.build import build
+from treaty.node.segment.layered import LayeredTables, open_built
+from treaty.node.segment.statefile import KIND, StateFile, StateFileError, open_state
+
+log = logging.getLogger("treaty.node")
+
+LOOK_SECONDS = 2.0
+"""Seconds between two looks at the file."""
+LEAST = 20_000
+"""Rows that must have changed before a new state file is worth its writing."""
+SHARE = 0.05
+"""The same as a share of all rows. What has not changed is copied, which costs little."""
+AGAIN_SECONDS = 60.0
+"""Seconds between two tries to write one."""
+LARGE = 200_000
+"""Rows of a log from which on a start without a state file gets one first, rather than read row by row."""
+BACKGROUND = True
+WAIT_SECONDS = 10.0
+"""Seconds that a worker waits for another one to begin writing."""
+Write = Callable[[bool], Awaitable[None]]
+"""Writes a new state file, in a process of its own, which leaves the processors to others if it is told so; returns when it
+ended, however it ended.
+"""
+
+
+class StateFileManager:
+    """Looks after one file for one node. `open` first, then `prepare` before the log is read and `run` beside the node."""
+
+    def __init__(
+        self, path: Path | None, tables: LayeredTables, write: Write | None = None, *, waits: bool = False
+    ) -> None:
+        """Take the file's path (it need not exist), and who writes a new one; None leaves that to others, for whose
+        first one it `waits`, or not. Without a path there is no file, and only the log's fold helps.
+        """
+        self.path = path
+        self.written: int | None = None
+        """When the file that the tables stand on was written, in ms since the epoch."""
+        self._tables = tables
+        self._write = write
+        self._waits = waits
+        self._found: StateFile | None = None
+        """The file that the tables stand on."""
+        self._wanted = False
+        """Whether that file was dropped, so that a new one is worth its writing."""
+        self._stamp: tuple[int, int] | None = None
+        self._tried = float("-inf")
+        self._prepared = asyncio.Event()
+        self._bookmark: int | None = None
+
+    def open(self) -> None:
+        """Stand the tables on the file, if there is one that can be used. The node then reads what came after it."""
+        self._stand_on(self._newer())
+
+    def _stand_on(self, found: StateFile | None) -> bool:
+        if found is None:
+            return False
+        try:
+            self._tables.stand_on(found.segment, found.position)
+        except Unavailable as reason:
+            log.warning("no help from the state file: %s", reason)
+            self._tables.load((), START)
+            return False
+        self._found, self.written, self._bookmark = found, found.written, found.bookmark
+        return True
+
+    def _newer(self) -> StateFile | None:
+        """The file, if it is another one than was seen last, and can be used."""
+        if self.path is None:
+            return None
+        try:
+            stamp = _stamp_of(self.path)
+        except OSError:
+            return None
+        if stamp == self._stamp:
+            return None
+        self._stamp = stamp
+        return _open(self.path)
+
+    # ---------------------------------------------------------------------------------------------------- starting
+
+    async def prepare(self, source: Log) -> None:
+        """Where there is no file and the log has very many rows: stand the tables on the log's fold, else on a new file,
+        else on rows that are gone through one by one. Whatever fails, the node then reads the log as if nothing was.
+        """
+        try:
+            if self.written is not None:
+                if isinstance(source, ResumableLog) and self._bookmark is not None:
+                    source.resume_at(self._tables.position, self._bookmark)
+                return
+            if not isinstance(source, StateFileStore) or await source.estimate_rows() < LARGE:
+                return
+            if self._stand_on(await self._unfolded(source)) or self._stand_on(await self._first()):
+                return
+            position, built = await scan_rows(source, partial(build, level=QUICK))
+            self._tables.stand_on(open_built(built), position)
+            await asyncio.to_thread(trim_memory)
+        except (LogUnavailableError, LogDamagedError, Unavailable, OSError) as reason:
+            log.warning("the log is read row by row: %s", reason)
+        finally:
+            self._prepared.set()
+
+    async def _unfolded(self, source: StateFileStore) -> StateFile | None:
+        """The fold as a file: where the state file is, for those who may write it, else a file without a name."""
+        target = self.path if self._write is not None or self._waits else None
+        near = target or Path(tempfile.gettempdir(), "treaty" if self.path is None else self.path.name)
+        half = near.with_name(f"{near.name}.{os.getpid()}.fold")
+        try:
+            found = _open(half) if await source.read_state_file(half, KIND) else None
+            if found is not None and target is not None:
+                half.replace(target)
+                self._stamp = _stamp_of(target)
+        except OSError as reason:
+            log.warning("the state file in the log's snapshot can't be used: %s", reason)
+            return None
+        finally:
+            half.unlink(missing_ok=True)
+        return found
+
+    async def _first(self) -> StateFile | None:
+        """A file that is written now, by this one or by another worker."""
+        if self._write is not None:
+            log.info("there is no state file: it is written first")
+            self._tried = asyncio.get_running_loop().time()
+            await self._write(not BACKGROUND)
+            return self._newer()
+        end = asyncio.get_running_loop().time() + WAIT_SECONDS
+        while (
+            self._waits
+            and self.path is not None
+            and (being_written(self.path) or asyncio.get_running_loop().time() < end)
+        ):
+            await asyncio.sleep(0.1)
+            found = self._newer()
+            if found is not None:
+                return found
+        return None
+
+    # ---------------------------------------------------------------------------------------------------- running
+
+    async def run(self, follower: Follower) -> None:
+        """Change over to newer files, and have one written when much has changed, for ever."""
+        follower.on_change(self._check_whether_dropped)
+        await self._prepared.wait()
+        while self.path is not None:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                await self._turn(follower)
+            except (LogUnavailableError, LogDamagedError, Unavailable) as reason:
+                log.info("the state file has to wait: %s", reason)
+            except Exception:
+                log.exception("the state file could not be looked after; trying again")
+
+    async def _turn(self, follower: Follower) -> None:
+        found, before = self._newer(), (self._found, self.written)
+        if found is not None and not await follower.change_over(lambda: self._change(found), found.position):
+            if self._found is found:  # the tables stood on it for a moment, and stand again where they stood before
+                self._check_whether_dropped()
+                self._found, self.written = before
+            else:
+                log.warning("the state file %s is no help: %s", self.path, self._why_dropped(found))
+        now = asyncio.get_running_loop().time()
+        if self._write is not None and self.due and now - self._tried > AGAIN_SECONDS:
+            self._tried, self._wanted = now, False
+            await self._write(BACKGROUND)
+
+    def _change(self, found: StateFile) -> Callable[[], None]:
+        back = self._tables.stand_on(found.segment, found.position)
+        self._found, self.written = found, found.written
+        return back
+
+    def _check_whether_dropped(self) -> None:
+        """Say so where the tables no longer stand on their file: the log, the file's checksums or the root spoke against it.
+
+        Who writes the file removes it, so that nothing is copied from it into the next one.
+        """
+        found = self._found
+        if found is None or self._tables.stands_on(found.segment):
+            return
+        self._found = self.written = None
+        log.warning("the state file %s is dropped: %s", self.path or "in the log", self._why_dropped(found))
+        if self._write is None or self.path is None or found.position.identity != self._tables.position.identity:
+            return
+        self._wanted = True
+        with suppress(OSError):
+            if _stamp_of(self.path) == self._stamp:
+                self.path.unlink()
+
+    def _why_dropped(self, found: StateFile) -> str:
+        if found.segment.damage:
+            return found.segment.damage
+        file, here = found.position, self._tables.position
+        return (
+            f"it shows sequence {file.sequence} of log {file.identity.hex()} with the state root {file.root.hex()}: the log "
+            f"does not know this place with this root, or no longer. It has the state root {here.root.hex()} at sequence "
+            f"{here.sequence} of {here.identity.hex()}"
+        )
+
+    @property
+    def due(self) -> bool:
+        """Whether a new file is worth its writing: much has changed, or the last one was dropped."""
+        return self._wanted or self._tables.changed >= max(LEAST, SHARE * self._tables.size)
+
+
+def _stamp_of(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_ino, status.st_mtime_ns
+
+
+def _open(path: Path) -> StateFile | None:
+    try:
+        return open_state(path)
+    except (StateFileError, Unavailable) as reason:
+        log.warning("no help from the state file: %s", reason)
+        return None
+
+
+def being_written(path: Path) -> bool:
+    """Whether a process writes this state file now (see `alone`)."""
+    import fcntl  # noqa: PLC0415 (does not exist for Windows)
+
+    with suppress(OSError):
+        descriptor = os.open(f"{path}.lock", os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(descriptor)
+    return False

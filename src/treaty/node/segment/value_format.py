@@ -1,0 +1,297 @@
+"""How the value of a row is kept in a segment: as its text, as text that can be decoded fast, or without its digests.
+
+Which form does is tried when a segment is built: every form gives the very same text and the very same value back.
+"""
+
+import base64
+import json
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from treaty.core.codec import dumps
+from treaty.core.identity import guid, lookup_digest
+from treaty.core.rows import ROW_FORMAT, EncodedRow, Row, Value, decode_key, decode_row
+from treaty.core.schema import Reference
+from treaty.core.state_tables import TABLES
+from treaty.core.table import Key
+from treaty.core.values import Content, Outcome, Schema
+
+FAST = "!"
+"""Begins a text that msgspec reads as the value's class, and reads whole."""
+SHORT = "~"
+"""Begins the row of a schema without guid and lookup_digest: they follow from its text, and being random they would take most
+of the space.
+"""
+PROVEN = "#"
+"""Begins the text of any other schema whose guid follows from its content: that is tried again when it is read. JSON begins
+with none of these signs.
+"""
+
+
+class _Short(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    format: str
+    text: str
+    type_name: str = ""
+    v: int
+
+
+class _Full(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """Members in the order of the canonical text, so that encoding gives it again."""
+
+    format: str
+    guid: str
+    lookup_digest: str
+    text: str
+    type_name: str = ""
+    v: int
+
+
+_SHORT = msgspec.json.Decoder(_Short)
+_FULL = msgspec.json.Decoder(_Full)
+_ENCODE = msgspec.json.Encoder().encode
+_TABLES = ("version", "subject", "counter")
+_FAST: dict[str, msgspec.json.Decoder[Any]] = {
+    table: msgspec.json.Decoder(TABLES[table].value) for table in _TABLES
+}  # what reads the values of a table fast, where they are plain
+_KEYS: Mapping[str, msgspec.json.Decoder[Any]] = {
+    name: msgspec.json.Decoder(table.key) for name, table in TABLES.items()
+}
+
+_MANY = msgspec.json.Decoder(list[tuple[str | int, ...]])
+
+
+def _mirror(kind: type[Any], **more: type) -> type[msgspec.Struct]:
+    """A struct that has the members of a value's class in the order of its canonical text, and leaves the same ones out.
+
+    Members whose portable form is not plain are not in it: a row that has them is read slowly.
+    """
+    hints = get_type_hints(kind)
+    members: dict[str, Any] = {name: (name, hint) for name, hint in more.items()}
+    for one in fields(kind):
+        hint = _plain(hints[one.name])
+        if hint is not None and one.name != "extra":
+            members[one.name] = (one.name, hint) if one.default is MISSING else (one.name, hint, one.default)
+    return msgspec.defstruct(
+        kind.__name__,
+        [members[name] for name in sorted(members)],
+        kw_only=True,
+        omit_defaults=True,
+        forbid_unknown_fields=True,
+    )
+
+
+def _plain(hint: Any) -> Any:
+    if hint in {str, int, bool} or hint == tuple[str, ...]:
+        return hint
+    if get_origin(hint) in {Union, types.UnionType}:
+        (inner,) = (one for one in get_args(hint) if one is not type(None))
+        plain = _plain(inner)
+        return None if plain is None else plain | None
+    return _mirror(hint) if is_dataclass(hint) and isinstance(hint, type) else None
+
+
+_CANON = {table: msgspec.json.Decoder(_mirror(TABLES[table].value, v=int)) for table in _TABLES}
+
+
+class _Outcome(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    kind: str
+    members: dict[str, str] = msgspec.field(default_factory=dict)
+    sequence: int
+    v: int
+
+
+class _Content(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    data: str
+    v: int
+
+
+_OUTCOME = msgspec.json.Decoder(_Outcome)
+_CONTENT = msgspec.json.Decoder(_Content)
+
+
+def quick_row(row: EncodedRow) -> Row | None:
+    """Read a live row fast, as `decode_row` does; None where that would not give its text back."""
+    quick = _QUICK.get(row.table)
+    try:
+        if quick is not None:
+            return Row(row.table, _read_key(row), quick(row.value or ""))
+    except (
+        msgspec.DecodeError,
+        ValueError,
+        _NoCompactFormError,
+    ):  # members of its own, half characters, bytes that are none
+        pass
+    return None
+
+
+def _same(struct: Any, text: str) -> None:
+    """What was read is believed where it gives the very same text again."""
+    if struct.v != ROW_FORMAT or _ENCODE(struct).decode() != text:
+        raise _NoCompactFormError
+
+
+def _quick_schema(text: str) -> Schema:
+    full = _FULL.decode(text)
+    _same(full, text)
+    return Schema(full.guid, full.format, full.text, full.lookup_digest, type_name=full.type_name)
+
+
+def _quick_content(text: str) -> Content:
+    found = _CONTENT.decode(text)
+    _same(found, text)
+    data = base64.b64decode(found.data, validate=True)
+    if base64.b64encode(data).decode() != found.data:  # bits behind the last byte
+        raise _NoCompactFormError
+    return Content(data)
+
+
+def _quick_outcome(text: str) -> Outcome:
+    found = _OUTCOME.decode(text)
+    _same(found, text)
+    members = tuple(found.members.items())
+    if members != tuple(sorted(members)):
+        raise _NoCompactFormError
+    return Outcome(found.sequence, found.kind, members)
+
+
+def _quick(table: str) -> Callable[[str], Value]:
+    canon, fast = _CANON[table], _FAST[table]
+
+    def read(text: str) -> Value:
+        if "{}" in text or "[]" in text:  # an empty member inside another one is left out when it is encoded slowly
+            raise _NoCompactFormError
+        _same(canon.decode(text), text)
+        value: Value = fast.decode(text)
+        return value
+
+    return read
+
+
+_QUICK: Mapping[str, Callable[[str], Value]] = {
+    "schema": _quick_schema,
+    "content": _quick_content,
+    "outcome": _quick_outcome,
+    **{table: _quick(table) for table in _TABLES},
+}
+
+
+def read_row(row: EncodedRow) -> tuple[Row, str]:
+    """Read a live row, and return the form in which its value is kept.
+
+    What is read fast is believed only where it gives the very same text again: then reading it slowly would give the same.
+    """
+    text = row.value or ""
+    try:
+        if row.table == "schema":
+            return _read_schema(row, text)
+        if row.table in _FAST:
+            return Row(row.table, _read_key(row), _QUICK[row.table](text)), FAST + text
+    except (msgspec.DecodeError, UnicodeEncodeError, _NoCompactFormError):  # members of its own, half characters
+        pass
+    read = decode_row(row)
+    return read, PROVEN + text if isinstance(read.value, Schema) and has_its_guid(read.value) else text
+
+
+class _NoCompactFormError(Exception):
+    """It takes the slow way."""
+
+
+def _read_schema(row: EncodedRow, text: str) -> tuple[Row, str]:
+    one = _quick_schema(text)
+    read = Row("schema", _read_key(row), one)
+    if one.guid == guid(one.text, (), None, None) and one.lookup_digest == lookup_digest(
+        one.format, one.text, None, None
+    ):
+        short = _Short(format=one.format, text=one.text, type_name=one.type_name, v=ROW_FORMAT)
+        return read, SHORT + _ENCODE(short).decode()
+    return read, PROVEN + text if has_its_guid(one) else text
+
+
+def has_its_guid(one: Schema) -> bool:
+    """Whether the guid of a schema follows from its content. It need not: sealed metadata hide what it was taken over."""
+    try:
+        sent = tuple(Reference(used.name, used.subject, used.version) for used in one.references)
+        return one.guid == guid(one.text, sent, one.metadata, one.rules)
+    except (UnicodeEncodeError, OverflowError):  # references that nobody could have sent
+        return False
+
+
+def _read_key(row: EncodedRow) -> Key:
+    try:
+        key: Key = _KEYS[row.table].decode(row.key)
+        if _ENCODE(key).decode() == row.key:
+            return key
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        pass
+    found: Key | None = TABLES[row.table].typed_key(decode_key(row.key))
+    if found is None:
+        raise _NoCompactFormError
+    return found
+
+
+def key_of(table: str, text: bytes) -> Key:
+    """Return a key that is in a segment: it has the shape of its table."""
+    try:
+        key: Key = _KEYS[table].decode(text)
+    except msgspec.DecodeError:  # half characters
+        return tuple.__new__(TABLES[table].key, _slow(text))
+    return key
+
+
+def keys_of(texts: list[bytes]) -> list[Key]:
+    """Return keys, or entries of an index, from their texts."""
+    try:
+        return _MANY.decode(b"[" + b",".join(texts) + b"]")
+    except msgspec.DecodeError:
+        return [*map(_slow, texts)]
+
+
+def _slow(text: bytes) -> Key:
+    return tuple(json.loads(str(text, "utf-8", "surrogatepass")))
+
+
+def text_of(form: str) -> str:
+    """Return the value's text as it stands in the log."""
+    if form.startswith((FAST, PROVEN)):
+        return form[1:]
+    if not form.startswith(SHORT):
+        return form
+    one = _schema(form)
+    full = _Full(
+        format=one.format,
+        guid=one.guid,
+        lookup_digest=one.lookup_digest,
+        text=one.text,
+        type_name=one.type_name,
+        v=ROW_FORMAT,
+    )
+    return _ENCODE(full).decode()  # as `_same` has compared it
+
+
+def value_of(table: str, form: str) -> Value | None:
+    """Return the value. Raises `ValueError` or `msgspec.DecodeError` for what no segment holds."""
+    if form.startswith(FAST):
+        value: Value = _FAST[table].decode(form[1:])
+        return value
+    if form.startswith(SHORT):
+        return _schema(form)
+    return decode_row(EncodedRow(table, _ANY_KEY[table], form.removeprefix(PROVEN))).value
+
+
+_ANY_KEY = {name: dumps(tuple(kind() for _, kind in table.parts)) for name, table in TABLES.items()}
+"""A key that fits each table: what a value is does not depend on it."""
+
+
+def _schema(form: str) -> Schema:
+    short = _SHORT.decode(form[1:])
+    return Schema(
+        guid(short.text, (), None, None),
+        short.format,
+        short.text,
+        lookup_digest(short.format, short.text, None, None),
+        type_name=short.type_name,
+    )

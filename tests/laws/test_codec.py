@@ -1,0 +1,58 @@
+"""The codec as a law: what travels comes out equal, for every operation, and nothing that is not known gets in."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from tests.laws.test_peer_words import of
+from treaty.core.associations import ListAssociations, OfId, OfName, OfSubject
+from treaty.core.codec import DecodeError, decode_message, encode_message
+from treaty.core.names import Subject
+from treaty.core.operations import OPERATIONS, Operation
+
+QUICK = settings(max_examples=40, deadline=None)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda one: one.name)
+def test_requests_and_answers_of_every_operation_travel_exactly(operation: Operation[Any, Any]) -> None:
+    @QUICK
+    @given(of(operation.request))
+    def asked(request: Any) -> None:
+        assert decode_message(operation.request, travelled(request)) == request
+
+    @QUICK
+    @given(of(operation.answer))
+    def answered(answer: Any) -> None:
+        assert decode_message(operation.answer, travelled(answer)) == answer
+
+    asked()
+    answered()
+
+
+@pytest.mark.parametrize("one", [OfSubject(Subject(".", "s")), OfName("n"), OfName("n", "-x"), OfId("i")])
+def test_classes_in_one_place_are_told_apart_by_their_members(one: OfSubject | OfName | OfId) -> None:
+    request = ListAssociations(one)
+    assert decode_message(ListAssociations, travelled(request)) == request
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ([], "expected an object for ListAssociations, got list"),
+        ({}, "lacks its member 'of'"),
+        ({"of": {"id": "i"}, "strange": 1}, "has a member 'strange' that this version does not know"),
+        ({"of": {"id": "i", "name": "n"}}, "of has not the members of one of OfSubject, OfName, OfId"),
+        ({"of": {"subject": ["."]}}, "OfSubject.subject has 1 parts, and 2 are expected"),
+        ({"of": {"id": "i"}, "limit": True}, "ListAssociations.limit must be int, got bool"),
+        ({"of": {"id": "i"}, "kinds": "key"}, "ListAssociations.kinds must be an array"),
+    ],
+)
+def test_what_is_not_known_is_refused_with_its_place(members: Any, message: str) -> None:
+    with pytest.raises(DecodeError, match=message):
+        decode_message(ListAssociations, members)
+
+
+def travelled(value: Any) -> Any:
+    return json.loads(json.dumps(encode_message(value)))
