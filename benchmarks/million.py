@@ -22,15 +22,15 @@ from pathlib import Path
 from benchmarks.load import Server, ask, request, treaty
 from benchmarks.register import schema
 from benchmarks.row import Row, against
-from treaty.core import values
-from treaty.core.commit import START, Commit, make_append
 from treaty.core.identity import guid, lookup_digest
 from treaty.core.names import Subject
 from treaty.core.policy import LATEST
-from treaty.core.root import RowDigests
-from treaty.core.rows import EncodedRow, encode_row
-from treaty.core.rows import Row as TableRow
-from treaty.core.state_tables import ids_key, ordinals_key, types_key
+from treaty.core.state import values
+from treaty.core.state.commit import START, Commit, make_append
+from treaty.core.state.root import RowDigests
+from treaty.core.state.rows import EncodedRow, encode_row
+from treaty.core.state.rows import Row as TableRow
+from treaty.core.state.state_tables import ids_key, ordinals_key, types_key
 from treaty.log.sqlite.log import SqliteLog
 from treaty.log.urls import open_log
 

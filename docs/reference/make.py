@@ -17,12 +17,12 @@ from treaty.api.confluent.openapi.parts import Parameter
 from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, EVERYTHING, GROUPS, HEADERS, TABLE
 from treaty.cli.main import group
 from treaty.core import limits
+from treaty.core.access.permissions import ANYTHING, CONTEXT, RequiredPermission
+from treaty.core.access.permissions import EVERYTHING as ALL
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, Operation
-from treaty.core.permissions import ANYTHING, CONTEXT, RequiredPermission
-from treaty.core.permissions import EVERYTHING as ALL
-from treaty.core.portable import row_schemas
 from treaty.core.requests import Scope
+from treaty.core.state.portable import row_schemas
 from treaty.formats.logical.faults import EXPECTED as LOGICAL
 from treaty.formats.rule import POLICIES, Rule
 from treaty.formats.table import BUILT_IN, Table

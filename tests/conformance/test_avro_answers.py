@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.oracle.avro_answers import PAIRS_KEPT, SCHEMAS_KEPT, Tally, kept
 from tests.oracle.avro_data import CONTRADICTIONS, GAPS
 from tests.oracle.avro_treaty import DIFFERENCES
-from treaty.core.columns import LOSSES
+from treaty.core.state.columns import LOSSES
 from treaty.formats.avro.rules import COMPARISON_TOO_LARGE, RULES
 
 

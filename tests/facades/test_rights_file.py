@@ -11,7 +11,7 @@ from treaty.api.auth.admission import LOOK_SECONDS, open_admission, refuse_unfit
 from treaty.api.auth.settings import read_settings
 from treaty.api.auth.watched import AuthFileError
 from treaty.api.protection import STDERR, Protection, guarded
-from treaty.core.rights import PERMISSIONS, AccessRule
+from treaty.core.access.rights import PERMISSIONS, AccessRule
 
 EVERYTHING = """
 anonymous = true            # who shows nothing is "anonymous"

@@ -9,13 +9,13 @@ from tests.laws.toy import OTHER, Bench, S
 from treaty.core import associations as t
 from treaty.core import refusals as r
 from treaty.core import requests as q
+from treaty.core.access.rights import Access, AccessRule, Permission, with_included
+from treaty.core.answers import Resource
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.limits import ASSOCIATION_BATCH, ASSOCIATIONS_PER_RESOURCE
 from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden
-from treaty.core.resource import Resource
-from treaty.core.rights import Access, AccessRule, Permission, with_included
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from treaty.arrow.encoding.outline import outlined
 from treaty.arrow.encoding.rows import descriptor_of, encoder_of
 from treaty.arrow.messages.rows import decoder_of
 from treaty.arrow.types import arrow_type, kind_of
-from treaty.core.columns import Column, Struct
+from treaty.core.state.columns import Column, Struct
 from treaty.plan.asking import model_of
 from treaty.plan.ddl import type_of
 from treaty.plan.encoding.composing import compose as compose_encode

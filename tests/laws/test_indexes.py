@@ -12,11 +12,11 @@ from functools import partial
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treaty.core import values
-from treaty.core.commit import Position
 from treaty.core.names import Subject
-from treaty.core.overlay import Overlay
-from treaty.core.rows import (
+from treaty.core.state import values
+from treaty.core.state.commit import Position
+from treaty.core.state.overlay import Overlay
+from treaty.core.state.rows import (
     ROW_FORMAT,
     EncodedRow,
     Row,
@@ -26,7 +26,7 @@ from treaty.core.rows import (
     decode_row,
     encode_row,
 )
-from treaty.core.state_tables import (
+from treaty.core.state.state_tables import (
     INDEXES,
     ORDERS,
     TABLES,
@@ -37,9 +37,9 @@ from treaty.core.state_tables import (
     ordinals_key,
     types_key,
 )
-from treaty.core.table import Key
-from treaty.core.tables import DictTables
-from treaty.core.view import ALL_KEYS, View, after, count_group, index_entries
+from treaty.core.state.table import Key
+from treaty.core.state.tables import DictTables
+from treaty.core.state.view import ALL_KEYS, View, after, count_group, index_entries
 from treaty.node.segment.layered import LayeredTables, open_built
 
 NEWER = f'{{"v":{ROW_FORMAT + 1}}}'

@@ -10,16 +10,23 @@ from tests.laws.holder import access, allowed
 from tests.laws.toy import toy
 from treaty.core import associations, limits
 from treaty.core import requests as q
-from treaty.core.answers import Config
-from treaty.core.authorized_view import FOUND, OWNED, WALKED
+from treaty.core.access.authorized_view import FOUND, OWNED, WALKED
+from treaty.core.access.rights import (
+    PERMISSIONS,
+    Access,
+    AccessRule,
+    Permission,
+    Rights,
+    matches_pattern,
+    with_included,
+)
+from treaty.core.answers import Config, Resource
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.refusals import Forbidden
 from treaty.core.requests import ForceReason, Request, Scope
-from treaty.core.resource import Resource
-from treaty.core.rights import PERMISSIONS, Access, AccessRule, Permission, Rights, matches_pattern, with_included
 from treaty.core.schema import Reference
-from treaty.core.state_tables import COUNTER_OF_SUBJECT, INDEXES, OUTCOME_BY_SEQUENCE
+from treaty.core.state.state_tables import COUNTER_OF_SUBJECT, INDEXES, OUTCOME_BY_SEQUENCE
 
 
 def kinds() -> set[type]:

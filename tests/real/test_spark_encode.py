@@ -16,10 +16,10 @@ from tests.drawn import columns, row
 from tests.frames import record, resolved
 from treaty.client.connection import Connection
 from treaty.client.serializers.protobuf import messages
-from treaty.core.columns import Columns, ColumnType, List, Map, Struct
 from treaty.core.names import subject_of
 from treaty.core.requests import GetVersion, Register
 from treaty.core.schema import Draft
+from treaty.core.state.columns import Columns, ColumnType, List, Map, Struct
 from treaty.formats.jsonschema.data.value import check
 from treaty.formats.protobuf.runtime import pool
 from treaty.plan.asking import model_of

@@ -18,13 +18,13 @@ from tests.simulation.net import Net, Way
 from tests.simulation.runs.store import Door, Store
 from tests.simulation.texts import FORMATS, answer
 from treaty.core.command import Command, Decision, OpenQuestions
-from treaty.core.commit import START, Append, Position
 from treaty.core.refusals import Refusal
-from treaty.core.rows import Row, UnreadableValue
 from treaty.core.schema_engine import Answer, Question, SchemaEngine
-from treaty.core.table import Key
-from treaty.core.tables import DictTables
-from treaty.core.view import Tables, View
+from treaty.core.state.commit import START, Append, Position
+from treaty.core.state.rows import Row, UnreadableValue
+from treaty.core.state.table import Key
+from treaty.core.state.tables import DictTables
+from treaty.core.state.view import Tables, View
 from treaty.log.log import Log
 from treaty.node.batch import Decide
 from treaty.node.environment import Environment

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from starlette.types import Scope
 
-from treaty.core.rights import Access
+from treaty.core.access.rights import Access
 
 MAX_REQUEST_ID = 200
 """Characters of a request id that are echoed; a longer one is not."""

@@ -16,10 +16,10 @@ from treaty.api.caller import REQUEST_ID, caller, identified
 from treaty.api.failures import HttpError, told
 from treaty.api.metrics import OTHER, Metrics
 from treaty.api.ticket import ROUTE
+from treaty.core.access.rights import ANONYMOUS
 from treaty.core.limits import IN_FLIGHT, IN_FLIGHT_EACH
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import AsyncRegistry
-from treaty.core.rights import ANONYMOUS
 from treaty.wire.confluent.headers import V1, negotiate
 
 Page = Callable[[str], Awaitable[Response]]

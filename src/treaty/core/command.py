@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from treaty.core.access.rights import Access
 from treaty.core.requests import Request
-from treaty.core.rights import Access
-from treaty.core.rows import Row
 from treaty.core.schema_engine import Question
-from treaty.core.state_tables import OutcomeKey
+from treaty.core.state.rows import Row
+from treaty.core.state.state_tables import OutcomeKey
 
 A = TypeVar("A")
 R = TypeVar("R", bound=Request[Any], covariant=True)

@@ -9,16 +9,16 @@ questions that a format must answer first. Nobody else decides: dialects transla
 from dataclasses import replace
 from typing import Any
 
+from treaty.core.access.authorized_view import AuthorizedView
 from treaty.core.aliases import resolve_alias
-from treaty.core.authorized_view import AuthorizedView
 from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.handlers.schemas import UnansweredError
 from treaty.core.operations import OPERATIONS
 from treaty.core.outcomes import recall_answer, record_outcome
 from treaty.core.refusals import Refusal
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state_tables import OUTCOME
-from treaty.core.view import View
+from treaty.core.state.state_tables import OUTCOME
+from treaty.core.state.view import View
 
 
 def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | OpenQuestions:

@@ -3,18 +3,18 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
-from treaty.core import state_tables as t
 from treaty.core.handlers.uses import is_used
 from treaty.core.identity import guid
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.policy import RANGES
-from treaty.core.rows import UnreadableRowError
 from treaty.core.schema import Reference
-from treaty.core.table import Key
-from treaty.core.values import (
+from treaty.core.state import state_tables as t
+from treaty.core.state.indexes import InvariantViolation
+from treaty.core.state.rows import UnreadableRowError
+from treaty.core.state.table import Key
+from treaty.core.state.values import (
     Association,
     ConfigValue,
     Content,
@@ -27,23 +27,10 @@ from treaty.core.values import (
     SubjectValue,
     Version,
 )
-from treaty.core.view import Tables, View
+from treaty.core.state.view import Tables, View
 
 SHOWN = frozenset({"live", "soft"})
 """States of versions that have a number of their own."""
-
-
-@dataclass(frozen=True, slots=True)
-class InvariantViolation:
-    """A row that breaks a law: which law, which row, and what is wrong."""
-
-    rule: str
-    table: str
-    key: Key
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.rule} {self.table} {list(self.key)}: {self.message}"
 
 
 def find_violations(tables: Tables) -> Iterator[InvariantViolation]:

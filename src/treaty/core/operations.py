@@ -10,8 +10,9 @@ from typing import Any, Generic, TypeVar
 
 from treaty.core import answers as a
 from treaty.core import associations as t
-from treaty.core import permissions
 from treaty.core import requests as q
+from treaty.core.access import permissions
+from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision
 from treaty.core.handlers import (
     association_changes,
@@ -27,9 +28,8 @@ from treaty.core.handlers import (
 from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden
 from treaty.core.requests import Request
-from treaty.core.rights import Access
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.view import View
+from treaty.core.state.view import View
 
 R = TypeVar("R", bound=Request[Any])
 A = TypeVar("A")

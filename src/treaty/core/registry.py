@@ -3,39 +3,17 @@
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from treaty.core.access.rights import Access
 from treaty.core.limits import COMMAND_ID
 from treaty.core.refusals import Invalid
 from treaty.core.requests import Request
-from treaty.core.rights import Access
+from treaty.core.state.commit import PositionToken
 
 A = TypeVar("A")
 
 CONSISTENCIES = ("latest", "strict", "eventual")
 """What a call may ask for. `FRESH` are those that memory alone never answers."""
 FRESH = frozenset({"latest", "strict"})
-
-
-@dataclass(frozen=True, slots=True)
-class PositionToken:
-    """A place in a log's history: the state right after an append. Text form ``identity.sequence.digest``.
-
-    `identity` is hex (empty for a log without an append), `digest` the hex digest of the append that ended at `sequence`.
-    """
-
-    identity: str
-    sequence: int
-    digest: str
-
-    def __str__(self) -> str:
-        return f"{self.identity}.{self.sequence}.{self.digest}"
-
-    @staticmethod
-    def parse(text: str) -> "PositionToken | None":
-        """Read the text form; None if it is not one."""
-        parts = text.split(".")
-        if len(parts) != 3 or not parts[1].isascii() or not parts[1].isdigit() or len(parts[1]) > 18:
-            return None
-        return PositionToken(parts[0], int(parts[1]), parts[2])
 
 
 @dataclass(frozen=True, slots=True)

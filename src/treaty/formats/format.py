@@ -4,9 +4,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from treaty.core.columns import Columns
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.schema_engine import ResolvedSchema
+from treaty.core.state.columns import Columns
 from treaty.formats.rule import Lint, Rule
 
 

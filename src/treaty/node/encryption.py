@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.limits import METADATA_KEYS
 from treaty.core.refusals import NotPermitted, Refusal
-from treaty.core.rows import Row, Value, make_row
 from treaty.core.schema import SEALED, Metadata, Pairs
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state_tables import ENCRYPTION_KEY, AnyIndex, AnyTable, EncryptionKeyName
-from treaty.core.table import E, Index, K, Key, Table, V
-from treaty.core.values import ConfigValue, EncryptionKeyUse, Outcome, Schema
-from treaty.core.view import View
+from treaty.core.state.rows import Row, Value, make_row
+from treaty.core.state.state_tables import ENCRYPTION_KEY, AnyIndex, AnyTable, EncryptionKeyName
+from treaty.core.state.table import E, Index, K, Key, Table, V
+from treaty.core.state.values import ConfigValue, EncryptionKeyUse, Outcome, Schema
+from treaty.core.state.view import View
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESSIV

@@ -5,11 +5,11 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 
-from treaty.core.commit import START, Position, as_root
 from treaty.core.limits import POSITIONS_KEPT
-from treaty.core.root import roots_of
-from treaty.core.rows import EncodedRow, Row
-from treaty.core.view import Tables
+from treaty.core.state.commit import START, Position, as_root
+from treaty.core.state.root import roots_of
+from treaty.core.state.rows import EncodedRow, Row
+from treaty.core.state.view import Tables
 from treaty.log.log import Log, LogDamagedError, LogDelta, LogUnavailableError, WrongRootError
 from treaty.node.environment import Environment, trim_memory
 from treaty.node.status import NodeCounts

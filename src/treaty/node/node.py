@@ -7,16 +7,16 @@ from functools import partial
 from typing import Any, TypeVar
 
 from treaty.core.command import Command, OpenQuestions
-from treaty.core.commit import as_root
 from treaty.core.decide import decide
 from treaty.core.limits import DECISION_ROUNDS
-from treaty.core.log_origin import explain_unfinished_restore
 from treaty.core.operations import is_command, needs_read_barrier
 from treaty.core.refusals import Invalid, NotFound, Refusal, RegistryError, Unavailable
-from treaty.core.registry import CALL, FRESH, Call, PositionToken, Reply, refuse_bad_call
+from treaty.core.registry import CALL, FRESH, Call, Reply, refuse_bad_call
 from treaty.core.requests import Request
-from treaty.core.tables import DictTables
-from treaty.core.view import Tables
+from treaty.core.state.commit import PositionToken, as_root
+from treaty.core.state.log_origin import explain_unfinished_restore
+from treaty.core.state.tables import DictTables
+from treaty.core.state.view import Tables
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.node.encryption import NO_KEYS, MetadataCipher, encrypt_decisions
 from treaty.node.environment import Environment

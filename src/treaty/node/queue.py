@@ -6,11 +6,12 @@ from typing import TypeVar
 
 from treaty.core.command import Command
 from treaty.core.limits import QUEUE
-from treaty.core.log_origin import explain_sealed_log, explain_unfinished_restore
 from treaty.core.refusals import OutcomeUnknown, Unavailable
-from treaty.core.registry import PositionToken, Reply
+from treaty.core.registry import Reply
 from treaty.core.requests import Request
 from treaty.core.schema_engine import Question
+from treaty.core.state.commit import PositionToken
+from treaty.core.state.log_origin import explain_sealed_log, explain_unfinished_restore
 from treaty.node.barriers import ReadBarriers
 from treaty.node.environment import Environment
 from treaty.node.follower import Follower

@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 from treaty.core.command import Command, Decision
-from treaty.core.commit import Position
 from treaty.core.limits import HANDED_WITHIN, OUTCOMES
 from treaty.core.refusals import Invalid, OutcomeUnknown, Refusal, Unavailable
-from treaty.core.registry import PositionToken, Reply
-from treaty.core.state_tables import OUTCOME
-from treaty.core.view import Tables
+from treaty.core.registry import Reply
+from treaty.core.state.commit import Position, PositionToken
+from treaty.core.state.state_tables import OUTCOME
+from treaty.core.state.view import Tables
 from treaty.node.schema_service import SchemaSession
 from treaty.wire.peer.message import ForwardedCommand
 

@@ -11,11 +11,11 @@ from tests.simulation.clock import VirtualLoop
 from tests.simulation.disk import Disk
 from tests.simulation.model import LogModel, Weather
 from tests.simulation.texts import FORMATS, answer
-from treaty.core.commit import START, Position
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import Answer, Question
+from treaty.core.state.commit import START, Position
 from treaty.log.log import Log
 from treaty.node.environment import Environment
 from treaty.node.node import Node

@@ -64,7 +64,7 @@ FURTHER = (
         "A registration that names the policy of its new subject needs no right to the config.",
         (
             Edit(
-                "treaty.core.permissions:of_register",
+                "treaty.core.access.permissions:of_register",
                 '("/treaty/createWith/policy",) * chosen',
                 '("/treaty/createWith/policy",) * (not request)',
             ),

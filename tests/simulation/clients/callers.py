@@ -3,8 +3,8 @@
 import random
 from dataclasses import dataclass, replace
 
+from treaty.core.access.rights import Access, AccessRule, Permission, Rights, with_included
 from treaty.core.registry import Call
-from treaty.core.rights import Access, AccessRule, Permission, Rights, with_included
 
 OWN = 0.6
 """How many commands that are sent twice at a time are sent by one and the same."""

@@ -1,7 +1,7 @@
 """Planted: past its deadline every command is told that it failed, even where its append may still land."""
 
 from treaty.core.refusals import Unavailable
-from treaty.core.view import Tables
+from treaty.core.state.view import Tables
 from treaty.node.queued_command import QueuedCommand
 
 LAWS = {"2"}

@@ -17,10 +17,10 @@ from treaty.api.auth.settings import AuthSettings, read_settings
 from treaty.api.auth.watched import AuthFileError, Watched
 from treaty.api.caller import OPEN, Caller, enter, request_id_of
 from treaty.api.ticket import PEER, leave_ticket, ticket_of
+from treaty.core.access.rights import ANONYMOUS
 from treaty.core.limits import CREDENTIALS_BYTES
 from treaty.core.names import EVERYWHERE
 from treaty.core.refusals import Forbidden, Reason, Unauthenticated
-from treaty.core.rights import ANONYMOUS
 
 log = logging.getLogger("treaty.auth")
 

@@ -7,13 +7,13 @@ from typing import Any, Protocol, TypeVar, cast
 from treaty.api.caller import Caller, caller
 from treaty.core import answers as a
 from treaty.core import requests as q
+from treaty.core.access.rights import Access
 from treaty.core.aliases import alias_candidate
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS, is_command, operation_name, refuse_unless_allowed
 from treaty.core.refusals import Forbidden, NotFound, NotPermitted, Reason, Referenced, Unauthenticated
 from treaty.core.registry import CALL, AsyncRegistry, Call, Reply
 from treaty.core.requests import Request
-from treaty.core.rights import Access
 
 A = TypeVar("A")
 Asking = Callable[[Request[Any], Call], Awaitable[Reply[Any]]]

@@ -11,8 +11,8 @@ from treaty.api.auth.bearer import BearerSettings
 from treaty.api.auth.certificate import NAMINGS, CertificateSettings
 from treaty.api.auth.keys import ALGORITHMS
 from treaty.api.auth.tables import Table, read_tables
+from treaty.core.access.rights import ANONYMOUS, PERMISSIONS, AccessRule, Permission, Rights, with_included
 from treaty.core.names import EVERYWHERE
-from treaty.core.rights import ANONYMOUS, PERMISSIONS, AccessRule, Permission, Rights, with_included
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Hosts from which keys may be fetched without TLS."""

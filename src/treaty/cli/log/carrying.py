@@ -11,10 +11,10 @@ from treaty.cli.nouns.asking import as_json
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import UnusableError
 from treaty.cli.transfer.ends import bar
-from treaty.core.commit import START, Position
 from treaty.core.limits import RESTORE_GAP
-from treaty.core.root import roots_of
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import START, Position
+from treaty.core.state.root import roots_of
+from treaty.core.state.rows import EncodedRow
 from treaty.log.maintenance.dump import DumpHead, make_head, write_dump
 from treaty.log.maintenance.migration import MigrationResult, migrate_log, unseal_log
 from treaty.log.maintenance.restore import restore_log

@@ -25,7 +25,7 @@ from treaty.core.limits import COUNTER
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.operations import is_command
 from treaty.core.refusals import NotFound, NotOffered, SchemaNotFound, SettingNotFound, SubjectNotFound
-from treaty.core.registry import Call, PositionToken, Reply, refuse_bad_call
+from treaty.core.registry import Call, Reply, refuse_bad_call
 from treaty.core.requests import (
     LATEST,
     Check,
@@ -45,6 +45,7 @@ from treaty.core.requests import (
     SubjectCreation,
     UsesOf,
 )
+from treaty.core.state.commit import PositionToken
 
 A = TypeVar("A")
 

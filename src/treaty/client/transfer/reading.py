@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from treaty.client.transfer.snapshot import Problem, Snapshot, beyond, order_of, resource_order, scope_order
-from treaty.core.answers import Config, ScopeSetting, VersionFound
+from treaty.core.answers import Config, ResourceAssociation, ScopeSetting, VersionFound
 from treaty.core.associations import ANY, ListAssociations, OfName, OfSubject
 from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
@@ -25,7 +25,6 @@ from treaty.core.requests import (
     ListVersions,
     Scope,
 )
-from treaty.core.resource import ResourceAssociation
 
 Told = Callable[[str, int, int], None]
 """Is told what is done, how much of it, and of how much (0: not known)."""

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from treaty.core.answers import DeletedVersions
+from treaty.core.access.permissions import of_associate, refuse_unless_met
+from treaty.core.access.rights import Access, Permission
+from treaty.core.answers import TOPIC, DeletedVersions, Resource
 from treaty.core.associations import (
     ANY,
     KINDS,
@@ -42,8 +44,6 @@ from treaty.core.handlers.uses import GoingRows, refuse_if_used, subject_associa
 from treaty.core.handlers.versions import has_version, stored_versions
 from treaty.core.limits import ASSOCIATIONS_PER_RESOURCE, ASSOCIATIONS_PER_SUBJECT, NAME_LENGTH
 from treaty.core.names import Subject, subject_of
-from treaty.core.overlay import Overlay
-from treaty.core.permissions import of_associate, refuse_unless_met
 from treaty.core.refusals import (
     Forbidden,
     Referenced,
@@ -53,15 +53,14 @@ from treaty.core.refusals import (
     TooManyAssociations,
 )
 from treaty.core.requests import Scope
-from treaty.core.resource import TOPIC, Resource
-from treaty.core.rights import Access, Permission
-from treaty.core.rows import Row, make_row, make_tombstone
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state_tables import ASSOCIATION, ASSOCIATION_BY_GUID, TABLES, VERSION, AssociationKey
-from treaty.core.table import Key
-from treaty.core.values import Association as Value
-from treaty.core.values import Version
-from treaty.core.view import View
+from treaty.core.state.overlay import Overlay
+from treaty.core.state.rows import Row, make_row, make_tombstone
+from treaty.core.state.state_tables import ASSOCIATION, ASSOCIATION_BY_GUID, TABLES, VERSION, AssociationKey
+from treaty.core.state.table import Key
+from treaty.core.state.values import Association as Value
+from treaty.core.state.values import Version
+from treaty.core.state.view import View
 
 
 @dataclass(slots=True)

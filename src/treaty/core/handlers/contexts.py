@@ -12,11 +12,11 @@ from treaty.core.limits import NAME_LENGTH
 from treaty.core.names import DEFAULT_CONTEXT, Subject, is_subject_name, subject_of
 from treaty.core.refusals import InvalidSubject, NotEmpty, NotPermitted, TooLarge
 from treaty.core.requests import DeleteContext, ListContexts, MakeContext, Scope
-from treaty.core.rows import make_row, make_tombstone
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state_tables import CONTEXT, COUNTER, SUBJECT, ContextKey, ids_key
-from treaty.core.values import Context
-from treaty.core.view import View, span
+from treaty.core.state.rows import make_row, make_tombstone
+from treaty.core.state.state_tables import CONTEXT, COUNTER, SUBJECT, ContextKey, ids_key
+from treaty.core.state.values import Context
+from treaty.core.state.view import View, span
 
 
 def make_context(view: View, command: Command[MakeContext], engine: SchemaEngine) -> Decision[ContextMade]:

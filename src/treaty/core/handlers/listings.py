@@ -10,6 +10,7 @@ from itertools import chain, groupby, islice
 from typing import Any, TypeVar
 
 from treaty.core import answers, limits, requests
+from treaty.core.answers import ResourceAssociation
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.association_queries import describe_associations
 from treaty.core.handlers.settings import own_config, own_mode, scope_key
@@ -24,10 +25,9 @@ from treaty.core.handlers.versions import (
 )
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
-from treaty.core.resource import ResourceAssociation
 from treaty.core.schema import RuleSet
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state_tables import (
+from treaty.core.state.state_tables import (
     CONFIG,
     CONFIG_BY_ALIAS,
     CONTEXT,
@@ -40,8 +40,8 @@ from treaty.core.state_tables import (
     ScopeKey,
     ids_key,
 )
-from treaty.core.table import Key, Table
-from treaty.core.view import View, after, past, span
+from treaty.core.state.table import Key, Table
+from treaty.core.state.view import View, after, past, span
 
 T = TypeVar("T")
 Paged = requests.ListSubjects | requests.ListSchemas | requests.ListSettings

@@ -25,9 +25,9 @@ from treaty.core.handlers.versions import (
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import NotFound, SchemaNotFound
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state_tables import COUNTER, OUTCOME, SCHEMA_EVERYWHERE, OutcomeKey, SchemaKey, ids_key
-from treaty.core.table import Key
-from treaty.core.view import View
+from treaty.core.state.state_tables import COUNTER, OUTCOME, SCHEMA_EVERYWHERE, OutcomeKey, SchemaKey, ids_key
+from treaty.core.state.table import Key
+from treaty.core.state.view import View
 
 
 def get_schema(view: View, command: Command[requests.GetSchema], engine: SchemaEngine) -> Decision[answers.SchemaFound]:

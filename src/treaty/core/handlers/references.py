@@ -7,8 +7,8 @@ from treaty.core.refusals import InvalidSchema, InvalidVersion, NotFound, Reason
 from treaty.core.requests import LATEST, Visible
 from treaty.core.schema import Reference
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
-from treaty.core.values import Schema, StoredReference
-from treaty.core.view import View
+from treaty.core.state.values import Schema, StoredReference
+from treaty.core.state.view import View
 
 
 def follow(

@@ -9,7 +9,7 @@ from functools import partial
 
 from treaty.core.answers import Config, RegisteredVersion
 from treaty.core.command import Command, Decision
-from treaty.core.compatibility_messages import format_list
+from treaty.core.finding import format_list
 from treaty.core.handlers.association_queries import refuse_strong_targets
 from treaty.core.handlers.compatibility import CompatibilityRequirements, check_compatibility
 from treaty.core.handlers.extras import metadata_for, refuse_bad_rules, retag_draft, rules_for, rules_over, tags_in
@@ -42,8 +42,8 @@ from treaty.core.refusals import (
 from treaty.core.requests import Derive, Register, Scope, Visible
 from treaty.core.schema import Draft, Metadata, Rule, RuleSet
 from treaty.core.schema_engine import InvalidText, SchemaEngine
-from treaty.core.values import ConfigValue, PolicyValue, Schema
-from treaty.core.view import View
+from treaty.core.state.values import ConfigValue, PolicyValue, Schema
+from treaty.core.state.view import View
 
 NEXT = -1
 """The number of a version that takes the next one, and is to say so in its metadata."""

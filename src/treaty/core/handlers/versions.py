@@ -10,7 +10,7 @@ from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import InvalidVersion, SubjectNotFound, VersionNotFound
 from treaty.core.requests import LATEST, Visible
 from treaty.core.schema import Reference
-from treaty.core.state_tables import (
+from treaty.core.state.state_tables import (
     SCHEMA,
     SUBJECT,
     SUBJECT_ELSEWHERE,
@@ -23,8 +23,8 @@ from treaty.core.state_tables import (
     SchemaKey,
     VersionKey,
 )
-from treaty.core.values import Schema, StoredReference, Version
-from treaty.core.view import View, subject_span
+from treaty.core.state.values import Schema, StoredReference, Version
+from treaty.core.state.view import View, subject_span
 
 Kept = tuple[VersionKey, Version]
 """A version with its key (context, subject, generation, ordinal)."""

@@ -14,10 +14,10 @@ from typing import IO
 
 import zstandard
 
-from treaty.core.commit import Position
 from treaty.core.limits import DUMP_LINE_BYTES
-from treaty.core.root import add, roots_of
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import Position
+from treaty.core.state.root import add, roots_of
+from treaty.core.state.rows import EncodedRow
 from treaty.log.log import LogDelta
 from treaty.log.state_roots import find_root_mismatches
 

@@ -9,14 +9,14 @@ from typing import Any, Literal
 
 import msgspec
 
-from treaty.core.codec import dumps
 from treaty.core.refusals import Unavailable
-from treaty.core.root import add
-from treaty.core.rows import EncodedRow, Row, UnreadableValue
-from treaty.core.state_tables import CONTEXT, VERSION_BY_NUMBER, AnyIndex, AnyTable
-from treaty.core.table import Key, Table
-from treaty.core.values import Schema
-from treaty.core.view import subject_span
+from treaty.core.state.codec import dumps
+from treaty.core.state.root import add
+from treaty.core.state.rows import EncodedRow, Row, UnreadableValue
+from treaty.core.state.state_tables import CONTEXT, VERSION_BY_NUMBER, AnyIndex, AnyTable
+from treaty.core.state.table import Key, Table
+from treaty.core.state.values import Schema
+from treaty.core.state.view import subject_span
 from treaty.node.segment.blocks import BlockDamagedError, BlockReader
 from treaty.node.segment.hash_index import mark, row_of, rows_of
 from treaty.node.segment.heads import BlockHeads

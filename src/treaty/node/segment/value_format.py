@@ -12,13 +12,13 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from treaty.core.codec import dumps
 from treaty.core.identity import guid, lookup_digest
-from treaty.core.rows import ROW_FORMAT, EncodedRow, Row, Value, decode_key, decode_row
 from treaty.core.schema import Reference
-from treaty.core.state_tables import TABLES
-from treaty.core.table import Key
-from treaty.core.values import Content, Outcome, Schema
+from treaty.core.state.codec import dumps
+from treaty.core.state.rows import ROW_FORMAT, EncodedRow, Row, Value, decode_key, decode_row
+from treaty.core.state.state_tables import TABLES
+from treaty.core.state.table import Key
+from treaty.core.state.values import Content, Outcome, Schema
 
 FAST = "!"
 """Begins a text that msgspec reads as the value's class, and reads whole."""

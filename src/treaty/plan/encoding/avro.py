@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from treaty.core.columns import Decimal, Scalar
+from treaty.core.state.columns import Decimal, Scalar
 from treaty.formats.avro.model import ABSENT, Array, Enum, Field, Fixed, Map, Primitive, Record, Schema, Type, Union
 from treaty.formats.literal import Json, literal
 from treaty.plan.avro.columns import PLAIN, ddl

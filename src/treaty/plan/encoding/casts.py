@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from treaty.core.columns import ColumnType, Decimal, Scalar
+from treaty.core.state.columns import ColumnType, Decimal, Scalar
 from treaty.plan.encoding.fit import Check
 
 Cast = tuple[str, tuple[Check, ...]]

@@ -9,7 +9,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from treaty.client.serializers.framing import prefix, stamp
 from treaty.client.serializers.indexes import head
 from treaty.client.serializers.protobuf import messages
-from treaty.core.columns import Column
+from treaty.core.state.columns import Column
 from treaty.formats.avro.canonical import print_schema
 from treaty.formats.jsonschema.format import FORMAT as JSON
 from treaty.formats.protobuf.encoding.files import descriptor_set

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from treaty.client.meaning import meaning_of
-from treaty.core.columns import Column
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound, Refusal
 from treaty.core.registry import Registry
 from treaty.core.requests import LATEST, Check, GetVersion, Lookup, Register
 from treaty.core.schema import Draft, Reference
+from treaty.core.state.columns import Column
 from treaty.formats.format import InvalidSchemaError
 from treaty.plan import asking
 from treaty.plan.encoding.composing import compose

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from treaty.core.columns import Column, ColumnType, List, Map, Scalar, Struct
+from treaty.core.state.columns import Column, ColumnType, List, Map, Scalar, Struct
 from treaty.plan.ddl import quoted, type_ddl
 from treaty.plan.encoding.casts import cast
 from treaty.plan.encoding.fit import Check, Fit, Part

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from treaty.core.columns import ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.state.columns import ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.plan.ddl import type_ddl, type_of
 from treaty.plan.encoding.fit import Fit, Part
 from treaty.spark.encoding.checks import Problem, checked

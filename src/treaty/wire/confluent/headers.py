@@ -4,7 +4,8 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from treaty.core.refusals import Invalid
-from treaty.core.registry import Call, PositionToken, refuse_bad_call
+from treaty.core.registry import Call, refuse_bad_call
+from treaty.core.state.commit import PositionToken
 
 TOKEN = "Treaty-Sequence"  # noqa: S105 (a place in the log, not a secret)
 """On an answer: the state it was taken from. On a request: the answer must not be older."""

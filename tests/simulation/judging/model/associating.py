@@ -20,7 +20,7 @@ from tests.simulation.judging.model.subjects import refuse_bad_subject
 from treaty.core import associations as t
 from treaty.core import limits
 from treaty.core import requests as q
-from treaty.core.answers import DeletedVersions
+from treaty.core.answers import DeletedVersions, Resource, ResourceAssociation
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import (
     AssociationNotFound,
@@ -33,8 +33,7 @@ from treaty.core.refusals import (
     SubjectAssociated,
     TooManyAssociations,
 )
-from treaty.core.resource import Resource, ResourceAssociation
-from treaty.core.values import Association as Value
+from treaty.core.state.values import Association as Value
 
 Key = tuple[str, str, str]
 

@@ -10,10 +10,10 @@ from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import associations as t
 from treaty.core import requests as q
-from treaty.core import values
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
 from treaty.core.schema import Draft
+from treaty.core.state import values
 
 EVERY = ("read", "register", "delete", "config", "mode", "admin")
 

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from treaty.core import decide, values
+from treaty.core import decide
 from treaty.core.command import Command, Decision
 from treaty.core.outcomes import record_outcome as original
 from treaty.core.policy import NONE, Level, VersionRange
-from treaty.core.rows import Row, UnreadableValue
-from treaty.core.state_tables import CounterKey, NameKey, VersionKey
-from treaty.core.view import View
+from treaty.core.state import values
+from treaty.core.state.rows import Row, UnreadableValue
+from treaty.core.state.state_tables import CounterKey, NameKey, VersionKey
+from treaty.core.state.view import View
 
 PLACE, NAME = decide, "record_outcome"
 Tamper = Callable[[Row], Row | None]

@@ -1,7 +1,7 @@
 """What the rows of `log_origin` mean for a node: an unfinished restore serves nobody, a log that was moved takes no writes."""
 
-from treaty.core.state_tables import LOG_ORIGIN, LogOriginKey
-from treaty.core.view import View
+from treaty.core.state.state_tables import LOG_ORIGIN, LogOriginKey
+from treaty.core.state.view import View
 
 
 def explain_unfinished_restore(view: View) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from treaty.core.commit import START, Position, as_root
-from treaty.core.ordered import SortedKeys
-from treaty.core.root import add, roots_with
-from treaty.core.rows import (
+from treaty.core.state.commit import START, Position, as_root
+from treaty.core.state.ordered import SortedKeys
+from treaty.core.state.root import add, roots_with
+from treaty.core.state.rows import (
     EncodedRow,
     Row,
     UnreadableRowError,
@@ -20,10 +20,10 @@ from treaty.core.rows import (
     gives_back,
     key_text,
 )
-from treaty.core.state_tables import TABLES, VERSION, VERSION_LISTED, AnyIndex, AnyTable
-from treaty.core.table import E, Index, K, Key, Table, V, may_lie_between
-from treaty.core.values import StoredValue
-from treaty.core.view import subject_span
+from treaty.core.state.state_tables import TABLES, VERSION, VERSION_LISTED, AnyIndex, AnyTable
+from treaty.core.state.table import E, Index, K, Key, Table, V, may_lie_between
+from treaty.core.state.values import StoredValue
+from treaty.core.state.view import subject_span
 
 _OF_VALUES: Mapping[str, tuple[AnyIndex, ...]] = {
     table.name: tuple(one for one in table.indexes if not one.of_key) for table in TABLES.values()

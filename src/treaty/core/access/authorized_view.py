@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from treaty.core import state_tables as t
+from treaty.core.access.rights import Access
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
-from treaty.core.rights import Access
-from treaty.core.table import E, Index, K, Key, Table, V
-from treaty.core.values import Counter
-from treaty.core.view import View, span
+from treaty.core.state import state_tables as t
+from treaty.core.state.table import E, Index, K, Key, Table, V
+from treaty.core.state.values import Counter
+from treaty.core.state.view import View, span
 
 How = Literal["entry", "rows", "schemas", "associated", "settings"]
 

@@ -4,7 +4,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator
 from itertools import chain
 
-from treaty.core.table import Key
+from treaty.core.state.table import Key
 
 BLOCK = 512
 """Keys of one block at most; a full one is cut in two."""

@@ -8,9 +8,9 @@ without a look at any other row.
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from treaty.core.commit import MODULUS
-from treaty.core.rows import EncodedRow, decode_key, key_text
-from treaty.core.table import Key
+from treaty.core.state.commit import MODULUS
+from treaty.core.state.rows import EncodedRow, decode_key, key_text
+from treaty.core.state.table import Key
 
 
 class RootedTables(Protocol):

@@ -9,11 +9,11 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from treaty.core.codec import DecodeError, decode, dumps, encode
 from treaty.core.refusals import Unavailable
-from treaty.core.state_tables import TABLES, UNROOTED
-from treaty.core.table import K, Key, Table, V
-from treaty.core.values import StoredValue
+from treaty.core.state.codec import DecodeError, decode, dumps, encode
+from treaty.core.state.state_tables import TABLES, UNROOTED
+from treaty.core.state.table import K, Key, Table, V
+from treaty.core.state.values import StoredValue
 
 ROW_FORMAT = 2
 """The newest row format that this version of Treaty understands."""

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 from heapq import merge
 from typing import Any
 
-from treaty.core.rows import Row, UnreadableValue
-from treaty.core.state_tables import TABLES, AnyIndex, AnyTable
-from treaty.core.table import E, Index, K, Key, Table, V
-from treaty.core.values import StoredValue
-from treaty.core.view import View
+from treaty.core.state.rows import Row, UnreadableValue
+from treaty.core.state.state_tables import TABLES, AnyIndex, AnyTable
+from treaty.core.state.table import E, Index, K, Key, Table, V
+from treaty.core.state.values import StoredValue
+from treaty.core.state.view import View
 
 
 class Overlay:

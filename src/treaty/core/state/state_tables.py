@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from treaty.core import values
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
-from treaty.core.table import Index, Table
+from treaty.core.state import values
+from treaty.core.state.table import Index, Table
 
 
 class ContentKey(NamedTuple):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Generic, TypeVar, get_type_hints
 
-from treaty.core.values import StoredValue
+from treaty.core.state.values import StoredValue
 
 Key = tuple[str | int, ...]
 """A key of a row or an entry of an index. Keys of a table are named tuples, equal to bare ones of the same parts."""

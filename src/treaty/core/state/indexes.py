@@ -3,18 +3,31 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 
-from treaty.core.invariants import InvariantViolation
-from treaty.core.rows import UnreadableRowError
-from treaty.core.state_tables import INDEXES, TABLES, AnyIndex, AnyTable
-from treaty.core.table import Key
-from treaty.core.values import StoredValue
-from treaty.core.view import ALL_KEYS, Tables
+from treaty.core.state.rows import UnreadableRowError
+from treaty.core.state.state_tables import INDEXES, TABLES, AnyIndex, AnyTable
+from treaty.core.state.table import Key
+from treaty.core.state.values import StoredValue
+from treaty.core.state.view import ALL_KEYS, Tables
 
 NAMED = 5
 """Keys that a message names of those that are missing or too many."""
 REMEDY = "tables are built from rows alone: start the node anew, and report this as a fault of Treaty"
+
+
+@dataclass(frozen=True, slots=True)
+class InvariantViolation:
+    """A row that breaks a law: which law, which row, and what is wrong."""
+
+    rule: str
+    table: str
+    key: Key
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.rule} {self.table} {list(self.key)}: {self.message}"
 
 
 def wrong_indexes(tables: Tables, remedy: str = REMEDY) -> Iterator[InvariantViolation]:

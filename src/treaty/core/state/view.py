@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol, overload
 
-from treaty.core.commit import Position
-from treaty.core.rows import EncodedRow, Row, UnreadableValue
-from treaty.core.state_tables import TABLES
-from treaty.core.table import E, Index, K, Key, Table, V
+from treaty.core.state.commit import Position
+from treaty.core.state.rows import EncodedRow, Row, UnreadableValue
+from treaty.core.state.state_tables import TABLES
+from treaty.core.state.table import E, Index, K, Key, Table, V
 
 
 class View(Protocol):

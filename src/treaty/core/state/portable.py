@@ -4,8 +4,8 @@ import types
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from treaty.core.rows import ROW_FORMAT
-from treaty.core.state_tables import TABLES
+from treaty.core.state.rows import ROW_FORMAT
+from treaty.core.state.state_tables import TABLES
 
 _SCALARS = {str: "string", int: "integer", bool: "boolean", float: "number"}
 _PAIRS = tuple[tuple[str, str], ...]

@@ -6,9 +6,9 @@ from typing import Any, Generic, TypeVar
 
 from treaty.core import associations as t
 from treaty.core import requests as q
+from treaty.core.access.rights import PERMISSIONS, Access, Permission
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 from treaty.core.refusals import Forbidden
-from treaty.core.rights import PERMISSIONS, Access, Permission
 from treaty.core.schema import Draft
 
 N = TypeVar("N")

@@ -6,10 +6,9 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from treaty.core.codec import dumps
-from treaty.core.registry import PositionToken
-from treaty.core.rows import EncodedRow
-from treaty.core.state_tables import UNROOTED
+from treaty.core.state.codec import dumps
+from treaty.core.state.rows import EncodedRow
+from treaty.core.state.state_tables import UNROOTED
 
 MAGIC = b"TRTY"
 ENVELOPE_FORMAT = 2
@@ -31,6 +30,29 @@ class EnvelopeError(ValueError):
         """Keep whether the magic was there."""
         super().__init__(message)
         self.magic = magic
+
+
+@dataclass(frozen=True, slots=True)
+class PositionToken:
+    """A place in a log's history: the state right after an append. Text form ``identity.sequence.digest``.
+
+    `identity` is hex (empty for a log without an append), `digest` the hex digest of the append that ended at `sequence`.
+    """
+
+    identity: str
+    sequence: int
+    digest: str
+
+    def __str__(self) -> str:
+        return f"{self.identity}.{self.sequence}.{self.digest}"
+
+    @staticmethod
+    def parse(text: str) -> "PositionToken | None":
+        """Read the text form; None if it is not one."""
+        parts = text.split(".")
+        if len(parts) != 3 or not parts[1].isascii() or not parts[1].isdigit() or len(parts[1]) > 18:
+            return None
+        return PositionToken(parts[0], int(parts[1]), parts[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +203,7 @@ def is_undamaged(envelope: bytes) -> bool:
 def make_append(base: Position, attempt: bytes, commits: tuple[Commit, ...], roots: Mapping[str, int] | None) -> Append:
     """Build the append of `commits` on `base`; the first append of a log gives it its identity.
 
-    `roots` is what each table adds to the state root after it (see `treaty.core.root`). None repeats the root of the base:
+    `roots` is what each table adds to the state root after it (see `treaty.core.state.root`). None repeats the root of the base:
     for commits without rows that count. Raises `ValueError` for sequences that do not follow the base, and for rows that
     count where `roots` is None.
     """
