@@ -67,14 +67,14 @@ def _logical(writer: Any, reader: Any) -> Convert | None:
             raise UnmatchedError(f"{old} is not {new}")
         if "nanos" in old or "nanos" in new:
             return _in_units(family[old], family[new], reader)
-    make = LOGICAL_READERS.get(old or new)
+    make: Callable[..., Any] | None = LOGICAL_READERS.get(old or new)
     schema = writer if old else reader
     return None if make is None else lambda value: make(value, schema)
 
 
 def _in_units(old: int, new: int, reader: Any) -> Convert:
     """Convert where one side counts nanoseconds, for which the codec has no type but whole numbers."""
-    make = LOGICAL_READERS.get(logical_of(reader))
+    make: Callable[..., Any] | None = LOGICAL_READERS.get(logical_of(reader))
 
     def convert(value: int) -> Any:
         whole, rest = divmod(value * old, new)

@@ -84,8 +84,12 @@ def is_default_of(schema: Any, default: Any, named: Mapping[str, Any]) -> bool:
     if isinstance(schema, list):
         return any(is_default_of(branch, default, named) for branch in schema)
     kind = kind_of(schema)
-    if not isinstance(default, _KINDS[kind]) or (isinstance(default, bool) and kind != "boolean"):
-        return False
+    right: bool = isinstance(default, _KINDS[kind]) and (kind == "boolean" or not isinstance(default, bool))
+    return right and _is_within(schema, kind, default, named)
+
+
+def _is_within(schema: Any, kind: str, default: Any, named: Mapping[str, Any]) -> bool:
+    """Say whether a default of the right kind has the right parts, or is in range."""
     match kind:
         case "record" | "error":
             return all(
@@ -99,15 +103,15 @@ def is_default_of(schema: Any, default: Any, named: Mapping[str, Any]) -> bool:
         case "map":
             return all(is_default_of(schema["values"], each, named) for each in default.values())
         case "int" | "long":
-            return -(1 << _WIDTHS[kind]) <= default < 1 << _WIDTHS[kind]
+            return bool(-(1 << _WIDTHS[kind]) <= default < 1 << _WIDTHS[kind])
         case "float" | "double":
             return not isinstance(default, str) or default in {"NaN", "Infinity", "-Infinity"}
         case "bytes":
             return _is_latin(default)
         case "fixed":
-            return _is_latin(default) and len(default) == schema["size"]
+            return _is_latin(default) and len(default) == int(schema["size"])
         case "enum":
-            return default in schema["symbols"]
+            return bool(default in schema["symbols"])
     return True
 
 

@@ -41,10 +41,10 @@ class _Interpreter:
         """The function that reads a type of the writer as one of the reader."""
         writer, reader = defined(writer, self._written), defined(reader, self._wanted)
         if isinstance(writer, list):
-            same = writer is reader
-            return _choice([self._branch(each, reader, at if same else None) for at, each in enumerate(writer)])
+            places = range(len(writer)) if writer is reader else self._matcher.find_places(writer, reader)
+            return _choice([self._branch(each, reader, at) for each, at in zip(writer, places, strict=True)])
         if isinstance(reader, list):
-            return self._branch(writer, reader, None)
+            return self._branch(writer, reader, self._matcher.find_branch(writer, reader))
         if not self._matcher.is_match(writer, reader):
             return _refuse(f"the writer's {_name(writer)} is no {_name(reader)}, which the reader has there")
         match kind_of(writer):
@@ -58,14 +58,15 @@ class _Interpreter:
                 return _enum(writer, reader)
         return _scalar(writer, reader)
 
-    def _branch(self, writer: Any, reader: Any, place: int | None) -> Step:
-        """What reads a type as a branch of a union: the one at a place, or the one that takes it."""
+    def _branch(self, writer: Any, reader: Any, at: int | None) -> Step:
+        """What reads a type as the branch of a union at a place; None: no branch takes it."""
         if not isinstance(reader, list):
             return self.resolve(writer, reader)
-        writer = defined(writer, self._written)
-        at = self._matcher.find_branch(writer, reader) if place is None else place
         if at is None:
-            return _refuse(f"the writer's {_name(writer)} is no branch of the reader's union of {_listed(reader)}")
+            writer = defined(writer, self._written)
+            return _refuse(
+                f"the writer's {_name(writer)} is no branch of the reader's union of {_list_branches(reader)}"
+            )
         step = self.resolve(writer, reader[at])
         if not self._tagged or reader[at] == "null" or len([each for each in reader if each != "null"]) < 2:
             return step
@@ -135,7 +136,7 @@ class _Interpreter:
             case "enum":
                 return _SCALARS["long"]
             case "fixed":
-                return _fixed(int(writer["size"]))
+                return _fixed_step(int(writer["size"]))
             case "string":
                 return _SCALARS["bytes"]
         return _SCALARS[kind_of(writer)]
@@ -164,7 +165,7 @@ def _name(schema: Any) -> str:
     return logical_of(schema) or kind
 
 
-def _listed(branches: list[Any]) -> str:
+def _list_branches(branches: list[Any]) -> str:
     more = f" and {len(branches) - 5} more" if len(branches) > 5 else ""
     return ", ".join(branch if isinstance(branch, str) else _name(branch) for branch in branches[:5]) + more
 
@@ -234,7 +235,7 @@ def _enum(writer: Any, reader: Any) -> Step:
 
 def _scalar(writer: Any, reader: Any) -> Step:
     kind = kind_of(writer)
-    step = _fixed(int(writer["size"])) if kind == "fixed" else _SCALARS[kind]
+    step = _fixed_step(int(writer["size"])) if kind == "fixed" else _SCALARS[kind]
     try:
         convert = conversion_of(writer, reader)
     except UnmatchedError as error:
@@ -294,7 +295,7 @@ def _string(data: bytes, at: int) -> tuple[str, int]:
         raise ValueError(f"a string is no UTF-8: {error.reason} at byte {at - len(value) + error.start}") from None
 
 
-def _fixed(size: int) -> Step:
+def _fixed_step(size: int) -> Step:
     return lambda data, at: (bytes(data[at : at + size]), at + size)
 
 

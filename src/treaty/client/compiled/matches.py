@@ -49,10 +49,11 @@ class Matcher:
         writer, reader = self.define(writer, reader)
         return _strength(writer, reader) is not None or (kind_of(writer), kind_of(reader)) in PROMOTIONS
 
-    def find_branch(self, writer: Any, branches: list[Any]) -> int | None:
+    def find_branch(self, writer: Any, branches: list[Any], place: int | None = None) -> int | None:
         """Return the place of the branch that takes a type, None where none does.
 
-        Among records that only share the name without its namespace, it is the last that has all its fields, as in Java.
+        The best name decides among the branches that can be read at all. Among records that only share the name without its
+        namespace it is the one at `place`, or else the last of them, as in Java.
         """
         writer = defined(writer, self._written)
         named: dict[int, list[int]] = {}
@@ -61,15 +62,52 @@ class Matcher:
             if strength is not None:
                 named.setdefault(strength, []).append(at)
         for strength, places in sorted(named.items()):
-            if strength <= FULL_ALIAS:
-                return places[0]
             fitting = [at for at in places if not self.fails(writer, branches[at])]
+            if fitting and strength >= SHORT_NAME and place in fitting:
+                return place
             if fitting:
-                return fitting[-1 if kind_of(writer) in RECORDS else 0]
+                return fitting[-1 if strength >= SHORT_NAME and kind_of(writer) in RECORDS else 0]
         if named:
             return named[min(named)][0]
         promoted = (at for at, branch in enumerate(branches) if (kind_of(writer), kind_of(branch)) in PROMOTIONS)
         return next(promoted, None)
+
+    def find_places(self, writer: list[Any], reader: Any) -> list[int | None]:
+        """Return for each branch of a writer's union the place of the reader's that takes it by name or promotion.
+
+        Unions that differ in nothing but namespaces are read by position where full names do not decide.
+        """
+        if not isinstance(reader, list):
+            return [None] * len(writer)
+        alike = self.is_alike(writer, reader)
+        return [self.find_branch(branch, reader, at if alike else None) for at, branch in enumerate(writer)]
+
+    def is_alike(self, writer: Any, reader: Any, seen: frozenset[tuple[str, str]] = frozenset()) -> bool:
+        """Say whether two types differ in nothing but namespaces, docs and defaults."""
+        writer, reader = self.define(writer, reader)
+        if isinstance(writer, list) or isinstance(reader, list):
+            both = isinstance(writer, list) and isinstance(reader, list) and len(writer) == len(reader)
+            return both and all(self.is_alike(*each, seen) for each in zip(writer, reader, strict=True))
+        kind = kind_of(writer)
+        if kind != kind_of(reader):
+            return False
+        if kind in {"array", "map"}:
+            inner = "items" if kind == "array" else "values"
+            return self.is_alike(writer[inner], reader[inner], seen)
+        return kind not in NAMED or self._is_named_alike(writer, reader, seen)
+
+    def _is_named_alike(self, writer: Any, reader: Any, seen: frozenset[tuple[str, str]]) -> bool:
+        key = (str(writer["name"]), str(reader["name"]))
+        if key in seen:
+            return True
+        if key[0].rpartition(".")[2] != key[1].rpartition(".")[2]:
+            return False
+        if kind_of(writer) not in RECORDS:
+            return all(writer.get(word) == reader.get(word) for word in ("size", "symbols"))
+        old, new = writer["fields"], reader["fields"]
+        return [each["name"] for each in old] == [each["name"] for each in new] and all(
+            self.is_alike(one["type"], other["type"], seen | {key}) for one, other in zip(old, new, strict=True)
+        )
 
     def fails(self, writer: Any, reader: Any) -> bool:
         """Say whether no value of the writer that has something inside can be read."""

@@ -16,7 +16,16 @@ from treaty.client.compiled.reading import LENGTH, MAX_DEPTH, Read, Reading
 
 Parsed = tuple[Any, Mapping[str, Any]]
 """A schema as fastavro parsed it, and its named types."""
-UNWRITABLE = (UnsuitedError, RecursionError, SyntaxError, MemoryError, LookupError, ValueError, ArithmeticError, TypeError)
+UNWRITABLE = (
+    UnsuitedError,
+    RecursionError,
+    SyntaxError,
+    MemoryError,
+    LookupError,
+    ValueError,
+    ArithmeticError,
+    TypeError,
+)
 """What stops the writing of a program: a schema too large for one, and defaults that are no values."""
 
 
@@ -54,18 +63,30 @@ class _Resolver:
         """The lines that read a value of the writer into a variable as the reader's. Raises `UnmatchedError`."""
         writer, reader = defined(writer, self._written), defined(reader, self._wanted)
         if isinstance(writer, list):
-            self._reading.branches(len(writer), lambda at: self._or_wrong(writer[at], reader, to, depth))
+            places = self._matcher.find_places(writer, reader)
+
+            def branch(at: int) -> None:
+                with self._code.or_else(UnmatchedError, "raise wrong"):
+                    if isinstance(reader, list):
+                        self._branch(writer[at], reader, places[at], (to, depth))
+                    else:
+                        self._value(writer[at], reader, to, depth)
+
+            self._reading.branches(len(writer), branch)
         elif isinstance(reader, list):
-            at = self._matcher.find_branch(writer, reader)
-            if at is None:
-                raise UnmatchedError
-            self._value(writer, reader[at], to, depth)
-            if self._tagged and reader[at] != "null" and len([each for each in reader if each != "null"]) > 1:
-                self._code.add(f"{to} = ({self._code.constant(branch_of(defined(reader[at], self._wanted)))}, {to})")
+            self._branch(writer, reader, self._matcher.find_branch(writer, reader), (to, depth))
         elif not self._matcher.is_match(writer, reader):
             raise UnmatchedError
         else:
             self._matched(writer, reader, to, depth)
+
+    def _branch(self, writer: Any, reader: list[Any], place: int | None, into: tuple[str, int]) -> None:
+        if place is None:
+            raise UnmatchedError
+        self._value(writer, reader[place], *into)
+        if self._tagged and reader[place] != "null" and len([each for each in reader if each != "null"]) > 1:
+            name = branch_of(defined(reader[place], self._wanted))
+            self._code.add(f"{into[0]} = ({self._code.constant(name)}, {into[0]})")
 
     def _or_wrong(self, writer: Any, reader: Any, to: str, depth: int) -> None:
         with self._code.or_else(UnmatchedError, "raise wrong"):
@@ -123,12 +144,14 @@ class _Resolver:
                 else:
                     found[target["name"]] = variable
                     self._or_wrong(field["type"], target["type"], variable, 1)
-            parts = [f"{field['name']!r}: {found[field['name']]}" for field in reader["fields"] if field["name"] in found]
             for field in missing:
                 if "default" not in field:
                     code.add("raise wrong")
                 elif not self._tagged:
-                    parts.append(f"{field['name']!r}: {self._default(field)}")
+                    found[field["name"]] = self._default(field)
+            parts = [
+                f"{name!r}: {found[name]}" for name in (field["name"] for field in reader["fields"]) if name in found
+            ]
             code.add(f"return {{{', '.join(parts)}}}, p")
 
     def _default(self, field: Any) -> str:
