@@ -17,11 +17,15 @@ OPEN = frozenset({b"/healthz", b"/readyz", b"/readyz/writes", b"/openapi.json", 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who was let in. Without rights there is no `access` to bound them (None)."""
+    """Somebody who was let in. Without rights there is no `access` to bound them (None).
+
+    `client` is whose request counts against the limits of one client: the principal, or the address it comes from.
+    """
 
     principal: str = ""
     access: Access | None = None
     request_id: str = ""
+    client: str = ""
 
 
 _CALLER: ContextVar[Caller | None] = ContextVar("treaty.caller", default=None)

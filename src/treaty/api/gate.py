@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from starlette.datastructures import Headers
@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from treaty.api import access
-from treaty.api.caller import REQUEST_ID, caller, identified
+from treaty.api.caller import REQUEST_ID, Caller, caller, enter, identified
 from treaty.api.failures import HttpError, told
 from treaty.api.metrics import OTHER, Metrics
 from treaty.api.ticket import ROUTE
@@ -83,9 +83,9 @@ class Gate:
         try:
             await self._answer(scope, receive, answer)
         except asyncio.CancelledError:  # the server stops, and this took longer than it waits
-            if not answer.status:
-                await _told(_late(scope["method"]), scope)(scope, receive, answer)
-            raise
+            if answer.status:
+                raise  # the answer has begun: all that is left is to cut the connection
+            await _told(_late(scope["method"]), scope)(scope, receive, answer)
         except Exception as failure:
             if answer.status:
                 raise  # the answer has begun: all that is left is to cut the connection
@@ -123,6 +123,7 @@ class Gate:
             message = f"more than {self.each} requests of one client are being answered (limit IN_FLIGHT_EACH)"
             raise HttpError(429, f"HTTP 429 Too Many Requests: {message}; come again", retry_after="1")
         self.crowd[who] += 1
+        enter(replace(caller() or Caller(), client=who))
         try:
             await self.exact.get(scope["raw_path"], self.dialect)(scope, receive, send)
         finally:

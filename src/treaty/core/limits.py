@@ -144,8 +144,18 @@ INLINE_BYTES = 65_536
 """Characters of schema text that one decision reads in the event loop; what is more goes to a pool."""
 DECISION_ANSWERS = 50_000
 """Answers about schemas that one decision keeps until it ends."""
-DECISION_ROUNDS = 8
-"""Times that a decision waits for answers about schemas; after that they are given on the spot."""
+DECISION_ROUNDS = 1_000
+"""Times that a decision waits for answers about schemas, because others changed the subject meanwhile; past it it is refused."""
+POOL_PROCESSES = 2
+"""Processes in which a server answers large questions about schemas; no principal has all of them."""
+POOL_DECISIONS = 1_024
+"""Decisions of one node that wait for the pool; past it they get 503."""
+POOL_DECISIONS_EACH = 256
+"""Decisions of one principal that wait for the pool; past it they get 503."""
+POOL_BYTES = 1_073_741_824
+"""Characters that all questions read which wait for the pool; past it decisions get 503."""
+POOL_BYTES_EACH = 268_435_456
+"""Characters that the questions of one principal read which wait for the pool; past it its decisions get 503."""
 POSITIONS_KEPT = 1_000
 """Places in the log's history that a node remembers, to check tokens against."""
 NUMBER_EXPONENT = 1_000

@@ -24,7 +24,8 @@ class Call:
     of the log may answer a look), ``eventual`` (memory is good enough) or empty (the default of the request's class). `after` is a token that the answer must not be older than. `command_id` makes a retry the
     same command; empty means that the registry gives one. `again` says that it was sent before and may wait somewhere still: then its outcome is
     remembered even where it changes nothing, so that the one that waits does nothing either. `timeout` is in seconds.
-    `access` bounds what is done and shown (None: there are no rights here); it stays in this process.
+    `access` bounds what is done and shown (None: there are no rights here); `client` takes turns with others where many wait
+    (empty: the principal does). Both stay in this process.
     """
 
     consistency: str = ""
@@ -34,6 +35,7 @@ class Call:
     principal: str = ""
     access: Access | None = None
     again: bool = False
+    client: str = ""
 
 
 CALL = Call()

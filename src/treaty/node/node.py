@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 from treaty.core.command import Command, OpenQuestions
 from treaty.core.decide import decide
-from treaty.core.limits import DECISION_ROUNDS
 from treaty.core.operations import is_command, needs_read_barrier
 from treaty.core.refusals import Invalid, NotFound, Refusal, RegistryError, Unavailable
 from treaty.core.registry import CALL, FRESH, Call, Reply, refuse_bad_call
@@ -112,9 +111,9 @@ class Node:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._forwarder.close()
         await self._queue.close()
+        await self._schemas.close()
         await self.follower.close()
         await self._log.close()
-        await self._schemas.close()
 
     # ---------------------------------------------------------------------------------------------------- asking
 
@@ -133,7 +132,7 @@ class Node:
         request_id = self._transport.request_id() if self._transport is not None else ""
         try:
             left = call.timeout - (self._environment.now() - begun)
-            return await self._queue.submit(command, left, request_id=request_id, after=call.after)
+            return await self._queue.submit(command, left, request_id=request_id, after=call.after, client=call.client)
         except RegistryError as error:
             self.counts.count(error)
             raise
@@ -184,7 +183,8 @@ class Node:
                 if self.follower.unreachable_reason
                 else ""
             )
-            raise Unavailable(f"no answer within {call.timeout} seconds{reason}; nothing was written") from None
+            told = f"no answer within {call.timeout} seconds{reason}; nothing was written"
+            raise Unavailable(told, self._schemas.queue.retry_after) from None
 
     async def _query(self, command: Command[Request[A]], call: Call) -> Reply[A]:
         """Answer from memory where that is enough; look first otherwise, and before "not found" is said."""
@@ -204,12 +204,12 @@ class Node:
         reason = explain_unfinished_restore(self._tables)
         if reason:
             raise Unavailable(reason, READ_ONLY_SECONDS)
-        result = await self._decide_query(command)
+        result = await self._decide_query(command, call.client)
         if isinstance(result, NotFound) and not fresh and not consistency:
             await self.follower.catch_up()
             if call.after is not None:
                 await self._reach(call.after)
-            result = await self._decide_query(command)
+            result = await self._decide_query(command, call.client)
         if isinstance(result, Refusal):
             raise result
         return result
@@ -225,19 +225,17 @@ class Node:
             )
         await self._queue.barriers.wait(taken=taken)
 
-    async def _decide_query(self, command: Command[Request[A]]) -> Reply[A] | Refusal:
+    async def _decide_query(self, command: Command[Request[A]], client: str = "") -> Reply[A] | Refusal:
         """Decide a query on the tables as they are, with the token of that state."""
-        session = self._schemas.open_session()
-        for _ in range(DECISION_ROUNDS + 1):
+        session = self._schemas.open_session(client or command.principal)
+        while True:
             result = self._decide(self._tables, command, session)
             if isinstance(result, Refusal):
                 return result
             if not isinstance(result, OpenQuestions):
                 return Reply(result.answer, self.follower.position.token)
             self.counts.parked += 1
-            session.defer()
             await self._schemas.answer_questions(session, result.questions)
-        raise AssertionError("an impatient session answers everything")
 
     # ---------------------------------------------------------------------------------------------------- tokens
 

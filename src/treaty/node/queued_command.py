@@ -291,13 +291,14 @@ class QueuedCommand:
         if not self.is_over:
             self.answered.set_exception(error)
 
-    def expire(self, tables: Tables, why: str = "") -> None:
-        """The deadline has come; `why` it was not decided, if that is known."""
+    def expire(self, tables: Tables, why: str = "", retry_after: float = 1.0) -> None:
+        """The deadline has come; `why` it was not decided, if that is known, and when asking again makes sense."""
         if self.may_be_in_log(tables):
             self.fail(OutcomeUnknown(self.command.command_id))
         else:
             because = f"{why}; " if why else ""
-            self.fail(Unavailable(f"{because}the command was not written in time; it has left nothing"))
+            reason = f"{because}the command was not written in time; it has left nothing"
+            self.fail(Unavailable(reason, retry_after))
 
 
 def refuse_token(token: PositionToken, here: Position) -> Invalid:

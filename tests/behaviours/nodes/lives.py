@@ -60,9 +60,9 @@ def world(seed: int = 0) -> Environment:
 def desk(inline_bytes: int = 10_000) -> SchemaService:
     """A desk whose pool takes a while."""
 
-    async def run(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
+    async def run(question: Question) -> Answer:
         await asyncio.sleep(FAIR)
-        return tuple(answer(one) for one in questions)
+        return answer(question)
 
     return SchemaService(FORMATS, answer, run, inline_bytes=inline_bytes)
 

@@ -46,7 +46,14 @@ class Doorkeeper:
             raise Unauthenticated(Reason("CREDENTIALS", "Unauthorized: nobody was let in for this request"))
         who = who or Caller()
         call = Call(
-            call.consistency, call.after, call.command_id, call.timeout, who.principal, who.access, call.again
+            call.consistency,
+            call.after,
+            call.command_id,
+            call.timeout,
+            who.principal,
+            who.access,
+            call.again,
+            who.client,
         )  # `replace` is slow
         if is_command(request):
             request = _signed(request, who.principal)
