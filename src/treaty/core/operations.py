@@ -172,7 +172,7 @@ _DECLARED: tuple[Operation[Any, Any], ...] = (
         writes=True, answer_name="deleted",
     ),
     Operation(
-        "set-config", q.SetConfig, a.ConfigStored, settings_changes.set_config, permissions.of_scope("config"),
+        "set-config", q.SetConfig, a.ConfigStored, settings_changes.set_config, permissions.of_set_config,
         ("NAME_LENGTH", "RULES", "RULE_NAME"), writes=True, answer_name="config-stored", is_idempotent=_is_always,
         query_before=_config_before,
     ),

@@ -127,11 +127,25 @@ def _rule(table: Table) -> AccessRule:
     for word in contexts:
         if not word.startswith(".") and word != EVERYWHERE:
             raise table.wrong(f"{word!r} is no context", 'a context begins with a dot; "*" is all of them', "contexts")
-    rule = AccessRule(
-        who, with_included(cast("tuple[Permission, ...]", may)), table.texts("subjects", ("*",)), contexts
-    )
+    topics = _topics(table, may) if "topics" in table.members else None
+    table.taken.add("topics")
+    subjects = () if topics and "subjects" not in table.members else table.texts("subjects", ("*",))
+    rule = AccessRule(who, with_included(cast("tuple[Permission, ...]", may)), subjects, contexts, topics)
+    table.taken.add("subjects")
     table.end()
     return rule
+
+
+def _topics(table: Table, may: tuple[str, ...]) -> tuple[str, ...]:
+    """Patterns of topics. A rule that names topics and no subjects is about topics alone."""
+    topics = table.texts("topics")
+    if not {"register", "admin"}.intersection(may):
+        raise table.wrong("topics are for who may register", 'write may = "register"', "topics")
+    if "contexts" in table.members and "subjects" not in table.members:
+        raise table.wrong(
+            "contexts say nothing of topics, and the rule has no subjects", "write subjects = […]", "contexts"
+        )
+    return topics
 
 
 def _refuse_unknown_groups(settings: AuthSettings, tables: list[Table]) -> None:

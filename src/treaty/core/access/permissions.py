@@ -6,7 +6,8 @@ from typing import Any, Generic, TypeVar
 
 from treaty.core import associations as t
 from treaty.core import requests as q
-from treaty.core.access.rights import PERMISSIONS, Access, Permission
+from treaty.core.access.rights import PERMISSIONS, Access, Permission, TopicPart
+from treaty.core.answers import Resource
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 from treaty.core.refusals import Forbidden
 from treaty.core.schema import Draft
@@ -23,6 +24,8 @@ class ResourceKind(Generic[N]):
     """The resource in a sentence."""
     subject_of: Callable[[N], str]
     """What a refusal names as its subject."""
+    describe_rule: Callable[[N], str] = lambda _name: ""
+    """What a rule has to name beside the permission, where that is not plain from the resource."""
 
 
 def _is_allowed_in_any_context(access: Access, permission: Permission, subject: Subject) -> bool:
@@ -50,6 +53,15 @@ EVERYTHING: ResourceKind[Subject] = ResourceKind(
     str,
 )
 """All subjects of all contexts, for what names a subject of none."""
+
+
+TOPIC: ResourceKind[TopicPart] = ResourceKind(
+    Access.may_associate,
+    lambda topic: f"the {topic.kind} of topic '{topic.name}'",
+    lambda _topic: "",
+    lambda topic: f" and topics = ['{topic.name}'], or that covers the subject '{topic.name}-{topic.kind}'",
+)
+"""The keys or values of a topic, which an association says the subject of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +94,7 @@ def refuse_unless_met(access: Access, principal: str, required: Sequence[Require
                 path=one.path,
                 subject=one.kind.subject_of(one.name),
                 new=name,
-                allowed=f"a rule that gives {wanted}",
+                allowed=f"a rule that gives {wanted}{one.kind.describe_rule(one.name)}",
             )
 
 
@@ -99,6 +111,11 @@ def on_subject(permission: Permission, subject: Subject, path: str = "") -> Requ
 def on_context(permission: Permission, context: str, path: str = "") -> RequiredPermission[str]:
     """This permission on all of a context."""
     return RequiredPermission((permission,), CONTEXT, context, path)
+
+
+def on_topic(permission: Permission, resource: Resource, kind: str, path: str = "") -> RequiredPermission[TopicPart]:
+    """This permission on the keys or values of a topic."""
+    return RequiredPermission((permission,), TOPIC, TopicPart(resource.name, resource.namespace, kind), path)
 
 
 # ------------------------------------------------------------------------------------- what several requests need
@@ -191,6 +208,16 @@ def of_make_context(request: q.MakeContext) -> Required:
     return (on_context("register", request.context), *importing)
 
 
+def of_set_config(request: q.SetConfig) -> Required:
+    """An alias leads requests of others to its target, so that naming one needs the right to change the config there too."""
+    alias = request.change.alias
+    here = of_scope("config")(request)
+    if not alias:
+        return here
+    target = Subject(request.scope.context, request.scope.name or "").sibling(alias)
+    return (*here, on_subject("config", target, "/alias"))
+
+
 def of_set_mode(request: q.SetMode) -> Required:
     """Entering IMPORT purges what is softly deleted."""
     purging = (request.mode or "").upper() == "IMPORT" and not request.force
@@ -198,11 +225,12 @@ def of_set_mode(request: q.SetMode) -> Required:
 
 
 def of_associate(request: t.Associate) -> Required:
-    """Where a topic's schemas stand is decided by who may register them there."""
+    """Clients of a topic take the schemas of the subject: a right to the subject alone does not decide for them."""
     found: list[RequiredPermission[Any]] = []
     for wish in request.wishes:
         subject = t.subject_for(request.resource, wish)
         found.append(on_subject("register", subject))
+        found.append(on_topic("register", request.resource, wish.kind, "/resourceName"))
         if wish.given is not None:
             found.append(on_context("mode", subject.context, "/treaty/guid"))
         if wish.schema is not None:

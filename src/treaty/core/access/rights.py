@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from treaty.core.limits import CREDENTIALS_KNOWN, RIGHTS_KNOWN
-from treaty.core.names import EVERYWHERE, Subject
+from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 
 Permission = Literal["read", "register", "delete", "config", "mode", "admin"]
 PERMISSIONS: tuple[Permission, ...] = get_args(Permission)
@@ -21,17 +21,40 @@ ANONYMOUS = "anonymous"
 """Who shows nothing. What is allowed to this name is allowed to everybody."""
 
 
+class TopicPart(NamedTuple):
+    """The keys or the values (`kind`) of a topic in its namespace: what is associated with a subject."""
+
+    name: str
+    namespace: str
+    kind: str
+
+
 @dataclass(frozen=True, slots=True)
 class AccessRule:
-    """Who fits one of these names may do this to subjects that fit a pattern, in contexts that fit one.
+    """Who fits one of these names may do this to subjects that fit a pattern, in contexts that fit one, and to topics.
 
-    In a pattern ``*`` stands for any characters and ``?`` for one.
+    In a pattern ``*`` stands for any characters and ``?`` for one. Without `topics` a rule covers what the rule for subjects
+    covers by the usual name: the values of a topic where the subject ``TOPIC-value`` is covered.
     """
 
     who: tuple[str, ...]
     may: frozenset[Permission]
     subjects: tuple[str, ...] = ("*",)
     contexts: tuple[str, ...] = (".",)
+    topics: tuple[str, ...] | None = None
+
+    def covers_topic(self, topic: TopicPart) -> bool:
+        """Return whether the rule is about the keys or values of a topic."""
+        if self.topics is not None:
+            return _matches_any(self.topics, topic.name)
+        contexts = (DEFAULT_CONTEXT, f".{topic.namespace}")
+        return _matches_any(self.subjects, f"{topic.name}-{topic.kind}") and any(
+            _matches_any(self.contexts, one) for one in contexts
+        )
+
+
+def _matches_any(patterns: tuple[str, ...], text: str) -> bool:
+    return any(matches_pattern(one, text) for one in patterns)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +79,10 @@ class Access:
     def may_somewhere(self, permission: Permission, name: str | None = None) -> bool:
         """Tell whether a subject of this name (None: any) may be treated so in some context."""
         return any(name is None or one.has(name) for one in _areas(self, permission))
+
+    def may_associate(self, permission: Permission, topic: TopicPart) -> bool:
+        """Return whether the associations of a topic's keys or values may be treated so."""
+        return any(permission in one.may and one.covers_topic(topic) for one in self.rules)
 
     def enters(self, context: str) -> bool:
         """Tell whether something in a context may be read, if it is there."""
@@ -137,7 +164,7 @@ def _sees_all(access: Access) -> bool:
 def _areas(access: Access, permission: Permission) -> tuple[AccessArea, ...]:
     grouped: dict[tuple[str, ...], set[str]] = {}
     for rule in access.rules:
-        if permission in rule.may:
+        if permission in rule.may and rule.subjects:
             grouped.setdefault(rule.contexts, set()).update(rule.subjects)
     return tuple(_area(contexts, subjects) for contexts, subjects in grouped.items())
 
