@@ -16,12 +16,14 @@ NUMBER_DIGITS = 1_000
 """Characters of one number inside a schema text."""
 DEFAULT_STEPS = 1_000_000
 """Steps that checking one field's default may take."""
-COMPARE_STEPS = 100_000
-"""Pairs of types that one comparison of two schemas may look at."""
+COMPARE_STEPS = 3_000_000
+"""Steps, of about a microsecond each, that one comparison of two schemas may take."""
+PARSE_STEPS = 20_000_000
+"""Steps, of about a microsecond each, that reading one new schema may take."""
 COMBINATION_BRANCHES = 200
 """Schemas of one combination that are new or changed and looked at for partners among those of another one."""
-PROOF_STEPS = 20_000
-"""Steps that a proof may take that one JSON Schema allows what another one does."""
+PROOF_STEPS = 300_000
+"""Steps of a comparison of JSON Schemas that look for further differences where the established rules refuse already."""
 FINDINGS = 1_000
 """Findings that one comparison may list."""
 FAULTS = 20
@@ -140,6 +142,8 @@ REGISTRY_TRIES = 6
 """Times that a batch asks a registry that can't answer, before the batch fails."""
 COMMIT_BYTES = 4_194_304
 """Bytes of rows in one commit; a chain passes CHAIN_BYTES only where its single commit does."""
+INLINE_STEPS = 8_000
+"""Steps, of about a microsecond each, that answers about schemas take in the event loop; what needs more goes to a pool."""
 INLINE_BYTES = 65_536
 """Characters of schema text that one decision reads in the event loop; what is more goes to a pool."""
 DECISION_ANSWERS = 50_000

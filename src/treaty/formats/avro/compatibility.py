@@ -32,6 +32,7 @@ from treaty.formats.avro.rules import (
     READER_FIELD_MISSING_DEFAULT_VALUE,
     TYPE_MISMATCH,
 )
+from treaty.formats.budget import StepsError, current_budget, limit_steps
 from treaty.formats.place import Path, pointer
 from treaty.formats.rule import Rule
 
@@ -50,6 +51,8 @@ WIDENS: Mapping[str, frozenset[str]] = {
 """By the reader's primitive type, the other ones that it reads."""
 
 
+_PAIR = 4
+"""Steps that a pair of types costs beside its members."""
 _LARGE_UNION = 32
 """From here on the branches of a union are not tried in their order; Java does, which only changes which of several
 places is told for a pair of types that meets again."""
@@ -67,18 +70,23 @@ def compare(reader: Schema, writer: Schema, policy: str = "STRICT") -> tuple[Fin
     """All findings, none if `reader` can read data written with `writer`.
 
     Names match without their namespaces, promotions and defaults of enums count; docs and the order of fields do not,
-    and logical types only under the policy ``LOGICAL``. Never raises.
+    and logical types only under the policy ``LOGICAL``. Raises `StepsError` where the budget of who asks is spent.
     """
     try:
-        return tuple(_Comparison(reader, writer, policy == "LOGICAL").run())
+        with limit_steps(COMPARE_STEPS, "COMPARE_STEPS"):
+            return tuple(_Comparison(reader, writer, policy == "LOGICAL").run())
     except _StopError as stop:
         return (stop.finding,)
+    except StepsError as stop:
+        if stop.limit != "COMPARE_STEPS":
+            raise
+        return (COMPARISON_TOO_LARGE.finding("/", str(COMPARE_STEPS), writer="", reader=""),)
 
 
 class _Comparison:
     """One comparison. Pairs wait on a list and not on Python's stack, so that no chain of types is too long for it."""
 
-    __slots__ = ("_branches", "_logical", "_memo", "_reader", "_steps", "_writer", "_writer_fields")
+    __slots__ = ("_branches", "_budget", "_logical", "_memo", "_reader", "_writer", "_writer_fields")
 
     def __init__(self, reader: Schema, writer: Schema, logical: bool) -> None:  # noqa: FBT001
         self._logical = logical
@@ -87,7 +95,7 @@ class _Comparison:
         self._memo: dict[tuple[int, int], Found] = {}
         self._writer_fields: dict[int, dict[str, Field]] = {}
         self._branches: dict[int, Mapping[str, Type]] = {}
-        self._steps = 0
+        self._budget = current_budget()
 
     def run(self) -> Found:
         """Compare the two roots."""
@@ -109,9 +117,7 @@ class _Comparison:
 
         As in Java, a pair of definitions that was found wanting once is told again with its first place.
         """
-        self._steps += 1
-        if self._steps > COMPARE_STEPS:
-            raise _StopError(COMPARISON_TOO_LARGE.finding("/", str(COMPARE_STEPS), writer="", reader=""))
+        self._budget.spend(_PAIR)
         reader = self._reader.resolve(reading)
         writer = self._writer.resolve(writing)
         if type(reader) is Primitive or type(writer) is Primitive:
@@ -141,6 +147,7 @@ class _Comparison:
                     *self._meant(reader, writer, path),
                 ]
             case (Enum(), Enum()):
+                self._budget.spend((len(reader.symbols) + len(writer.symbols)) >> 3)
                 return [*_names(reader, writer, path), *_symbols(reader, writer, path)]
             case (Record(), Record()):
                 found = list(_names(reader, writer, path))
@@ -199,6 +206,7 @@ class _Comparison:
 
     def _fields(self, reader: Record, writer: Record, path: Path) -> Task:
         found: Found = []
+        self._budget.spend((len(reader.fields) + len(writer.fields)) >> 1)
         written = self._writer_fields.setdefault(id(writer), {})
         if not written:
             written.update((field.name, field) for field in writer.fields)

@@ -12,6 +12,7 @@ import jsonschema_rs
 
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS, REGEX_LENGTH, REGEXES, SCHEMA_MEMBERS
+from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.cycle import cycles
 from treaty.formats.jsonschema.drafts import meta_schemas
@@ -177,6 +178,7 @@ def _own(nodes: Sequence[SchemaNode]) -> Iterator[Diagnostic]:
         message = f"{total} regular expressions, more than the limit REGEXES of {REGEXES}"
         yield Diagnostic("TOO_MANY", "", message, EXPECTED["TOO_MANY"])
         return
+    spend(20 * total)
     for node in nodes:
         value = node.value
         if not isinstance(value, dict):

@@ -6,14 +6,20 @@ from functools import lru_cache
 
 import jsonschema_rs
 
+from treaty.formats.budget import spend
 from treaty.formats.jsonschema.compare.exact import frozen
 from treaty.formats.jsonschema.compare.keywords import Steps, keywords
 from treaty.formats.jsonschema.model import Document, Json, SchemaNode
+from treaty.formats.jsonschema.regex import count
 from treaty.formats.jsonschema.resolve import ambiguous, child, follow
 
 UNRESOLVED = "$unresolved"
 """The keyword that a schema gets instead of a reference that leads nowhere; it holds the reference."""
 _REFERRING = ("$ref", "$recursiveRef", "$dynamicRef")
+
+
+_VIEW, _PATTERN = 12, 150
+"""Steps that it costs to look at a schema, and to compile each expression in it."""
 
 
 class View:
@@ -123,6 +129,7 @@ class Side:
         here = node
         while True:
             words, steps = keywords(here)
+            spend(_VIEW + len(words) + _PATTERN * count(here.value))
             referring = [word for word in _REFERRING if word in words]
             if not referring or len(words) > 1:
                 break
@@ -179,13 +186,16 @@ def written_alike(one: Json, other: Json, *, noted: bool = False) -> bool:
     """
     if one == other:
         text = repr(one)  # where true is not 1
+        spend(2 + (len(text) >> 4))
         return "ef'" not in text and text == repr(other)
     if noted or not (isinstance(one, dict) and isinstance(other, dict)):
         return False
+    spend(2)
     bare = {word: value for word, value in one.items() if word not in _NOTES}
     if bare != {word: value for word, value in other.items() if word not in _NOTES}:
         return False
     text = repr(bare)
+    spend(len(text) >> 4)
     return "ef'" not in text and text == repr({word: other[word] for word in bare})
 
 
@@ -201,5 +211,6 @@ def _pattern(pattern: str) -> jsonschema_rs.Validator | None:
 
 def matches(pattern: str, text: str) -> bool | None:
     """Whether a regular expression finds something in a text, in linear time; None if that can't be told so."""
+    spend(2 + (len(text) >> 4))
     judge = _pattern(pattern)
     return None if judge is None else judge.is_valid(text)

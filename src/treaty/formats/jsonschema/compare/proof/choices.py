@@ -2,6 +2,7 @@
 
 from collections.abc import Generator
 
+from treaty.formats.budget import spend
 from treaty.formats.jsonschema.compare.fixpoint import Question, Task
 from treaty.formats.jsonschema.compare.found import Found
 from treaty.formats.jsonschema.compare.proof.known import Case, Known, Source
@@ -36,6 +37,7 @@ def _any_of(prover: Prover, claim: Sequent) -> Task:
 
 def _likely_first(known: Known, several: tuple[View, ...]) -> list[View]:
     """Schemas in an order in which those come first that name the same properties as what is known."""
+    spend(len(several))
     if len(several) < _FEW:
         return list(several)
     names = {name for view in known.views for name in view.names("properties")}
@@ -73,6 +75,7 @@ def _excluded(
     prover: Prover, known: Known, view: View, *, lasting: frozenset[str] | None = None
 ) -> Generator[Question, Found, bool]:
     """Whether no value of which this is known fits a schema."""
+    spend(2 + (len(known.excluded) >> 1))
     if lasting is None and any(prover.alike(view, other) for other in known.excluded):
         return True
     if prover.impossible(prover.also(known, Case((view,))), lasting=lasting):

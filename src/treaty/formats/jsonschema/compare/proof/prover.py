@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Hashable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
-from treaty.core.limits import PROOF_STEPS
+from treaty.formats.budget import current_budget
 from treaty.formats.jsonschema.compare.fixpoint import Fixpoint, Question, Task
 from treaty.formats.jsonschema.compare.found import Found
 from treaty.formats.jsonschema.compare.proof.alike import alike
@@ -53,17 +53,18 @@ _INSIDE = 3
 class Prover:
     """One proof under one policy; `goals` are the groups of keywords with what proves them."""
 
-    __slots__ = ("_alike", "_fixpoint", "_kept", "_plain", "goals", "policy")
+    __slots__ = ("_alike", "_budget", "_fixpoint", "_kept", "_plain", "goals", "policy")
 
     def __init__(self, policy: str, goals: tuple[tuple[frozenset[str], Goal], ...]) -> None:
         self.policy = policy
         self.goals = goals
+        self._budget = current_budget()
         self._kept: dict[Hashable, Known] = {}
         self._alike: dict[tuple[int, int], bool] = {}
         self._plain: dict[int, bool] = {}
         circular = Found(policy)
         circular.tell(rules.REFERENCE_UNRESOLVED)
-        self._fixpoint = Fixpoint(self._begin, Found(policy), circular, ("PROOF_STEPS", PROOF_STEPS))
+        self._fixpoint = Fixpoint(self._begin, Found(policy), circular)
 
     def prove(self, writer: View, reader: View) -> Found:
         """What could not be shown of the two roots; raises `StepsError` past the limit."""
@@ -71,10 +72,12 @@ class Prover:
 
     def known(self, source: Source) -> Known:
         """The knowledge of a source, made only once."""
+        said = len(source.fits) + len(source.excluded) + (0 if source.values is None else len(source.values))
+        self._budget.spend(3 + (said >> 2))
         key = source.key
         if key not in self._kept:
             made = self._kept[key] = Known(source)
-            self._fixpoint.step(1 + (len(made.views) + len(made.cases) + len(made.excluded)) // 8)
+            self._budget.spend(12 + 2 * len(made.views) + (len(made.excluded) >> 2))
         return self._kept[key]
 
     def also(self, known: Known, case: Case, **changes: object) -> Known:
@@ -90,6 +93,7 @@ class Prover:
     def missing(self, found: Found, claim: Sequent, rule: Rule, *steps: str | int, word: str = "") -> None:
         """Note that a keyword of the goal could not be shown: `word`, or the first step to it."""
         word = word or (str(steps[0]) if steps else "")
+        self._budget.spend(4 + (len(claim.known.views) >> 2))
         said = next((view.words[word] for view in claim.known.views if word in view.words), None)
         there = any(word in view.words for view in claim.known.views)
         goal: Json = claim.goal.words.get(word, claim.goal.node.value)
@@ -101,7 +105,7 @@ class Prover:
         if one is other:
             return True
         known = self._alike.get((id(one), id(other)))
-        return alike(one, other, self._alike) if known is None else known
+        return alike(one, other, self._alike, self._budget) if known is None else known
 
     def impossible(self, known: Known, depth: int = _INSIDE, *, lasting: frozenset[str] | None = None) -> bool:
         """Whether no value can be as it is known to be, by a simple contradiction; False does not say that one can.
@@ -111,7 +115,7 @@ class Prover:
         """
         if not known.types:
             return True
-        self._fixpoint.step()
+        self._budget.spend(3 + (len(known.views) * len(known.excluded) >> 1))
         if lasting is None and any(self._contradicts(known, one) for one in known.excluded):
             return True
         if depth == 0:
@@ -180,6 +184,7 @@ class Prover:
     def _shown(self, claim: Sequent) -> Task:
         found = self.found()
         known, goal = claim.known, claim.goal
+        self._budget.spend(2 + len(known.views))
         if not known.types or not (goal.words or goal.never) or any(self.alike(one, goal) for one in known.views):
             return found
         if goal.never or UNRESOLVED in goal.words:

@@ -3,7 +3,8 @@
 from collections.abc import Generator, Hashable, Sequence
 
 from treaty.core.limits import COMBINATION_BRANCHES
-from treaty.formats.jsonschema.compare.fixpoint import Question, StepsError, Task
+from treaty.formats.budget import StepsError
+from treaty.formats.jsonschema.compare.fixpoint import Question, Task
 from treaty.formats.jsonschema.compare.found import Found
 from treaty.formats.jsonschema.compare.rules import combination as rules
 from treaty.formats.jsonschema.compare.shape import Shape
@@ -66,7 +67,7 @@ def _partners(
     left = [at for at in range(len(old)) if at not in taken]
     if min(len(free), len(left)) > COMBINATION_BRANCHES:
         limit = f"{COMBINATION_BRANCHES} changed schemas in a combination, the limit COMBINATION_BRANCHES"
-        raise StepsError(limit)
+        raise StepsError("COMBINATION_BRANCHES", limit)
     answers: dict[tuple[int, int], Found] = {}
     edges: list[list[int]] = []
     for at in left:
