@@ -1,14 +1,13 @@
 """Decode plans without a JVM: what is merged, refused, hidden and woven, and that a stored plan is the same plan."""
 
 import json
-import struct
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.frames import frame, record, resolved
-from treaty.arrow.avro.rows import decoder_of
+from tests.shapes import envelope_of
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.answers import Config
@@ -31,8 +30,6 @@ from treaty.spark.engines.builtin import recipe_of
 
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 MICROS = {"type": "long", "logicalType": "timestamp-micros"}
-
-ENDING_VALUE: float = struct.unpack("<d", bytes.fromhex(ENDING))[0]
 
 
 def decimal(precision: int, scale: int) -> dict[str, object]:
@@ -184,7 +181,7 @@ def test_a_plan_that_was_stored_before_shapes_were_shared_still_runs(registry: C
     stored = json.loads(make_plan(registry, "orders-value").to_json())
     stored["plan"] = 2
     del stored["recipe"]["branches"]
-    decode = decoder_of(DecodePlan.from_json(json.dumps(stored)))
+    decode = envelope_of(DecodePlan.from_json(json.dumps(stored)))
     for schema_id, text in zip(ids, texts, strict=True):
         assert decode(frame(schema_id, text, {"n": 5}))["n"] == 5
 
@@ -202,7 +199,7 @@ def test_writers_of_one_shape_share_a_branch(registry: Connection) -> None:
     ids = put(registry, *texts)
     plan = make_plan(registry, "orders-value")
     assert recipe_of(plan).branches == (0, 0, 0, 0, 1, 2, 0, 0)
-    decode = decoder_of(plan)
+    decode = envelope_of(plan)
     for schema_id, text in zip(ids, texts, strict=True):
         name = "old" if '"old", "type"' in text else "n"
         assert decode(frame(schema_id, text, {name: 5, "kind": "A"}))["n"] == 5
@@ -213,7 +210,7 @@ def test_versions_of_one_shape_need_no_union(registry: Connection) -> None:
     ids = put(registry, *texts)
     plan = make_plan(registry, "orders-value")
     assert (recipe_of(plan).union, recipe_of(plan).branches) == (False, (0, 0, 0))
-    decode = decoder_of(plan)
+    decode = envelope_of(plan)
     assert [decode(frame(one, texts[0], {"n": 5}))["n"] for one in ids] == [5, 5, 5]
     assert decode(frame(99, texts[0], {"n": 5})) is None
 
@@ -280,9 +277,9 @@ def test_recursion_is_opened_to_a_depth(registry: Connection) -> None:
     assert dict(columns(opened)) == {"n": "INT", "left": inner, "all": f"ARRAY<{inner}>"}
     (schema_id,) = put(registry, tree)
     leaf: dict[str, object] = {"n": 3, "left": None, "all": []}
-    decode = decoder_of(make_plan(registry, "orders-value", depth=2))
+    decode = envelope_of(make_plan(registry, "orders-value", depth=2))
     value = frame(schema_id, tree, {"n": 1, "left": {"n": 2, "left": leaf, "all": [leaf]}, "all": [leaf]})
-    assert decode(value) == {"n": 1, "left": {"n": 2}, "all": [{"n": 3}], "_treaty_tail": ENDING_VALUE}
+    assert decode(value) == {"n": 1, "left": {"n": 2}, "all": [{"n": 3}]}
 
 
 def test_the_tail_asks_for_no_memory() -> None:
@@ -311,14 +308,13 @@ def test_the_woven_schemas_resolve_as_the_originals_do(registry: Connection) -> 
         {"number": 0.5, "kind": "A", "lines": [{"n": 9}], "by": {"a": None, "b": {"n": 4}}, "raw": b"\0\1"},
     ]
     ids = put(registry, *versions)
-    decode = decoder_of(make_plan(registry, "orders-value"))
+    decode = envelope_of(make_plan(registry, "orders-value"))
     for schema_id, writer, row in zip(ids, versions, rows, strict=True):
         value = frame(schema_id, writer, row)
         expected = resolved(value, writer, versions[-1])
         if expected["raw"] == "\u00ff":  # fastavro leaves the default of bytes as it stands in JSON
             expected["raw"] = b"\xff"
         found = decode(value)
-        assert found.pop("_treaty_tail") == ENDING_VALUE
         assert {**found, "by": dict(found["by"])} == expected
 
 
@@ -327,7 +323,7 @@ def test_names_of_the_envelope_give_way_to_those_of_the_record(registry: Connect
     (schema_id,) = put(registry, text)
     plan = make_plan(registry, "orders-value")
     row = {"_treaty_tail": 1, "_treaty_head": 2}
-    assert decoder_of(plan)(frame(schema_id, text, row)) == {**row, recipe_of(plan).tail: recipe_of(plan).ending_value}
+    assert envelope_of(plan)(frame(schema_id, text, row)) == row
 
 
 def test_a_choice_of_records_is_read_by_a_record(registry: Connection) -> None:
@@ -336,12 +332,9 @@ def test_a_choice_of_records_is_read_by_a_record(registry: Connection) -> None:
     (schema_id,) = put(registry, text)
     plan = make_plan(registry, "orders-value", reader=record(("x", "long"), aliases=["Other"]))
     assert recipe_of(plan).whole
-    decode = decoder_of(plan)
+    decode = envelope_of(plan)
     for row in ({"x": 7}, {"y": 1, "x": 7}):
-        assert decode(frame(schema_id, text, row)) == {
-            recipe_of(plan).whole: {"x": 7},
-            recipe_of(plan).tail: recipe_of(plan).ending_value,
-        }
+        assert decode(frame(schema_id, text, row)) == {recipe_of(plan).whole: {"x": 7}}
 
 
 def test_the_records_of_a_ring_are_found_and_no_others() -> None:

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from tests.frames import frame, resolved
 from tests.pairs import pair, planned
-from treaty.arrow.avro.rows import shape_of
+from tests.shapes import shape_of
 from treaty.plan.asking import parsed
 from treaty.plan.value import DecodePlan
 from treaty.spark import Names, decode

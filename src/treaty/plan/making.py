@@ -13,7 +13,7 @@ from treaty.plan.heads import Encodings, encodings_of, framing_of
 from treaty.plan.known import Known
 from treaty.plan.planners import PLANNERS, Planner
 from treaty.plan.reasons import RESOLUTION, WRONG_SUBJECT, PlanError, once
-from treaty.plan.recipes import SHAPES, JsonRecipe, ProtobufRecipe
+from treaty.plan.recipes import SHAPES, AvroRecipe, JsonRecipe, ProtobufRecipe
 from treaty.plan.types.shaping import shaped
 from treaty.plan.value import ENGINES, DecodePlan, Rejected
 from treaty.plan.wish import Choices, Wish
@@ -40,7 +40,7 @@ def make_plan(
     column): then `subject` may have ``*`` for any text, and each type is read as the union of its versions. All versions of the
     subject are writers; `ids` are further ids to resolve: those that no registry entry explains are left out, so their
     rows stay UNKNOWN_ID. The format is that of the subject's last version, and `schema_type` where there is no subject.
-    `choices` are the fields of a `Wish`: `depth`, `message`, `defaults`, `unknown`, `validate`, `rest`.
+    `choices` are the fields of a `Wish`: `depth`, `lossy`, `message`, `defaults`, `unknown`, `validate`, `rest`.
     `framing` is what stands before the payloads: ``prefix``, or one of `treaty.plan.heads.HEADS`; with ``none`` all
     rows have the version that is the reader. A table of encodings (encoding id: schema id and codec) means Pravega's.
     `engine` is what reads Avro: ``spark``, or ``fastavro`` where Spark has no Avro functions; ``upb`` reads Protobuf row by row.
@@ -190,6 +190,8 @@ def _choices(plan: DecodePlan) -> Choices:
     made = Choices(depth=plan.depth)
     if isinstance(plan.recipe, ProtobufRecipe):
         made |= Choices(message=plan.recipe.message, defaults=plan.recipe.defaults, unknown=bool(plan.recipe.unknown))
+    if isinstance(plan.recipe, AvroRecipe):
+        made["lossy"] = plan.recipe.lossy
     if isinstance(plan.recipe, JsonRecipe):
         kinds = dict(plan.columns)
         rest = next((way for way, kind in RESTS.items() if kinds.get(plan.recipe.rest) == kind), "")

@@ -47,6 +47,8 @@ class AvroRecipe:
     """The place in the union for each writer of the plan; empty where each has its own, in their order."""
     ending: str = ENDING
     """The eight bytes behind each payload, as hex (see `avro.weaving`): they come back unharmed only where it is whole."""
+    lossy: str = "refuse"
+    """What a union of further versions does with whole numbers of 64 bits beside fractions (see `Wish`)."""
 
     @property
     def ending_bytes(self) -> bytes:

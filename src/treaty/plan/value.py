@@ -13,7 +13,7 @@ FORMAT, READ = 4, (2, 3, 4)
 format replays its open batch with it, and is then planned anew."""
 ENGINES = {
     ("AVRO", "spark"): "Spark's from_avro, one call for all ids",
-    ("AVRO", "fastavro"): "fastavro in Python workers (slower)",
+    ("AVRO", "fastavro"): "Treaty's own reader in Python workers (slower)",
     ("PROTOBUF", "ptars"): "ptars over whole batches in Python workers, judged by Protobuf's runtime",
     ("PROTOBUF", "upb"): "Protobuf's runtime in Python workers (slower)",
     ("JSON", "spark"): "Spark's from_json",

@@ -9,6 +9,7 @@ from treaty.plan.recipes import AvroRecipe
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.engine import DECODED, Engine, barrier
 from treaty.spark.engines.repair import repaired
+from treaty.spark.engines.texts import find_wrong_text
 from treaty.spark.frames import looked_up
 
 
@@ -38,9 +39,14 @@ def envelope(plan: DecodePlan, value: Column) -> Column:
 
 
 def good_envelope(plan: DecodePlan, made: Column) -> Column:
-    """Whether the tail of an envelope came back unharmed."""
-    recipe = recipe_of(plan)
-    return made[recipe.tail].eqNullSafe(F.lit(recipe.ending_value))
+    """Whether the tail of an envelope came back unharmed, and all texts are UTF-8."""
+    recipe, wrong = recipe_of(plan), _wrong_text(plan, made)
+    ended = made[recipe.tail].eqNullSafe(F.lit(recipe.ending_value))
+    return ended if wrong is None else ended & ~wrong
+
+
+def _wrong_text(plan: DecodePlan, made: Column) -> Column | None:
+    return find_wrong_text(recipe_of(plan).reader_text, made)
 
 
 def record_of(plan: DecodePlan, made: Column, value: Column) -> Column:
@@ -49,7 +55,7 @@ def record_of(plan: DecodePlan, made: Column, value: Column) -> Column:
 
 
 def good(plan: DecodePlan) -> Column:
-    """Whether the tail came back unharmed."""
+    """Whether a row is a record and nothing else."""
     return good_envelope(plan, F.col(DECODED))
 
 
@@ -59,8 +65,10 @@ def record(plan: DecodePlan, value: Column) -> Column:
 
 
 def failed(plan: DecodePlan) -> Column:
-    """MALFORMED where nothing came back, TRAILING where the tail is somewhere else."""
-    return F.when(F.col(DECODED)[recipe_of(plan).tail].isNull(), "MALFORMED").otherwise("TRAILING")
+    """MALFORMED where nothing came back, or no text; TRAILING where the tail is somewhere else."""
+    made = F.col(DECODED)
+    lost, wrong = made[recipe_of(plan).tail].isNull(), _wrong_text(plan, made)
+    return F.when(lost if wrong is None else lost | wrong, "MALFORMED").otherwise("TRAILING")
 
 
 BUILTIN = Engine(_decoded, good, record, failed)

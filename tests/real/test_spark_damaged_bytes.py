@@ -1,0 +1,134 @@
+"""Damaged and random bytes through every engine for Avro: the same records, codes, sentences and payloads from each."""
+
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.damage import DEEDS, Logical, damaged
+from tests.histories import long_history
+from tests.orders import sorted_maps
+from treaty import arrow
+from treaty.core.names import DEFAULT_CONTEXT
+from treaty.plan.asking import parsed
+from treaty.plan.avro.composing import compose
+from treaty.plan.avro.merging import merge
+from treaty.plan.known import Known
+from treaty.plan.reasons import PlanError
+from treaty.spark import DecodePlan, Names, decode
+
+pytestmark = pytest.mark.jvm
+
+A_JOB = 10
+"""Plans that one job runs, each in columns of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A plan, and frames for it."""
+
+    name: str
+    plan: DecodePlan
+    frames: list[bytes]
+
+
+def planned(*texts: str, reader: Any = None) -> DecodePlan:
+    schemas = [parsed(one) for one in texts]
+    known = [Known(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", one) for place, one in enumerate(schemas)]
+    return compose(known, reader or merge(schemas))
+
+
+def pairs(first: int, count: int) -> Iterator[Case]:
+    """Schemas that some reader reads, half of them beside the reader's own, and frames of the first one."""
+    for seed in itertools.count(first):
+        maker = Logical(seed)
+        writer = maker.top()
+        reader = maker.reader(writer)
+        values = [maker.value(writer) for _ in range(4)]
+        texts = [json.dumps(one) for one in ((writer, reader) if seed % 2 else (writer,))]
+        try:
+            plan = planned(*texts, reader=parsed(json.dumps(reader)))
+        except PlanError:
+            continue
+        if plan.writers[0].schema_id == 1:
+            frames = [made for _, made in damaged(seed, writer, values, count)]
+            yield Case(f"seed {seed}: {json.dumps(writer)} read as {json.dumps(reader)}", plan, frames)
+
+
+def bare(value: Any) -> Any:
+    """A value of Arrow with instants and days as numbers (Python has none before the year 1), entries of maps in one order."""
+    if not value.is_valid:
+        return None
+    if isinstance(value, pa.StructScalar):
+        return {name: bare(one) for name, one in value.items()}
+    if isinstance(value, pa.MapScalar):
+        return sorted(((bare(key), bare(one)) for key, one in (one.values() for one in value.values)), key=repr)
+    if isinstance(value, pa.ListScalar):
+        return [bare(one) for one in value.values]
+    if isinstance(value, pa.TimestampScalar | pa.Date32Scalar):
+        return value.value
+    return sorted_maps(value.as_py())
+
+
+def compared(spark: SparkSession, folder: Path, cases: list[Case]) -> tuple[int, int]:
+    """Rows and good rows, once Spark's own functions, Python workers and Arrow agree on each."""
+    rows = good = 0
+    for first in range(0, len(cases), A_JOB):
+        some = cases[first : first + A_JOB]
+        most = max(len(one.frames) for one in some)
+        columns = {
+            f"v{at}": pa.array([*one.frames, *[None] * (most - len(one.frames))], pa.binary())
+            for at, one in enumerate(some)
+        }
+        path = folder / f"{first}.parquet"
+        pq.write_table(pa.table({"at": range(most), **columns}), path)
+        source = spark.read.parquet(str(path))
+        for at, one in enumerate(some):
+            source = decode(source, one.plan, column=f"v{at}", names=Names(f"r{at}", f"e{at}"))
+            if not at % A_JOB:  # workers read one plan of each job; they run what Arrow runs
+                slow = replace(one.plan, engine="fastavro")
+                source = decode(source, slow, column=f"v{at}", names=Names(f"s{at}", f"x{at}"))
+        theirs = source.toArrow().sort_by("at")
+        for at, one in enumerate(some):
+            ours = arrow.decode(pa.array(one.frames, pa.binary()), one.plan)
+            for record, error in ((f"r{at}", f"e{at}"), *([(f"s{at}", f"x{at}")] if not at % A_JOB else [])):
+                for mine, other in ((ours["record"], theirs[record]), (ours["error"], theirs[error])):
+                    wrong = [
+                        (value[5:].hex(), left, right)
+                        for left, right, value in zip(map(bare, mine), map(bare, other), one.frames, strict=False)
+                        if left != right
+                    ]
+                    assert wrong == [], f"{one.name}: {wrong[:3]}"
+            rows += len(one.frames)
+            good += len(one.frames) - ours["record"].null_count
+    return rows, good
+
+
+@pytest.mark.parametrize("first", [0, pytest.param(5_000, marks=pytest.mark.soak)])
+def test_damaged_bytes_are_the_same_rows_to_every_engine(
+    spark: SparkSession, tmp_path: Path, first: int, figure: Callable[[str], None]
+) -> None:
+    size = 200 if first else 20
+    rows, good = compared(spark, tmp_path, list(itertools.islice(pairs(first, 6 * len(DEEDS)), size)))
+    assert good > rows // 12
+    figure(f"{size} plans from seed {first}: {rows} damaged rows, {good} of them still records, alike in every engine")
+
+
+@pytest.mark.parametrize("first", [0, pytest.param(1_000, marks=pytest.mark.soak)])
+def test_histories_of_fifty_versions_are_the_same_rows_to_every_engine(
+    spark: SparkSession, tmp_path: Path, first: int, figure: Callable[[str], None]
+) -> None:
+    cases = []
+    for seed in range(first, first + (200 if first else 2)):
+        texts, frames = long_history(seed, 2)
+        cases.append(Case(f"seed {seed}", planned(*texts), frames))
+    rows, good = compared(spark, tmp_path, cases)
+    assert rows == good
+    figure(f"{len(cases)} histories of 50 versions from seed {first}: {rows} rows alike in every engine")
