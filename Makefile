@@ -111,6 +111,7 @@ reference: $(STAMP) ## Write docs/reference anew from the code
 oracle: $(STAMP) ## Ask the reference libraries anew and keep their answers as data; needs a JDK 17
 	@$(BIN)/python -m tests.oracle.avro_answers
 	@$(BIN)/python -m tests.oracle.avro_values
+	@$(BIN)/python -m tests.oracle.protobuf_descriptors
 
 pins: ## Take the newest versions the ranges allow into requirements/all.txt
 	@rm -rf .venv && $(PYTHON) -m venv .venv

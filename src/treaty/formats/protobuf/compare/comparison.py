@@ -1,6 +1,6 @@
 """Can a reader's schema read what a writer's schema wrote: differences in the order of Confluent's checker."""
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 
 from treaty.core.finding import Finding
 from treaty.core.limits import COMPARE_STEPS, FINDINGS
@@ -180,6 +180,8 @@ class _Comparison:
         for name in (*mine, *(name for name in theirs if name not in mine)):
             if name not in theirs or name not in mine:
                 self._tell(harmless.ONEOF_ADDED if name in mine else harmless.ONEOF_REMOVED, f"{path}/{name}")
+                if name in theirs and not everything.isdisjoint(theirs[name]):
+                    self._report_dropped(theirs[name], everything, f"{path}/{name}")
                 continue
             for number in sorted(mine[name].keys() | theirs[name].keys()):
                 where = f"{path}/{name}/{number}"
@@ -188,8 +190,7 @@ class _Comparison:
                     yield from self._field(reader, one, writer, other, where)
                 elif one is not None:
                     self._tell(harmless.ONEOF_FIELD_ADDED, where, _shown(one), "no such field in the oneof")
-                elif other is not None and number not in everything:
-                    self._tell(established.ONEOF_FIELD_REMOVED, where, "no such field", _shown(other))
+            self._report_dropped(theirs[name], everything, f"{path}/{name}")
         left = {number: one for number, one in outside.items() if number not in was_inside}
         yield from self._fields(
             reader, writer, left, {number: one for number, one in was_outside.items() if number not in inside}, path
@@ -201,6 +202,11 @@ class _Comparison:
                 if number in outside:
                     self._tell(harmless.ONEOF_FIELD_MOVED_TO_TOP_LEVEL, f"{path}/{number}")
                 yield from self._field(reader, now[number], writer, before[number], f"{path}/{number}")
+
+    def _report_dropped(self, members: Mapping[int, Field], everything: Collection[int], path: str) -> None:
+        """Tell which members of a oneof the reader lost: those that are nowhere in its message, whatever the name."""
+        for number in sorted(members.keys() - everything):
+            self._tell(established.ONEOF_FIELD_REMOVED, f"{path}/{number}", "no such field", _shown(members[number]))
 
     def _exclusion(
         self, fields: Iterable[int], was_outside: Mapping[int, Field], was_inside: Mapping[int, str], path: str
