@@ -1,6 +1,7 @@
 """The outermost layer: who gets a request, how many are let in, what is counted, and what nobody foresaw."""
 
 import asyncio
+import logging
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
@@ -15,13 +16,17 @@ from treaty.api import access
 from treaty.api.caller import REQUEST_ID, Caller, caller, enter, identified
 from treaty.api.failures import HttpError, told
 from treaty.api.metrics import OTHER, Metrics
-from treaty.api.ticket import ROUTE
+from treaty.api.ticket import ROUTE, connection_of
 from treaty.core.access.rights import ANONYMOUS
 from treaty.core.limits import IN_FLIGHT, IN_FLIGHT_EACH
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import AsyncRegistry
 from treaty.wire.confluent.headers import V1, negotiate
 
+log = logging.getLogger("treaty.api")
+
+DISCONNECT_SECONDS = 5.0
+"""How long the server may take to notice that a connection is closed."""
 Page = Callable[[str], Awaitable[Response]]
 """A page of the operator: it takes the ``Accept-Encoding`` of its request."""
 Admit = Callable[[Scope], Awaitable[None]]
@@ -77,6 +82,10 @@ class Gate:
         """Answer one HTTP request."""
         if scope["type"] != "http":
             return
+        connection = connection_of(scope)
+        if connection is not None and not await connection.wait_until_read():
+            self.metrics.gone += 1
+            return  # nothing was done, and no client is there to read it
         answer = _Answer(send, identified(scope))
         began = time.perf_counter()
         self.metrics.in_flight += 1
@@ -87,6 +96,11 @@ class Gate:
                 raise  # the answer has begun: all that is left is to cut the connection
             await _told(_late(scope["method"]), scope)(scope, receive, answer)
         except Exception as failure:
+            if connection is not None and connection.is_gone():
+                self.metrics.gone += 1
+                log.debug("a client went away before its answer was there", exc_info=failure)
+                await _wait_for_disconnect(receive)
+                return
             if answer.status:
                 raise  # the answer has begun: all that is left is to cut the connection
             await _told(failure, scope)(scope, receive, answer)
@@ -130,6 +144,13 @@ class Gate:
             self.crowd[who] -= 1
             if not self.crowd[who]:
                 del self.crowd[who]
+
+
+async def _wait_for_disconnect(receive: Receive) -> None:
+    """Return when the server has noticed that a connection is closed, which takes it a turn of its loop."""
+    async with asyncio.timeout(DISCONNECT_SECONDS):
+        while (await receive())["type"] != "http.disconnect":
+            pass
 
 
 def _told(failure: Exception, scope: Scope) -> Response:

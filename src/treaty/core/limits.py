@@ -80,6 +80,14 @@ IN_FLIGHT = 1_024
 """Requests that one worker handles at once; past it they get 503."""
 IN_FLIGHT_EACH = 512
 """Requests of one client (its principal, or the address it comes from) that one worker handles at once; past it they get 429."""
+CONNECTIONS = 10_000
+"""Connections that one worker holds at once, fewer where it may open fewer files; past it one without a request is closed, or the new one refused."""
+CONNECTIONS_EACH = 5_000
+"""Connections from one address (of IPv6 from one network of 64 bits) that one worker holds at once; a trusted proxy has no such limit."""
+UNREAD_SECONDS = 30
+"""Seconds in which a client has to take 65,536 bytes of an answer that waits for it, or all that is left; who takes less is cut off."""
+UNREAD_BYTES = 268_435_456
+"""Bytes of answers that wait for clients of one worker; past it those that have taken nothing for two seconds are cut off."""
 MEMO_BYTES = 67_108_864
 """Bytes of schema texts whose answers a node's engine remembers."""
 MODEL_ENTRIES = 10_000
@@ -99,7 +107,11 @@ CREDENTIALS_BYTES = 16_384
 CREDENTIALS_KNOWN = 10_000
 """Verified credentials that a worker remembers, and as many that turned out wrong."""
 PASSWORD_CHECKS = 64
-"""Passwords that wait to be checked in one worker; past it a request is told to come again."""
+"""Passwords that wait to be checked in one worker; past it requests get 503, those of unknown users first."""
+PASSWORD_CHECKS_EACH = 4
+"""Passwords of one user, and passwords from one address, that wait to be checked in one worker; past it requests get 503."""
+PASSWORD_FAILURES = 10
+"""Wrong passwords from one address within a minute after which each further one is checked later: by a tenth of a second each, up to five."""
 PASSWORD_COST = 15
 """The highest cost of a password's bcrypt hash: each step doubles the time, and 15 takes seconds."""
 PRINCIPAL_LENGTH = 256

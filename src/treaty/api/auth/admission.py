@@ -16,6 +16,7 @@ from treaty.api.auth.certificate import certificate
 from treaty.api.auth.settings import AuthSettings, read_settings
 from treaty.api.auth.watched import AuthFileError, Watched
 from treaty.api.caller import OPEN, Caller, enter, request_id_of
+from treaty.api.network.addresses import network_of
 from treaty.api.ticket import PEER, leave_ticket, ticket_of
 from treaty.core.access.rights import ANONYMOUS
 from treaty.core.limits import CREDENTIALS_BYTES
@@ -63,7 +64,8 @@ class Admission:
 
     async def _vouched(self, scope: Scope) -> Vouched:
         shown = [value for name, value in scope["headers"] if name == b"authorization"]
-        credentials = Credentials(shown[0] if shown else b"", scope.get(PEER))
+        client = scope.get("client")
+        credentials = Credentials(shown[0] if shown else b"", scope.get(PEER), network_of(client[0]) if client else "")
         verdict: Vouched | Refused
         if len(shown) > 1:
             verdict = Refused("there are several Authorization headers")
