@@ -50,7 +50,7 @@ def _plan(known: Known, columns: Sequence[Column], wish: EncodeWish, **parts: ob
 
 
 def _avro(known: Known, columns: Sequence[Column], wish: EncodeWish) -> EncodePlan:
-    fit = pair(columns, avro.look(known.schema), known.schema.root)
+    fit = pair(columns, avro.look(known.schema), known.schema.root, wish.lossy)
     return _plan(known, columns, wish, text=print_schema(known.schema), fit=fit)
 
 
@@ -64,14 +64,14 @@ def _protobuf(known: Known, columns: Sequence[Column], wish: EncodeWish) -> Enco
     pool = DescriptorPool()
     for one in files:
         pool.AddSerializedFile(one)
-    fit = pair(columns, protobuf.look(known.schema), pool.FindMessageTypeByName(name))
+    fit = pair(columns, protobuf.look(known.schema), pool.FindMessageTypeByName(name), wish.lossy)
     stored = tuple(base64.b64encode(one).decode() for one in files)
     return _plan(known, columns, wish, text="", fit=fit, message=name, files=stored, head=head(paths[name]).hex())
 
 
 def _json(known: Known, columns: Sequence[Column], wish: EncodeWish) -> EncodePlan:
     look, root = documents.look(known.schema)
-    fit = pair(columns, look, root)
+    fit = pair(columns, look, root, wish.lossy)
     return _plan(known, columns, wish, text=JSON.show(known.schema, False).resolved, fit=fit)
 
 

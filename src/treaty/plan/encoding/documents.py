@@ -45,7 +45,7 @@ class _Looker:
             case Decimal():
                 return Leaf(kind)
         if kind.name == "variant":
-            return Leaf(kind, carrier="embed", carried="VARIANT")
+            return Leaf(kind, (Check("wide"),), carrier="embed", carried="VARIANT")
         if kind.name == "string":
             words = self._words(found)
             coded = found.told("contentEncoding") == ["base64"]

@@ -14,6 +14,7 @@ from treaty.plan.encoding.value import EncodePlan
 from treaty.plan.encoding.verdict import Verdict
 from treaty.plan.encoding.wish import WISH, EncodeWish
 from treaty.plan.reasons import PlanError
+from treaty.spark.decode import ERROR_TYPE
 from treaty.spark.encoding.avro import AVRO
 from treaty.spark.encoding.documents import DOCUMENTS
 from treaty.spark.encoding.encoder import Encoder
@@ -154,7 +155,8 @@ def _error(plan: EncodePlan, said: Column) -> Column:
         "schema_id": F.lit(plan.schema_id),
         "payload": F.lit(None).cast("binary"),
     }
-    return F.when(said.isNotNull(), F.struct(*(made.alias(name) for name, made in parts.items())))
+    found = F.struct(*(made.alias(name) for name, made in parts.items())).cast(ERROR_TYPE)  # whose parts may be null
+    return F.when(said.isNotNull(), found)
 
 
 def _told(columns: Sequence[tuple[str, str]]) -> str:

@@ -48,6 +48,10 @@ def _made(fit: Fit, column: Column) -> Column:
             return column.try_cast(fit.type)
         case "nanos":
             return F.try_multiply(F.unix_micros(column.cast("timestamp")), F.lit(1000))
+        case "wall_nanos":
+            # A time without a zone is cast by the session's; as a text in UTC it is what it says.
+            utc = F.concat(column.cast("string"), F.lit("Z")).try_cast("timestamp")
+            return F.try_multiply(F.unix_micros(utc), F.lit(1000))
         case "base64":
             return F.base64(column)
         case "json":

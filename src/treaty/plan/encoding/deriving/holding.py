@@ -5,7 +5,7 @@ from treaty.plan.encoding.pairing import pair_one
 from treaty.plan.encoding.target import Handle, Look
 from treaty.plan.reasons import PlanError
 
-LOSSES = frozenset({"fits", "exact", "overflow", "utf8", "keys", "json"})
+LOSSES = frozenset({"fits", "exact", "overflow", "digits", "clock", "text", "utf8", "keys", "json"})
 """Checks that stand for a type which is too narrow; others belong to what a schema says about values."""
 
 
