@@ -374,6 +374,19 @@ def test_a_command_that_may_be_under_way_is_remembered_though_it_changes_nothing
     assert connection.subjects() == ()
 
 
+def test_a_registration_that_comes_again_tells_its_own_version_though_that_is_gone(connection: Connection) -> None:
+    subject, call = subject_of("orders"), Call(command_id="slow")
+    connection.register("orders", V1)
+    first = connection.ask(Register(subject, Draft(V2)), call)
+    for permanent in (False, True):
+        connection.delete_subject("orders", permanent=permanent)
+    other = connection.register("orders", V2)
+    again = connection.ask(Register(subject, Draft(V2)), call)
+    assert (first.answer.version.number, other.version.number) == (2, 1)
+    assert again.answer.version.number == 2
+    assert (again.answer.version.schema_id, again.answer.created) == (first.answer.version.schema_id, True)
+
+
 def test_an_answer_is_as_new_as_its_token_says(connection: Connection) -> None:
     subject = subject_of("orders")
     made = connection.ask(Register(subject, Draft(V1)))

@@ -237,6 +237,8 @@ class Universe:
                     between = CANT_SAY  # a value that these samples lack might stand there
                 if (up, down) != (between, between):
                     yield f"walk {order} {low} {high}: {up} {down}"
+                if isinstance(up, list) and not all(isinstance(one, key_class(order)) for one in up):
+                    yield f"walk {order} {low} {high}: keys without their class"
 
     def _differences_of(self, view: View, plain: Plain, index: str, entry: Key) -> Iterator[str]:
         found, more = plain.find(index, entry), plain.unreadable(index)
@@ -250,6 +252,14 @@ class Universe:
             must = entry in plain.hidden(index)
             if shown != [*wanted, CANT_SAY] if must else shown not in (wanted, [*wanted, CANT_SAY] if more else wanted):
                 yield f"find {index} {entry} {head}: {shown}"
+
+
+def key_class(order: str) -> type[Key]:
+    """The class of what an order gives: of a table its keys, of an index whose entries are such keys too."""
+    if order in TABLES:
+        return TABLES[order].key
+    index = INDEXES[order]
+    return index.key if index.of_key and index.key_of is not None else tuple
 
 
 def place(sequence: int) -> Position:

@@ -255,6 +255,11 @@ class Node:
                 if not waited.expired():
                     raise
                 here = self.follower.position
+                if here.sequence == 0 and not self._log.linearizable:  # an old leader may show an empty log
+                    await self._barrier()
+                    if self._shows(token):
+                        return
+                    here = self.follower.position
                 if here.sequence == 0:  # a log begun anew never gets there
                     raise refuse_token(token, here) from None
                 message = f"the token says sequence {token.sequence}, the log ends at {here.sequence}"

@@ -162,7 +162,7 @@ def subject_associated(subject: Subject) -> SubjectAssociated:
 
 def _counters_of(view: View, subject: Subject, _going: GoingRows) -> Iterator[t.CounterKey]:
     walks = (view.walk(t.COUNTER_OF_SUBJECT, *subject_span(kind, *subject)) for kind in t.KINDS_OF_SUBJECT)
-    return (t.CounterKey(*entry) for entry in chain.from_iterable(walks))  # a state file gives plain tuples
+    return chain.from_iterable(walks)
 
 
 USES: tuple[Use, ...] = (

@@ -287,7 +287,8 @@ class Segment:
     def walk(self, order: AnyTable | AnyIndex, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Any]:
         """Keys of a table or entries of an index, from `low` on and below `high`, up or down."""
         found = self._walk(order.name, low, high, reverse=reverse)
-        return map(partial(tuple.__new__, order.key), found) if isinstance(order, Table) else found
+        keys = isinstance(order, Table) or (order.of_key and order.key_of is not None)  # entries that are keys, whole
+        return map(partial(tuple.__new__, order.key), found) if keys else found
 
     def _walk(self, order: str, low: Key, high: Key, *, reverse: bool) -> Iterator[Key]:
         heads = self.heads(order)
