@@ -18,6 +18,7 @@ MODULES = {
     "http": "hot reads against a bare protocol and plain Starlette; 10,000 subjects against 100; 64 clients at once",
     "http_large": "the server with 100,000 subjects against 100",
     "register": "a new schema of 15 fields among many subjects, against few",
+    "follow": "what a node spends on commits of others, against deciding and encoding them",
     "growth": "requests among 10,000 contexts, 2,000 versions and 4,000 deleted ones, against few",
     "million": "a million schemas: start, memory, registration",
     "log": "durable appends on each log against bare loops; three nodes that contend against one; start and memory",
