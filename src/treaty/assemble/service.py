@@ -103,6 +103,8 @@ async def serve(
         inner = None if authenticator is None else PeerEndpoint(node.take, authenticator)
         app = application(node, metrics, guards=guards, incompatible=manner.incompatible, inner=inner)
         ready()
+        gc.collect()
+        gc.freeze()  # what was loaded to start stays for good, and is not looked through again
         await serve_application(app, listening)
     return 0
 

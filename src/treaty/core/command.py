@@ -1,5 +1,6 @@
 """What goes into a decision and what comes out of one."""
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -51,3 +52,17 @@ class OpenQuestions:
     """The law can't say yet: have these questions answered, then decide again."""
 
     questions: tuple[Question, ...]
+
+
+PausingWork = Generator[None, None, A]
+"""Work that may take long, and pauses: what it reads must not change before it returns."""
+
+
+def finish_work(work: PausingWork[A]) -> A:
+    """Do work without a pause."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: A = end.value
+            return result

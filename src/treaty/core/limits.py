@@ -96,6 +96,8 @@ MODEL_BYTES = 16_777_216
 """Bytes of schema text whose parsed forms a process keeps; a form takes about ten times its text."""
 GZIP_BYTES = 4_096
 """Bytes of an answer from which on it is compressed, for clients that take that."""
+LIST_ENTRIES_KEPT = 400_000
+"""Names of subjects in lists that a node remembers until the next commit."""
 HOT_BYTES = 67_108_864
 """Bytes of finished answers that a worker keeps for hot reads."""
 RIGHTS_KNOWN = 65_536

@@ -236,7 +236,7 @@ def encrypt_decisions(cipher: MetadataCipher, decide: Decide) -> Decide:
     """Return the rules as a node with these keys applies them: decided on decrypted values, with rows that are encrypted."""
 
     def encrypting(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | OpenQuestions:
-        verdict = decide(DecryptedView(view, cipher) if cipher.keys else view, command, engine)
+        verdict = decide(decrypt_view(cipher, view), command, engine)
         if not isinstance(verdict, Decision) or not verdict.rows:
             return verdict
         try:
@@ -246,6 +246,11 @@ def encrypt_decisions(cipher: MetadataCipher, decide: Decide) -> Decide:
         return verdict if rows == verdict.rows else replace(verdict, rows=tuple(dict.fromkeys(rows)))
 
     return encrypting
+
+
+def decrypt_view(cipher: MetadataCipher, view: View) -> View:
+    """Return a view with its sensitive values decrypted, where there are keys."""
+    return DecryptedView(view, cipher) if cipher.keys else view
 
 
 class DecryptedView:

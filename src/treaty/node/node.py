@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from treaty.core.command import Command, OpenQuestions
+from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.decide import decide
-from treaty.core.operations import is_command, needs_read_barrier
+from treaty.core.operations import is_command, is_pausing, needs_read_barrier
 from treaty.core.refusals import Invalid, NotFound, Refusal, RegistryError, Unavailable
 from treaty.core.registry import CALL, FRESH, Call, Reply, refuse_bad_call
 from treaty.core.requests import Request
@@ -21,6 +21,7 @@ from treaty.node.encryption import NO_KEYS, MetadataCipher, encrypt_decisions
 from treaty.node.environment import Environment
 from treaty.node.follower import Follower
 from treaty.node.forwarder import CommandForwarder
+from treaty.node.long_queries import LongQueries
 from treaty.node.peer_batches import PeerTransport
 from treaty.node.queue import READ_ONLY_SECONDS, CommandQueue
 from treaty.node.queued_command import NotLeaderError, SequenceExceededError, refuse_token
@@ -79,6 +80,7 @@ class Node:
         self._cipher = cipher
         self._decide = encrypt_decisions(cipher, decide)
         self.follower = Follower(log, self._tables, environment, self.counts)
+        self._long_queries = LongQueries(self.follower, environment, cipher)
         self._queue = CommandQueue(self.follower, schemas, environment, self.counts)
         self._transport = transport
         self._forwarder = CommandForwarder(
@@ -229,11 +231,15 @@ class Node:
         """Decide a query on the tables as they are, with the token of that state."""
         session = self._schemas.open_session(client or command.principal)
         while True:
-            result = self._decide(self._tables, command, session)
-            if isinstance(result, Refusal):
-                return result
-            if not isinstance(result, OpenQuestions):
+            result: Reply[A] | Decision[A] | Refusal | OpenQuestions
+            if is_pausing(command.request):
+                result = await self._long_queries.answer(command, session)
+            else:
+                result = self._decide(self._tables, command, session)
+            if isinstance(result, Decision):
                 return Reply(result.answer, self.follower.position.token)
+            if not isinstance(result, OpenQuestions):
+                return result
             self.counts.parked += 1
             await self._schemas.answer_questions(session, result.questions)
 

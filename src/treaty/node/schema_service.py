@@ -24,6 +24,7 @@ from treaty.core.schema_engine import (
     TagsFound,
 )
 from treaty.formats.answer import Parser
+from treaty.formats.budget import StepBudget, StepsError, use_budget
 from treaty.formats.memo import weight as reach
 from treaty.formats.table import table
 from treaty.node.pool import AnswerPool, ProcessPool, ThreadPool
@@ -126,7 +127,7 @@ class SchemaService:
                 f"This needs more than {DECISION_ANSWERS} comparisons of schemas",
                 allowed=f"at most {DECISION_ANSWERS}; delete old versions, or use a level that is not transitive",
             )
-        session.rounds += 1
+        session.begin_round()
         if session.rounds > DECISION_ROUNDS:
             message = (
                 f"the subject changed {DECISION_ROUNDS} times while its schemas were compared; nothing was written"
@@ -180,6 +181,8 @@ class SchemaSession:
     rounds: int = 0
     """How often the decision has waited for answers."""
     _read: int = 0
+    _budget: StepBudget = field(default_factory=StepBudget)
+    """Steps that the decision may take in the event loop until it waits again."""
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -191,15 +194,24 @@ class SchemaSession:
         """Names of the validators that are here."""
         return self.service.validators()
 
+    def begin_round(self) -> None:
+        """The decision waits for answers, and is made again later: in another turn of the loop."""
+        self.rounds += 1
+        self._read, self._budget = 0, StepBudget()
+
     def ask(self, question: Question) -> Answer | None:
-        """Return the answer if it is known or quickly found; what a decision reads on the spot is bounded."""
+        """Return the answer if it is known or quickly found: texts and steps that are taken on the spot are bounded."""
         answer = self.pinned.get(key_of(question)) or self.service.recall(question)
         if answer is None:
             size = weight(question)
             if self._read + size > self.service.inline_bytes:
                 return None
             self._read += size
-            answer = self.service.answer(question)
+            try:
+                with use_budget(self._budget):
+                    answer = self.service.answer(question)
+            except StepsError:
+                return None
             self.service.keep(question, answer)
         if len(self.pinned) < DECISION_ANSWERS:
             self.pinned[key_of(question)] = answer
@@ -217,8 +229,9 @@ def make_thread_service() -> SchemaService:
 def make_process_service(processes: int = POOL_PROCESSES) -> SchemaService:
     """Return a service with processes for large questions: right for a server, whose loop must not share its interpreter.
 
-    The processes are started when they are first needed.
+    The processes are started when they are first needed. All formats are loaded now, so that no request does it.
     """
+    table().validators()
     return _make_service(ProcessPool(), processes)
 
 

@@ -7,8 +7,10 @@ import pytest
 from tests.behaviours.nodes.lives import desk, living, post, virtual, way
 from tests.simulation.disk import Disk
 from tests.simulation.texts import AVRO, FORMATS, OUTER, answer
+from treaty.core.limits import INLINE_STEPS
 from treaty.core.refusals import TooLarge
 from treaty.core.schema_engine import Answer, CompareSchemas, ParseSchema, Question, ResolvedReference, ResolvedSchema
+from treaty.formats.budget import spend
 from treaty.node import schema_service
 from treaty.node.schema_service import SchemaService, key_of, weight
 
@@ -91,6 +93,29 @@ def test_a_decision_reads_only_so_much_on_the_spot() -> None:
     session = made.open_session()
     told = [session.ask(ParseSchema(toy(f"field{number}"))) for number in range(10)]
     assert 0 < sum(one is not None for one in told) < 10
+
+
+@virtual
+async def test_what_takes_many_steps_goes_to_the_pool_however_short_it_is() -> None:
+    spot, away = Counting(), Counting()
+    steps = INLINE_STEPS // 3
+
+    def costly(question: Question) -> Answer:
+        spend(steps)
+        return spot.answer(question)
+
+    made = SchemaService(FORMATS, costly, away.run)
+    session = made.open_session()
+    first, second, third, fourth, fifth = (ParseSchema(toy(name)) for name in "abcde")
+    assert session.ask(first) is not None
+    assert session.ask(second) is not None
+    assert session.ask(third) is not None
+    assert session.ask(fourth) is None  # what the decision takes in one turn of the loop is bounded, not each question
+    await made.answer_questions(session, (fourth,))
+    assert away.asked == [fourth]
+    assert session.ask(fourth) is not None
+    assert session.ask(fifth) is not None  # another turn
+    assert spot.asked == [first, second, third, fifth]
 
 
 @virtual
