@@ -1,12 +1,14 @@
 """Soundness: what the rows of a sound log have in common, checked row by row. Every line of it is a law of `decide`."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from typing import Any
 
 from treaty.core.handlers.uses import is_used
 from treaty.core.identity import guid
+from treaty.core.limits import COUNTER
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.policy import RANGES
 from treaty.core.schema import Reference
@@ -36,13 +38,23 @@ SHOWN = frozenset({"live", "soft"})
 def find_violations(tables: Tables) -> Iterator[InvariantViolation]:
     """Name the rows that break a law, rows that can't be read among them. Nothing means that all laws hold."""
     for (name, key), why in tables.quarantine.items():
-        yield InvariantViolation("UNREADABLE", name, key, why)
+        yield unreadable(name, key, why)
+    yield from check_rows(tables, lambda table: sorted(tables.keys(table), key=str))
+
+
+def unreadable(table: str, key: Key, why: str) -> InvariantViolation:
+    """Return the violation that a row is which this version can't read."""
+    return InvariantViolation("UNREADABLE", table, key, why)
+
+
+def check_rows(view: View, keys_of: Callable[[t.AnyTable], Iterable[Key]]) -> Iterator[InvariantViolation]:
+    """Name the rows that break an invariant, of those that can be read; `keys_of` lists the keys of a table."""
     for table, check in CHECKS:
-        for key in sorted(tables.keys(table), key=str):
-            with suppress(UnreadableRowError):  # that is told above
-                value = tables.get(table, key)
+        for key in keys_of(table):
+            with suppress(UnreadableRowError):  # such a row is named by itself
+                value = view.get(table, key)
                 if value is not None:
-                    yield from check(tables, key, value)
+                    yield from check(view, key, value)
 
 
 def _version(view: View, key: t.VersionKey, value: Version) -> Iterator[InvariantViolation]:
@@ -125,7 +137,11 @@ def _encoding(view: View, key: t.EncodingKey, value: Encoding) -> Iterator[Invar
         )
 
 
-def _counter(view: View, key: t.CounterKey, _value: Counter) -> Iterator[InvariantViolation]:
+def _counter(view: View, key: t.CounterKey, value: Counter) -> Iterator[InvariantViolation]:
+    numbers = (value.highest, *chain.from_iterable(value.reserved))
+    if not all(0 <= one <= COUNTER for one in numbers):
+        message = f"it counts up to {max(numbers, key=abs)}, and no number is above {COUNTER} (limit COUNTER)"
+        yield InvariantViolation("COUNTER_BEYOND", t.COUNTER.name, key, message)
     if key.kind in t.KINDS_OF_SUBJECT:
         yield from _generation(view, t.COUNTER, key, Subject(key.context, key.subject), key.generation)
     elif key.kind in t.KINDS_FOR_EVER and key.generation:
@@ -208,3 +224,8 @@ CHECKS: tuple[tuple[t.AnyTable, Callable[[View, Any, Any], Iterator[InvariantVio
     (t.SNAPSHOT, _snapshot),
 )
 """Each table that has laws of its own, and its check."""
+INDEXES_CHECKED: tuple[t.AnyIndex, ...] = (
+    t.VERSION_BY_NUMBER, t.VERSION_BY_SCHEMA, t.VERSION_BY_CONTENT, t.VERSION_BY_SUBJECT, t.ASSOCIATION_BY_SUBJECT,
+    t.ASSOCIATION_BY_NAME,
+)  # fmt: skip
+"""The indexes that the checks find rows by."""

@@ -208,6 +208,10 @@ DIFFERING_ROWS = 1_000
 """Rows that `treaty log verify --against` names; of further ones it says how many they are."""
 RESTORE_GAP = 10_000
 """Ids that a restore leaves free after the highest one known: they may have been given after the dump was taken."""
+RESTORE_FAULTS = 1_000
+"""Rows of a dump that break an invariant and that a restore counts; it looks for no more of them."""
+RESTORE_CACHE = 20_000
+"""Rows that the check of a dump keeps decoded; all others lie in a temporary file meanwhile."""
 RESTORE_BYTES = 4_194_304
 """Bytes of rows in one append of a restore."""
 TAGGED = 1_000

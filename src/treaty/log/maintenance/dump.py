@@ -121,7 +121,7 @@ def read_rows(head: DumpHead, first: bytes, lines: Iterable[bytes], *, lenient: 
                 _refuse_changed(head, value, checksum.hexdigest(), found)
             return
         row = _parse_row(value, number)
-        if count and not lenient and before >= _sort_key(row):
+        if count and before >= _sort_key(row):
             raise DumpError(
                 f"line {number}, row {row.key} of {row.table}, is not in its order, or there twice; copy it again"
             )

@@ -77,6 +77,7 @@ TAMPERS: Mapping[str, Tamper] = {
     "NUMBER_TWICE": _with(values.Version, lambda one: replace(one, number=1)),
     "CONTEXT_MISSING": _without("context", gone=False),
     "SCHEMA_UNUSED": _without("schema", gone=True),
+    "COUNTER_BEYOND": _with(values.Counter, lambda one: replace(one, highest=one.highest + 10**20)),
     "GUID_WRONG": _with(values.Schema, lambda one: replace(one, guid="0" * 8 + one.guid[8:])),
     "REFERENCE_DANGLING": _with(values.Schema, _dangling),
     "CONTENT_WRONG": _with(values.Content, lambda one: replace(one, data=one.data + b" ")),
