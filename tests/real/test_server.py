@@ -106,7 +106,7 @@ def test_a_running_request_is_answered_before_it_stops(tmp_path: Path) -> None:
     with serving(tmp_path, "--log", "memory:") as server:
         body = b'{"schema":"\\"string\\""}'
         with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
-            head = b"POST /subjects/s/versions HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(body)
+            head = b"POST /subjects/s/versions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
             connection.sendall(head + body[:5])
             eventually("the request is in flight", lambda: server.get("/status")["worker"]["inFlight"] == 2)
             server.process.send_signal(signal.SIGTERM)

@@ -16,6 +16,7 @@ from treaty.api import access
 from treaty.api.caller import REQUEST_ID, Caller, caller, enter, identified
 from treaty.api.failures import HttpError, told
 from treaty.api.metrics import OTHER, Metrics
+from treaty.api.network.hosts import ANY_HOST, AllowedHosts
 from treaty.api.ticket import ROUTE, connection_of
 from treaty.core.access.rights import ANONYMOUS
 from treaty.core.limits import IN_FLIGHT, IN_FLIGHT_EACH
@@ -77,6 +78,7 @@ class Gate:
     admit: Admit | None = None
     """None: everybody may come in, and nobody asks who they are."""
     inner: Inner | None = None
+    hosts: AllowedHosts = ANY_HOST
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -119,6 +121,7 @@ class Gate:
             scope[ROUTE] = inner.path.decode()
             await inner(scope, receive, send)
             return
+        self.hosts.refuse_foreign(scope)
         page = self.pages.get(scope["raw_path"])
         clients = self.metrics.in_flight - (inner.busy if inner is not None else 0)
         if page is None and clients > self.in_flight:

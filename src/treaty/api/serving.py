@@ -20,6 +20,7 @@ from treaty.api.hot import HotProtocol, Memo, protocol, supported
 from treaty.api.network.addresses import NO_PROXIES, TrustedProxies
 from treaty.api.network.connections import ConnectionTable
 from treaty.api.network.descriptors import make_room
+from treaty.api.network.hosts import is_loopback
 from treaty.api.tls import Tls, TlsError
 
 log = logging.getLogger("treaty.server")
@@ -30,6 +31,7 @@ KEEP_ALIVE_SECONDS = 65
 """An idle connection is closed after this: longer than common proxies keep theirs, so that they close first."""
 RENEW_SECONDS = 5.0
 """How often a worker looks whether its certificate was renewed."""
+HSTS = ("strict-transport-security", "max-age=31536000")
 BEAT_SECONDS = 1.0
 """How often a worker writes its gauges, looks after its parent, and looks for clients that are too slow."""
 HANDSHAKE_SECONDS = 10.0
@@ -54,6 +56,8 @@ class Listening:
     """One more socket, that leads to this very worker and to none of its siblings."""
     proxies: TrustedProxies = NO_PROXIES
     """Proxies that say in ``X-Forwarded-For`` whom they ask for."""
+    hosts: tuple[str, ...] = ()
+    """Names that the server may be asked under, beside those of this machine."""
 
 
 class _Server(uvicorn.Server):
@@ -99,6 +103,7 @@ async def serve(application: Application, listening: Listening, stopping: asynci
         log_config=None,
         access_log=False,  # the gate writes them, with what it knows
         server_header=False,
+        headers=_transport_headers(listening),
         proxy_headers=bool(proxies),
         forwarded_allow_ips=proxies.texts(),
         backlog=room.backlog,
@@ -127,6 +132,12 @@ async def serve(application: Application, listening: Listening, stopping: asynci
         for other in others:
             other.cancel()
         await asyncio.gather(*others, return_exceptions=True)
+
+
+def _transport_headers(listening: Listening) -> list[tuple[str, str]]:
+    """Headers of every answer: with TLS, browsers come with TLS alone; a machine's own address is for others too."""
+    address = str(listening.socket.getsockname()[0])
+    return [] if listening.tls is None or is_loopback(address) else [HSTS]
 
 
 async def _end(server: uvicorn.Server, stopping: asyncio.Event) -> None:

@@ -29,6 +29,8 @@ class AuthSettings:
     basic: BasicSettings | None = None
     bearer: BearerSettings | None = None
     certificate: CertificateSettings | None = None
+    metrics: tuple[str, ...] | None = None
+    """Who may read ``/metrics`` beside the operator; None: who is allowed anything at all."""
 
 
 def read_settings(data: bytes, path: Path) -> AuthSettings:
@@ -36,7 +38,7 @@ def read_settings(data: bytes, path: Path) -> AuthSettings:
     top = read_tables(data, path)
     anonymous = top.flag("anonymous")
     basic, bearer, certificate = (top.table(name) for name in ("basic", "bearer", "certificate"))
-    groups, rules = top.table("groups"), top.tables("rule")
+    groups, rules, metrics = top.table("groups"), top.tables("rule"), top.table("metrics")
     top.end()
     settings = AuthSettings(
         rights=Rights(tuple(_rule(one) for one in rules), _groups(groups) if groups else {}),
@@ -44,6 +46,7 @@ def read_settings(data: bytes, path: Path) -> AuthSettings:
         basic=_basic(basic) if basic else None,
         bearer=_bearer(bearer) if bearer else None,
         certificate=_certificate(certificate) if certificate else None,
+        metrics=_metrics(metrics) if metrics else None,
     )
     if not (basic or bearer or certificate or anonymous):
         raise top.wrong("nobody could come in", "write a section [basic], [bearer] or [certificate]")
@@ -95,6 +98,20 @@ def _certificate(table: Table) -> CertificateSettings:
     return CertificateSettings(name)
 
 
+def _metrics(table: Table) -> tuple[str, ...]:
+    who = _who(table)
+    table.end()
+    return who
+
+
+def _who(table: Table) -> tuple[str, ...]:
+    who = table.texts("who")
+    for word in who:
+        if not word.startswith((*_KINDS, "group:")) and word not in {ANONYMOUS, "*"}:
+            raise table.wrong(f"who {word!r} does not say by which way they come in", _WHO, "who")
+    return who
+
+
 def _realm(table: Table) -> str:
     realm = table.text("realm", "Treaty")
     if not realm.isascii() or not realm.isprintable() or '"' in realm or "\\" in realm:
@@ -119,10 +136,7 @@ def _rule(table: Table) -> AccessRule:
     for word in may:
         if word not in PERMISSIONS:
             raise table.wrong(f"there is no permission {word!r}", f"take some of {', '.join(PERMISSIONS)}", "may")
-    who = table.texts("who")
-    for word in who:
-        if not word.startswith((*_KINDS, "group:")) and word not in {ANONYMOUS, "*"}:
-            raise table.wrong(f"who {word!r} does not say by which way they come in", _WHO, "who")
+    who = _who(table)
     contexts = table.texts("contexts", (".",))
     for word in contexts:
         if not word.startswith(".") and word != EVERYWHERE:

@@ -107,11 +107,15 @@ class Rights:
             found = self.known[principal, groups] = self._access(principal, groups)
         return found
 
-    def _access(self, principal: str, groups: tuple[str, ...]) -> Access:
+    def list_names(self, principal: str, groups: tuple[str, ...]) -> frozenset[str]:
+        """Return all names that rules may have for a principal: its own, its groups', and the one of everybody."""
         own = {
             group for group, members in self.groups.items() if any(matches_pattern(one, principal) for one in members)
         }
-        names = {principal, ANONYMOUS, *(f"group:{group}" for group in own.union(groups))}
+        return frozenset({principal, ANONYMOUS, *(f"group:{group}" for group in own.union(groups))})
+
+    def _access(self, principal: str, groups: tuple[str, ...]) -> Access:
+        names = self.list_names(principal, groups)
         held = tuple(
             place
             for place, rule in enumerate(self.rules)

@@ -25,8 +25,8 @@ MEDIA = (V1, "application/vnd.schemaregistry+json", "application/json")
 """What is produced, the preferred one first."""
 READ = (*MEDIA, "application/octet-stream")
 """What is accepted as a body."""
-ALWAYS = {"cache-control": "no-cache, no-store, must-revalidate", "x-xss-protection": "1; mode=block"}
-"""Headers of every answer, as Confluent's server sets them."""
+ALWAYS = {"cache-control": "no-cache, no-store, must-revalidate", "x-content-type-options": "nosniff"}
+"""Headers of every answer: nobody keeps it, and no browser takes it for anything but JSON."""
 
 
 @lru_cache(64)

@@ -50,6 +50,7 @@ def _page() -> Kept:
 
 def _kept(body: bytes, headers: dict[str, str]) -> Kept:
     headers |= {"vary": "accept-encoding", "cache-control": "no-cache", "x-content-type-options": "nosniff"}
+    headers |= {"referrer-policy": "no-referrer", "x-frame-options": "DENY"}
     return Kept(body, packed(body), headers)
 
 
