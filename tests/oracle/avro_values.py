@@ -142,7 +142,8 @@ class Tally:
             self.compare_refusal(question, answer, bad)
             return
         if "error" in answer:
-            excuse = "" if findings(question) and not is_moved(question) else "NAMESPACE_CHANGED"
+            moved = is_moved(question) or is_swapped(question)
+            excuse = "" if findings(question) and not moved else "NAMESPACE_CHANGED"
             assert excuse, (value, question, answer)
             self.excuses[excuse] += 1
             return
@@ -151,7 +152,8 @@ class Tally:
             self.read += 1
             return
         excuse = "FULL_NAME_FIRST" if is_by_full_name(question, differences) else ""
-        if not excuse and is_moved(question) and '"aliases"' in json.dumps(question.reader):
+        moved = is_moved(question) or is_swapped(question)
+        if not excuse and moved and '"aliases"' in json.dumps(question.reader):
             excuse = "NAMESPACE_CHANGED"
         assert excuse, (differences, question, answer, value)
         self.excuses[excuse] += 1
@@ -247,7 +249,9 @@ def excuse_refusal(question: Question, bad: BadRecord) -> str:
     """Why Treaty refuses what Java reads."""
     if bad.code == Code.MALFORMED and "utf-8" in bad.message.lower():
         return "BYTES_NOT_UTF8"
-    return "READ_THOUGH_INCOMPATIBLE" if findings(question) else ""
+    if findings(question):
+        return "READ_THOUGH_INCOMPATIBLE"
+    return "FULL_NAME_FIRST" if is_swapped(question) else ""
 
 
 def findings(question: Question) -> list[Any]:
@@ -260,6 +264,12 @@ def is_moved(question: Question) -> bool:
     reader = definitions(question.reader)
     known = {*reader, *(alias for one in reader.values() for alias in one.get("aliases", ()))}
     return not set(definitions(question.writer)) <= known
+
+
+def is_swapped(question: Question) -> bool:
+    """Whether a record of the writer and one of the reader have the full name in common and other fields."""
+    old, new = definitions(question.writer), definitions(question.reader)
+    return any(old[name].get("fields") != new[name].get("fields") for name in old.keys() & new.keys())
 
 
 def is_by_full_name(question: Question, differences: list[Any]) -> bool:

@@ -7,17 +7,16 @@ exactly is refused: nanoseconds and microseconds are never taken for each other.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fastavro.read import LOGICAL_READERS
-
 from treaty.client.compiled.defaults import round_to_float
+from treaty.client.compiled.logical import READERS
 from treaty.client.compiled.matches import UnmatchedError
 from treaty.client.compiled.names import kind_of, logical_of
 
-Convert = Callable[[Any], Any]
-"""From a plain value of the writer to a value of the reader. Raises `ValueError`."""
+Convert = tuple[Callable[..., Any], tuple[Any, ...]]
+"""A function from a plain value of the writer to a value of the reader, and what it takes besides. Raises `ValueError`."""
 
 FLOATS = frozenset({"float", "double"})
-PROMOTED: Mapping[tuple[str, str], Convert] = {
+PROMOTED: Mapping[tuple[str, str], Callable[[Any], Any]] = {
     ("int", "float"): round_to_float,
     ("long", "float"): round_to_float,
     ("int", "double"): float,
@@ -31,7 +30,7 @@ WALLS = {f"long-local-{word.removeprefix('long-')}": nanos for word, nanos in IN
 TIMES = {"int-time-millis": 10**6, "long-time-micros": 10**3}
 FAMILIES = (INSTANTS, WALLS, TIMES)
 """Logical types that mean the same in other units, each with its nanoseconds."""
-KNOWN = frozenset({*LOGICAL_READERS, *INSTANTS, *WALLS, "bytes-big-decimal", "fixed-duration", "fixed-uuid"})
+KNOWN = frozenset({*READERS, *INSTANTS, *WALLS, "bytes-big-decimal", "fixed-duration", "fixed-uuid"})
 """Logical types with a meaning; all others are ignored, as Avro does."""
 PLAIN = frozenset({"bytes-big-decimal", "fixed-duration", "fixed-uuid"})
 """Those whose values the codec gives as bytes; they say nothing about values that a plain type wrote."""
@@ -46,11 +45,13 @@ def conversion_of(writer: Any, reader: Any) -> Convert | None:
 
     Both match and neither has parts. Raises `UnmatchedError` for logical types that do not mean the same.
     """
-    steps = [step for step in (PROMOTED.get((kind_of(writer), kind_of(reader))), _logical(writer, reader)) if step]
-    if len(steps) < 2:
-        return steps[0] if steps else None
-    first, second = steps
-    return lambda value: second(first(value))
+    promote, logical = PROMOTED.get((kind_of(writer), kind_of(reader))), _logical(writer, reader)
+    if promote is None:
+        return logical
+    if logical is None:
+        return promote, ()
+    make, more = logical
+    return (lambda value: make(promote(value), *more)), ()
 
 
 def _logical(writer: Any, reader: Any) -> Convert | None:
@@ -67,14 +68,14 @@ def _logical(writer: Any, reader: Any) -> Convert | None:
             raise UnmatchedError(f"{old} is not {new}")
         if "nanos" in old or "nanos" in new:
             return _in_units(family[old], family[new], reader)
-    make: Callable[..., Any] | None = LOGICAL_READERS.get(old or new)
+    make: Callable[..., Any] | None = READERS.get(old or new)
     schema = writer if old else reader
-    return None if make is None else lambda value: make(value, schema)
+    return None if make is None else (make, (schema,))
 
 
 def _in_units(old: int, new: int, reader: Any) -> Convert:
     """Convert where one side counts nanoseconds, for which the codec has no type but whole numbers."""
-    make: Callable[..., Any] | None = LOGICAL_READERS.get(logical_of(reader))
+    make: Callable[..., Any] | None = READERS.get(logical_of(reader))
 
     def convert(value: int) -> Any:
         whole, rest = divmod(value * old, new)
@@ -82,4 +83,4 @@ def _in_units(old: int, new: int, reader: Any) -> Convert:
             raise LossError(f"{value} does not fit {logical_of(reader)} without a loss")
         return whole if make is None else make(whole, reader)
 
-    return convert
+    return convert, ()

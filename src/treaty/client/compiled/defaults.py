@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Any
 
-from fastavro.read import LOGICAL_READERS
-
+from treaty.client.compiled.logical import READERS
 from treaty.client.compiled.names import defined, kind_of, logical_of
 
 _FLOAT = Struct("<f")
@@ -74,7 +73,7 @@ def default_of(schema: Any, default: Any, named: Mapping[str, Any]) -> Any:
             return float(default)
         case "bytes" | "fixed":
             default = default.encode("latin-1")
-    make: Callable[..., Any] | None = LOGICAL_READERS.get(logical_of(schema))
+    make: Callable[..., Any] | None = READERS.get(logical_of(schema))
     return default if make is None else make(default, schema)
 
 

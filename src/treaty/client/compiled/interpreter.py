@@ -242,11 +242,12 @@ def _scalar(writer: Any, reader: Any) -> Step:
         return _refuse(f"the writer's {error}, which the reader has there")
     if convert is None:
         return step
+    function, more = convert
 
     def scalar(data: bytes, at: int) -> tuple[Any, int]:
         value, at = step(data, at)
         try:
-            return convert(value), at
+            return function(value, *more), at
         except (ValueError, ArithmeticError, TypeError) as error:
             if isinstance(error, LossError):
                 raise

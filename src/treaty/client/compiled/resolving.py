@@ -122,7 +122,8 @@ class _Resolver:
         self._reading.raw(writer, to, depth)
         convert = conversion_of(writer, reader)
         if convert is not None:
-            self._code.add(f"{to} = {self._code.constant(convert)}({to})")
+            function, *more = map(self._code.constant, (convert[0], *convert[1]))
+            self._code.add(f"{to} = {function}({', '.join([to, *more])})")
 
     def _record(self, writer: Any, reader: Any) -> str:
         key = (str(writer["name"]), str(reader["name"]))
