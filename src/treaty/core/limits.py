@@ -16,7 +16,7 @@ NUMBER_DIGITS = 1_000
 """Characters of one number inside a schema text."""
 DEFAULT_STEPS = 1_000_000
 """Steps that checking one field's default may take."""
-COMPARE_STEPS = 3_000_000
+COMPARE_STEPS = 5_000_000
 """Steps, of about a microsecond each, that one comparison of two schemas may take."""
 PARSE_STEPS = 20_000_000
 """Steps, of about a microsecond each, that reading one new schema may take."""

@@ -51,7 +51,7 @@ WIDENS: Mapping[str, frozenset[str]] = {
 """By the reader's primitive type, the other ones that it reads."""
 
 
-_PAIR = 4
+_PAIR = 12
 """Steps that a pair of types costs beside its members."""
 _LARGE_UNION = 32
 """From here on the branches of a union are not tried in their order; Java does, which only changes which of several

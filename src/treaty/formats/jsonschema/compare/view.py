@@ -25,7 +25,7 @@ _VIEW, _PATTERN = 12, 150
 class View:
     """A schema at a place: what it demands, and the schemas inside it. References alone are followed already."""
 
-    __slots__ = ("_one", "_several", "_steps", "_whole", "node", "shape", "side", "words")
+    __slots__ = ("_listed", "_one", "_several", "_steps", "_whole", "constants", "node", "shape", "side", "words")
 
     def __init__(self, side: "Side", node: SchemaNode, words: dict[str, Json], steps: Mapping[str, Steps]) -> None:
         self.side = side
@@ -33,9 +33,12 @@ class View:
         self.words: Mapping[str, Json] = words
         """Keywords in the words of draft 2020-12."""
         self._steps = steps
+        self._listed: dict[str, tuple[View, ...]] = {}
         self._one: dict[str, View | None] = {}
         self._several: dict[str, dict[str, View]] = {}
         self._whole: Hashable = None
+        self.constants: Mapping[str, frozenset[Hashable]] | None = None
+        """The few values that properties may have, once somebody has looked."""
         self.shape: object = None
         """What the established comparison makes of this schema."""
 
@@ -98,7 +101,11 @@ class View:
 
     def listed(self, word: str) -> tuple["View", ...]:
         """The schemas under a keyword that holds a list of them."""
-        return tuple(self.named(word).values()) if word in self.words else ()
+        if word not in self.words:
+            return ()
+        if word not in self._listed:
+            self._listed[word] = tuple(self.named(word).values())
+        return self._listed[word]
 
     def target(self) -> "View | None":
         """Where a reference leads that has other keywords beside it."""

@@ -97,7 +97,7 @@ class Known:
             before = len(self.required)
             for view in views:
                 held = view.words.get("dependentRequired")
-                spend(1 + (len(held) >> 2 if isinstance(held, dict) else 0))
+                spend(1 + (len(held) if isinstance(held, dict) else 0))
                 for name, needed in held.items() if isinstance(held, dict) else ():
                     if name in self.required and isinstance(needed, list):
                         self.required.update(one for one in needed if isinstance(one, str))

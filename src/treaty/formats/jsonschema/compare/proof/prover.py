@@ -5,6 +5,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from treaty.formats.budget import current_budget
+from treaty.formats.jsonschema.compare.discriminator import LARGE, BranchTable
 from treaty.formats.jsonschema.compare.fixpoint import Fixpoint, Question, Task
 from treaty.formats.jsonschema.compare.found import Found
 from treaty.formats.jsonschema.compare.proof.alike import alike
@@ -53,7 +54,7 @@ _INSIDE = 3
 class Prover:
     """One proof under one policy; `goals` are the groups of keywords with what proves them."""
 
-    __slots__ = ("_alike", "_budget", "_fixpoint", "_kept", "_plain", "goals", "policy")
+    __slots__ = ("_alike", "_budget", "_filled", "_fixpoint", "_kept", "_plain", "_tables", "goals", "policy")
 
     def __init__(self, policy: str, goals: tuple[tuple[frozenset[str], Goal], ...]) -> None:
         self.policy = policy
@@ -62,6 +63,8 @@ class Prover:
         self._kept: dict[Hashable, Known] = {}
         self._alike: dict[tuple[int, int], bool] = {}
         self._plain: dict[int, bool] = {}
+        self._filled: dict[tuple[int, str], bool] = {}
+        self._tables: dict[tuple[int, str], BranchTable] = {}
         circular = Found(policy)
         circular.tell(rules.REFERENCE_UNRESOLVED)
         self._fixpoint = Fixpoint(self._begin, Found(policy), circular)
@@ -99,6 +102,13 @@ class Prover:
         goal: Json = claim.goal.words.get(word, claim.goal.node.value)
         place = (claim.goal.node.key, *steps)
         found.tell(rule, *steps, writer=(said,) if there else None, reader=(goal,), place=place)
+
+    def table(self, choice: View, word: str) -> BranchTable:
+        """The table of a large choice."""
+        key = (id(choice), word)
+        if key not in self._tables:
+            self._tables[key] = BranchTable(choice.listed(word))
+        return self._tables[key]
 
     def alike(self, one: View, other: View) -> bool:
         """Whether two schemas are built the same way."""
@@ -147,9 +157,13 @@ class Prover:
 
     def attempt(self, goal: Goal, claim: Sequent, depth: int = _SPLITS) -> Generator[Question, Found, Found]:
         """Show one group of keywords directly, or in every case of a distinction."""
-        found = yield from goal(self, claim)
-        if not found.harms or depth == 0:
-            return found
+        large = depth > 0 and _meets_choice(claim)
+        found = self.found()
+        if not large:
+            # What a case knows is known in all of it: of two large choices each branch is looked for by itself.
+            found = yield from goal(self, claim)
+            if not found.harms or depth == 0:
+                return found
         closest = None
         for cases in self._distinctions(claim):
             for known in cases:
@@ -201,11 +215,26 @@ class Prover:
                 found.take((yield from self.attempt(prove, claim)))
         return found
 
+    def fill_all(self, choice: View, word: str) -> bool:
+        """Whether `fills` is true for all branches of a choice."""
+        key = (id(choice), word)
+        if key not in self._filled:
+            branches = choice.listed(word)
+            self._budget.spend(2 * len(branches))
+            self._filled[key] = all(map(self.fills, branches))
+        return self._filled[key]
+
     def fills(self, goal: View) -> bool:
         """Whether a default that is put in at a place changes nothing for anything else that is demanded there."""
         if id(goal) not in self._plain:
             self._plain[id(goal)] = _plain(goal)
         return self._plain[id(goal)]
+
+
+def _meets_choice(claim: Sequent) -> bool:
+    """Whether a large choice is known and the goal is one too."""
+    words = claim.goal.words
+    return ("oneOf" in words or "anyOf" in words) and any(len(cases) >= LARGE for _, cases in claim.known.cases[:_WIDE])
 
 
 def _no_number(known: Known) -> bool:
