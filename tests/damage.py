@@ -54,17 +54,35 @@ DEEDS: Mapping[str, Deed] = {
 }
 
 
+MILLIS, MICROS, NANOS = ({"type": "long", "logicalType": f"timestamp-{unit}"} for unit in ("millis", "micros", "nanos"))
+UNITS: Mapping[str, tuple[Any, ...]] = {
+    "timestamp-millis": (MICROS, NANOS),
+    "timestamp-micros": (MILLIS, NANOS),
+    "timestamp-nanos": (MILLIS, MICROS),
+    "time-millis": ({"type": "long", "logicalType": "time-micros"},),
+}
+"""What each logical type may be read as, by a conversion that Avro itself has not."""
+
+
 class Logical(Pairs):
-    """Pairs with logical types among them."""
+    """Pairs with logical types among them, and readers with other units and digits."""
+
+    def changed(self, kind: Any, share: float) -> Any:
+        if isinstance(kind, dict) and "logicalType" in kind:
+            if kind["logicalType"] == "decimal":
+                digits = {"precision": kind["precision"] + 3, "scale": kind["scale"] + 2}
+                return {**kind, **digits} if kind["type"] == "bytes" else kind
+            return self.dice.choice(UNITS.get(kind["logicalType"], (kind,)))
+        return super().changed(kind, share)
 
     def kind(self, depth: int) -> Any:
-        if self.dice.random() < 0.12:
+        if self.dice.random() < 0.2:
             return self.dice.choice((
                 {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2},
                 {"type": "bytes", "logicalType": "decimal", "precision": 30, "scale": 5},
                 {"type": "fixed", "name": self.name("D"), "size": 5, "logicalType": "decimal", "precision": 10, "scale": 1},
-                {"type": "long", "logicalType": "timestamp-millis"}, {"type": "long", "logicalType": "timestamp-micros"},
-                {"type": "long", "logicalType": "local-timestamp-millis"}, {"type": "int", "logicalType": "date"},
+                MILLIS, MICROS, NANOS, {"type": "long", "logicalType": "local-timestamp-millis"},
+                {"type": "int", "logicalType": "date"}, {"type": "int", "logicalType": "time-millis"},
             ))  # fmt: skip
         return super().kind(depth)
 

@@ -35,7 +35,7 @@ def listed(items: Any) -> str:
         (listed(BARE), HUGE + b"\0"),
         (listed(["null", {"type": "array", "items": "null"}]), b"\4\2" + HUGE + b"\0\0"),
         (record(("m", {"type": "map", "values": "null"})), HUGE),
-        (record(("m", {"type": "map", "values": "null"})), b"\xff" * 9 + b"\x01\2"),
+        (record(("m", {"type": "map", "values": "null"})), b"\2\0" + b"\xff" * 9 + b"\x01\2"),
         (record(("s", "string")), HALF + b"x"),
         (record(("s", "bytes")), HALF + b"x"),
         (record(("s", "string")), b"\1"),
@@ -57,6 +57,13 @@ def test_a_hostile_length_is_a_bad_row(text: str, payload: bytes) -> None:
     tracemalloc.stop()
     assert found is None
     assert peak < 64_000_000
+
+
+def test_the_least_number_of_entries_is_none_to_java() -> None:
+    """Its negative has no 64 bits, and the 32 that the library keeps of it are 0."""
+    text = record(("m", {"type": "map", "values": "null"}))
+    plan = compose([Known(1, DEFAULT_CONTEXT, 1, "AVRO", parsed(text))], parsed(text))
+    assert envelope_of(plan)(header(1) + b"\xff" * 9 + b"\x01\2") == {"m": []}
 
 
 def test_many_nulls_within_the_limit_are_read() -> None:

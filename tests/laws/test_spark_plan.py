@@ -1,7 +1,10 @@
 """Decode plans without a JVM: what is merged, refused, hidden and woven, and that a stored plan is the same plan."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,12 +24,12 @@ from treaty.plan.asking import parsed
 from treaty.plan.avro.bounds import bounded, circular
 from treaty.plan.avro.columns import columns
 from treaty.plan.avro.merging import MergeError, merge
-from treaty.plan.avro.weaving import branch_number
+from treaty.plan.avro.weaving import branch_number, make_ending
 from treaty.plan.making import extend, make_plan
 from treaty.plan.reasons import PlanError
 from treaty.plan.recipes import ENDING
 from treaty.plan.value import DecodePlan
-from treaty.spark.engines.builtin import recipe_of
+from treaty.spark.engines.builtin import ending_of, recipe_of
 
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 MICROS = {"type": "long", "logicalType": "timestamp-micros"}
@@ -160,7 +163,7 @@ def test_a_plan_survives_storage_and_is_hashable(registry: Connection) -> None:
     assert DecodePlan.from_json(plan.to_json()) == plan
     assert hash(DecodePlan.from_json(plan.to_json())) == hash(plan)
     with pytest.raises(ValueError, match="format"):
-        DecodePlan.from_json(plan.to_json().replace('"plan":4', '"plan":1'))
+        DecodePlan.from_json(plan.to_json().replace('"plan":5', '"plan":1'))
 
 
 def test_a_plan_of_an_older_format_is_read_and_known_as_such(registry: Connection) -> None:
@@ -169,10 +172,31 @@ def test_a_plan_of_an_older_format_is_read_and_known_as_such(registry: Connectio
     stored = json.loads(plan.to_json())
     assert not DecodePlan.is_outdated(plan.to_json())
     stored["plan"] = 3
-    del stored["recipe"]["ending"]
+    del stored["recipe"]["ending"], stored["recipe"]["lossy"]
     old = json.dumps(stored)
     assert DecodePlan.is_outdated(old)
-    assert DecodePlan.from_json(old) == plan, "what stands behind its payloads was always this"
+    before = replace(recipe_of(plan), ending=ENDING)
+    assert DecodePlan.from_json(old) == replace(plan, recipe=before), "what stands behind its payloads was always this"
+
+
+def test_each_plan_has_a_tail_of_its_own_and_each_process_another(registry: Connection) -> None:
+    put(registry, record(("n", "int")))
+    first = make_plan(registry, "orders-value")
+    assert make_plan(registry, "orders-value") == first
+    put(registry, record(("n", "long")))
+    tails = {recipe_of(one).ending for one in (first, make_plan(registry, "orders-value"))}
+    assert len(tails) == 2
+    assert not {ENDING, ending_of(first).hex()} & tails, "nobody who knows the plan knows the bytes"
+    program = """
+import sys
+from treaty.plan.value import DecodePlan
+from treaty.spark.engines.builtin import ending_of
+print(ending_of(DecodePlan.from_json(sys.stdin.read())).hex())
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], input=first.to_json(), capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() != ending_of(first).hex()
 
 
 def test_a_plan_that_was_stored_before_shapes_were_shared_still_runs(registry: Connection) -> None:
@@ -283,7 +307,8 @@ def test_recursion_is_opened_to_a_depth(registry: Connection) -> None:
 
 
 def test_the_tail_asks_for_no_memory() -> None:
-    assert all(byte % 2 == 1 and byte < 0x80 for byte in bytes.fromhex(ENDING))
+    for place in range(1000):
+        assert all(byte % 2 == 1 and byte < 0x80 for byte in make_ending(f"plan {place}"))
     assert [branch_number(place) for place in (0, 1, 63, 64, 8191)] == [b"\0", b"\2", b"\x7e", b"\x80\x01", b"\xfe\x7f"]
 
 

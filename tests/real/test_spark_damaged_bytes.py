@@ -13,16 +13,22 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.damage import DEEDS, Logical, damaged
+from tests.frames import frame, header, record
 from tests.histories import long_history
 from tests.orders import sorted_maps
 from treaty import arrow
-from treaty.core.names import DEFAULT_CONTEXT
+from treaty.client.connection import Connection
+from treaty.core.names import DEFAULT_CONTEXT, subject_of
+from treaty.core.requests import Register
+from treaty.core.schema import Draft
 from treaty.plan.asking import parsed
 from treaty.plan.avro.composing import compose
 from treaty.plan.avro.merging import merge
 from treaty.plan.known import Known
 from treaty.plan.reasons import PlanError
-from treaty.spark import DecodePlan, Names, decode
+from treaty.plan.recipes import ENDING
+from treaty.spark import DecodePlan, Names, decode, make_plan
+from treaty.spark.engines.builtin import recipe_of
 
 pytestmark = pytest.mark.jvm
 
@@ -98,8 +104,8 @@ def compared(spark: SparkSession, folder: Path, cases: list[Case]) -> tuple[int,
         theirs = source.toArrow().sort_by("at")
         for at, one in enumerate(some):
             ours = arrow.decode(pa.array(one.frames, pa.binary()), one.plan)
-            for record, error in ((f"r{at}", f"e{at}"), *([(f"s{at}", f"x{at}")] if not at % A_JOB else [])):
-                for mine, other in ((ours["record"], theirs[record]), (ours["error"], theirs[error])):
+            for rows_, errors in ((f"r{at}", f"e{at}"), *([(f"s{at}", f"x{at}")] if not at % A_JOB else [])):
+                for mine, other in ((ours["record"], theirs[rows_]), (ours["error"], theirs[errors])):
                     wrong = [
                         (value[5:].hex(), left, right)
                         for left, right, value in zip(map(bare, mine), map(bare, other), one.frames, strict=False)
@@ -132,3 +138,36 @@ def test_histories_of_fifty_versions_are_the_same_rows_to_every_engine(
     rows, good = compared(spark, tmp_path, cases)
     assert rows == good
     figure(f"{len(cases)} histories of 50 versions from seed {first}: {rows} rows alike in every engine")
+
+
+FORGED = (
+    "{}],END:true}", '{"n":1}],END:[]}}', '{"n":1}],"x":[{"n":666}', '{"n":1}]},"x":{"y":[{"n":666}', '{"n":1}],ITEMS:[{"n":666}',
+    '{"n":1}],ITEMS:[{"n":2}],END:[]}} and more', '{"n":1},{"n":2}', '{"n":1}]}}', '{"n":1}', '{"n":2} ',
+)  # fmt: skip
+"""Documents that end the list that they are read in, by names of it; the last two are documents."""
+
+
+def test_no_row_can_hold_the_mark_of_its_end(spark: SparkSession, registry: Connection) -> None:
+    """What stood behind every payload was a constant, and a document could end its list and begin another one."""
+    text = record(("n", "int"))
+    number = registry.ask(Register(subject_of("a-value"), Draft(text))).answer.version.schema_id
+    plan = make_plan(registry, "a-value")
+    recipe = recipe_of(plan)
+    good = frame(number, text, {"n": 7})
+    tails = (bytes.fromhex(ENDING), bytes.fromhex(recipe.ending))
+    values = [good, *(good + tail + more for tail in tails for more in (b"", b"junk", good[5:]))]
+    source = spark.createDataFrame([(one,) for one in values], "value BINARY")
+    found = [row["error"] and row["error"]["code"] for row in decode(source, plan).collect()]
+    assert found == [None, *["TRAILING"] * 6]
+
+    schema = json.dumps({"type": "object", "properties": {"n": {"type": "integer"}}})
+    number = registry.ask(Register(subject_of("j-value"), Draft(schema, "JSON"))).answer.version.schema_id
+    words = [("_treaty_items", "_treaty_end"), ("0" * 24, "1" * 24)]
+    texts = [one.replace("ITEMS", f'"{items}"').replace("END", f'"{end}"') for items, end in words for one in FORGED]
+    values = [header(number) + one.encode() for one in texts]
+    source = spark.createDataFrame([(one,) for one in values], "value BINARY")
+    plan = make_plan(registry, "j-value")
+    found = [row["error"] and row["error"]["code"] for row in decode(source, plan).collect()]
+    assert found == [*["MALFORMED"] * 8, None, None] * 2
+    theirs = arrow.decode(pa.array(values, pa.binary()), plan)["error"].to_pylist()
+    assert [one and one["code"] for one in theirs] == found

@@ -7,7 +7,9 @@ from typing import Unpack
 from treaty.core.limits import DECODE_WRITERS
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.registry import Registry
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.plan import asking
+from treaty.plan.avro import composing as avro
 from treaty.plan.documents.composing import RESTS
 from treaty.plan.heads import Encodings, encodings_of, framing_of
 from treaty.plan.known import Known
@@ -79,6 +81,18 @@ def make_plan(
         engine=engine if (plan.format, engine) in ENGINES else plan.engine,
         framing=framing_of(framing, mine if framing == "none" else known),
     )
+
+
+def find_union_conflict(versions: Sequence[ResolvedSchema]) -> str:
+    """Why a reader of all versions (the oldest first) would leave the last one out; "" where it would not, and for formats but Avro.
+
+    Each version may well read the one before: a column is held to more, as it has the values of both. Raises `InvalidSchemaError`.
+    """
+    if {one.format for one in versions} != {"AVRO"} or len(versions) < 2:
+        return ""
+    known = [Known(place, DEFAULT_CONTEXT, place, "AVRO", asking.model(one)) for place, one in enumerate(versions, 1)]
+    reasons = {one.schema_id: one.message for one in avro.union(known)[1]}
+    return reasons.get(len(known), "")
 
 
 def _writers(registry: Registry, place: Subject, *, mixed: bool) -> Iterator[Known]:

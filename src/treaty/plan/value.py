@@ -8,7 +8,7 @@ from treaty.plan.ddl import struct_ddl
 from treaty.plan.framing import PREFIX, Framing
 from treaty.plan.recipes import RECIPES, AvroRecipe, JsonRecipe, Recipe, Types
 
-FORMAT, READ = 4, (2, 3, 4)
+FORMAT, READ = 5, (2, 3, 4, 5)
 """Of the stored form, and the formats that are read; a plan of another one is not run. A stream that has one of an older
 format replays its open batch with it, and is then planned anew."""
 ENGINES = {

@@ -13,8 +13,8 @@ from treaty.plan.avro.logical import Logical, held
 from treaty.plan.avro.pairing import Side
 
 DIGITS = Context(prec=80)
-MILLIS = 2**63 // 1000
-"""Milliseconds from here on are no microseconds of 64 bits."""
+MOST = (2**63 - 1) // 1000
+"""Numbers beyond this have no thousandfold of 64 bits."""
 
 
 def write_conversion(old: Primitive | Fixed, new: Primitive | Fixed, constant: Callable[[Any], str]) -> Iterator[str]:
@@ -27,7 +27,7 @@ def write_conversion(old: Primitive | Fixed, new: Primitive | Fixed, constant: C
     if logical is not None and logical.name == "decimal":
         yield f"@ = {constant(decimal_reader(logical))}(@)"
     elif logical is not None and logical.name.endswith("timestamp-millis"):
-        yield f"@ = {constant(count_micros)}(@)"
+        yield f"@ = {constant(count_thousands)}(@)"
 
 
 def decimal_reader(logical: Logical) -> Callable[[bytes], Decimal]:
@@ -43,11 +43,11 @@ def decimal_reader(logical: Logical) -> Callable[[bytes], Decimal]:
     return made
 
 
-def count_micros(millis: int) -> int:
-    """Milliseconds as microseconds, where 64 bits hold them."""
-    if not -MILLIS < millis < MILLIS:
+def count_thousands(number: int) -> int:
+    """Milliseconds as microseconds, or microseconds as nanoseconds, where 64 bits hold them."""
+    if not -MOST <= number <= MOST:
         raise WrongBytesError
-    return millis * 1000
+    return number * 1000
 
 
 def write_member(union: Union, place: int, names: Mapping[str, Named], value: str) -> str:
@@ -87,5 +87,5 @@ def _leaf(leaf: Primitive | Fixed, value: Any) -> Any:
         raw = value.encode("latin-1")
         return decimal_reader(logical)(raw) if logical else raw
     if logical is not None and logical.name.endswith("timestamp-millis"):
-        return count_micros(value)
+        return count_thousands(value)
     return float(value) if leaf.kind in {"float", "double"} else value

@@ -200,6 +200,8 @@ class _Writing:
                 code.add(f"if not {count}: return {result}, p")
                 self.number("long", "n")  # the bytes of the block, which nobody looks at
                 code.add(f"{count} = -{count}")
+                # Java has no such number: cut to 32 bits it is 0, and the first block so the end.
+                code.add(f"if {count} == {2**63} and not done: return {result}, p")
             code.add(f"done += {count}", f"if done > {AVRO_ITEMS}: {WRONG}")
             if free:
                 code.add(f"left[0] -= {count}", f"if left[0] < 0: {WRONG}")

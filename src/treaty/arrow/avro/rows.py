@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from treaty.arrow.avro.mending import mender
+from treaty.arrow.avro.primitives import WrongBytesError
 from treaty.arrow.avro.program import Read, program
 from treaty.arrow.decoded import NOTHING, Row, Told
 from treaty.formats.avro.model import Record, Reference, Schema, Union
@@ -33,7 +34,10 @@ def reader_of(plan: DecodePlan) -> Row:
         if value is None or found is None:
             return NOTHING
         made, code = found
-        return (None, code, None) if code else (mend(made, value[:5]), None, None)
+        try:
+            return (None, code, None) if code else (mend(made, value[:5]), None, None)
+        except WrongBytesError:
+            return None, "MALFORMED", None
 
     return read
 

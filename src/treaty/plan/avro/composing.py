@@ -16,7 +16,7 @@ from treaty.plan.avro.fitting import Fitted, Hidden
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.merging import LOSSY, MergeError, merge_two
 from treaty.plan.avro.shapes import Shapes
-from treaty.plan.avro.weaving import weave
+from treaty.plan.avro.weaving import make_ending, weave
 from treaty.plan.ddl import docs_of
 from treaty.plan.known import Known
 from treaty.plan.reasons import PlanError, left_out, nothing_readable, refused
@@ -82,6 +82,7 @@ def compose(known: Iterable[Known], reader: Schema, depth: int = 3, lossy: str =
             repairs,
             tuple(_layouts(opened, repairs)),
             tuple(branches),
+            ending=make_ending(woven.writer, woven.reader, *(f"{one.schema_id}" for one in writers)).hex(),
             lossy=lossy,
         ),
         depth=depth,

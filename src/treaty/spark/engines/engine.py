@@ -1,5 +1,6 @@
 """`Engine`: one way from a frame's payload to a value, as a frozen record of functions."""
 
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from treaty.plan.value import DecodePlan
 
 DECODED = "_treaty"
 """The column that `decoded` adds."""
+SECRET = secrets.token_bytes(32)
+"""Of this process. What marks the end of a row depends on it, so that no row can hold the mark, whoever wrote it and whatever he read."""
 
 
 @dataclass(frozen=True, slots=True)

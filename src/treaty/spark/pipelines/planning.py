@@ -84,6 +84,7 @@ class Planning:
             reader=mine.reader,
             ids=ids,
             depth=mine.depth,
+            lossy=mine.lossy,
             engine=engine_of(spark),
             message=mine.message,
             defaults=mine.defaults,
