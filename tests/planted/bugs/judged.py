@@ -237,7 +237,7 @@ JUDGED = (
         "Lists and ids show what who asks may not read.",
         (
             Edit(
-                "treaty.core.access.authorized_view:AuthorizedView._reads",
+                "treaty.core.access.authorized_view:AuthorizedView.reads",
                 "return self._access.may(",
                 "return bool(key) or self._access.may(",
             ),
