@@ -12,6 +12,8 @@ from treaty.assemble import connect
 from treaty.cli.log import carrying
 from treaty.cli.log.files import opened_file, write_file
 from treaty.cli.main import group
+from treaty.core.refusals import Unavailable
+from treaty.core.requests import ListSchemas
 from treaty.core.state.commit import Position, as_root
 from treaty.core.state.root import roots_of
 from treaty.core.state.rows import EncodedRow
@@ -96,6 +98,19 @@ def test_a_dump_that_breaks_a_rule_is_refused_and_restored_only_by_those_who_ins
     assert insisted.exit_code == 0, insisted.output
     assert json.loads(insisted.stdout)["faults"] == len(faults)
     assert run("log", "verify", f"sqlite://{new}").exit_code == 1
+
+
+@pytest.mark.parametrize("rule_type", ["", "CEL"])
+def test_a_version_without_its_schema_hides_itself_and_not_the_list(dump: Path, rule_type: str) -> None:
+    forged, url = forge(dump, without("schema", '[".",2]')), f"sqlite://{dump.with_name('new.db')}"
+    assert run("log", "restore", str(forged), url, "--unsound").exit_code == 0
+    with connect(url) as registry:
+        listed = [one.subject for one in registry.ask(ListSchemas(limit=2, rule_type=rule_type)).answer.versions]
+        assert listed == ([] if rule_type else ["s0", "s2"]), "a page of two has two"
+        assert registry.subjects() == ("s0", "s1", "s2")
+        with pytest.raises(Unavailable, match="SCHEMA_MISSING"):
+            registry.version("s1", 1)
+        assert registry.version("s2", 1).schema_id == 3
 
 
 def test_a_sound_dump_needs_nobody_to_insist(dump: Path) -> None:

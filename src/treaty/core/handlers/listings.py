@@ -5,6 +5,7 @@ A list may be of very many rows, and may hide as many: the work pauses (None amo
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import chain, groupby
@@ -19,10 +20,10 @@ from treaty.core.handlers.settings import own_config, own_mode, scope_key
 from treaty.core.handlers.versions import (
     STATES,
     Kept,
+    MissingSchemaError,
     describe_version,
     latest_version,
     rows_of,
-    schema_row,
     subject_of_key,
 )
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
@@ -35,10 +36,12 @@ from treaty.core.state.state_tables import (
     CONTEXT,
     COUNTER,
     MODE,
+    SCHEMA,
     VERSION_BY_NUMBER,
     VERSION_LISTED,
     ListedEntry,
     NumberEntry,
+    SchemaKey,
     ScopeKey,
     ids_key,
 )
@@ -176,18 +179,22 @@ def _page(entries: Iterable[T | None], request: Paged, limit: int) -> Iterator[T
 def list_schemas(
     view: View, command: Command[requests.ListSchemas], engine: SchemaEngine
 ) -> PausingWork[Decision[answers.Versions]]:
-    """List versions of many subjects, by subject and number."""
+    """List versions of many subjects, by subject and number. One whose schema is missing hides itself, and not the list."""
     request = command.request
+    limit = min(max(0, request.limit), limits.COUNTER)
     listed = _latest(view, request) if request.latest else _versions(view, request)
     wanted = (one if one is not None and _is_wanted(view, request, one) else None for one in listed)
     page: list[Kept] = []
     told: list[answers.VersionFound] = []
-    for one in _page(wanted, request, request.limit):
+    for one in _page(wanted, request, limits.COUNTER if limit else 0):
         if one is not None:
-            page.append(one)
-            told.append(describe_version(view, one))
+            with suppress(MissingSchemaError):
+                told.append(describe_version(view, one))
+                page.append(one)
         if one is None or len(told) % PAUSE_ROWS == 0:
             yield
+        if len(told) >= limit:
+            break
     subjects = [subject_of_key(key) for key, _ in page]
     found = answers.Versions(
         tuple(told),
@@ -200,7 +207,8 @@ def list_schemas(
 def _is_wanted(view: View, request: requests.ListSchemas, one: Kept) -> bool:
     key, version = one
     if request.rule_type:
-        rules = schema_row(view, key.context, version.schema_id).rules or RuleSet()
+        schema = view.get(SCHEMA, SchemaKey(key.context, version.schema_id))
+        rules = (schema and schema.rules) or RuleSet()
         if all(rule.type != request.rule_type for rule in (*rules.migration, *rules.domain, *rules.encoding)):
             return False
     if not _asks_who_is_tied(request):
