@@ -154,6 +154,8 @@ LAKE_TRIES = 8
 """Times that a lake table is written to while others change it, before the write fails."""
 REGISTRY_TRIES = 6
 """Times that a batch asks a registry that can't answer, before the batch fails."""
+SOURCE_RESTARTS = 3
+"""Times that a run of a pipeline starts its stream again after the fault of Spark's Kafka source, before it fails."""
 COMMIT_BYTES = 4_194_304
 """Bytes of rows in one commit; a chain passes CHAIN_BYTES only where its single commit does."""
 INLINE_STEPS = 8_000

@@ -48,6 +48,8 @@ class AvroRecipe:
     """Eight bytes as hex, from which those behind each payload are made (see `avro.weaving`)."""
     lossy: str = "refuse"
     """What a union of further versions does with whole numbers of 64 bits beside fractions (see `Wish`)."""
+    partly: tuple[tuple[int, str], ...] = ()
+    """Ids of which the reader takes some values and not others, with what is said of a row that has another."""
 
     def branch(self, place: int) -> int:
         """The place in the union for the writer at `place` of the plan."""
@@ -59,7 +61,9 @@ class AvroRecipe:
         repairs = (Repair(**{**one, "path": tuple(one["path"]), "ids": tuple(one["ids"])}) for one in parts["repairs"])
         layouts = (Layout(tuple(one["path"]), tuple(one["fields"])) for one in parts["layouts"])
         branches = tuple(parts.get("branches", ()))
-        return AvroRecipe(**{**parts, "repairs": tuple(repairs), "layouts": tuple(layouts), "branches": branches})
+        partly = tuple((number, sentence) for number, sentence in parts.get("partly", ()))
+        made = {"repairs": tuple(repairs), "layouts": tuple(layouts), "branches": branches, "partly": partly}
+        return AvroRecipe(**{**parts, **made})
 
 
 @dataclass(frozen=True, slots=True)

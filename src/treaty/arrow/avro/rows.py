@@ -16,9 +16,12 @@ from treaty.arrow.decoded import NOTHING, Row, Told
 from treaty.formats.avro.model import Record, Reference, Schema, Union
 from treaty.plan.asking import parsed
 from treaty.plan.avro.weaving import header
+from treaty.plan.reasons import RESOLUTION
 from treaty.plan.recipes import AvroRecipe
 from treaty.plan.value import DecodePlan
 
+EMPTY = Schema(Reference("treaty.Empty"), {"treaty.Empty": Record("treaty.Empty", ())})
+"""A reader that passes over all there is."""
 Envelope = tuple[Any, str | None]
 """What a frame holds, with hidden fields; or None and the code of a bad row."""
 
@@ -28,14 +31,17 @@ def reader_of(plan: DecodePlan) -> Row:
     recipe = plan.recipe
     assert isinstance(recipe, AvroRecipe)
     envelope, mend = decoder_of(plan), mender(recipe)
+    sentences = {header(number): sentence for number, sentence in recipe.partly}
 
     def read(value: bytes | None) -> Told:
         found = None if value is None else envelope(value)
         if value is None or found is None:
             return NOTHING
         made, code = found
+        if code:
+            return None, code, sentences[value[:5]] if code == RESOLUTION else None
         try:
-            return (None, code, None) if code else (mend(made, value[:5]), None, None)
+            return mend(made, value[:5]), None, None
         except WrongBytesError:
             return None, "MALFORMED", None
 
@@ -50,9 +56,15 @@ def decoder_of(plan: DecodePlan) -> Callable[[bytes], Envelope | None]:
     writer, reader = parsed(recipe.writer_text), _bare(parsed(recipe.reader_text), recipe.tail)
     roots = writer.root.branches if isinstance(writer.root, Union) else (writer.root,)
 
+    partly = {header(number) for number, _ in recipe.partly}
+
     @cache
     def read(branch: int) -> Read:
         return program(_bare(replace(writer, root=roots[branch]), recipe.tail), reader)
+
+    @cache
+    def skip(branch: int) -> Read:
+        return program(_bare(replace(writer, root=roots[branch]), recipe.tail), EMPTY)
 
     def decode(value: bytes) -> Envelope | None:
         branch = branches.get(value[:5])
@@ -61,11 +73,22 @@ def decoder_of(plan: DecodePlan) -> Callable[[bytes], Envelope | None]:
         run = read(branch)
         try:
             found, end = run(value)
-        except Exception:  # noqa: BLE001 - whatever a damaged row makes the program raise, the row is what is wrong
+        except UnicodeDecodeError:
             return None, "MALFORMED"
+        except Exception:  # noqa: BLE001 - whatever a damaged row makes the program raise, the row is what is wrong
+            refused = value[:5] in partly and _is_whole(skip(branch), value)
+            return None, RESOLUTION if refused else "MALFORMED"
         return (found, None) if end == len(value) else (None, "TRAILING")
 
     return decode
+
+
+def _is_whole(skip: Read, value: bytes) -> bool:
+    """Whether a frame can be passed over to its last byte: then it is well formed, and has a value that the reader does not take."""
+    try:
+        return skip(value)[1] == len(value)
+    except Exception:  # noqa: BLE001 - as above
+        return False
 
 
 def _bare(schema: Schema, tail: str) -> Schema:

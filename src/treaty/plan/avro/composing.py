@@ -10,6 +10,7 @@ from treaty.formats.avro.model import Array, Map, Record, Reference, Schema, Typ
 from treaty.formats.avro.reader import Reader
 from treaty.formats.format import InvalidSchemaError
 from treaty.plan.avro.bounds import bounded, walled
+from treaty.plan.avro.chances import takes_some
 from treaty.plan.avro.columns import columns, ddl
 from treaty.plan.avro.defaults import drop_wrong_defaults
 from treaty.plan.avro.fitting import Fitted, Hidden
@@ -19,7 +20,7 @@ from treaty.plan.avro.shapes import Shapes
 from treaty.plan.avro.weaving import make_ending, weave
 from treaty.plan.ddl import docs_of
 from treaty.plan.known import Known
-from treaty.plan.reasons import PlanError, left_out, nothing_readable, refused
+from treaty.plan.reasons import PlanError, left_out, nothing_readable, refused, refused_value
 from treaty.plan.recipes import AvroRecipe, Layout, Repair
 from treaty.plan.value import DecodePlan, Rejected, Writer
 
@@ -49,14 +50,16 @@ def compose(known: Iterable[Known], reader: Schema, depth: int = 3, lossy: str =
     shapes = Shapes(opened)
     branches: list[int] = []
     rejected: list[Rejected] = []
+    partly: list[tuple[int, str]] = []
     for one in {one.schema_id: one for one in known}.values():
         assert one.schema is not None
         writer = walled(one.schema)
         seen = shapes.look(writer)
         findings = (*compare(reader, one.schema), *seen.findings)
-        if findings:
+        if findings and (seen.findings or not takes_some(reader, one.schema, findings)):
             rejected.append(refused(one, findings))
         else:
+            partly += [(one.schema_id, refused_value(one, findings))] if findings else []
             writers.append(Writer(one.schema_id, one.subject, one.version, print_schema(one.schema)))
             branches.append(shapes.place(writer, seen))
     if not writers:
@@ -84,6 +87,7 @@ def compose(known: Iterable[Known], reader: Schema, depth: int = 3, lossy: str =
             tuple(branches),
             ending=make_ending(woven.writer, woven.reader, *(f"{one.schema_id}" for one in writers)).hex(),
             lossy=lossy,
+            partly=tuple(partly),
         ),
         depth=depth,
         docs=tuple(docs_of(table_columns(opened, depth))),

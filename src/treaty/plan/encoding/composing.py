@@ -28,6 +28,10 @@ def compose(known: Known, columns: Sequence[Column], wish: EncodeWish) -> Encode
     composer = _COMPOSERS.get(known.format)
     if composer is None or known.schema is None:
         raise PlanError(f"rows can't be encoded as {known.format}; as {', '.join(sorted(_COMPOSERS))} they can")
+    if wish.message and known.format != "PROTOBUF":
+        raise PlanError(
+            f"message = {wish.message!r} is for PROTOBUF, and the rows to write are {known.format}; leave it out"
+        )
     if wish.validate and known.format != "JSON":
         raise PlanError(f"{known.format} is checked while it is written; only JSON is validated on request")
     made = composer(known, columns, wish)

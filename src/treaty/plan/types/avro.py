@@ -49,7 +49,8 @@ def plan_types(known: Sequence[Known], wish: Wish) -> tuple[DecodePlan, tuple[Re
         losers += lost
         names |= merged.names
         fields.append(Field(group.column, _optional(merged), default=None))
-        wrapped += [replace(one, schema=_wrapped(one.schema, group.column)) for one in own]
+        ids = {one.schema_id for one in lost}
+        wrapped += [replace(one, schema=_wrapped(one.schema, group.column)) for one in own if one.schema_id not in ids]
         opened = bounded(merged, wish.depth)
         kinds.append(RecordType(group.column, group.name, ddl(opened.root, opened.names)))
     names[WHOLE] = Record(WHOLE, tuple(fields))

@@ -43,7 +43,7 @@ WRITTEN = Written()
 
 def to_registry(
     frame: DataFrame,
-    registry: Registry,
+    registry: Registry | str,
     subject: str,
     wish: EncodeWish = WISH,
     *,
@@ -53,7 +53,7 @@ def to_registry(
     columns: Sequence[str] | str = (),
     names: Written = WRITTEN,
 ) -> DataFrame:
-    """The frame with its `columns` (all of them if none are named) as one registry frame in the column ``value``.
+    """The frame with its `columns` (all of them if none are named) as one registry frame in the column ``value``; `registry` may be the address of a server.
 
     The schema is a `version` of the subject, the text `schema`, or one that is derived from the columns; a text must be a
     version already, or is made one where `register` says so, once, on the driver (`wish` has these three and the rest).
@@ -71,7 +71,12 @@ def to_registry(
 
 
 def dry_run(
-    frame: DataFrame, registry: Registry, subject: str, wish: EncodeWish = WISH, *, columns: Sequence[str] | str = ()
+    frame: DataFrame,
+    registry: Registry | str,
+    subject: str,
+    wish: EncodeWish = WISH,
+    *,
+    columns: Sequence[str] | str = (),
 ) -> Verdict:
     """What `to_registry` would do with the frame: the schema, the registry's verdict, casts and checks of each column.
 

@@ -1,5 +1,6 @@
 """Spark's own `from_avro`, one call for any number of writers."""
 
+import json
 from functools import reduce
 from struct import unpack
 
@@ -31,10 +32,10 @@ def _decoded(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
     return frame.withColumn(DECODED, barrier(envelope(plan, F.col(column))))
 
 
-def envelope(plan: DecodePlan, value: Column) -> Column:
-    """The envelope of the record, null or with a wrong tail for a bad row."""
+def envelope(plan: DecodePlan, value: Column, reader: str = "") -> Column:
+    """The envelope of the record, null or with a wrong tail for a bad row; `reader` is read in place of the plan's."""
     recipe = recipe_of(plan)
-    options = {"avroSchema": recipe.reader_text, "mode": "PERMISSIVE"}
+    options = {"avroSchema": reader or recipe.reader_text, "mode": "PERMISSIVE"}
     if not recipe.union:
         # One shape: its frames are known, so the row itself is the payload and the frame its first field.
         heads = [header(one.schema_id) for one in plan.writers]
@@ -77,4 +78,12 @@ def failed(plan: DecodePlan) -> Column:
     return F.when(malformed if wrong is None else malformed | wrong, "MALFORMED").otherwise("TRAILING")
 
 
-BUILTIN = Engine(_decoded, good, record, failed)
+def whole(plan: DecodePlan, value: Column) -> Column:
+    """Whether a frame of which nothing came back is well formed: its payload is passed over, and nothing but the tail is read."""
+    tail = {"name": recipe_of(plan).tail, "type": "double"}
+    reader = {"type": "record", "name": "Envelope", "namespace": "treaty", "fields": [tail]}
+    lost = F.col(DECODED)[recipe_of(plan).tail].isNull()
+    return lost & _has_tail(plan, envelope(plan, value, json.dumps(reader)))
+
+
+BUILTIN = Engine(_decoded, good, record, failed, whole=whole)
