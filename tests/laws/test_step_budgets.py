@@ -11,7 +11,14 @@ from tests.hostile_schemas import JSON_PAIRS, avro_defaults, avro_union, events,
 from tests.large_choices import ChoicePairs
 from tests.oracle.jsonschema_pairs import document
 from treaty.core.limits import INLINE_STEPS, SCHEMA_BYTES
-from treaty.core.schema_engine import CompareSchemas, ParseSchema, Question, ResolvedReference, ResolvedSchema
+from treaty.core.schema_engine import (
+    CompareSchemas,
+    InvalidText,
+    ParseSchema,
+    Question,
+    ResolvedReference,
+    ResolvedSchema,
+)
 from treaty.formats.answer import Parser
 from treaty.formats.budget import StepBudget, StepsError, limit_steps, spend, use_budget
 from treaty.formats.jsonschema.compare.compatibility import compare
@@ -75,6 +82,14 @@ def test_a_large_text_is_not_read_on_a_small_budget(kind: str) -> None:
     with pytest.raises(StepsError):
         Parser(table()).answer(ParseSchema(ResolvedSchema(kind, text)), budget)
     assert budget.spent > INLINE_STEPS
+
+
+def test_faults_are_looked_for_on_a_budget() -> None:
+    wrong = json_schema({"properties": {f"p{at}": {"type": "strin", "minLength": -1} for at in range(200)}})
+
+    assert isinstance(Parser(table()).answer(ParseSchema(wrong)), InvalidText)
+    with pytest.raises(StepsError):
+        Parser(table()).answer(ParseSchema(wrong), StepBudget(10_000, "TOY"))
 
 
 def test_ordinary_schemas_are_read_and_compared_on_a_small_budget() -> None:

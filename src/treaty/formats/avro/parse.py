@@ -42,6 +42,7 @@ def parse(meaning: ResolvedSchema, strict: bool) -> Schema:  # noqa: FBT001 - th
 
 def _placed(wrong: InvalidSchemaError, text: str) -> InvalidSchemaError:
     """The same faults with line and column."""
+    spend(len(text) >> 2)
     places = positions(text, {one.path for one in wrong.faults})
     faults = (replace(one, line=places[one.path][0], column=places[one.path][1]) for one in wrong.faults)
     return InvalidSchemaError(tuple(faults))
