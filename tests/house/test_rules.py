@@ -202,9 +202,22 @@ def test_addresses_are_named() -> None:
 
 
 def test_loose_pins_are_named() -> None:
-    loose = ["click>=8", "click @ https://host/click.whl", "--index-url https://host"]
+    loose = [
+        "click>=8",
+        "click @ https://host/click.whl",
+        "--index-url https://host",
+        "rich==15.0.0",
+        "idna==3.20 \\",
+        "  end",
+    ]
+    right = ["# why", "click==8.5.1 \\", f"    --hash=sha256:{'a' * 64}"]
+    marked = [
+        "uvloop==0.23.0 ; sys_platform != 'win32' \\",
+        *[f"    --hash=sha256:{'b' * 64} \\"] * 2,
+        f"    --hash=sha256:{'c' * 64}",
+    ]
 
-    assert list(rules.loose_pins("\n".join(["# why", "click==8.5.1", *loose]))) == loose
+    assert list(rules.loose_pins("\n".join([*right, *loose, *marked]))) == loose
 
 
 def test_dead_links_are_named() -> None:
