@@ -9,7 +9,6 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import (
     Incompatible,
     InvalidSchema,
-    InvalidSubject,
     InvalidVersion,
     NotFound,
     NotLatest,
@@ -164,28 +163,6 @@ def test_a_text_that_is_no_schema_says_where(connection: Connection, text: str, 
         connection.check("orders", text)
     with pytest.raises(SubjectNotFound):
         connection.version("orders")
-
-
-@pytest.mark.parametrize("name", ["__GLOBAL", "__EMPTY", "a\nb", "\x00", ":.__GLOBAL:x", "x" * 5000])
-def test_a_name_that_no_subject_may_have_is_refused(connection: Connection, name: str) -> None:
-    with pytest.raises(InvalidSubject):
-        connection.register(name, V1)
-    assert connection.subjects() == ()
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["a/b", "a b", "a%2Fb", "a+b", "Käse & Brot", "日本", "?x=1#y", "a:b", "..", "a;b,c", "latest", ":.ctx:a/b", "*"],
-)
-def test_any_other_name_goes_there_and_back(connection: Connection, name: str) -> None:
-    made = connection.register(name, V1).version
-    assert made.subject == name
-    assert connection.subjects() == (name,)
-    assert connection.version(name, 1) == made
-    assert connection.lookup(name, V1) == made
-    connection.set_level(name, "FULL")
-    assert connection.config(name, resolve=False).level == "FULL"
-    assert connection.delete_subject(name) == (1,)
 
 
 def test_an_incompatible_schema_is_refused_with_its_findings(connection: Connection) -> None:

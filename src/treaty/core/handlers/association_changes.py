@@ -36,8 +36,9 @@ from treaty.core.handlers.association_queries import (
     not_found,
     of_resource,
 )
+from treaty.core.handlers.contexts import refuse_bad_subject
 from treaty.core.handlers.deletion import whole_subject
-from treaty.core.handlers.register import refuse_bad_subject, register
+from treaty.core.handlers.register import register
 from treaty.core.handlers.settings import IMPORTING, mode_in_force, refuse_if_readonly
 from treaty.core.handlers.uses import GoingRows, refuse_if_used, subject_associated
 from treaty.core.handlers.versions import has_version, stored_versions
