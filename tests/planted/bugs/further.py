@@ -67,7 +67,6 @@ FURTHER = (
             "facades/test_rights_aliases.py::test_who_names_an_alias_may_change_the_config_of_its_target",
             "laws/test_rights.py::test_who_names_an_alias_may_change_the_config_of_its_target",
         ),
-        also=by_lives(33, ANY),
     ),
     Bug(
         "rights: the target of an alias is read in the default context",
@@ -107,7 +106,6 @@ FURTHER = (
             ),
         ),
         by_tests("facades/test_rights_topics.py::test_parting_needs_the_topic_too"),
-        also=by_lives(40, ANY),
     ),
     Bug(
         "rights: a rule that names topics covers subjects too",
