@@ -140,6 +140,28 @@ def test_histories_of_fifty_versions_are_the_same_rows_to_every_engine(
     figure(f"{len(cases)} histories of 50 versions from seed {first}: {rows} rows alike in every engine")
 
 
+def test_an_instant_that_has_no_nanoseconds_is_a_bad_row(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark's multiplication ended the job."""
+
+    def text(unit: str) -> str:
+        at = {"type": "long", "logicalType": f"timestamp-{unit}"}
+        return record(
+            ("at", at),
+            ("list", {"type": "array", "items": at}),
+            ("in", inner("micros" if unit == "micros" else "nanos")),
+        )
+
+    def inner(unit: str) -> object:
+        return json.loads(record(("at", {"type": "long", "logicalType": f"timestamp-{unit}"}), name="In"))
+
+    bare_ = text("micros").replace('"logicalType"', '"plain"')
+    instants = [(5, [7], 8), (2**62, [], 0), (0, [1, -(2**62)], 0), (0, [], 2**61), (2**63 // 1000, [], 0)]
+    frames = [frame(1, bare_, {"at": at, "list": some, "in": {"at": one}}) for at, some, one in instants]
+    plan = planned(text("micros"), text("nanos"), reader=parsed(text("nanos")))
+    rows, good = compared(spark, tmp_path, [Case("micros read as nanos", plan, frames)])
+    assert (rows, good) == (5, 2)
+
+
 FORGED = (
     "{}],END:true}", '{"n":1}],END:[]}}', '{"n":1}],"x":[{"n":666}', '{"n":1}]},"x":{"y":[{"n":666}', '{"n":1}],ITEMS:[{"n":666}',
     '{"n":1}],ITEMS:[{"n":2}],END:[]}} and more', '{"n":1},{"n":2}', '{"n":1}]}}', '{"n":1}', '{"n":2} ',
