@@ -35,6 +35,8 @@ GOAL = 20.0
 """Milliseconds that a turn may take."""
 ROUNDS = 3
 """Times that a route is asked: the first answer may have read what was never read before, and that counts too."""
+SLOW_SECONDS = 5.0
+"""A route that took longer is not asked again."""
 WAIT_SECONDS = 120
 FULL = json.dumps({"compatibility": "FULL"}).encode()
 _TURN = struct.Struct("d")
@@ -227,10 +229,12 @@ def routes(server: TimedServer) -> Iterator[Row]:
     asked: dict[str, float] = {}
     for path, method, target, body in route_requests(first["subject"], first.get("guid", ""), first["schema"]):
         for _ in range(ROUNDS if method == "GET" else 1):
-            status, turn, _ = server.ask(method, target, body)
-            assert status < 500, f"{method} {target}: {status}"
+            status, turn, took = server.ask(method, target, body)
+            assert status in range(200, 500) or status == 503, f"{method} {target}: {status}"
             shown = target if path in {"/subjects", "/schemas", "pages", "ask"} else path
             asked[f"{method} {shown}"] = max(turn, asked.get(f"{method} {shown}", 0.0))
+            if took > SLOW_SECONDS:
+                break
     missing = {f"{m} {p}" for p, ms in PATHS.items() for m in ms if p not in {"/subjects", "/schemas"}} - asked.keys()
     assert not missing, f"no request asks {missing}"
     for name, turn in sorted(asked.items(), key=lambda one: -one[1]):
