@@ -186,6 +186,8 @@ SUBSCHEMAS = 50_000
 """Schemas inside one JSON Schema and the texts that it refers to."""
 VALUE_BYTES = 16_777_216
 """Bytes of one value that the command line checks against a schema."""
+TRANSFER_ROWS = 2_000_000
+"""Versions, settings or associations that are read of one registry for an export or import."""
 DUMP_LINE_BYTES = 16_777_216
 """Bytes of one line of a dump; a record is a text of SCHEMA_BYTES with escapes, references and rules."""
 COLUMNS = 20_000
