@@ -12,7 +12,7 @@ import pytest
 from tests.facades.doors import Clock, write_passwords
 from treaty.api.auth.authenticator import Authenticator, Credentials, Refused, Vouched
 from treaty.api.auth.basic import BasicSettings, basic
-from treaty.api.auth.password_queue import FAILURE_SECONDS, LONGEST_DELAY, PasswordQueue
+from treaty.api.auth.password_queue import FAILURE_SECONDS, LONGEST_DELAY, REFUSAL_SECONDS, REFUSALS_HELD, PasswordQueue
 from treaty.core.limits import PASSWORD_CHECKS, PASSWORD_CHECKS_EACH, PASSWORD_FAILURES
 from treaty.core.refusals import Unavailable
 
@@ -110,11 +110,11 @@ def test_known_users_come_before_unknown_ones_and_take_their_place_in_a_full_que
         strangers = [shown(f"stranger{n}", f"guess {n}", f"198.51.100.{n}") for n in range(PASSWORD_CHECKS + 2)]
         guessing = await begin(users, *strangers)
         one_more = (await begin(users, shown("nobody", "guess", "203.0.113.9")))[0]
-        with pytest.raises(Unavailable, match=r"limit PASSWORD_CHECKS\)"):
-            await one_more
         (coming,) = await begin(users, shown("user3"))
         assert await coming == Vouched("user:user3", (), 1_100.0)
-        assert slow.index(b"secret") <= 4
+        assert slow.index(b"secret") <= 6
+        with pytest.raises(Unavailable, match=r"limit PASSWORD_CHECKS\)"):
+            await one_more
         told = await asyncio.gather(*guessing, return_exceptions=True)
         assert [type(one) for one in told].count(Unavailable) == 1
         assert [type(one) for one in told].count(Refused) == PASSWORD_CHECKS + 1
@@ -198,5 +198,33 @@ def test_who_gives_up_waiting_gives_the_place_back() -> None:
         await waits[2]
         queue.end_turn("a2", is_right=True)
         assert (queue.running, queue.waiting, dict(queue.at_work)) == (0, [], {})
+
+    asyncio.run(story())
+
+
+def test_refusals_for_want_of_room_are_held_back_as_many_as_may_be() -> None:
+    async def story() -> None:
+        slept: list[float] = []
+
+        async def sleep(seconds: float) -> None:
+            slept.append(seconds)
+            await asyncio.sleep(0.05)
+
+        queue = PasswordQueue(0, Clock(), sleep)
+        count = REFUSALS_HELD + 40
+        waits = [
+            asyncio.ensure_future(queue.wait_for_turn("u", "a", is_known=True, is_trusted=False)) for _ in range(count)
+        ]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert queue.held == REFUSALS_HELD
+        assert sum(one.done() for one in waits) == count - PASSWORD_CHECKS_EACH - REFUSALS_HELD
+        await asyncio.sleep(0.2)
+        assert (queue.held, slept) == (0, [REFUSAL_SECONDS] * REFUSALS_HELD)
+        for one in waits:
+            one.cancel()
+        told = await asyncio.gather(*waits, return_exceptions=True)
+        assert sum(isinstance(one, Unavailable) for one in told) == count - PASSWORD_CHECKS_EACH
+        assert queue.waiting == []
 
     asyncio.run(story())

@@ -19,6 +19,10 @@ FAILURE_SECONDS = 60.0
 DELAY_SECONDS = 0.1
 """By how much each failure past `PASSWORD_FAILURES` delays the next check of its address."""
 LONGEST_DELAY = 5.0
+REFUSAL_SECONDS = 1.0
+"""How long a refusal for want of room is held back, so that a client that tries again at once does not keep the server busy."""
+REFUSALS_HELD = 256
+"""Refusals that are held back at once; further ones are sent at once, so that they do not fill the server."""
 WAKE_SECONDS = 1.0
 """After this at most the queue looks again whose turn it is, where all who wait are put off."""
 
@@ -51,6 +55,8 @@ class PasswordQueue:
     running: int = 0
     at_work: Counter[str] = field(default_factory=Counter)
     """Checks that run, by address."""
+    held: int = 0
+    """Refusals that are held back."""
     numbers: "itertools.count[int]" = field(default_factory=itertools.count)
     failures: Remembered[tuple[float, float]] = field(init=False)
     """How many wrong passwords an address has had, and when that was; they are forgotten one by one."""
@@ -66,12 +72,11 @@ class PasswordQueue:
         """Return when a password is to be checked; call `end_turn` after it. Raises `Unavailable` where there is no room."""
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         check = PasswordCheck(name, address, is_known, is_trusted, next(self.numbers), turn)
-        if not is_trusted:
-            neighbours = [one for one in self.waiting if address and one.address == address]
-            self._make_room(check, neighbours, "PASSWORD_CHECKS_EACH")
-            self._make_room(check, [one for one in self.waiting if one.name == name], "PASSWORD_CHECKS_EACH")
-        self._make_room(check, self.waiting, "PASSWORD_CHECKS")
-        self.waiting.append(check)
+        try:
+            self._admit(check)
+        except Unavailable:
+            await self._hold_back()
+            raise
         self._start()
         try:
             await turn
@@ -81,6 +86,23 @@ class PasswordQueue:
             elif turn.done() and not turn.cancelled() and turn.exception() is None:
                 self.end_turn(address)
             raise
+
+    def _admit(self, check: PasswordCheck) -> None:
+        """Put a password in the queue; raises `Unavailable` where there is no room."""
+        if not check.is_trusted:
+            neighbours = [one for one in self.waiting if check.address and one.address == check.address]
+            self._make_room(check, neighbours, "PASSWORD_CHECKS_EACH")
+            self._make_room(check, [one for one in self.waiting if one.name == check.name], "PASSWORD_CHECKS_EACH")
+        self._make_room(check, self.waiting, "PASSWORD_CHECKS")
+        self.waiting.append(check)
+
+    async def _hold_back(self) -> None:
+        if self.held < REFUSALS_HELD:
+            self.held += 1
+            try:
+                await self.sleep(REFUSAL_SECONDS)
+            finally:
+                self.held -= 1
 
     def end_turn(self, address: str, *, is_right: bool | None = None) -> None:
         """Note what came of a check (None: nothing), and let the next one run."""
