@@ -62,6 +62,7 @@ def doubling(word: str) -> Callable[[int], Pair]:
 
         return _json(one("number"), one("integer"))
 
+    make.__qualname__ = f"doubling {word}"
     return make
 
 
@@ -361,7 +362,7 @@ def costly_pairs() -> Iterator[CostlyPair]:
     for step in range(max(len(sizes) for _, _, sizes in KINDS)):
         for format_, make, sizes in KINDS:
             if step < len(sizes):
-                name = make.__qualname__.replace(".<locals>.make", "")
+                name = make.__qualname__
                 yield CostlyPair(f"{name} {sizes[step]:,}", format_, *make(sizes[step]))
 
 
