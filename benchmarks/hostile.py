@@ -324,7 +324,7 @@ def brackets(size: int) -> Pair:
 
 
 KINDS: tuple[tuple[str, Callable[[int], Pair], tuple[int, ...]], ...] = (
-    ("JSON", choices, (4, 6, 8, 10, 12, 16)),
+    ("JSON", choices, (4, 6, 8, 10, 12, 16, 20, 24)),
     ("JSON", swapped_bounds, (20, 50, 100, 150, 196, 400)),
     ("JSON", doubling("anyOf"), (20, 60, 120, 300, 1_000)),
     ("JSON", doubling("oneOf"), (20, 60, 120, 300, 1_000)),
