@@ -75,7 +75,7 @@ class PasswordQueue:
         try:
             self._admit(check)
         except Unavailable:
-            await self._hold_back()
+            await self._delay_refusal()
             raise
         self._start()
         try:
@@ -96,7 +96,7 @@ class PasswordQueue:
         self._make_room(check, self.waiting, "PASSWORD_CHECKS")
         self.waiting.append(check)
 
-    async def _hold_back(self) -> None:
+    async def _delay_refusal(self) -> None:
         if self.held < REFUSALS_HELD:
             self.held += 1
             try:
