@@ -97,7 +97,7 @@ MODEL_BYTES = 16_777_216
 GZIP_BYTES = 4_096
 """Bytes of an answer from which on it is compressed, for clients that take that."""
 LIST_ENTRIES_KEPT = 400_000
-"""Names of subjects in lists that a node remembers until the next commit."""
+"""Names of subjects in lists that a node remembers until the next commit; each list counts for ten more, and for the characters of its question."""
 HOT_BYTES = 67_108_864
 """Bytes of finished answers that a worker keeps for hot reads."""
 RIGHTS_KNOWN = 65_536
@@ -111,7 +111,7 @@ CREDENTIALS_KNOWN = 10_000
 PASSWORD_CHECKS = 64
 """Passwords that wait to be checked in one worker; past it requests get 503, those of unknown users first."""
 PASSWORD_CHECKS_EACH = 4
-"""Passwords of one user, and passwords from one address, that wait to be checked in one worker; past it requests get 503."""
+"""Passwords of one user, and those from one address that has had PASSWORD_FAILURES, that wait to be checked in one worker; past it requests get 503."""
 PASSWORD_FAILURES = 10
 """Wrong passwords from one address within a minute after which each further one is checked later: by a tenth of a second each, up to five."""
 PASSWORD_COST = 15

@@ -10,7 +10,7 @@ from treaty.core.decide import decide_with_pauses
 from treaty.core.limits import LIST_ENTRIES_KEPT
 from treaty.core.refusals import Refusal
 from treaty.core.registry import Reply
-from treaty.core.requests import Request
+from treaty.core.requests import ListSubjects, Request
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.view import View
 from treaty.node.encryption import MetadataCipher, decrypt_view
@@ -19,6 +19,8 @@ from treaty.node.follower import Follower
 
 SLICE_SECONDS = 0.005
 """How long such a query reads before others have their turn."""
+ENTRIES_OF_LIST = 10
+"""For how many names a remembered list counts besides those it has: a list without names takes memory too."""
 
 AnswerKey = tuple[Request[Any], Access | None]
 """What a list depends on besides the position: the request, and the rights of who asks."""
@@ -79,10 +81,18 @@ class LongQueries:
                 end = now() + SLICE_SECONDS
 
     def _keep(self, key: AnswerKey, answer: answers.Subjects) -> None:
-        if len(answer.names) > LIST_ENTRIES_KEPT:
+        size = _count_entries(key, answer)
+        if size > LIST_ENTRIES_KEPT or key in self._kept:
             return
         self._kept[key] = answer
-        self._entries += len(answer.names)
+        self._entries += size
         while self._entries > LIST_ENTRIES_KEPT:
-            _, gone = self._kept.popitem(last=False)
-            self._entries -= len(gone.names)
+            self._entries -= _count_entries(*self._kept.popitem(last=False))
+
+
+def _count_entries(key: AnswerKey, answer: answers.Subjects) -> int:
+    """Return what remembering a list counts: its names, and each character that it was asked with, as a client chooses them."""
+    request = key[0]
+    assert isinstance(request, ListSubjects)
+    asked = sum(map(len, request.prefix)) + len(request.after or "")
+    return ENTRIES_OF_LIST + len(answer.names) + asked

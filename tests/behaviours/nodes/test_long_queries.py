@@ -88,10 +88,23 @@ async def test_a_list_is_made_once_for_a_position_and_rights() -> None:
 
 @virtual
 async def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(long_queries, "LIST_ENTRIES_KEPT", 5)
+    monkeypatch.setattr(long_queries, "LIST_ENTRIES_KEPT", 15)
     async with living(way(Disk(9))) as node:
         for name in "abc":
             await node.ask(post(name))
         for limit in range(1, 9):
             assert len((await node.ask(ListSubjects(limit=limit))).answer.names) == min(3, limit)
-            assert node._long_queries._entries <= 5
+            assert 0 < node._long_queries._entries <= 15
+
+
+@virtual
+async def test_lists_without_names_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks for names that are not there, each time for others, fills no memory."""
+    monkeypatch.setattr(long_queries, "LIST_ENTRIES_KEPT", 1_000)
+    async with living(way(Disk(9))) as node:
+        for number in range(200):
+            assert (await node.ask(ListSubjects(subject_of(f"none-{number}-")))).answer.names == ()
+        assert len(node._long_queries._kept) <= 100
+        kept = len(node._long_queries._kept)
+        await node.ask(ListSubjects(subject_of("n" * 2_000)))
+        assert len(node._long_queries._kept) == kept, "a question that is as long as all of them is not remembered"
