@@ -69,13 +69,29 @@ def guesses(count: int, address: str = "198.51.100.1", name: str = "user1") -> l
 
 def test_one_address_has_few_that_wait_and_the_rest_is_told_to_come_again(passwords: Path, slow: list[bytes]) -> None:
     async def story(users: Authenticator, _clock: Clock) -> None:
+        for number in range(PASSWORD_FAILURES):
+            await users.check(shown("user1", f"before {number}", "198.51.100.1"))
         names = [f"user{number % 20}" for number in range(40)]
         many = [shown(name, f"wrong {number}", "198.51.100.1") for number, name in enumerate(names)]
-        told = await asyncio.gather(*await begin(users, *many), return_exceptions=True)
+        guessing = await begin(users, *many)
+        await asyncio.wait(guessing, timeout=REFUSAL_SECONDS + 1.0)  # all others are put off: the clock stands still
+        for one in guessing:
+            one.cancel()
+        told = await asyncio.gather(*guessing, return_exceptions=True)
         refused = [one for one in told if isinstance(one, Unavailable)]
         assert len(refused) == 40 - 2 - PASSWORD_CHECKS_EACH, "two run, and as many wait as may"
         assert "limit PASSWORD_CHECKS_EACH" in str(refused[0])
         assert refused[0].retry_after == LONGEST_DELAY
+
+    play(passwords, story)
+
+
+def test_all_users_of_one_address_come_in_at_once(passwords: Path, slow: list[bytes]) -> None:
+    """They may stand behind one proxy, and log in at one time: after a restart of the server, say."""
+
+    async def story(users: Authenticator, _clock: Clock) -> None:
+        coming = await begin(users, *(shown(f"user{number}", address="192.0.2.1") for number in range(20)))
+        assert await asyncio.gather(*coming) == [Vouched(f"user:user{n}", (), 1_100.0) for n in range(20)]
 
     play(passwords, story)
 

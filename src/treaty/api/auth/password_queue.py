@@ -88,10 +88,14 @@ class PasswordQueue:
             raise
 
     def _admit(self, check: PasswordCheck) -> None:
-        """Put a password in the queue; raises `Unavailable` where there is no room."""
+        """Put a password in the queue; raises `Unavailable` where there is no room.
+
+        Many users may come from one address, a proxy's: it has few places only once it has had many wrong passwords.
+        """
         if not check.is_trusted:
             neighbours = [one for one in self.waiting if check.address and one.address == check.address]
-            self._make_room(check, neighbours, "PASSWORD_CHECKS_EACH")
+            if self._count_failures(check.address) > PASSWORD_FAILURES - 1:  # the last one is being forgotten
+                self._make_room(check, neighbours, "PASSWORD_CHECKS_EACH")
             self._make_room(check, [one for one in self.waiting if one.name == check.name], "PASSWORD_CHECKS_EACH")
         self._make_room(check, self.waiting, "PASSWORD_CHECKS")
         self.waiting.append(check)
