@@ -102,6 +102,14 @@ def test_a_foreign_page_changes_nothing(method: str, headers: dict[str, str], st
     assert "access-control-allow-origin" not in read.headers
 
 
+def test_a_refusal_names_a_host_to_allow_only_where_there_is_one() -> None:
+    http, _ = guarded()
+    told = http.delete("/subjects/s", headers={"Host": "localhost", "Origin": "http://ui.example:90"}).json()["message"]
+    assert told.endswith("start the server with --allowed-host ui.example if it may")
+    told = http.delete("/subjects/s", headers={"Host": "localhost", "Origin": "null"}).json()["message"]
+    assert "--allowed-host" not in told
+
+
 def test_every_server_refuses_changes_that_a_browser_marks_as_another_sites() -> None:
     http, member = client(AllowedHosts(frozenset({"ui.example"})))
     for headers, status in (

@@ -63,11 +63,10 @@ class AllowedHosts:
         foreign = next((one for one in origins if not self.has(host_of(netloc_of(one)))), None)
         if foreign is None and (origins or site != b"cross-site"):
             return
-        shown = netloc_of(foreign or "")[:100] or "its host"
         page = f"the page of {foreign[:100]!r}" if foreign else "the page of another site"
-        raise HttpError(
-            403, f"HTTP 403 Forbidden: {page} may change nothing here; " + _REMEDY.format(host=host_of(shown) or shown)
-        )
+        host = host_of(netloc_of(foreign or ""))[:100]
+        remedy = _REMEDY.format(host=host) if host else "only pages that tell their host may be allowed to"
+        raise HttpError(403, f"HTTP 403 Forbidden: {page} may change nothing here; {remedy}")
 
 
 ANY_HOST = AllowedHosts()
