@@ -103,8 +103,20 @@ def test_an_address_that_takes_all_there_is_takes_it_from_itself() -> None:
     others = [Twin(f"other-{number}") for number in range(5)]
     assert [table.admit(one) for one in others] == [""] * 5
     assert [one.open for one in crowd] == [False] * 4 + [True] * 5
-    assert table.admit(Twin("crowd")) == "CONNECTIONS"
+    assert table.admit(Twin("crowd")) == "", "one of its own idle connections has gone for it"
+    assert [one.open for one in crowd] == [False] * 5 + [True] * 4
     assert all(one.open for one in others)
+
+
+def test_idle_connections_of_one_address_keep_it_from_nothing() -> None:
+    """As of a proxy that keeps connections open, and has no bound of its own."""
+    table = ConnectionTable(lambda: 0.0, most=10, is_shared=lambda one: one == "proxy")
+    kept = [Twin("proxy") for _ in range(10)]
+    assert [table.admit(one) for one in (*kept, Twin("proxy"))] == [""] * 11
+    assert [one.open for one in kept] == [False] + [True] * 9
+    table = ConnectionTable(lambda: 0.0, most=10, is_shared=lambda one: one == "proxy")
+    busy = [Twin("proxy", answering=True) for _ in range(10)]
+    assert [table.admit(one) for one in (*busy, Twin("proxy"))] == [""] * 10 + ["CONNECTIONS"]
 
 
 def test_who_takes_a_little_now_and_then_has_made_progress_and_who_only_asks_for_more_has_not() -> None:

@@ -92,7 +92,7 @@ class ConnectionTable:
             return "CONNECTIONS_EACH"
         if self.count >= self.most:
             crowd = max(self.by_address.values(), key=len)
-            if len(crowd) <= len(own) or not self._close_one(crowd):
+            if not self._close_one(crowd if len(crowd) > len(own) else own):
                 self.refused += 1
                 return "CONNECTIONS"
         self.by_address.setdefault(connection.address, {})[connection] = None
