@@ -58,6 +58,10 @@ _LARGE_UNION = 32
 places is told for a pair of types that meets again."""
 
 
+_ASSUMED: Found = []
+"""What is known of a pair while it is being compared."""
+
+
 class _StopError(Exception):
     """The comparison ends here with one finding."""
 
@@ -86,7 +90,19 @@ def compare(reader: Schema, writer: Schema, policy: str = "STRICT") -> tuple[Fin
 class _Comparison:
     """One comparison. Pairs wait on a list and not on Python's stack, so that no chain of types is too long for it."""
 
-    __slots__ = ("_branches", "_budget", "_logical", "_memo", "_reader", "_writer", "_writer_fields")
+    __slots__ = (
+        "_assumed",
+        "_begun",
+        "_branches",
+        "_budget",
+        "_careful",
+        "_doubtful",
+        "_logical",
+        "_memo",
+        "_reader",
+        "_writer",
+        "_writer_fields",
+    )
 
     def __init__(self, reader: Schema, writer: Schema, logical: bool) -> None:  # noqa: FBT001
         self._logical = logical
@@ -96,9 +112,22 @@ class _Comparison:
         self._writer_fields: dict[int, dict[str, Field]] = {}
         self._branches: dict[int, Mapping[str, Type]] = {}
         self._budget = current_budget()
+        self._begun: list[tuple[int, int]] = []
+        self._assumed = 0
+        self._doubtful = False
+        self._careful = False
 
     def run(self) -> Found:
-        """Compare the two roots."""
+        """Compare the two roots; a second time with care where the first found nothing and may have assumed too much."""
+        found = self._roots()
+        if found or not self._doubtful:
+            return found
+        self._careful = True
+        self._memo.clear()
+        self._begun.clear()
+        return self._roots()
+
+    def _roots(self) -> Found:
         waiting = [self._pair(self._reader.root, self._writer.root, None)]
         found: Found | None = None
         while waiting:
@@ -124,8 +153,11 @@ class _Comparison:
             return (yield from self._calculate(reader, writer, path))
         key = (id(reader), id(writer))
         if key not in self._memo:
-            self._memo[key] = []
+            self._memo[key] = _ASSUMED
+            self._begun.append(key)
             self._memo[key] = (yield from self._calculate(reader, writer, path))[:FINDINGS]
+        elif self._memo[key] is _ASSUMED:
+            self._assumed += 1
         return self._memo[key]
 
     def _calculate(self, reader: Resolved, writer: Resolved, path: Path) -> Task:
@@ -183,16 +215,29 @@ class _Comparison:
         if len(reader.branches) > _LARGE_UNION and isinstance(writer, Record | Enum | Fixed):
             # The branch of the writer's own name first, or two large unions would take a step for every two branches.
             named = self._branch_of_name(reader, writer.full)
-            if named is not None and not (yield named, writer, inside):
+            if named is not None and not (yield from self._attempt(named, writer, inside)):
                 return []
         meant: Found = []
         for branch in reader.branches:
-            told = yield branch, writer, inside
+            told = yield from self._attempt(branch, writer, inside)
             if not told:
                 return []
             if not meant and _only_meant(told):
                 meant = told
         return meant or [_no_branch(reader, writer, path)]
+
+    def _attempt(self, branch: Type, writer: Resolved, path: Path) -> Task:
+        """Compare one of several branches. Java keeps what it only assumed on the way to a branch that then does not fit."""
+        begun, assumed = len(self._begun), self._assumed
+        told = yield branch, writer, path
+        if told and self._assumed > assumed:
+            self._doubtful = True
+            if self._careful:
+                for key in self._begun[begun:]:
+                    if not self._memo[key]:
+                        del self._memo[key]
+                del self._begun[begun:]
+        return told
 
     def _branch_of_name(self, union: Union, full: str) -> Type | None:
         if id(union) not in self._branches:
