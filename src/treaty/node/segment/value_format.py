@@ -3,7 +3,7 @@
 Which form does is tried when a segment is built: every form gives the very same text and the very same value back.
 """
 
-import base64
+import binascii
 import json
 import types
 from collections.abc import Callable, Mapping
@@ -143,8 +143,8 @@ def _quick_schema(text: str) -> Schema:
 def _quick_content(text: str) -> Content:
     found = _CONTENT.decode(text)
     _same(found, text)
-    data = base64.b64decode(found.data, validate=True)
-    if base64.b64encode(data).decode() != found.data:  # bits behind the last byte
+    data = binascii.a2b_base64(found.data)
+    if binascii.b2a_base64(data, newline=False).decode() != found.data:  # other characters, or bits behind the last byte
         raise _NoCompactFormError
     return Content(data)
 
