@@ -133,7 +133,7 @@ def test_a_deep_chain_of_messages_needs_no_stack() -> None:
 
 
 def test_too_large_a_comparison_is_refused_and_says_so() -> None:
-    fields = "".join(f" int32 f{at} = {at + 1};" for at in range(1_000))
+    fields = "".join(f" int32 f{at} = {at + 1};" for at in range(2_500))
     texts = {f"{at}.proto": f'syntax = "proto3"; package p{at}; message M {{{fields} }}' for at in range(40)}
     imports = "".join(f'import "{at}.proto";' for at in range(40))
 

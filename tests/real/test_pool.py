@@ -56,6 +56,9 @@ def with_node(story: Callable[[Node], object]) -> None:
             await node.close()
 
     asyncio.run(run())
+    end = time.monotonic() + 10  # who was killed at work is waited for in a thread
+    while active_children() and time.monotonic() < end:
+        time.sleep(0.01)
     assert not active_children()
 
 

@@ -8,6 +8,6 @@ LAWS = {"2"}
 PLACE, NAME = QueuedCommand, "expire"
 
 
-def planted(self: QueuedCommand, tables: Tables, why: str = "") -> None:
-    del tables, why
+def planted(self: QueuedCommand, tables: Tables, why: str = "", retry_after: float = 1.0) -> None:
+    del tables, why, retry_after
     self.fail(Unavailable("failed"))

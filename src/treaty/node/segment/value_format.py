@@ -144,7 +144,9 @@ def _quick_content(text: str) -> Content:
     found = _CONTENT.decode(text)
     _same(found, text)
     data = binascii.a2b_base64(found.data)
-    if binascii.b2a_base64(data, newline=False).decode() != found.data:  # other characters, or bits behind the last byte
+    if (
+        binascii.b2a_base64(data, newline=False).decode() != found.data
+    ):  # other characters, or bits behind the last byte
         raise _NoCompactFormError
     return Content(data)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
 from google.protobuf.message import Message
 
-from treaty.formats.protobuf.descriptors.legal import dialect
+from treaty.formats.protobuf.descriptors.legal import dialect, legible
 from treaty.formats.protobuf.descriptors.names import entry_name
 from treaty.formats.protobuf.linking.faults import Faults
 
@@ -18,6 +18,7 @@ _REQUIRED = FieldDescriptorProto.LABEL_REQUIRED
 
 def check_shape(proto: FileDescriptorProto, faults: Faults) -> None:
     """Check what a compiler's parser would never write, and what a compiler refuses; `faults` gets every fault."""
+    legible(proto)
     _Shape(dialect(proto), faults).file(proto)
 
 
