@@ -6,6 +6,10 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 BIN := .venv/bin
 STAMP := .venv/installed
+PIP := $(BIN)/python -m pip install --disable-pip-version-check
+# Pins for all supported versions of Python and all platforms; `server` has what a server without Spark needs.
+COMPILE := .pins/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header
+SERVER_EXTRAS := kafka postgres auth encryption
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
 SEED ?= 20260321
@@ -32,12 +36,13 @@ help: ## Print this list
 
 install: $(STAMP) ## Make .venv with all extras, exactly as pinned in requirements/
 
-$(STAMP): requirements/all.txt pyproject.toml
+$(STAMP): requirements/build.txt requirements/development.txt pyproject.toml
 	@if [ -z "$(PYTHON)" ]; then echo "Treaty needs Python 3.11, 3.12 or 3.13; none was found. Name one: make PYTHON=..." >&2; exit 1; fi
 	@echo "== Treaty: making .venv with $$($(PYTHON) --version)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "== Treaty: downloading pinned packages; Spark alone is about 430 MB, so the first time takes a minute or more"
-	@$(BIN)/python -m pip install --progress-bar on --disable-pip-version-check -r requirements/all.txt \
+	@$(PIP) --quiet --require-hashes -r requirements/build.txt
+	@$(PIP) --progress-bar on --no-build-isolation --require-hashes -r requirements/development.txt \
 	  | { grep -v 'already satisfied' || true; }
 	@echo "== Treaty: installing this checkout"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
@@ -110,9 +115,14 @@ reference: $(STAMP) ## Write docs/reference anew from the code
 
 oracle: $(STAMP) ## Ask the reference libraries anew and keep their answers as data; needs a JDK 17
 	@$(BIN)/python -m tests.oracle.avro_answers
+	@$(BIN)/python -m tests.oracle.avro_values
+	@$(BIN)/python -m tests.oracle.protobuf_descriptors
 
-pins: ## Take the newest versions the ranges allow into requirements/all.txt
-	@rm -rf .venv && $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --disable-pip-version-check hatchling editables --editable '.[all,dev]'
-	@head -2 requirements/all.txt > .venv/pins
-	@$(BIN)/python -m pip freeze --all --exclude pip --exclude-editable >> .venv/pins && mv .venv/pins requirements/all.txt
+pins: ## Take the newest versions the ranges allow into requirements/, with the hashes of all their files
+	@rm -rf .pins && $(PYTHON) -m venv .pins && .pins/bin/python -m pip install --quiet --disable-pip-version-check uv
+	@$(COMPILE) --all-extras pyproject.toml requirements/build.in -o .pins/development.txt
+	@$(COMPILE) $(foreach extra,$(SERVER_EXTRAS),--extra $(extra)) -c .pins/development.txt pyproject.toml -o .pins/server.txt
+	@$(COMPILE) -c .pins/development.txt requirements/build.in -o .pins/build.txt
+	@for file in build server development; do \
+	  { head -2 requirements/$$file.txt; cat .pins/$$file.txt; } > .pins/new && mv .pins/new requirements/$$file.txt; \
+	done; rm -rf .pins

@@ -18,15 +18,18 @@ MODULES = {
     "http": "hot reads against a bare protocol and plain Starlette; 10,000 subjects against 100; 64 clients at once",
     "http_large": "the server with 100,000 subjects against 100",
     "register": "a new schema of 15 fields among many subjects, against few",
+    "follow": "what a node spends on commits of others, against deciding and encoding them",
     "growth": "requests among 10,000 contexts, 2,000 versions and 4,000 deleted ones, against few",
     "million": "a million schemas: start, memory, registration",
     "log": "durable appends on each log against bare loops; three nodes that contend against one; start and memory",
+    "abuse": "requests served and the longest turn of the event loop while hostile clients are at work, beside the quiet server",
+    "loop": "the longest turn of the event loop: all routes with 100,000 subjects, and schemas that are made to cost much",
     "formats": "schemas without a registry: read, printed, named, compared, next to other libraries",
     "serializers": "records to bytes and back, against Confluent's serializers for Python and bare fastavro",
     "spark": "decoding 1 to 100 mixed ids, bad rows, three formats, encoding, a stream, a history check; against Spark's own functions",
 }
 """Modules of this package with a function `run`, and what they measure."""
-BY_NAME = {"http_large", "million"}
+BY_NAME = {"abuse", "http_large", "million", "loop"}
 """Those that take too long for a run of all; their figures stay until they are asked for."""
 
 OPTIONS = {"log": ("size", "only", "part"), "spark": ("rows",)}

@@ -76,7 +76,7 @@ def _wait(port: int, running: "subprocess.Popen[bytes]") -> None:
 def request(method: str, target: str, body: bytes = b"") -> bytes:
     """One request as a client of Confluent's sends it."""
     length = f"Content-Type: application/vnd.schemaregistry.v1+json\r\nContent-Length: {len(body)}\r\n" if body else ""
-    return f"{method} {target} HTTP/1.1\r\nHost: h\r\nAccept: */*\r\n{length}\r\n".encode() + body
+    return f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n{length}\r\n".encode() + body
 
 
 def ask(port: int, data: bytes) -> bytes:

@@ -22,15 +22,15 @@ from pathlib import Path
 from benchmarks.load import Server, ask, request, treaty
 from benchmarks.register import schema
 from benchmarks.row import Row, against
-from treaty.core import values
-from treaty.core.commit import START, Commit, make_append
 from treaty.core.identity import guid, lookup_digest
 from treaty.core.names import Subject
 from treaty.core.policy import LATEST
-from treaty.core.root import RowDigests
-from treaty.core.rows import EncodedRow, encode_row
-from treaty.core.rows import Row as TableRow
-from treaty.core.state_tables import ids_key, ordinals_key, types_key
+from treaty.core.state import values
+from treaty.core.state.commit import START, Commit, make_append
+from treaty.core.state.root import RowDigests
+from treaty.core.state.rows import EncodedRow, encode_row
+from treaty.core.state.rows import Row as TableRow
+from treaty.core.state.state_tables import ids_key, ordinals_key, types_key
 from treaty.log.sqlite.log import SqliteLog
 from treaty.log.urls import open_log
 
@@ -170,8 +170,8 @@ def transitive() -> Row:
         return Row("register under FULL_TRANSITIVE with 100 versions of 15 fields", spent * 100, "ms", goal=10)
 
 
-async def fill(url: str, count: int, above: int = 0) -> None:
-    """Write the rows of so many schemas into a log that has those with ids up to `above`."""
+async def fill(url: str, count: int, above: int = 0, versions: int = VERSIONS) -> None:
+    """Write the rows of so many schemas into a log that has those with ids up to `above`, so many of them in each subject."""
     log = await open_log(url)
     assert isinstance(log, SqliteLog)
     delta = await log.read(START)
@@ -180,7 +180,7 @@ async def fill(url: str, count: int, above: int = 0) -> None:
         RowDigests(delta.rows),
         [encode_row(TableRow("context", (".",), values.Context()))],
     )
-    for row in itertools.chain(rows(count, above), (None,)):
+    for row in itertools.chain(rows(count, above, versions), (None,)):
         if row is not None:
             batch.append(row)
         if row is None or len(batch) >= BATCH:
@@ -191,12 +191,12 @@ async def fill(url: str, count: int, above: int = 0) -> None:
     await log.close()
 
 
-def rows(count: int, above: int = 0) -> Iterator[EncodedRow]:
+def rows(count: int, above: int = 0, versions: int = VERSIONS) -> Iterator[EncodedRow]:
     """Yield the rows of schemas and versions, and of their counters."""
     chance = random.Random(20 + above)
     words = ["".join(chance.choices(string.ascii_lowercase, k=chance.randint(3, 10))) for _ in range(20_000)]
     for number in range(above, above + count):
-        ordinal, group = number % VERSIONS, number // VERSIONS
+        ordinal, group = number % versions, number // versions
         name = words[group % len(words)].capitalize()
         fields = ",".join(_field(chance, words) for _ in range(6))
         text = f'{{"type":"record","name":"{name}","namespace":"org.{name.lower()}","fields":[{fields}]}}'
@@ -208,7 +208,7 @@ def rows(count: int, above: int = 0) -> Iterator[EncodedRow]:
         version = values.Version(ordinal + 1, number + 1, "AVRO", stored.type_name, ordinal, policy=POLICY, time=made)
         yield encode_row(TableRow("version", (".", subject, 1, ordinal), version))
         if ordinal == 0:
-            last = values.Counter(min(VERSIONS, above + count - number) - 1)
+            last = values.Counter(min(versions, above + count - number) - 1)
             yield encode_row(TableRow("subject", (".", subject), values.SubjectValue(1)))
             yield encode_row(TableRow("counter", ordinals_key(Subject(".", subject), 1), last))
             yield encode_row(TableRow("counter", types_key(Subject(".", subject), 1, "AVRO", stored.type_name), last))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal as Number
 from typing import Any
 
-from treaty.core.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 
 WORDS = ("boolean", "int32", "int64", "float32", "float64", "string", "binary", "date", "timestamp")
 EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 - Spark gives and takes instants without a zone, in the session's

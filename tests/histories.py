@@ -103,11 +103,86 @@ class Maker:
         return self.dice.choice([0, -1, 2**31 - 1, -(2**31)])
 
 
+class Long(Maker):
+    """Histories of any length in which every field that comes later has a default, records and maps of them too."""
+
+    def next(self, schema: Any) -> Any:
+        """A version that a union can hold, with all defaults in its own words."""
+        if self.dice.random() < 0.5:
+            made = super().next(schema)
+        else:
+            made = copy.deepcopy(schema)
+            self.change(made)
+        for one in self.inside(made):
+            for field in one.get("fields", ()):
+                if isinstance(field.get("default"), dict | list):
+                    field["default"] = self.default(field["type"])
+        return made
+
+    def change(self, schema: Any) -> None:
+        """Add a record, a list, a map or a choice with a default; make text bytes; change a default; a record may be null."""
+        target = self.dice.choice([one for one in self.inside(schema) if one["type"] == "record"])
+        field = self.dice.choice(target["fields"])
+        match self.dice.randrange(4):
+            case 0:
+                added = self.dice.choice(
+                    [self.record(1), {"type": "array", "items": self.record(0)}, {"type": "map", "values": "int"}]
+                )
+                target["fields"].append({"name": self.name("f"), "type": added, "default": self.default(added)})
+            case 1 if field["type"] == "string":
+                field["type"] = "bytes"
+            case 2 if "default" in field:
+                field["default"] = self.default(field["type"])
+            case 3 if isinstance(field["type"], dict) and field.get("default") is not None:
+                field["type"] = [field["type"], "null"]
+
+    def default(self, kind: Any) -> Any:
+        """A value of a type as JSON has it."""
+        match kind:
+            case [first, *_]:
+                return self.default(first)
+            case {"type": "record", "fields": fields}:
+                # A member may be left out where its field has a default of its own.
+                return {
+                    one["name"]: one["default"] if "default" in one else self.default(one["type"])
+                    for one in fields
+                    if "default" not in one or self.dice.random() < 0.7
+                }
+            case {"type": "array", "items": items}:
+                return [self.default(items) for _ in range(self.dice.randrange(3))]
+            case {"type": "map", "values": values}:
+                return {"k": self.default(values)}
+            case {"type": "enum", "symbols": symbols}:
+                return self.dice.choice(symbols)
+            case "null":
+                return None
+            case "string" | "bytes":
+                return self.dice.choice(["", "q", "\u00e9"])
+            case "boolean":
+                return True
+            case "float" | "double":
+                return 0.5
+        return self.dice.choice([0, 7])
+
+    def value(self, kind: Any) -> Any:
+        if isinstance(kind, list):
+            return self.dice.choice([None if one == "null" else self.value(one) for one in kind])
+        return super().value(kind)
+
+
 def history(seed: int, rows: int) -> tuple[list[str], list[bytes]]:
     """Five versions, and so many frames of each, in order; the id of a version is its place from 1."""
-    maker = Maker(seed)
+    return _written(Maker(seed), 5, rows)
+
+
+def long_history(seed: int, rows: int, versions: int = 50) -> tuple[list[str], list[bytes]]:
+    """The same for many versions, with defaults and names that move."""
+    return _written(Long(seed), versions, rows)
+
+
+def _written(maker: Maker, count: int, rows: int) -> tuple[list[str], list[bytes]]:
     versions = [maker.record(3)]
-    for _ in range(4):
+    while len(versions) < count:
         versions.append(maker.next(versions[-1]))
     texts = [json.dumps(one) for one in versions]
     frames = [

@@ -253,3 +253,19 @@ def _writing(framing: str) -> Writing:
 def plain(row: Mapping[str, Any]) -> Order:
     """A row as Arrow gives it, with maps as dictionaries."""
     return {**row, "tags": None if row["tags"] is None else dict(row["tags"])}
+
+
+def sorted_maps(value: Any) -> Any:
+    """Entries of maps in one order, and floats by their texts."""
+    if isinstance(value, dict):
+        return {name: sorted_maps(one) for name, one in value.items()}
+    if isinstance(value, list):
+        made = [sorted_maps(one) for one in value]
+        return sorted(made, key=repr) if made and isinstance(made[0], tuple) else made
+    return (
+        tuple(map(sorted_maps, value))
+        if isinstance(value, tuple)
+        else repr(value)
+        if isinstance(value, float)
+        else value
+    )

@@ -10,6 +10,7 @@ from treaty.plan.asking import parsed
 from treaty.plan.avro.composing import compose
 from treaty.plan.known import Known
 from treaty.plan.reasons import PlanError
+from treaty.plan.recipes import AvroRecipe
 from treaty.plan.value import DecodePlan
 
 WIDER = {
@@ -172,7 +173,19 @@ def pair(seed: int, rows: int) -> tuple[str, str, list[Any]]:
 
 
 def planned(seed: int, writer: str, reader: str) -> DecodePlan | None:
-    """The plan of a pair, half of them beside a second writer, so that there is a union; None where the reader can't read the first."""
+    """The plan of a pair, half of them beside a second writer, so that there is a union; None where the reader can't read all of the first."""
+    plan = planned_in_part(seed, writer, reader)
+    return None if plan is None or refusals(plan) else plan
+
+
+def refusals(plan: DecodePlan) -> dict[int, str]:
+    """What is said of rows that a plan refuses by their values, by schema id."""
+    assert isinstance(plan.recipe, AvroRecipe)
+    return dict(plan.recipe.partly)
+
+
+def planned_in_part(seed: int, writer: str, reader: str) -> DecodePlan | None:
+    """The same where the reader takes some values of the first and not others, too."""
     known = [
         Known(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", parsed(text))
         for place, text in enumerate((writer, reader) if seed % 2 else (writer,))
@@ -182,3 +195,11 @@ def planned(seed: int, writer: str, reader: str) -> DecodePlan | None:
     except PlanError:
         return None
     return plan if plan.writers[0].schema_id == 1 else None
+
+
+def narrowed(seed: int, rows: int) -> tuple[str, str, list[Any]]:
+    """A pair whose reader is what the writer was changed from, so that it often takes some values of the writer and not others."""
+    maker = Pairs(seed)
+    reader = maker.top()
+    writer = maker.reader(reader)
+    return json.dumps(writer), json.dumps(reader), [maker.value(writer) for _ in range(rows)]

@@ -14,11 +14,11 @@ from benchmarks import million
 from benchmarks.load import Server, ask, request, treaty
 from benchmarks.log.places import VISIT, Place, peering
 from benchmarks.row import Row
-from treaty.core import values
-from treaty.core.commit import START, Commit, Position, make_append
-from treaty.core.root import RowDigests
-from treaty.core.rows import EncodedRow, encode_row
-from treaty.core.rows import Row as TableRow
+from treaty.core.state import values
+from treaty.core.state.commit import START, Commit, Position, make_append
+from treaty.core.state.root import RowDigests
+from treaty.core.state.rows import EncodedRow, encode_row
+from treaty.core.state.rows import Row as TableRow
 from treaty.log.log import AppendResult, Log
 from treaty.log.urls import open_log
 

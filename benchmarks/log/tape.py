@@ -4,11 +4,11 @@ import asyncio
 from dataclasses import dataclass
 
 from benchmarks.register import schema
-from treaty.core.commit import Append, Commit
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
-from treaty.core.rows import EncodedRow
 from treaty.core.schema import Draft
+from treaty.core.state.commit import Append, Commit
+from treaty.core.state.rows import EncodedRow
 from treaty.log.log import AppendResult
 from treaty.log.memory import MemoryLog
 from treaty.node.environment import real_environment

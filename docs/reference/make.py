@@ -17,15 +17,20 @@ from treaty.api.confluent.openapi.parts import Parameter
 from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, EVERYTHING, GROUPS, HEADERS, TABLE
 from treaty.cli.main import group
 from treaty.core import limits
+from treaty.core.access.permissions import ANYTHING, CONTEXT, RequiredPermission
+from treaty.core.access.permissions import EVERYTHING as ALL
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, Operation
-from treaty.core.permissions import ANYTHING, CONTEXT, RequiredPermission
-from treaty.core.permissions import EVERYTHING as ALL
-from treaty.core.portable import row_schemas
 from treaty.core.requests import Scope
+from treaty.core.state.columns import SCALARS as _SCALARS
+from treaty.core.state.columns import Decimal, Scalar
+from treaty.core.state.portable import row_schemas
 from treaty.formats.logical.faults import EXPECTED as LOGICAL
 from treaty.formats.rule import POLICIES, Rule
 from treaty.formats.table import BUILT_IN, Table
+from treaty.plan.ddl import type_ddl
+from treaty.plan.encoding.casts import cast
+from treaty.plan.encoding.fit import LOSSY, Fit, sentence
 
 HERE = Path(__file__).parent
 MADE = "<!-- Made by docs/reference/make.py from the code; change the code instead. -->\n"
@@ -41,8 +46,49 @@ def pages() -> dict[str, str]:
         "operations.md": MADE + _operations(),
         "rules.md": MADE + _rules(),
         "commands.md": MADE + _commands(),
+        "casts.md": MADE + _casts(),
         "glossary.md": GLOSSARY_MADE + _glossary(),
     }
+
+
+_CASTS = """# What encoding may lose
+
+A column becomes the type that the schema has at its place. Where something of a value would be lost the row is bad, with the sentence below and
+the path before it, unless the value's path is in `EncodeWish(lossy=("/price", "/lines/[]/at"))`. Then a number is rounded to the nearest, a fraction
+of a whole number and a part of a time are cut. What does not fit at all is bad in any case. A path where nothing can be lost is refused, and so is a
+pair that is in no row here, both when the plan is made.
+
+| column | becomes | a row is bad where the value | `lossy` |
+|---|---|---|---|
+"""
+_PLACES = """
+Some places of schemas check more than their column type says:
+
+| place | a row is bad where the value | `lossy` |
+|---|---|---|
+| Avro's `timestamp-millis` and `local-timestamp-millis` | has microseconds, and the schema counts milliseconds | yes |
+| Avro's `timestamp-nanos` (from TIMESTAMP) and `local-timestamp-nanos` (from TIMESTAMP_NTZ) | does not fit into BIGINT | |
+| any JSON in a JSON Schema | has a number of more digits than Spark keeps in JSON (38, with an exponent 15) | yes |
+| Protobuf's `Struct`, `Value` and `ListValue` | has a number that would lose digits as a double | |
+| members of JSON text made of a struct | (a member that is null is left out) | |
+"""
+
+
+def _casts() -> str:
+    """Every pair of column types that is cast, with its checks."""
+    scalars: tuple[Scalar | Decimal, ...] = (*(Scalar(name) for name in _SCALARS), Decimal(10, 2), Decimal(8, 1))
+    lines = []
+    for have in scalars:
+        for want in scalars:
+            found = cast(have, want)
+            if have == want or found is None or Scalar("null") in {have, want}:
+                continue
+            fit = Fit("", found[0], type_ddl(want), type_ddl(have), checks=found[1])
+            said = dict.fromkeys(sentence(fit, one).removeprefix("the value ") for one in found[1])
+            lossy = "yes" if any(one.name in LOSSY for one in found[1]) else ""
+            names = ("JSON text" if one == Scalar("variant") else f"`{type_ddl(one)}`" for one in (have, want))
+            lines.append(_row(*names, " or ".join(said), lossy))
+    return _CASTS + "\n".join(lines) + "\n" + _PLACES
 
 
 def _limits() -> str:

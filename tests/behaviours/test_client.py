@@ -26,9 +26,10 @@ from treaty.core.refusals import (
     Unavailable,
     VersionNotFound,
 )
-from treaty.core.registry import CALL, Call, PositionToken, Reply
+from treaty.core.registry import CALL, Call, Reply
 from treaty.core.requests import DeleteVersion, GetSchema, GetVersion, ListSchemas, ListSubjects, Register, Request
 from treaty.core.schema import Draft
+from treaty.core.state.commit import PositionToken
 
 Ask = Callable[..., Reply[Any]]
 

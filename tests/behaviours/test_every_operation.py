@@ -11,12 +11,11 @@ from tests.simulation.workload import Asker, made_of_types
 from treaty.client.connection import Connection
 from treaty.core import associations as t
 from treaty.core import requests as q
-from treaty.core.answers import Config
+from treaty.core.answers import Config, Resource
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS
 from treaty.core.refusals import NotFound, NotOffered, Refusal
 from treaty.core.registry import Call
-from treaty.core.resource import Resource
 from treaty.core.schema import Draft, Metadata, TaggedPath
 
 TOPIC = Resource("orders", "lkc-1", "id-1")

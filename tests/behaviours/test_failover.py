@@ -18,7 +18,6 @@ from tests.behaviours.test_registry import V1, V2
 from treaty.client.properties import settings_of
 from treaty.client.settings import Settings
 from treaty.core.answers import Config
-from treaty.core.commit import Append, Position
 from treaty.core.names import subject_of
 from treaty.core.refusals import AlreadyDeleted, NotLatest, OutcomeUnknown, SubjectNotFound, Unavailable
 from treaty.core.registry import Call
@@ -36,6 +35,7 @@ from treaty.core.requests import (
     SetConfig,
 )
 from treaty.core.schema import Draft
+from treaty.core.state.commit import Append, Position
 from treaty.log.log import Log, LogDelta, StoreStats
 from treaty.log.urls import open_log
 from treaty.node.environment import real_environment

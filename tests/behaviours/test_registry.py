@@ -9,7 +9,6 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import (
     Incompatible,
     InvalidSchema,
-    InvalidSubject,
     InvalidVersion,
     NotFound,
     NotLatest,
@@ -164,28 +163,6 @@ def test_a_text_that_is_no_schema_says_where(connection: Connection, text: str, 
         connection.check("orders", text)
     with pytest.raises(SubjectNotFound):
         connection.version("orders")
-
-
-@pytest.mark.parametrize("name", ["__GLOBAL", "__EMPTY", "a\nb", "\x00", ":.__GLOBAL:x", "x" * 5000])
-def test_a_name_that_no_subject_may_have_is_refused(connection: Connection, name: str) -> None:
-    with pytest.raises(InvalidSubject):
-        connection.register(name, V1)
-    assert connection.subjects() == ()
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["a/b", "a b", "a%2Fb", "a+b", "Käse & Brot", "日本", "?x=1#y", "a:b", "..", "a;b,c", "latest", ":.ctx:a/b", "*"],
-)
-def test_any_other_name_goes_there_and_back(connection: Connection, name: str) -> None:
-    made = connection.register(name, V1).version
-    assert made.subject == name
-    assert connection.subjects() == (name,)
-    assert connection.version(name, 1) == made
-    assert connection.lookup(name, V1) == made
-    connection.set_level(name, "FULL")
-    assert connection.config(name, resolve=False).level == "FULL"
-    assert connection.delete_subject(name) == (1,)
 
 
 def test_an_incompatible_schema_is_refused_with_its_findings(connection: Connection) -> None:
@@ -372,6 +349,19 @@ def test_a_command_that_may_be_under_way_is_remembered_though_it_changes_nothing
     late = connection.ask(Register(subject, Draft(V1)), Call(command_id="slow"))
     assert (late.answer.version.number, late.answer.created) == (1, False)
     assert connection.subjects() == ()
+
+
+def test_a_registration_that_comes_again_tells_its_own_version_though_that_is_gone(connection: Connection) -> None:
+    subject, call = subject_of("orders"), Call(command_id="slow")
+    connection.register("orders", V1)
+    first = connection.ask(Register(subject, Draft(V2)), call)
+    for permanent in (False, True):
+        connection.delete_subject("orders", permanent=permanent)
+    other = connection.register("orders", V2)
+    again = connection.ask(Register(subject, Draft(V2)), call)
+    assert (first.answer.version.number, other.version.number) == (2, 1)
+    assert again.answer.version.number == 2
+    assert (again.answer.version.schema_id, again.answer.created) == (first.answer.version.schema_id, True)
 
 
 def test_an_answer_is_as_new_as_its_token_says(connection: Connection) -> None:

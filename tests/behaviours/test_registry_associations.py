@@ -4,6 +4,7 @@ import pytest
 
 from treaty.client.connection import Connection
 from treaty.core import associations as t
+from treaty.core.answers import Resource
 from treaty.core.names import subject_of
 from treaty.core.refusals import (
     AssociationNotFound,
@@ -23,7 +24,6 @@ from treaty.core.refusals import (
 )
 from treaty.core.registry import Call
 from treaty.core.requests import ForceReason, Register
-from treaty.core.resource import Resource
 from treaty.core.schema import Draft, Metadata, Reference
 
 ORDERS = Resource("orders", "lkc-1", "id 1/ü")

@@ -24,9 +24,10 @@ from treaty.client.sync import HttpRegistry
 from treaty.core.names import subject_of
 from treaty.core.operations import NAMED_OPERATIONS
 from treaty.core.refusals import Invalid, OutcomeUnknown, SubjectNotFound, Unavailable
-from treaty.core.registry import Call, PositionToken
+from treaty.core.registry import Call
 from treaty.core.requests import GetVersion, Register
 from treaty.core.schema import Draft
+from treaty.core.state.commit import PositionToken
 from treaty.wire.native import PATH
 
 

@@ -29,10 +29,10 @@ from treaty.client.serializers.settings import (
 from treaty.client.types.classes import class_of
 from treaty.client.types.marks import Formerly
 from treaty.client.types.typed import typed_avro, typed_json
+from treaty.core.answers import Resource
 from treaty.core.associations import Associate, AssociationSpec
 from treaty.core.names import subject_of
 from treaty.core.refusals import SchemaNotFound
-from treaty.core.resource import Resource
 from treaty.core.schema import Draft, Metadata
 
 

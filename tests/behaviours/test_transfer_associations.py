@@ -11,9 +11,9 @@ from treaty.client.transfer.dump import read_lines, write_lines
 from treaty.client.transfer.reading import read
 from treaty.client.transfer.writing import write
 from treaty.core import associations as t
+from treaty.core.answers import Resource
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
-from treaty.core.resource import Resource
 from treaty.core.schema import Draft
 
 GUID = "0a1b2c3d-0000-4000-8000-000000000001"

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.oracle.jsonschema_treaty import model
-from treaty.core.columns import LOSSES, Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.core.limits import COLUMN_RECURSION
+from treaty.core.state.columns import LOSSES, Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.data.columns import columns
 

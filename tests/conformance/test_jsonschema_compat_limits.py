@@ -10,8 +10,9 @@ import pytest
 
 from tests.oracle.jsonschema_pairs import document
 from treaty.core.limits import COMBINATION_BRANCHES, COMPARE_STEPS, PROOF_STEPS
+from treaty.formats.budget import StepsError, limit_steps
 from treaty.formats.jsonschema.compare.compatibility import compare, differences
-from treaty.formats.jsonschema.compare.fixpoint import Fixpoint, Question, StepsError
+from treaty.formats.jsonschema.compare.fixpoint import Fixpoint, Question
 from treaty.formats.jsonschema.compare.found import Found
 
 ROOT = Path(__file__).parents[2]
@@ -149,6 +150,6 @@ def test_a_question_that_never_ends_does() -> None:
     def begin(pair: Any) -> Any:
         yield Question(pair + 1)
 
-    with pytest.raises(StepsError, match="100 steps, the limit TOY"):
-        Fixpoint(begin, Found("STRICT"), Found("STRICT"), ("TOY", 100)).answer(0)
+    with pytest.raises(StepsError, match="1000 steps, the limit TOY"), limit_steps(1_000, "TOY"):
+        Fixpoint(begin, Found("STRICT"), Found("STRICT")).answer(0)
     assert PROOF_STEPS < COMPARE_STEPS

@@ -8,8 +8,8 @@ from functools import cache
 import jsonschema_rs
 
 from tests.iglu import families, schemas
-from treaty.core.columns import LOSSES
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
+from treaty.core.state.columns import LOSSES
 from treaty.formats.jsonschema.canonical import printed, show
 from treaty.formats.jsonschema.data.columns import columns
 from treaty.formats.jsonschema.data.example import example, sample

@@ -133,15 +133,18 @@ def test_a_deep_chain_of_messages_needs_no_stack() -> None:
 
 
 def test_too_large_a_comparison_is_refused_and_says_so() -> None:
-    def many(count: int) -> Schema:
-        fields = "".join(f" int32 f{at} = {at + 1};" for at in range(1_500))
-        texts = {f"{at}.proto": f'syntax = "proto3"; package p{at}; message M {{{fields} }}' for at in range(count)}
-        uses = "".join(f"p{at}.M u{at} = {at + 1};" for at in range(count))
-        imports = "".join(f'import "{at}.proto";' for at in range(count))
-        return bound(texts, f'syntax = "proto3"; {imports} message Top {{ {uses} }}')
+    fields = "".join(f" int32 f{at} = {at + 1};" for at in range(2_500))
+    texts = {f"{at}.proto": f'syntax = "proto3"; package p{at}; message M {{{fields} }}' for at in range(40)}
+    imports = "".join(f'import "{at}.proto";' for at in range(40))
 
-    assert compare(many(60), many(60)) == ()
-    assert [one.rule for one in compare(many(70), many(70))] == ["COMPARISON_TOO_LARGE"]
+    def uses(count: int, *, turned: bool) -> Schema:
+        kinds = [divmod(at, 40)[turned] for at in range(count)]
+        body = "".join(f"p{kind}.M u{at} = {at + 1};" for at, kind in enumerate(kinds))
+        return bound(texts, f'syntax = "proto3"; {imports} message Top {{ {body} }}')
+
+    assert compare(uses(400, turned=True), uses(400, turned=False)) == ()
+    found = compare(uses(1_600, turned=True), uses(1_600, turned=False))
+    assert [one.rule for one in found] == ["COMPARISON_TOO_LARGE"], "each pair of two messages costs its fields"
 
 
 def test_no_more_findings_than_the_limit_are_told() -> None:

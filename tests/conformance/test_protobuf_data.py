@@ -6,9 +6,9 @@ from contextlib import suppress
 import pytest
 
 from tests.conformance.test_protobuf_limits import FITS
-from treaty.core.columns import Column, Decimal, List, Map, Scalar, Struct
 from treaty.core.limits import COLUMNS, FAULTS
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
+from treaty.core.state.columns import Column, Decimal, List, Map, Scalar, Struct
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.columns import PLAIN, columns
 from treaty.formats.protobuf.compare.comparison import compare, differences

@@ -41,6 +41,8 @@ def test_the_steps_print_what_the_page_says(tmp_path: Path) -> None:
 
 def test_the_other_sections_are_read() -> None:
     bearer = next(text for kind, text in BLOCKS if kind == "toml" and "[bearer]" in text)
+    metrics = next(text for kind, text in BLOCKS if kind == "toml" and "[metrics]" in text)
+    assert read_settings(f"anonymous = true\n{metrics}".encode(), Path("r")).metrics == ("user:prometheus",)
     rule = '[[rule]]\nwho = "group:ops"\nmay = "read"\n'
     assert read_settings(f"{bearer}\n[certificate]\n{rule}".encode(), Path("r")).bearer is not None
     assert tomllib.loads(bearer)["bearer"]["leeway"] == 30

@@ -52,6 +52,17 @@ def test_verdicts(old: str, new: str, level: str, code: int, words: str) -> None
     assert words in result.output
 
 
+def test_what_no_column_can_hold_is_warned_of(folder: Path) -> None:
+    """A long may become a double to Avro, and every row of it was bad to a reader of all versions."""
+    for name, kind in {"whole": "long", "part": "double"}.items():
+        (folder / name).write_text(OLD.replace('"int"', f'"{kind}"'))
+    result = check("whole", "part")
+    assert result.exit_code == 0
+    assert "version 2 has no part in the union: at /a: double cannot share a column with long" in result.stderr
+    assert 'lossy = "double"' in json.loads(check("whole", "part", "--json").stdout)["note"]
+    assert json.loads(check("old", "wider", "--json").stdout)["note"] == ""
+
+
 @pytest.mark.usefixtures("folder")
 def test_findings_say_rule_path_old_new_and_remedy() -> None:
     told = json.loads(check("old", "more", "--json").stdout)

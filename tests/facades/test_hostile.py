@@ -135,7 +135,7 @@ def test_names_and_numbers(server: Running, method: str, target: str, body: Any,
 def test_a_name_of_a_megabyte_is_refused_before_it_is_read(server: Running) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
         try:
-            connection.sendall(f"GET /subjects/{HUGE}/versions HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+            connection.sendall(f"GET /subjects/{HUGE}/versions HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             answer = connection.recv(65_536)
         except ConnectionError:  # the server hung up while the name was still coming
             answer = b"HTTP/1.1 431"

@@ -18,7 +18,7 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import TooLarge, Unavailable
 from treaty.core.requests import MakeContext, Register
 from treaty.core.schema import Draft
-from treaty.core.state_tables import SCHEMA, SCHEMA_BY_GUID, TABLES
+from treaty.core.state.state_tables import SCHEMA, SCHEMA_BY_GUID, TABLES
 from treaty.node.segment.build import build
 from treaty.node.segment.statefile import write_state
 

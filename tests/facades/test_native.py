@@ -19,16 +19,15 @@ from treaty.api.application import application
 from treaty.assemble import member
 from treaty.core import associations as t
 from treaty.core import requests as q
-from treaty.core.answers import Config
-from treaty.core.codec import encode_message
+from treaty.core.answers import Config, Resource
 from treaty.core.limits import IN_FLIGHT
 from treaty.core.names import Subject, subject_of
 from treaty.core.operations import OPERATIONS, is_command, operation_name, refuse_unless_allowed
 from treaty.core.refusals import Forbidden, RegistryError, Unavailable
 from treaty.core.registry import AsyncRegistry, Call
 from treaty.core.requests import Request
-from treaty.core.resource import Resource
 from treaty.core.schema import Draft, Metadata, Reference, TaggedPath
+from treaty.core.state.codec import encode_message
 from treaty.wire.confluent.errors import error_body, status_of
 from treaty.wire.confluent.receiving import Received
 from treaty.wire.native import PATH, ask_bytes, read_answer

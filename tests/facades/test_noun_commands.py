@@ -35,6 +35,25 @@ def run(registry: str) -> Run:
     return command
 
 
+HOSTILE = '{"type":"enum","name":"E","doc":"\u009b31m \u202e gnp.exe \u200b \U000e0061 é 😀","symbols":["A"]}'
+
+
+def test_a_schema_cant_move_a_cursor(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("schema", "register", "e", "-", stdin=HOSTILE)
+    told = run("schema", "get", "e", "--json").stdout
+    for seen in (told, run("schema", "list", "--json").stdout, run("schema", "get", "e").stdout):
+        assert all(char.isprintable() or char == "\n" for char in seen)
+        assert "é" in seen
+        assert "😀" in seen
+
+    assert json.loads(told)["schema"] == HOSTILE
+    assert run("schema", "get", "e", "--text").stdout == HOSTILE + "\n"  # a file gets what was registered
+    monkeypatch.setattr("treaty.cli.terminal.screen.shows_people", lambda: True)
+    shown = run("schema", "get", "e", "--text").stdout
+    assert all(char.isprintable() or char == "\n" for char in shown)
+    assert "\\x9b31m" in shown
+
+
 def test_a_day_with_a_subject(run: Run) -> None:
     assert "version 1 of e, id 1" in run("schema", "register", "e", "-", stdin=ENUM).output
     assert "was already version 1" in run("schema", "register", "e", "-", stdin=ENUM).output

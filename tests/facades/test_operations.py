@@ -21,8 +21,8 @@ from treaty.api.confluent.server import LEVEL
 from treaty.cli.journal import JsonLines, TextLines
 from treaty.core import answers as a
 from treaty.core import requests as q
-from treaty.core import state_tables as t
 from treaty.core.limits import GZIP_BYTES, REQUEST_BYTES
+from treaty.core.state import state_tables as t
 from treaty.node.status import StoredCounts
 
 NAMES = tuple(f"orders-{number}-value" for number in range(1000))

@@ -51,6 +51,7 @@ def carried(url: str, passport: PeerCredentials, subject: str = "s") -> ForwardR
 @pytest.fixture
 def secret(tmp_path: Path) -> Path:
     path = tmp_path / "secret"
+    path.touch(0o600)
     path.write_text(f"# of all nodes\n{SECRET}\n\nthe-one-before-that\n")
     return path
 
@@ -155,11 +156,24 @@ def test_what_is_unsafe_is_refused(
 )
 def test_a_file_without_a_good_secret_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "secret"
+    path.touch(0o600)
     path.write_text(text, encoding="utf-8")
     with pytest.raises(PeeringError, match=r"openssl rand -hex 32|give one a line"):
         read_secrets(path)
     with pytest.raises(PeeringError, match="No such file"):
         read_secrets(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("mode", "refused"), [(0o600, False), (0o440, False), (0o644, True), (0o620, True), (0o601, True)]
+)
+def test_a_secret_that_others_may_read_is_refused(secret: Path, mode: int, *, refused: bool) -> None:
+    secret.chmod(mode)
+    if not refused:
+        assert read_secrets(secret)
+        return
+    with pytest.raises(PeeringError, match=rf"may read or change this secret \(mode {mode:04o}\): chmod 600"):
+        read_secrets(secret)
 
 
 def test_the_first_secret_is_shown_and_all_are_believed(secret: Path) -> None:

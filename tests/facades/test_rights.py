@@ -152,10 +152,32 @@ def test_pages_of_the_operator(tmp_path: Path) -> None:
     async def story(it: Door) -> None:
         assert await it.code("GET", "/status", basic("chief")) == 40301
         assert await it.code("GET", "/status", ROOT) == 200
-        answer = await it.http.get("/metrics", headers=basic("nobody"))
-        assert answer.status_code == 200
 
     play(tmp_path, story)
+
+
+@pytest.mark.parametrize(
+    ("table", "allowed"),
+    [
+        ("", {"root", "reader", "tim"}),
+        ('[metrics]\nwho = "user:reader"\n', {"root", "reader"}),
+        ('[metrics]\nwho = ["group:team", "user:nob*"]\n', {"root", "tim", "nobody"}),
+        ('[metrics]\nwho = "anonymous"\n', {"root", "reader", "tim", "nobody", "anonymous"}),
+    ],
+)
+def test_who_reads_the_metrics(tmp_path: Path, table: str, allowed: set[str]) -> None:
+    """Without a table whoever has any right; with one, those it names and the operator."""
+
+    async def story(it: Door) -> None:
+        codes = {name: await metrics(it, basic(name)) for name in ("root", "reader", "tim", "nobody")}
+        codes["anonymous"] = await metrics(it, {})
+        assert {name for name, code in codes.items() if code == 200} == allowed
+        assert set(codes.values()) <= {200, 403}
+
+    async def metrics(it: Door, who: dict[str, str]) -> int:
+        return (await it.http.get("/metrics", headers=who)).status_code
+
+    play(tmp_path, story, extra="anonymous = true\n" + table)
 
 
 def test_refusals_take_the_asked_media_type(tmp_path: Path) -> None:

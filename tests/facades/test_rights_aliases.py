@@ -54,6 +54,47 @@ def test_a_right_to_the_alias_is_none_to_what_it_leads_to(tmp_path: Path) -> Non
     play(tmp_path, story)
 
 
+ALIASES = (
+    ("PUT", "/config/open-nick", {"alias": "shut-target"}),
+    ("PUT", "/config/:.:open-nick", {"alias": "shut-target"}),
+    ("PUT", "/config/open-nick", {"alias": ":.:shut-target"}),
+    ("PUT", "/config/open-nick", {"alias": ":.other:open-target"}),
+    ("PUT", "/config/open-nick", {"alias": ":*:open-target"}),
+    ("PUT", "/config/%6fpen-nick", {"alias": "shut-target", "compatibility": "FULL"}),
+    ("PUT", "/contexts/:.:/config/open-nick", {"alias": "shut-target"}),
+    (
+        "POST",
+        "/treaty/v1/ask",
+        {
+            "operation": "set-config",
+            "request": {"scope": {"context": ".", "name": "open-nick"}, "change": {"alias": "shut-target"}},
+        },
+    ),
+)
+"""Ways to let a name stand for a subject that a principal has no right to."""
+
+
+def test_who_names_an_alias_may_change_the_config_of_its_target(tmp_path: Path) -> None:
+    async def story(it: Door) -> None:
+        for subject in ("shut-target", ":.other:open-target"):
+            await it.put(subject, STRING, ROOT)
+        for who in ("configurer", "chief"):
+            for method, path, body in ALIASES:
+                assert await it.code(method, path, basic(who), body) == 40301, (who, path, body)
+                _, answer = await it.ask(method, path, basic(who), body)
+                assert "it needs the permission config on subject" in answer["message"]
+            assert await it.code("GET", "/config/open-nick", ROOT) == 40408, "nothing was set"
+            assert await it.code("PUT", "/config/open-nick", basic(who), {"alias": "open-other"}) == 200
+            assert await it.code("PUT", "/config/open-nick", basic(who), {"alias": ""}) == 200, "none leads nowhere"
+            assert await it.code("DELETE", "/config/open-nick", basic(who)) == 200
+        assert await it.code("PUT", "/config/open-nick", ROOT, {"alias": "shut-target"}) == 200
+        assert await it.code("PUT", "/config/open-nick", basic("configurer"), {"compatibility": "NONE"}) == 200
+        assert (await it.ask("DELETE", "/subjects/open-nick", ROOT)) == (200, [1]), "a deletion follows an alias"
+        assert await it.code("GET", "/subjects/shut-target/versions", ROOT) == 40401
+
+    play(tmp_path, story)
+
+
 def test_who_has_some_right_there_hears_which_one_is_missing(tmp_path: Path) -> None:
     async def story(it: Door) -> None:
         await it.put("open-target", STRING, ROOT)

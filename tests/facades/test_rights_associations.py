@@ -9,13 +9,13 @@ from tests.facades.doors import ROOT, STRING, Door, basic, play
 
 LISTS = (
     "/associations/resources/t-1",
-    "/associations/resources/-/orders",
+    "/associations/resources/-/open-orders",
     "/associations/resources/lkc-1/-",
     "/associations/resources/-/-",
 )
 
 
-def body(*associations: dict[str, Any], name: str = "orders", id_: str = "t-1") -> dict[str, Any]:
+def body(*associations: dict[str, Any], name: str = "open-orders", id_: str = "t-1") -> dict[str, Any]:
     resource = {"resourceName": name, "resourceNamespace": "lkc-1", "resourceId": id_}
     return {**resource, "associations": list(associations)}
 
@@ -91,7 +91,7 @@ def test_entries_of_a_batch_that_are_not_allowed_leave_the_others(tmp_path: Path
         await it.put("open-v", STRING, ROOT)
         create = {"opType": "CREATE", **bound("open-v")}
         hidden = {"opType": "CREATE", **bound("shut-v", schema=schema())}
-        sent = {"requests": [body(hidden), body(create, name="users", id_="t-2")]}
+        sent = {"requests": [body(hidden), body(create, name="open-users", id_="t-2")]}
         status, answer = await it.ask("POST", "/associations:batchMutate", basic("writer"), sent)
 
         assert status == 207

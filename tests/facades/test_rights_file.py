@@ -11,7 +11,7 @@ from treaty.api.auth.admission import LOOK_SECONDS, open_admission, refuse_unfit
 from treaty.api.auth.settings import read_settings
 from treaty.api.auth.watched import AuthFileError
 from treaty.api.protection import STDERR, Protection, guarded
-from treaty.core.rights import PERMISSIONS, AccessRule
+from treaty.core.access.rights import PERMISSIONS, AccessRule, with_included
 
 EVERYTHING = """
 anonymous = true            # who shows nothing is "anonymous"
@@ -78,7 +78,7 @@ BEARER = '[bearer]\nissuer = "i"\naudience = "a"\n'
         ("", ": nobody could come in; write a section [basic], [bearer] or [certificate]"),
         ("[basic\n", ", line 1: it is not TOML"),
         (BASIC + "x = [1,\n2\n", ": it is not TOML"),
-        ("\nusers = 1\n", ", line 2: nobody knows the member users; known: anonymous, basic, bearer, certificate, groups, rule"),
+        ("\nusers = 1\n", ", line 2: nobody knows the member users; known: anonymous, basic, bearer, certificate, groups, metrics, rule"),
         ('anonymous = "yes"\n', ", line 1: anonymous is neither true nor false; write anonymous = true"),
         ("basic = 1\n", ", line 1: basic is no table; write [basic]"),
         ("[basic]\n", ", line 1: file is missing in [basic]; write file = …"),
@@ -102,17 +102,33 @@ BEARER = '[bearer]\nissuer = "i"\naudience = "a"\n'
             BASIC + '[[rule]]\nwho = "user:a"\nmay = "read"\n[[rule]]\nwho = "user:a"\nmay = ["write"]\n',
             f", line 8: there is no permission 'write'; take some of {', '.join(PERMISSIONS)}",
         ),
+        (BASIC + '[metrics]\nwho = "ada"\n', ", line 4: who 'ada' does not say by which way they come in"),
+        (BASIC + '[metrics]\nmay = "read"\n', ", line 3: who is missing in [metrics]"),
         (BASIC + '[[rule]]\nwho = "ada"\nmay = "read"\n', ", line 4: who 'ada' does not say by which way they come in"),
         (BASIC + '[[rule]]\nwho = "user:a"\nmay = "read"\ncontexts = ["team"]\n', ", line 6: 'team' is no context"),
         (BASIC + '[[rule]]\nwho = "user:a"\nmay = "read"\nsubject = ["a"]\n', ", line 6: nobody knows the member subject"),
         (BASIC + '[groups]\nteam = ["user:a"]\n[[rule]]\nwho = "group:taem"\nmay = "read"\n',
          ", line 6: there is no group 'taem'; known in [groups]: team"),
+        (BASIC + '[[rule]]\nwho = "user:a"\nmay = "read"\ntopics = "t"\n',
+         ", line 6: topics are for who may register; write may = "),
+        (BASIC + '[[rule]]\nwho = "user:a"\nmay = "register"\ntopics = []\n', ", line 6: topics is no list of texts"),
+        (BASIC + '[[rule]]\nwho = "user:a"\nmay = "register"\ntopics = "t"\ncontexts = "*"\n',
+         ", line 7: contexts say nothing of topics, and the rule has no subjects; write subjects = […]"),
     ],
 )  # fmt: skip
 def test_every_mistake_says_where_and_what_to_write(text: str, said: str) -> None:
     with pytest.raises(AuthFileError) as told:
         read_settings(text.encode(), Path("rights.toml"))
     assert str(told.value).startswith(f"rights.toml{said}")
+
+
+def test_a_rule_that_names_topics_alone_is_about_no_subject(tmp_path: Path) -> None:
+    rule = BASIC + '[[rule]]\nwho = "user:a"\nmay = "register"\ntopics = ["t-*", "u"]\n'
+    may = with_included(["register"])
+    (alone,) = read_settings(rule.encode(), tmp_path / "r").rights.rules
+    assert alone == AccessRule(("user:a",), may, (), (".",), ("t-*", "u"))
+    (both,) = read_settings(f'{rule}subjects = "s"\ncontexts = ".x"'.encode(), tmp_path / "r").rights.rules
+    assert both == AccessRule(("user:a",), may, ("s",), (".x",), ("t-*", "u"))
 
 
 def test_a_group_that_is_not_in_the_file_may_be_in_tokens(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from tests.facades.doors import ROOT, STRING, Door, basic, play
-from treaty.core.state_tables import VERSION
+from treaty.core.state.state_tables import VERSION
 
 
 def test_an_id_that_may_not_be_read_looks_like_one_that_is_not_there(tmp_path: Path) -> None:

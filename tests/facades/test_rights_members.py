@@ -78,7 +78,7 @@ def test_a_subject_that_is_there_keeps_its_policy(tmp_path: Path) -> None:
 
 def test_a_schema_inside_an_association_needs_the_same_rights(tmp_path: Path) -> None:
     async def story(it: Door) -> None:
-        resource = {"resourceName": "orders", "resourceNamespace": "lkc-1", "resourceId": "t-1"}
+        resource = {"resourceName": "open-orders", "resourceNamespace": "lkc-1", "resourceId": "t-1"}
         bound = {"subject": "open-v", "associationType": "value", "schema": posted("A", **made_with(policy="NONE"))}
         body = {**resource, "associations": [bound]}
         assert await it.code("POST", "/associations", basic("writer"), body) == 40301

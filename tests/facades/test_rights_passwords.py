@@ -20,8 +20,7 @@ from treaty.api.auth.passwords import read_passwords
 from treaty.api.auth.remembered import Remembered
 from treaty.api.auth.watched import AuthFileError
 from treaty.cli.password import command
-from treaty.core.limits import CREDENTIALS_KNOWN, PASSWORD_CHECKS
-from treaty.core.refusals import Unavailable
+from treaty.core.limits import CREDENTIALS_KNOWN
 
 
 @pytest.fixture
@@ -199,16 +198,6 @@ def test_a_password_that_is_changed_while_it_is_checked_is_checked_again(
         assert len(asked) == 2
 
     play(file, story)
-
-
-def test_too_many_checks_at_once_are_told_to_come_again(tmp_path: Path) -> None:
-    async def story(users: Authenticator, clock: Clock) -> None:
-        many = [users.check(header("ada", f"wrong {n}")) for n in range(PASSWORD_CHECKS + 10)]
-        told = await asyncio.gather(*many, return_exceptions=True)
-        assert sum(isinstance(one, Unavailable) for one in told) == 10
-        assert isinstance(await users.check(header("ada")), Vouched)
-
-    play(write_passwords(tmp_path / "p", ada="secret"), story)
 
 
 def test_what_is_remembered_is_bounded_and_holds_no_secret() -> None:

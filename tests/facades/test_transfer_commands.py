@@ -1,20 +1,25 @@
 """`treaty import`, `export` and `promote` as a person uses them."""
 
 import gzip
+import itertools
 import json
 import sqlite3
 import subprocess
 import sys
 import time
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from tests.behaviours.scripted import Say, Seen, scripted
 from tests.dumps import topic
 from treaty.assemble import connect
 from treaty.cli.main import group
 from treaty.client.transfer.reading import read
+from treaty.core.limits import DUMP_LINE_BYTES
 
 
 def run(*words: str, stdin: bytes | None = None) -> Result:
@@ -44,6 +49,48 @@ def test_there_and_back(dump: Path, registry: str, tmp_path: Path) -> None:
     assert (figures["written"], figures["there_already"], figures["problems"]) == (0, 60, [])
     assert len(gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes()).splitlines()) > 60
     assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_line_without_end_takes_no_memory(registry: str, tmp_path: Path) -> None:
+    good = b'{"keytype":"SCHEMA","subject":"s","version":1,"magic":1}\t{"subject":"s","version":1,"id":4,"schema":"\\"int\\""}\n'
+    path = tmp_path / "bomb.jsonl.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        for _ in range(100):
+            file.write(bytes(1 << 20))
+        file.write(b"\n" + good)
+
+    tracemalloc.start()
+    figures = json.loads(run("import", str(path), "--registry", registry, "--json").stdout)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert figures["written"] == 1
+    assert "DUMP_LINE_BYTES" in str(figures["problems"])
+    assert peak < 4 * DUMP_LINE_BYTES
+
+
+def endless(pages: str) -> Callable[[Seen], Say]:
+    """A server that answers a full page of versions to every question: always the same one, or other ones."""
+    count = itertools.count()
+
+    def answer(seen: Seen) -> Say:
+        if seen.target.partition("?")[0] != "/schemas":
+            return Say(200, ["."] if seen.target.startswith("/contexts") else {})
+        first = next(count) * 1000 if pages == "new" else 0
+        versions = range(first + 1, first + 1001)
+        return Say(200, [{"subject": "s", "version": one, "id": one, "schema": '"int"'} for one in versions])
+
+    return answer
+
+
+@pytest.mark.parametrize(("pages", "why"), [("same", "repeats a page"), ("new", "TRANSFER_ROWS")])
+def test_pages_without_end_are_not_followed(pages: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("treaty.client.transfer.reading.TRANSFER_ROWS", 5_000)
+    with scripted(endless(pages)) as script:
+        done = run("export", "--registry", script.url)
+
+    assert done.exit_code == 2
+    assert why in done.stderr
 
 
 @pytest.mark.parametrize(

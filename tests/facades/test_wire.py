@@ -11,8 +11,7 @@ from treaty.core import answers as a
 from treaty.core import associations
 from treaty.core import refusals as r
 from treaty.core import requests as q
-from treaty.core.compatibility_messages import OTHER_FORMAT, FailedVersion, list_messages
-from treaty.core.finding import Diagnostic, Finding
+from treaty.core.finding import OTHER_FORMAT, Diagnostic, FailedVersion, Finding, list_messages
 from treaty.core.names import Subject
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
 from treaty.wire.confluent import receiving, sending

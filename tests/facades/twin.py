@@ -7,9 +7,10 @@ from typing import TypeVar, cast
 from treaty.core import answers as a
 from treaty.core import associations as t
 from treaty.core import requests as q
-from treaty.core.registry import CALL, Call, PositionToken, Reply
+from treaty.core.answers import Resource
+from treaty.core.registry import CALL, Call, Reply
 from treaty.core.requests import Request
-from treaty.core.resource import Resource
+from treaty.core.state.commit import PositionToken
 
 A = TypeVar("A")
 TOKEN = PositionToken("ab", 5, "cd")

@@ -252,9 +252,20 @@ def addresses(texts: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def loose_pins(text: str) -> Iterator[str]:
-    """A pin is a name and an exact version, without an address."""
-    pin = re.compile(r"[A-Za-z0-9._-]+(\[[a-z,]+\])?==[0-9][A-Za-z0-9.]*( ; .+)?")
-    return (line for line in text.splitlines() if line and not line.startswith("#") and not pin.fullmatch(line))
+    """A pin is a name, an exact version and the hashes of its files, without an address."""
+    pin = re.compile(
+        r"[A-Za-z0-9._-]+(\[[a-z,]+\])?==[0-9][A-Za-z0-9.]*( ; [^\\]+?)?( \\\n    --hash=sha256:[0-9a-f]{64})+(\n|$)"
+    )
+    lines = "".join(line for line in text.splitlines(keepends=True) if line.strip() and not line.startswith("#"))
+    at = 0
+    while at < len(lines):
+        found = pin.match(lines, at)
+        if found is None:
+            line = lines[at:].partition("\n")[0]
+            yield line
+            at += len(line) + 1
+        else:
+            at = found.end()
 
 
 def dead_links(texts: Iterable[tuple[str, str]], exists: Callable[[PurePosixPath], bool]) -> Iterator[str]:

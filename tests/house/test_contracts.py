@@ -35,7 +35,11 @@ BACKENDS = built("log.memory", "log.sqlite", "log.postgres", "log.kafka")
         ("perforation", "source_modules", CLIENT_SIDE),
         ("perforation", "forbidden_modules", SERVER_SIDE),
         ("formats", "modules", folders("formats") - {"treaty.formats.logical"}),  # what all of them speak
-        ("dialects", "modules", folders("api") | built("api.native", "api.peer")),
+        (
+            "dialects",
+            "modules",
+            folders("api") - {"treaty.api.network"} | built("api.native", "api.peer"),
+        ),  # below them
         ("backends", "modules", BACKENDS),
     ],
     ids=["client side", "server side", "formats", "dialects", "backends"],

@@ -1,5 +1,6 @@
 """The project keeps the rules of its house; where it does not yet, `ratchet.toml` says how far."""
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -116,9 +117,48 @@ def test_links_between_documents_lead_somewhere() -> None:
     assert not list(rules.dead_links(documents, lambda path: (ROOT / path).exists()))
 
 
-def test_pins_are_exact_and_without_addresses() -> None:
+def pins(name: str) -> dict[str, list[str]]:
+    """Versions and hashes of one file by name; a marker says where a package is needed, which may differ."""
+    text = (ROOT / "requirements" / f"{name}.txt").read_text("utf-8")
+    found = (one.partition("==") for one in re.split(r"\n(?=[a-z])", text) if not one.startswith("#"))
+    return {name: [rest.split()[0], *re.findall(r"--hash=\S+", rest)] for name, _, rest in found}
+
+
+def test_pins_are_exact_and_have_hashes_and_no_addresses() -> None:
     for path in (ROOT / "requirements").glob("*.txt"):
         assert not list(rules.loose_pins(path.read_text("utf-8"))), path.name
+
+
+def test_servers_and_builds_have_the_pins_that_are_tested() -> None:
+    tested = pins("development")
+    for name in ("server", "build"):
+        mine = pins(name)
+        assert mine
+        for one, pin in mine.items():
+            assert pin == tested[one], one
+    assert not {"pytest", "ruff", "mypy", "hypothesis", "pyspark"} & pins("server").keys()
+
+
+def test_every_dependency_is_pinned() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    needed = {
+        "server": [
+            *project["dependencies"],
+            *(one for name in ("kafka", "postgres", "auth", "encryption") for one in extras[name]),
+        ],
+        "development": [*project["dependencies"], *(one for listed in extras.values() for one in listed)],
+    }
+    for name, listed in needed.items():
+        names = {re.split(r"[^A-Za-z0-9_.-]", one)[0].lower().replace("_", "-") for one in listed} - {"treaty"}
+        assert names <= pins(name).keys()
+
+
+def test_packages_are_installed_by_their_hashes_alone() -> None:
+    recipe = [line for line in (ROOT / "Makefile").read_text("utf-8").splitlines() if " -r requirements/" in line]
+
+    assert len(recipe) == 2
+    assert all("--require-hashes" in line for line in recipe)
 
 
 def test_the_changelog_knows_this_version() -> None:

@@ -59,17 +59,17 @@ def test_a_folder_of_two_is_named_and_one_that_holds_folders_is_not() -> None:
 @pytest.mark.parametrize(
     ("importer", "line"),
     [
-        ("src/treaty/core/rights.py", "from treaty.core.names import N"),
-        ("src/treaty/core/rights.py", "from treaty.core import names"),
-        ("src/treaty/core/rights.py", "import treaty.core.names"),
+        ("src/treaty/core/access/rights.py", "from treaty.core.names import N"),
+        ("src/treaty/core/access/rights.py", "from treaty.core import names"),
+        ("src/treaty/core/access/rights.py", "import treaty.core.names"),
     ],
 )
 def test_a_small_module_with_one_importer_is_named(importer: str, line: str) -> None:
-    one, two = module(importer, f"{line}\n"), module("src/treaty/core/rows.py", f"{line}\n")
+    one, two = module(importer, f"{line}\n"), module("src/treaty/core/state/rows.py", f"{line}\n")
     other_room = module("src/treaty/node/rights.py", f"{line}\n")
     long = module(str(DECENT.path), DECENT.text + "\n" * 40)
 
-    assert list(rules.thin_modules([DECENT, one])) == [f"{DECENT.path}: only treaty.core.rights imports it"]
+    assert list(rules.thin_modules([DECENT, one])) == [f"{DECENT.path}: only treaty.core.access.rights imports it"]
     assert not list(rules.thin_modules([DECENT, one, two]))
     assert not list(rules.thin_modules([DECENT, other_room]))
     assert not list(rules.thin_modules([long, one]))
@@ -148,12 +148,12 @@ def test_an_error_without_its_suffix_is_named() -> None:
 
 
 def test_a_class_name_in_two_modules_is_named_once_in_the_higher_room() -> None:
-    one = module("src/treaty/core/rows.py", '"""R."""\nclass Shape: ...\n')
+    one = module("src/treaty/core/state/rows.py", '"""R."""\nclass Shape: ...\n')
     two = module("src/treaty/log/kafka/topic.py", '"""T."""\nclass Shape: ...\n')
     private = module("src/treaty/log/memory.py", '"""M."""\nclass _Shape: ...\n')
 
     assert list(names.shared_class_names([two, one, private])) == [
-        "src/treaty/log/kafka/topic.py: Shape is also in treaty.core.rows"
+        "src/treaty/log/kafka/topic.py: Shape is also in treaty.core.state.rows"
     ]
 
 
@@ -202,9 +202,22 @@ def test_addresses_are_named() -> None:
 
 
 def test_loose_pins_are_named() -> None:
-    loose = ["click>=8", "click @ https://host/click.whl", "--index-url https://host"]
+    loose = [
+        "click>=8",
+        "click @ https://host/click.whl",
+        "--index-url https://host",
+        "rich==15.0.0",
+        "idna==3.20 \\",
+        "  end",
+    ]
+    right = ["# why", "click==8.5.1 \\", f"    --hash=sha256:{'a' * 64}"]
+    marked = [
+        "uvloop==0.23.0 ; sys_platform != 'win32' \\",
+        *[f"    --hash=sha256:{'b' * 64} \\"] * 2,
+        f"    --hash=sha256:{'c' * 64}",
+    ]
 
-    assert list(rules.loose_pins("\n".join(["# why", "click==8.5.1", *loose]))) == loose
+    assert list(rules.loose_pins("\n".join([*right, *loose, *marked]))) == loose
 
 
 def test_dead_links_are_named() -> None:

@@ -8,9 +8,9 @@ from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.refusals import Refusal
 from treaty.core.requests import Request
-from treaty.core.state_tables import AnyIndex, AnyTable
-from treaty.core.table import E, Index, K, Key, Table, V
-from treaty.core.view import View
+from treaty.core.state.state_tables import AnyIndex, AnyTable
+from treaty.core.state.table import E, Index, K, Key, Table, V
+from treaty.core.state.view import View
 
 
 class Counting:

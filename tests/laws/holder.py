@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
+from treaty.core.access.rights import Access, AccessRule, Permission, with_included
 from treaty.core.operations import refuse_unless_allowed
 from treaty.core.refusals import Forbidden
 from treaty.core.requests import Request
-from treaty.core.rights import Access, AccessRule, Permission, with_included
 
 
 def access(*may: Permission, subjects: Iterable[str] = ("*",), contexts: Iterable[str] = (".",)) -> Access:

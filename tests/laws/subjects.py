@@ -4,12 +4,12 @@ from typing import Any
 
 from tests.laws.toy import Bench, S
 from treaty.core import requests as q
-from treaty.core import values
-from treaty.core.commit import Position
 from treaty.core.names import Subject
-from treaty.core.rows import Row, encode_row
-from treaty.core.state_tables import SUBJECT, TABLES
-from treaty.core.table import Key
+from treaty.core.state import values
+from treaty.core.state.commit import Position
+from treaty.core.state.rows import Row, encode_row
+from treaty.core.state.state_tables import SUBJECT, TABLES
+from treaty.core.state.table import Key
 
 
 def given_by_hand(bench: Bench, *rows: Row) -> None:

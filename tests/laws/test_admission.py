@@ -15,7 +15,7 @@ from treaty.core.policy import LATEST as NEWEST
 from treaty.core.refusals import Incompatible, InvalidSchema, Refusal
 from treaty.core.requests import LATEST, Check, ForceReason, Register, Scope, SetConfig
 from treaty.core.schema import Draft, Metadata
-from treaty.core.values import PolicyValue
+from treaty.core.state.values import PolicyValue
 
 TEXTS = [("a",), ("a", "b?"), ("a", "b!"), ("a", "b^"), ("b",), ("a", "b", "c!"), ("c^", "a")]
 

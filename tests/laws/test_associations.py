@@ -7,13 +7,13 @@ from tests.laws.toy import OTHER, Bench, S, toy
 from treaty.core import associations as t
 from treaty.core import refusals as r
 from treaty.core import requests as q
+from treaty.core.answers import Resource
 from treaty.core.invariants import find_violations
 from treaty.core.limits import ASSOCIATIONS_PER_RESOURCE, ASSOCIATIONS_PER_SUBJECT
 from treaty.core.names import Subject
-from treaty.core.resource import Resource
-from treaty.core.rows import Row, encode_row
 from treaty.core.schema import Reference
-from treaty.core.values import Association
+from treaty.core.state.rows import Row, encode_row
+from treaty.core.state.values import Association
 
 
 @pytest.fixture

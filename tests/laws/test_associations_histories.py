@@ -13,14 +13,14 @@ from tests.laws.tied import NEXT, TOPIC, batch, schema
 from tests.laws.toy import Bench, toy
 from treaty.core import associations as t
 from treaty.core import requests as q
+from treaty.core.answers import Resource
 from treaty.core.handlers.versions import visible_versions
 from treaty.core.invariants import find_violations
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Refusal
-from treaty.core.resource import Resource
 from treaty.core.schema import Reference
-from treaty.core.state_tables import ASSOCIATION
-from treaty.core.values import Association
+from treaty.core.state.state_tables import ASSOCIATION
+from treaty.core.state.values import Association
 
 # ---------------------------------------------------------------------------------------------- whatever happens
 

@@ -4,8 +4,8 @@ import pytest
 
 from tests.laws.tied import made
 from treaty.core.invariants import find_violations
-from treaty.core.rows import Row, encode_row
-from treaty.core.values import Association
+from treaty.core.state.rows import Row, encode_row
+from treaty.core.state.values import Association
 
 SOUND = Association("s", "orders", "lkc", "value", guid="g")
 

@@ -5,6 +5,7 @@ import json
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -220,3 +221,121 @@ def test_defaults_are_values_and_made_anew() -> None:
     assert isinstance(second, dict)
     assert first["list"] is not second["list"]
     assert first["sub"] is not second["sub"]
+
+
+def read_branch(old: Any, new: Any, value: object) -> Any:
+    writer, reader = made(old), made(new)
+    payload = codec.write(writer, value, check=True)
+    tagged = codec.read(writer, reader, payload, 1, tagged=True)
+    assert tagged == codec.read_slowly(writer, reader, (payload, 1), tagged=True)
+    return tagged
+
+
+def test_the_full_name_decides_between_records_of_one_short_name() -> None:
+    first = {"type": "record", "name": "a.R", "fields": [{"name": "y", "type": "int", "default": 1}]}
+    second = {"type": "record", "name": "b.R", "fields": [{"name": "x", "type": "int"}]}
+    for reader in ([first, second, "null"], [second, first, "null"]):
+        assert read_branch([first, second], reader, ("b.R", {"x": 5})) == ("b.R", {"x": 5})
+        assert read_branch([first, second], reader, ("a.R", {"y": 5})) == ("a.R", {"y": 5})
+
+
+@pytest.mark.parametrize(
+    ("reader", "branch"),
+    [
+        ([record("a.R", "x"), record("b.R", "x")], "b.R"),
+        ([record("a.R", "x"), record("b.R", "x"), {**record("d.S", "x"), "aliases": ["c.R"]}], "d.S"),
+        ([{**record("a.S", "x"), "aliases": ["R"]}, record("a.R", "x")], "a.R"),
+        ([record("a.R", "x"), {"type": "record", "name": "b.R", "fields": [{"name": "must", "type": "int"}]}], "a.R"),
+        ([record("a.R", "x"), {"type": "record", "name": "b.R", "fields": [{"name": "x", "type": "string"}]}], "a.R"),
+        ([record("c.R", "x"), record("b.R", "x")], "c.R"),
+        ([{"type": "record", "name": "c.R", "fields": [{"name": "must", "type": "int"}]}, record("b.R", "x")], "b.R"),
+    ],
+    ids=["the last of equals", "an alias", "the short name before a short alias", "missing field", "other type", "the full name", "what can be read"],
+)  # fmt: skip
+def test_the_best_name_that_can_be_read_is_the_branch(reader: list[Any], branch: str) -> None:
+    assert read_branch(record("c.R", "x"), ["null", *reader], {"x": 5})[0] == branch
+
+
+def test_unions_that_differ_in_namespaces_alone_are_read_by_position() -> None:
+    written = [record("a.R", "x"), record("b.R", "x")]
+    assert read_branch(written, [record("c.R", "x"), record("d.R", "x")], ("a.R", {"x": 1})) == ("c.R", {"x": 1})
+    assert read_branch(written, [record("b.R", "x"), record("a.R", "x")], ("a.R", {"x": 1})) == ("a.R", {"x": 1})
+
+
+DECIMAL = {"type": "bytes", "logicalType": "decimal", "precision": 9}
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [lambda one: one, lambda one: ["null", one], lambda one: {"type": "map", "values": one}],
+    ids=["alone", "in a union", "in a map"],
+)
+def test_a_decimal_read_as_a_string_is_text_or_bad_whatever_its_bytes(wrap: Any) -> None:
+    writer, reader = pair(wrap(DECIMAL), wrap("string"))
+    boxed = (lambda one: {"k": one}) if isinstance(wrap("int"), dict) else (lambda one: one)
+    for number, expected in ((65, "A"), (-1, None), (50_000, None), (12, "\f")):
+        payload = codec.write(writer, {"a": boxed(Decimal(number))}, check=True)
+        if expected is None:
+            with pytest.raises(BadRecord) as bad:
+                codec.read(writer, reader, payload, 1)
+            assert bad.value.code == Code.MALFORMED
+            assert "no UTF-8" in bad.value.message or "utf-8" in bad.value.message
+        else:
+            assert codec.read(writer, reader, payload, 1) == {"a": boxed(expected)}
+
+
+@given(
+    st.integers(-(2**63), 2**63 - 1)
+    | st.integers(1, 38).flatmap(lambda n: st.integers(2**24 << n, (2**24 << n) + (4 << n)))
+)
+def test_a_long_read_as_a_float_has_its_32_bits(number: int) -> None:
+    writer, reader = pair("long", "float")
+    payload = codec.write(writer, {"a": number}, check=True)
+    found = codec.read(writer, reader, payload, 1)
+
+    assert found == {"a": float(pa.scalar(number, pa.int64()).cast(pa.float32(), safe=False).as_py())}
+
+
+def test_units_are_converted_exactly_or_refused() -> None:
+    exact = dt.datetime(1970, 1, 1, 0, 0, 1, 2, dt.UTC)
+    for old, new, number, expected in (
+        ("timestamp-nanos", "timestamp-micros", 1_000_002_000, exact),
+        ("timestamp-micros", "timestamp-nanos", 1_000_002, 1_000_002_000),
+        ("timestamp-millis", "timestamp-nanos", -1, -1_000_000),
+        (
+            "local-timestamp-nanos",
+            "local-timestamp-millis",
+            1_000_000,
+            exact.replace(second=0, microsecond=1000, tzinfo=None),
+        ),
+        ("timestamp-nanos", "timestamp-nanos", 7, 7),
+    ):
+        writer, reader = pair(micros(old), micros(new))
+        assert codec.read(writer, reader, codec.write(pair("long", "int")[0], {"a": number}, check=True), 1) == {
+            "a": expected
+        }
+    for old, new, number, code in (
+        ("timestamp-nanos", "timestamp-micros", 1, Code.INVALID),
+        ("timestamp-micros", "timestamp-nanos", 2**62, Code.INVALID),
+        ("timestamp-nanos", "local-timestamp-nanos", 1, Code.RESOLUTION),
+        ("timestamp-micros", "local-timestamp-nanos", 1, Code.RESOLUTION),
+        ("time-micros", "timestamp-nanos", 1, Code.RESOLUTION),
+    ):
+        writer, reader = pair(micros(old), micros(new))
+        with pytest.raises(BadRecord) as bad:
+            codec.read(writer, reader, codec.write(pair("long", "int")[0], {"a": number}, check=True), 1)
+        assert bad.value.code == code
+
+
+def test_a_default_is_of_the_branch_that_it_fits() -> None:
+    inner = {"type": "record", "name": "I", "fields": [{"name": "n", "type": "float", "default": 0.1}]}
+    fields = [
+        {"name": "a", "type": ["long", inner], "default": {}},
+        {"name": "b", "type": ["long", "bytes"], "default": "\u00ff"},
+        {"name": "c", "type": ["string", "null"], "default": None},
+    ]
+    writer, reader = (
+        made({"type": "record", "name": "R", "fields": []}),
+        made({"type": "record", "name": "R", "fields": fields}),
+    )
+    assert codec.read(writer, reader, b"", 1) == {"a": {"n": 0.10000000149011612}, "b": b"\xff", "c": None}

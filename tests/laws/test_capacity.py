@@ -4,13 +4,12 @@ import pytest
 
 from tests.laws.counting import work_of
 from tests.laws.toy import Bench, S, put, toy
-from treaty.core import limits, values
+from treaty.core import limits
 from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.invariants import find_violations
 from treaty.core.names import Subject
-from treaty.core.overlay import Overlay
 from treaty.core.refusals import TooLarge
 from treaty.core.requests import (
     DeleteContext,
@@ -24,8 +23,10 @@ from treaty.core.requests import (
     SetConfig,
     SetMode,
 )
-from treaty.core.rows import Row, encode_row
-from treaty.core.state_tables import CONTENT, VERSION, VERSION_BY_SUBJECT
+from treaty.core.state import values
+from treaty.core.state.overlay import Overlay
+from treaty.core.state.rows import Row, encode_row
+from treaty.core.state.state_tables import CONTENT, VERSION, VERSION_BY_SUBJECT
 
 
 @pytest.fixture

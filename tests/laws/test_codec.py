@@ -8,9 +8,9 @@ from hypothesis import given, settings
 
 from tests.laws.test_peer_words import of
 from treaty.core.associations import ListAssociations, OfId, OfName, OfSubject
-from treaty.core.codec import DecodeError, decode_message, encode_message
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, Operation
+from treaty.core.state.codec import DecodeError, decode_message, encode_message
 
 QUICK = settings(max_examples=40, deadline=None)
 

@@ -9,7 +9,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from treaty.arrow.types import arrow_schema
-from treaty.core.columns import SCALARS, Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.state.columns import SCALARS, Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.spark.types import spark_schema
 
 scalars = st.sampled_from(sorted(SCALARS)).map(Scalar)

@@ -6,10 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treaty.core.commit import START, Append, Commit, EnvelopeError, Position, make_append, read_append
-from treaty.core.registry import PositionToken
-from treaty.core.root import roots_of
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import (
+    START,
+    Append,
+    Commit,
+    EnvelopeError,
+    Position,
+    PositionToken,
+    make_append,
+    read_append,
+)
+from treaty.core.state.root import roots_of
+from treaty.core.state.rows import EncodedRow
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 encoded = st.builds(EncodedRow, texts, texts, st.none() | texts)

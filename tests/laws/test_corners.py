@@ -9,12 +9,10 @@ from tests.laws.toy import Bench, version_row
 from treaty.core import limits, outcomes
 from treaty.core.answers import Config, VersionFound
 from treaty.core.command import Command, Decision
-from treaty.core.commit import Commit, Position, make_append
 from treaty.core.decide import decide
 from treaty.core.handlers.extras import metadata_for, refuse_bad_rules, rules_for
 from treaty.core.names import Subject
 from treaty.core.outcomes import request_digest
-from treaty.core.overlay import Overlay
 from treaty.core.refusals import Conflicting, InvalidRules, InvalidSchema, NotFound, SchemaNotFound, SubjectNotFound
 from treaty.core.requests import (
     DeleteContext,
@@ -35,10 +33,12 @@ from treaty.core.requests import (
     SetMode,
     UsesOf,
 )
-from treaty.core.rows import Row, decode_row, encode_row
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
-from treaty.core.state_tables import OUTCOME, TABLES
-from treaty.core.values import Outcome
+from treaty.core.state.commit import Commit, Position, make_append
+from treaty.core.state.overlay import Overlay
+from treaty.core.state.rows import Row, decode_row, encode_row
+from treaty.core.state.state_tables import OUTCOME, TABLES
+from treaty.core.state.values import Outcome
 
 S, T, AWAY = Subject(".", "s"), Subject(".", "t"), Subject(".x", "s")
 

@@ -9,11 +9,9 @@ import pytest
 
 from tests.laws.counting import work_of
 from tests.laws.toy import Bench, put, toy
-from treaty.core import values
 from treaty.core.answers import Config
 from treaty.core.handlers.lookup import FEW_IDS
 from treaty.core.names import Subject
-from treaty.core.overlay import Overlay
 from treaty.core.requests import (
     LATEST,
     Check,
@@ -30,10 +28,12 @@ from treaty.core.requests import (
     SetConfig,
     SetMode,
 )
-from treaty.core.rows import Row, encode_row, make_row
 from treaty.core.schema import Metadata, Reference
-from treaty.core.state_tables import CONTEXT, SUBJECT, VERSION, VERSION_BY_NUMBER, VERSION_BY_SCHEMA, ContextKey
-from treaty.core.view import View
+from treaty.core.state import values
+from treaty.core.state.overlay import Overlay
+from treaty.core.state.rows import Row, encode_row, make_row
+from treaty.core.state.state_tables import CONTEXT, SUBJECT, VERSION, VERSION_BY_NUMBER, VERSION_BY_SCHEMA, ContextKey
+from treaty.core.state.view import View
 from treaty.node.segment import segment
 from treaty.node.segment.layered import LayeredTables
 

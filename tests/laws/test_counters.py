@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from tests.laws.subjects import given_by_hand, home, purge
 from tests.laws.toy import Bench, Typed, toy
 from treaty.core import associations as tied
+from treaty.core.answers import Resource
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
 from treaty.core.requests import DeleteContext, DeleteSubject, DeleteVersion, MakeContext, Register, Scope, SetMode
-from treaty.core.resource import Resource
-from treaty.core.rows import Row
-from treaty.core.state_tables import (
+from treaty.core.state.rows import Row
+from treaty.core.state.state_tables import (
     CONTEXT,
     COUNTER,
     IDS_SPARED,
@@ -27,7 +27,7 @@ from treaty.core.state_tables import (
     ordinals_key,
     types_key,
 )
-from treaty.core.values import Counter, Encoding, LogOrigin
+from treaty.core.state.values import Counter, Encoding, LogOrigin
 
 S, T, X = Subject(".", "s"), Subject(".", "t"), Subject(".x", "s")
 IDS = ids_key(".")

@@ -11,16 +11,16 @@ from tests.laws.test_indexes import place
 from tests.simulation.clients.errands import errand
 from tests.simulation.texts import Truth
 from tests.simulation.workload import Asker, request, usual_weights
-from treaty.core import values
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.names import Subject
 from treaty.core.operations import is_command
 from treaty.core.requests import Register, Request
-from treaty.core.rows import Row, encode_row
-from treaty.core.state_tables import COUNTER, KINDS_OF_SUBJECT, TABLES, VERSION_BY_SUBJECT
-from treaty.core.table import Key
-from treaty.core.tables import DictTables
+from treaty.core.state import values
+from treaty.core.state.rows import Row, encode_row
+from treaty.core.state.state_tables import COUNTER, KINDS_OF_SUBJECT, TABLES, VERSION_BY_SUBJECT
+from treaty.core.state.table import Key
+from treaty.core.state.tables import DictTables
 
 COMMANDS = 80
 TRUTH = Truth()

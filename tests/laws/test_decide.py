@@ -50,8 +50,8 @@ from treaty.core.requests import (
     UsesOf,
 )
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
-from treaty.core.state_tables import CONTENT, SUBJECT, ContentKey
-from treaty.core.values import PolicyValue, Version
+from treaty.core.state.state_tables import CONTENT, SUBJECT, ContentKey
+from treaty.core.state.values import PolicyValue, Version
 
 
 def test_the_same_schema_has_one_id_everywhere_and_one_version_per_subject(bench: Bench) -> None:

@@ -6,15 +6,16 @@ import pytest
 
 from tests.laws.subjects import empty, given_by_hand, home, keys_of, purge
 from tests.laws.toy import Bench, S, put, toy, version_row
-from treaty.core import limits, values
+from treaty.core import limits
 from treaty.core import requests as q
 from treaty.core.answers import Config
 from treaty.core.invariants import find_violations
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NotEmpty, NotPermitted, SubjectNotFound, TooLarge, VersionNotFound
-from treaty.core.rows import Row
 from treaty.core.schema import Reference
-from treaty.core.state_tables import SUBJECT, ordinals_key, types_key
+from treaty.core.state import values
+from treaty.core.state.rows import Row
+from treaty.core.state.state_tables import SUBJECT, ordinals_key, types_key
 
 T, X = Subject(".", "t"), Subject(".x", "s")
 

@@ -21,7 +21,7 @@ from treaty.arrow.encoding.outline import outlined
 from treaty.arrow.encoding.rows import descriptor_of, encoder_of
 from treaty.arrow.messages.rows import decoder_of
 from treaty.arrow.types import arrow_type, kind_of
-from treaty.core.columns import Column, Struct
+from treaty.core.state.columns import Column, Struct
 from treaty.plan.asking import model_of
 from treaty.plan.ddl import type_of
 from treaty.plan.encoding.composing import compose as compose_encode
@@ -193,3 +193,17 @@ def test_a_machine_without_ptars_writes_row_by_row(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "ptars._lib", None)
     assert outlined(plan, rows.type) is None
     assert told(writer_of(plan)(rows)) == expected
+
+
+def test_a_number_of_a_struct_that_would_lose_digits_is_a_bad_row() -> None:
+    plan, _ = planned(ORDERS)
+    numbers = {
+        "9007199254740992": "", "9007199254740993": "as a double", "0.1": "", "0.30000000000000004": "", "1e300": "",
+        "0.12345678901234567890": "as a double", "1e400": "as a double", "[1.50, -0.0]": "", '"9007199254740993"': "",
+    }  # fmt: skip
+    row = {"name": "a", "kinds": [], "by": []}
+    rows = pa.array([{**row, "more": f'{{"n": {one}}}'} for one in numbers], kind_of_rows(plan))
+    for (_, said), expected in zip(told(writer_of(plan)(rows)), numbers.values(), strict=True):
+        assert bool(said) == bool(expected)
+        assert expected in (said or "")
+        assert not said or said.startswith("/more: ")

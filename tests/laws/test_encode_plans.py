@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 from tests.frames import record
 from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.core.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, NotFound
 from treaty.core.requests import GetVersion, ListVersions, Register
 from treaty.core.schema import Draft, Reference
+from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.plan.ddl import type_ddl
+from treaty.plan.encoding.casts import cast
 from treaty.plan.encoding.deriving.holding import LOSSES
 from treaty.plan.encoding.making import judge, make_encode_plan
 from treaty.plan.encoding.value import EncodePlan
@@ -224,3 +225,47 @@ def test_references_are_taken_along(registry: Connection) -> None:
     grown = make_encode_plan(registry, "refs-value", (line, ORDER[1]), derive("AVRO"))
     stored = registry.ask(GetVersion(subject_of("refs-value"), grown.version)).answer
     assert [one["name"] for one in json.loads(stored.text)["fields"]] == ["line", "note"]
+
+
+def test_losses_are_asked_for_by_path_and_only_where_there_are_any(registry: Connection) -> None:
+    inner = {"type": "record", "name": "Line", "fields": [{"name": "price", "type": "float"}]}
+    registry.ask(
+        Register(subject_of("lossy-value"), Draft(record(("id", "int"), ("lines", {"type": "array", "items": inner}))))
+    )
+    lines = List(Struct((Column("price", Scalar("float64"), nullable=False),)), nullable=False)
+    columns = (Column("id", Scalar("int32"), nullable=False), Column("lines", lines, nullable=False))
+
+    def checks(*lossy: str) -> set[tuple[str, str]]:
+        plan = make_encode_plan(registry, "lossy-value", columns, EncodeWish(lossy=lossy))
+        return {(one.path, check.name) for one in plan.fit.walked() for check in one.checks}
+
+    assert checks() == {("/lines/[]/price", "overflow"), ("/lines/[]/price", "exact")}
+    assert checks("/lines/[]/price") == {("/lines/[]/price", "overflow")}
+    for path in ("/id", "/lines/price"):
+        with pytest.raises(PlanError, match=f"lossy names {path}, where nothing is there to be lost"):
+            checks(path)
+
+
+NUMBERS = (Scalar("int32"), Scalar("int64"), Scalar("float32"), Scalar("float64"), Decimal(10, 2), Decimal(38, 0))
+RANKS = {"int32": 31, "int64": 63, "float32": 24, "float64": 53}
+
+
+@pytest.mark.parametrize("have", NUMBERS, ids=str)
+@pytest.mark.parametrize("want", NUMBERS, ids=str)
+def test_no_number_is_cast_to_a_narrower_one_without_a_check(have: Scalar | Decimal, want: Scalar | Decimal) -> None:
+    found = cast(have, want)
+    assert found is not None
+    names = {check.name for check in found[1]}
+    if have == want:
+        assert names == set()
+    elif isinstance(have, Decimal) or isinstance(want, Decimal):
+        assert (
+            names
+            or (have, want) == (Decimal(10, 2), Decimal(10, 2))
+            or (have != Scalar("float64") and want == Decimal(38, 0))
+        )
+    elif want.name.startswith("float"):
+        assert ("exact" in names) == (RANKS[have.name] > RANKS[want.name])
+    else:
+        assert ("fits" in names) == (have.name.startswith("float") or RANKS[have.name] > RANKS[want.name])
+        assert ("exact" in names) == have.name.startswith("float")

@@ -12,17 +12,16 @@ from tests.laws.subjects import given_by_hand, home, keys_of, purge
 from tests.laws.toy import Bench, S, Typed, put, toy, version_row
 from treaty.core import associations as tied
 from treaty.core import requests as q
-from treaty.core import values
-from treaty.core.answers import Config
+from treaty.core.answers import Config, Resource
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.invariants import find_violations
 from treaty.core.names import Subject
-from treaty.core.overlay import Overlay
 from treaty.core.refusals import Refusal
-from treaty.core.resource import Resource
-from treaty.core.rows import Row
-from treaty.core.state_tables import (
+from treaty.core.state import values
+from treaty.core.state.overlay import Overlay
+from treaty.core.state.rows import Row
+from treaty.core.state.state_tables import (
     CONFIG,
     COUNTER,
     MODE,
@@ -34,7 +33,7 @@ from treaty.core.state_tables import (
     ordinals_key,
     types_key,
 )
-from treaty.core.table import Key
+from treaty.core.state.table import Key
 
 T, X = Subject(".", "t"), Subject(".x", "s")
 NAMES = (("scheme", "first"),)

@@ -14,7 +14,6 @@ from treaty.core.handlers.references import resolve_schema
 from treaty.core.handlers.versions import schema_row, stored_versions
 from treaty.core.invariants import find_violations
 from treaty.core.names import Subject
-from treaty.core.overlay import Overlay
 from treaty.core.policy import NONE
 from treaty.core.refusals import Refusal
 from treaty.core.requests import (
@@ -29,7 +28,8 @@ from treaty.core.requests import (
     SetMode,
 )
 from treaty.core.schema import Draft, Reference
-from treaty.core.state_tables import (
+from treaty.core.state.overlay import Overlay
+from treaty.core.state.state_tables import (
     CONFIG,
     COUNTER,
     MODE,
@@ -40,8 +40,8 @@ from treaty.core.state_tables import (
     AnyTable,
     SchemaKey,
 )
-from treaty.core.tables import DictTables
-from treaty.core.values import Schema, Version
+from treaty.core.state.tables import DictTables
+from treaty.core.state.values import Schema, Version
 
 subjects = st.sampled_from([Subject(".", "s"), Subject(".", "t"), Subject(".x", "s")])
 texts = st.lists(st.sampled_from(["a", "b?", "c", "d?"]), unique=True, max_size=3).map(json.dumps)

@@ -11,12 +11,12 @@ from hypothesis import given
 
 from tests.laws.test_indexes import KEYS, VALUES, histories, place, views_of
 from treaty.cli.log.checking import REMEDY, check_state
-from treaty.core.commit import as_root
-from treaty.core.indexes import wrong_indexes
-from treaty.core.rows import EncodedRow, Row, encode_row
-from treaty.core.state_tables import INDEXES, ORDERS, TABLES, VERSION
-from treaty.core.table import Key
-from treaty.core.tables import DictTables
+from treaty.core.state.commit import as_root
+from treaty.core.state.indexes import wrong_indexes
+from treaty.core.state.rows import EncodedRow, Row, encode_row
+from treaty.core.state.state_tables import INDEXES, ORDERS, TABLES, VERSION
+from treaty.core.state.table import Key
+from treaty.core.state.tables import DictTables
 from treaty.node.segment.build import SegmentContents, build
 from treaty.node.segment.hash_index import ROW_BITS
 from treaty.node.segment.layered import LayeredTables, open_built

@@ -12,11 +12,11 @@ from functools import partial
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treaty.core import values
-from treaty.core.commit import Position
 from treaty.core.names import Subject
-from treaty.core.overlay import Overlay
-from treaty.core.rows import (
+from treaty.core.state import values
+from treaty.core.state.commit import Position
+from treaty.core.state.overlay import Overlay
+from treaty.core.state.rows import (
     ROW_FORMAT,
     EncodedRow,
     Row,
@@ -26,7 +26,7 @@ from treaty.core.rows import (
     decode_row,
     encode_row,
 )
-from treaty.core.state_tables import (
+from treaty.core.state.state_tables import (
     INDEXES,
     ORDERS,
     TABLES,
@@ -37,9 +37,9 @@ from treaty.core.state_tables import (
     ordinals_key,
     types_key,
 )
-from treaty.core.table import Key
-from treaty.core.tables import DictTables
-from treaty.core.view import ALL_KEYS, View, after, count_group, index_entries
+from treaty.core.state.table import Key
+from treaty.core.state.tables import DictTables
+from treaty.core.state.view import ALL_KEYS, View, after, count_group, index_entries
 from treaty.node.segment.layered import LayeredTables, open_built
 
 NEWER = f'{{"v":{ROW_FORMAT + 1}}}'
@@ -237,6 +237,8 @@ class Universe:
                     between = CANT_SAY  # a value that these samples lack might stand there
                 if (up, down) != (between, between):
                     yield f"walk {order} {low} {high}: {up} {down}"
+                if isinstance(up, list) and not all(isinstance(one, key_class(order)) for one in up):
+                    yield f"walk {order} {low} {high}: keys without their class"
 
     def _differences_of(self, view: View, plain: Plain, index: str, entry: Key) -> Iterator[str]:
         found, more = plain.find(index, entry), plain.unreadable(index)
@@ -250,6 +252,14 @@ class Universe:
             must = entry in plain.hidden(index)
             if shown != [*wanted, CANT_SAY] if must else shown not in (wanted, [*wanted, CANT_SAY] if more else wanted):
                 yield f"find {index} {entry} {head}: {shown}"
+
+
+def key_class(order: str) -> type[Key]:
+    """The class of what an order gives: of a table its keys, of an index whose entries are such keys too."""
+    if order in TABLES:
+        return TABLES[order].key
+    index = INDEXES[order]
+    return index.key if index.of_key and index.key_of is not None else tuple
 
 
 def place(sequence: int) -> Position:

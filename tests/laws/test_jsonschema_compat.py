@@ -165,7 +165,7 @@ def test_what_was_concluded_from_a_wrong_assumption_is_asked_anew(
             found.tell(TYPE_CHANGED)
         return found
 
-    Fixpoint(begin, Found("STRICT"), Found("STRICT"), ("TOY", 100_000)).answer(-1)
+    Fixpoint(begin, Found("STRICT"), Found("STRICT")).answer(-1)
 
     assert answers == [(one, bool(reached(edges, one) & broken)) for one in asked]
 

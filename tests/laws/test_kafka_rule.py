@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from treaty.core.commit import ENVELOPE_FORMAT, NO_DIGEST, START, AppendPrefix, Position
+from treaty.core.state.commit import ENVELOPE_FORMAT, NO_DIGEST, START, AppendPrefix, Position
 from treaty.log.kafka.multi_writer.validity import AppendHistory, RecordValidity
 
 

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.laws.toy import Bench, S, ToyGrammar, put, toy
-from treaty.core import values
+from treaty.core.access.rights import AccessRule, Rights
 from treaty.core.answers import Config, ContextMade, ForcedRegistration, ScopeSetting, VersionFound
 from treaty.core.command import Command, Decision
-from treaty.core.commit import Position
 from treaty.core.decide import decide
 from treaty.core.limits import COUNTER, NAME_LENGTH, TIME_AHEAD
 from treaty.core.names import Subject, subject_of
@@ -34,9 +33,10 @@ from treaty.core.requests import (
     SetMode,
     Visible,
 )
-from treaty.core.rights import AccessRule, Rights
-from treaty.core.rows import Row, encode_row
-from treaty.core.tables import DictTables
+from treaty.core.state import values
+from treaty.core.state.commit import Position
+from treaty.core.state.rows import Row, encode_row
+from treaty.core.state.tables import DictTables
 
 A = TypeVar("A")
 

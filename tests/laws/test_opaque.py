@@ -8,8 +8,8 @@ from treaty.core.policy import LEVELS, Level
 from treaty.core.refusals import Incompatible, InvalidSchema
 from treaty.core.requests import Check, GetVersion, Lookup, Register, Scope, SetConfig, SubjectCreation
 from treaty.core.schema import Draft, Reference
-from treaty.core.state_tables import CONTENT, SUBJECT
-from treaty.core.values import Content
+from treaty.core.state.state_tables import CONTENT, SUBJECT
+from treaty.core.state.values import Content
 
 TEXTS = ('  <a b="1"/>\r\n', '<a b="1"/>', "\x00\ufeff\t{ not json", "\U0001f600 ключ", "\ud800")
 

@@ -5,8 +5,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treaty.core.commit import START, Commit, make_append
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import START, Commit, make_append
+from treaty.core.state.rows import EncodedRow
 from treaty.log.kafka.single_writer.records import (
     END_KEY,
     FOREIGN_TABLE,

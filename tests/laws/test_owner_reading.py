@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.simulation.kafka.owner.partition import Partition
-from treaty.core.commit import START, Append, Commit, Position, make_append
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import START, Append, Commit, Position, make_append
+from treaty.core.state.rows import EncodedRow
 from treaty.log.kafka.partition import OffsetRange, PartitionRecord, RecordBatch
 from treaty.log.kafka.single_writer.reader import TopicReader
 from treaty.log.kafka.single_writer.records import END_KEY, make_transaction, read_row

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treaty.core import refusals
-from treaty.core.codec import DecodeError
+from treaty.core.access.rights import Access, AccessRule
 from treaty.core.command import Command
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.limits import PEER_BATCH
@@ -26,10 +26,11 @@ from treaty.core.refusals import (
     Unauthenticated,
     Unavailable,
 )
-from treaty.core.registry import PositionToken, Reply
+from treaty.core.registry import Reply
 from treaty.core.requests import DeleteSubject, Register
-from treaty.core.rights import Access, AccessRule
 from treaty.core.schema import Draft
+from treaty.core.state.codec import DecodeError
+from treaty.core.state.commit import PositionToken
 from treaty.wire.peer import batch
 from treaty.wire.peer.batch import (
     VERSION,

@@ -35,9 +35,9 @@ from treaty.core.requests import (
     Scope,
     SetConfig,
 )
-from treaty.core.rows import Row, encode_row
-from treaty.core.state_tables import CONFIG, VERSION, ScopeKey
-from treaty.core.values import ConfigValue, PolicyValue
+from treaty.core.state.rows import Row, encode_row
+from treaty.core.state.state_tables import CONFIG, VERSION, ScopeKey
+from treaty.core.state.values import ConfigValue, PolicyValue
 
 ORDINALS = 3
 HERE = [NONE, LATEST, ALL, *(VersionRange("till", ordinal) for ordinal in range(ORDINALS))]

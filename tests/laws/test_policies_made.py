@@ -7,9 +7,9 @@ from treaty.core.answers import Config
 from treaty.core.policy import ALL, LATEST, LEVELS, Level, VersionRange
 from treaty.core.refusals import Incompatible, InvalidSchema, InvalidSetting, NotPermitted, Refusal, VersionNotFound
 from treaty.core.requests import DeleteSubject, Derive, GetConfig, Register, Scope, SetConfig, SetMode, SubjectCreation
-from treaty.core.state_tables import CONFIG, VERSION, ScopeKey
-from treaty.core.values import ConfigValue, PolicyValue
-from treaty.core.values import Version as VersionRow
+from treaty.core.state.state_tables import CONFIG, VERSION, ScopeKey
+from treaty.core.state.values import ConfigValue, PolicyValue
+from treaty.core.state.values import Version as VersionRow
 
 SCOPE = Scope(*S)
 ROW = ScopeKey("subject", *S)

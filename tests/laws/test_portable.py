@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treaty.core import values
 from treaty.core.answers import ForcedRegistration
 from treaty.core.policy import RANGES, Level, VersionRange
-from treaty.core.rows import EncodedRow, Row, UnreadableValue, decode_row, encode_row
 from treaty.core.schema import Metadata, Rule, RuleSet
+from treaty.core.state import values
+from treaty.core.state.rows import EncodedRow, Row, UnreadableValue, decode_row, encode_row
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 pairs = st.dictionaries(texts, texts, max_size=3).map(lambda one: tuple(sorted(one.items())))

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.oracle.protobuf_files import DIALECTS, made
 from tests.oracle.protobuf_pairs import pair
 from tests.oracle.protobuf_same import arranged
-from treaty.core.columns import LOSSES, SCALARS, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.core.identity import guid
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
+from treaty.core.state.columns import LOSSES, SCALARS, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.formats.answer import Parser
 from treaty.formats.draw import Draw
 from treaty.formats.format import InvalidSchemaError

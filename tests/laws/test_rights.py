@@ -10,16 +10,23 @@ from tests.laws.holder import access, allowed
 from tests.laws.toy import toy
 from treaty.core import associations, limits
 from treaty.core import requests as q
-from treaty.core.answers import Config
-from treaty.core.authorized_view import FOUND, OWNED, WALKED
+from treaty.core.access.authorized_view import FOUND, OWNED, WALKED
+from treaty.core.access.rights import (
+    PERMISSIONS,
+    Access,
+    AccessRule,
+    Permission,
+    Rights,
+    matches_pattern,
+    with_included,
+)
+from treaty.core.answers import Config, Resource
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.refusals import Forbidden
 from treaty.core.requests import ForceReason, Request, Scope
-from treaty.core.resource import Resource
-from treaty.core.rights import PERMISSIONS, Access, AccessRule, Permission, Rights, matches_pattern, with_included
 from treaty.core.schema import Reference
-from treaty.core.state_tables import COUNTER_OF_SUBJECT, INDEXES, OUTCOME_BY_SEQUENCE
+from treaty.core.state.state_tables import COUNTER_OF_SUBJECT, INDEXES, OUTCOME_BY_SEQUENCE
 
 
 def kinds() -> set[type]:
@@ -240,6 +247,75 @@ def test_requests_that_need_more_than_one_thing(request_: Request[Any], needed: 
         narrow = AccessRule(rule.who, rule.may, ("nothing",), rule.contexts)
         assert not allowed(Access((*(one for one in needed.rules if one is not rule), narrow)), request_)
     assert not allowed(access(*PERMISSIONS, contexts=("?", ".??")), request_) or ".x" not in repr(request_)
+
+
+@pytest.mark.parametrize(
+    ("scope", "alias", "target"),
+    [
+        (Scope(".", "orders-a"), "victim", Subject(".", "victim")),
+        (Scope(".", "orders-a"), ":.:victim", Subject(".", "victim")),
+        (Scope(".", "orders-a"), ":.x:victim", Subject(".x", "victim")),
+        (Scope(".x", "orders-a"), "victim", Subject(".x", "victim")),
+        (Scope(".x", "orders-a"), ":.:victim", Subject(".", "victim")),
+    ],
+)
+def test_who_names_an_alias_may_change_the_config_of_its_target(scope: Scope, alias: str, target: Subject) -> None:
+    request = q.SetConfig(scope, Config(alias=alias, level="FULL"))
+    here = access("config", subjects=("orders-*",), contexts=(scope.context,))
+    there = access("config", subjects=(target.name,), contexts=(target.context,))
+    assert not allowed(here, request)
+    assert not allowed(there, request)
+    assert allowed(Access((*here.rules, *there.rules)), request)
+    others = tuple(one for one in PERMISSIONS if one not in {"config", "admin"})
+    weaker = access(*others, subjects=("*",), contexts=("*",))
+    assert not allowed(Access((*here.rules, *weaker.rules)), request)
+    assert allowed(here, q.SetConfig(scope, Config(level="FULL"), clear=("alias",)))
+
+
+NAMED = st.sampled_from(["orders", "orders-eu", "bills", "a"])
+PATTERNS = st.lists(
+    st.sampled_from(["*", "orders*", "orders-value", "*-key", "bills", "?-value", "orders"]), max_size=2
+)
+
+
+@given(
+    NAMED,
+    st.sampled_from(["x", "lkc"]),
+    st.sampled_from(["key", "value"]),
+    PATTERNS,
+    st.sampled_from([(".",), (".x",), ("*",), (".y",), (".", ".lkc")]),
+    st.none() | PATTERNS,
+    st.sampled_from(PERMISSIONS),
+)
+def test_a_topic_is_bound_by_who_may_name_it_or_register_its_usual_subject(
+    name: str,
+    namespace: str,
+    kind: str,
+    subjects: list[str],
+    contexts: tuple[str, ...],
+    topics: list[str] | None,
+    may: Permission,
+) -> None:
+    rule = AccessRule(
+        ("user:a",), with_included([may]), tuple(subjects), contexts, None if topics is None else tuple(topics)
+    )
+    target = access("register", subjects=("elsewhere",), contexts=(".z",))
+    wish = associations.AssociationSpec(kind, Subject(".z", "elsewhere"))
+    bound = allowed(Access((*target.rules, rule)), associations.Associate(Resource(name, namespace, "i"), (wish,)))
+    if topics is not None:
+        covered = any(matches_pattern(one, name) for one in topics)
+    else:
+        homes = [Subject(".", f"{name}-{kind}"), Subject(f".{namespace}", f"{name}-{kind}")]
+        covered = any(access("register", subjects=subjects, contexts=contexts).may("register", one) for one in homes)
+    assert bound is (covered and may in {"register", "admin"})
+
+
+def test_a_rule_about_topics_alone_is_about_no_subject() -> None:
+    alone = Access((AccessRule(("user:a",), with_included(["admin"]), (), ("*",), ("*",)),))
+    for request in (*SOMEWHERE, *(one for many in ASKED.values() for one in many)):
+        assert not allowed(alone, request), request
+    assert not alone.sees_all
+    assert not alone.enters(".")
 
 
 def test_one_place_that_fits_a_context_of_one_letter_is_not_everywhere() -> None:

@@ -12,21 +12,20 @@ from tests.laws.holder import access, allowed
 from tests.laws.toy import Bench, toy
 from treaty.core import associations
 from treaty.core import requests as q
-from treaty.core import rights as core_rights
-from treaty.core.answers import Contexts
+from treaty.core.access import rights as core_rights
+from treaty.core.access.rights import Access
+from treaty.core.answers import Contexts, Resource
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Refusal
 from treaty.core.requests import Request
-from treaty.core.resource import Resource
-from treaty.core.rights import Access
-from treaty.core.rows import Row as CoreRow
-from treaty.core.rows import encode_row
 from treaty.core.schema import Reference
-from treaty.core.state_tables import ASSOCIATION, CONTEXT, COUNTER, SCHEMA, SUBJECT, VERSION, AnyTable, SchemaKey
-from treaty.core.tables import DictTables
-from treaty.core.values import Schema
+from treaty.core.state.rows import Row as CoreRow
+from treaty.core.state.rows import encode_row
+from treaty.core.state.state_tables import ASSOCIATION, CONTEXT, COUNTER, SCHEMA, SUBJECT, VERSION, AnyTable, SchemaKey
+from treaty.core.state.tables import DictTables
+from treaty.core.state.values import Schema
 
 CONTEXTS = (".", ".x", ".y")
 NAMES = ("a", "b", "secret-a", "secret-b")

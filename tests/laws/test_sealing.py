@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from tests.laws.toy import Bench, S, ToyGrammar, toy
 from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
-from treaty.core.commit import START
 from treaty.core.decide import decide
 from treaty.core.refusals import NotPermitted
 from treaty.core.requests import GetConfig, GetVersion, Register, Request, Scope, SetConfig
-from treaty.core.rows import Row, UnreadableValue, decode_row, encode_row
 from treaty.core.schema import SEALED, Metadata
-from treaty.core.state_tables import ENCRYPTION_KEY
-from treaty.core.tables import DictTables
-from treaty.core.values import ConfigValue, EncryptionKeyUse, Outcome, Schema
+from treaty.core.state.commit import START
+from treaty.core.state.rows import Row, UnreadableValue, decode_row, encode_row
+from treaty.core.state.state_tables import ENCRYPTION_KEY
+from treaty.core.state.tables import DictTables
+from treaty.core.state.values import ConfigValue, EncryptionKeyUse, Outcome, Schema
 from treaty.node.encryption import NO_KEYS, KeyFileError, MetadataCipher, encrypt_decisions, read_keys
 
 KEYS = [base64.b64encode(bytes(range(start, start + 64))).decode() for start in (0, 64, 128)]

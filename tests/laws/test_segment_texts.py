@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tests.laws.test_indexes import KEYS, VALUES, place
 from tests.laws.test_tables import aliens
-from treaty.core import values
-from treaty.core.commit import as_root
 from treaty.core.identity import guid, lookup_digest
-from treaty.core.root import roots_of
-from treaty.core.rows import ROW_FORMAT, EncodedRow, Row, decode_row, encode_row
+from treaty.core.state import values
+from treaty.core.state.commit import as_root
+from treaty.core.state.root import roots_of
+from treaty.core.state.rows import ROW_FORMAT, EncodedRow, Row, decode_row, encode_row
 from treaty.node.segment import build as building
 from treaty.node.segment.build import build
 from treaty.node.segment.layered import LayeredTables, open_built

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 
 from tests.laws.test_tables import batches, histories, last, place, seeds, shuffled, whole
-from treaty.core import values
-from treaty.core.root import roots_of
-from treaty.core.rows import EncodedRow, Row, encode_row
-from treaty.core.state_tables import INDEXES, ORDERS, OUTCOME_BY_SEQUENCE, SCHEMA, TABLES, VERSION
-from treaty.core.table import Key
-from treaty.core.tables import DictTables
-from treaty.core.view import index_entries
+from treaty.core.state import values
+from treaty.core.state.root import roots_of
+from treaty.core.state.rows import EncodedRow, Row, encode_row
+from treaty.core.state.state_tables import INDEXES, ORDERS, OUTCOME_BY_SEQUENCE, SCHEMA, TABLES, VERSION
+from treaty.core.state.table import Key
+from treaty.core.state.tables import DictTables
+from treaty.core.state.view import index_entries
 from treaty.node.segment import build, statefile
 from treaty.node.segment.layered import LayeredTables, open_built
 from treaty.node.segment.segment import Segment

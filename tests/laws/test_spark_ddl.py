@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treaty.core.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.plan.ddl import WORDS, type_ddl, type_of
 
 NAMES = st.text(min_size=1, max_size=8)

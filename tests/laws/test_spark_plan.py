@@ -1,14 +1,16 @@
 """Decode plans without a JVM: what is merged, refused, hidden and woven, and that a stored plan is the same plan."""
 
 import json
-import struct
+import subprocess
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.frames import frame, record, resolved
-from treaty.arrow.avro.rows import decoder_of
+from tests.shapes import envelope_of
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.answers import Config
@@ -22,17 +24,15 @@ from treaty.plan.asking import parsed
 from treaty.plan.avro.bounds import bounded, circular
 from treaty.plan.avro.columns import columns
 from treaty.plan.avro.merging import MergeError, merge
-from treaty.plan.avro.weaving import branch_number
+from treaty.plan.avro.weaving import branch_number, make_ending
 from treaty.plan.making import extend, make_plan
 from treaty.plan.reasons import PlanError
 from treaty.plan.recipes import ENDING
 from treaty.plan.value import DecodePlan
-from treaty.spark.engines.builtin import recipe_of
+from treaty.spark.engines.builtin import ending_of, recipe_of
 
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 MICROS = {"type": "long", "logicalType": "timestamp-micros"}
-
-ENDING_VALUE: float = struct.unpack("<d", bytes.fromhex(ENDING))[0]
 
 
 def decimal(precision: int, scale: int) -> dict[str, object]:
@@ -163,7 +163,7 @@ def test_a_plan_survives_storage_and_is_hashable(registry: Connection) -> None:
     assert DecodePlan.from_json(plan.to_json()) == plan
     assert hash(DecodePlan.from_json(plan.to_json())) == hash(plan)
     with pytest.raises(ValueError, match="format"):
-        DecodePlan.from_json(plan.to_json().replace('"plan":4', '"plan":1'))
+        DecodePlan.from_json(plan.to_json().replace('"plan":5', '"plan":1'))
 
 
 def test_a_plan_of_an_older_format_is_read_and_known_as_such(registry: Connection) -> None:
@@ -172,10 +172,31 @@ def test_a_plan_of_an_older_format_is_read_and_known_as_such(registry: Connectio
     stored = json.loads(plan.to_json())
     assert not DecodePlan.is_outdated(plan.to_json())
     stored["plan"] = 3
-    del stored["recipe"]["ending"]
+    del stored["recipe"]["ending"], stored["recipe"]["lossy"]
     old = json.dumps(stored)
     assert DecodePlan.is_outdated(old)
-    assert DecodePlan.from_json(old) == plan, "what stands behind its payloads was always this"
+    before = replace(recipe_of(plan), ending=ENDING)
+    assert DecodePlan.from_json(old) == replace(plan, recipe=before), "what stands behind its payloads was always this"
+
+
+def test_each_plan_has_a_tail_of_its_own_and_each_process_another(registry: Connection) -> None:
+    put(registry, record(("n", "int")))
+    first = make_plan(registry, "orders-value")
+    assert make_plan(registry, "orders-value") == first
+    put(registry, record(("n", "long")))
+    tails = {recipe_of(one).ending for one in (first, make_plan(registry, "orders-value"))}
+    assert len(tails) == 2
+    assert not {ENDING, ending_of(first).hex()} & tails, "nobody who knows the plan knows the bytes"
+    program = """
+import sys
+from treaty.plan.value import DecodePlan
+from treaty.spark.engines.builtin import ending_of
+print(ending_of(DecodePlan.from_json(sys.stdin.read())).hex())
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", program], input=first.to_json(), capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() != ending_of(first).hex()
 
 
 def test_a_plan_that_was_stored_before_shapes_were_shared_still_runs(registry: Connection) -> None:
@@ -184,7 +205,7 @@ def test_a_plan_that_was_stored_before_shapes_were_shared_still_runs(registry: C
     stored = json.loads(make_plan(registry, "orders-value").to_json())
     stored["plan"] = 2
     del stored["recipe"]["branches"]
-    decode = decoder_of(DecodePlan.from_json(json.dumps(stored)))
+    decode = envelope_of(DecodePlan.from_json(json.dumps(stored)))
     for schema_id, text in zip(ids, texts, strict=True):
         assert decode(frame(schema_id, text, {"n": 5}))["n"] == 5
 
@@ -202,7 +223,7 @@ def test_writers_of_one_shape_share_a_branch(registry: Connection) -> None:
     ids = put(registry, *texts)
     plan = make_plan(registry, "orders-value")
     assert recipe_of(plan).branches == (0, 0, 0, 0, 1, 2, 0, 0)
-    decode = decoder_of(plan)
+    decode = envelope_of(plan)
     for schema_id, text in zip(ids, texts, strict=True):
         name = "old" if '"old", "type"' in text else "n"
         assert decode(frame(schema_id, text, {name: 5, "kind": "A"}))["n"] == 5
@@ -213,7 +234,7 @@ def test_versions_of_one_shape_need_no_union(registry: Connection) -> None:
     ids = put(registry, *texts)
     plan = make_plan(registry, "orders-value")
     assert (recipe_of(plan).union, recipe_of(plan).branches) == (False, (0, 0, 0))
-    decode = decoder_of(plan)
+    decode = envelope_of(plan)
     assert [decode(frame(one, texts[0], {"n": 5}))["n"] for one in ids] == [5, 5, 5]
     assert decode(frame(99, texts[0], {"n": 5})) is None
 
@@ -280,13 +301,14 @@ def test_recursion_is_opened_to_a_depth(registry: Connection) -> None:
     assert dict(columns(opened)) == {"n": "INT", "left": inner, "all": f"ARRAY<{inner}>"}
     (schema_id,) = put(registry, tree)
     leaf: dict[str, object] = {"n": 3, "left": None, "all": []}
-    decode = decoder_of(make_plan(registry, "orders-value", depth=2))
+    decode = envelope_of(make_plan(registry, "orders-value", depth=2))
     value = frame(schema_id, tree, {"n": 1, "left": {"n": 2, "left": leaf, "all": [leaf]}, "all": [leaf]})
-    assert decode(value) == {"n": 1, "left": {"n": 2}, "all": [{"n": 3}], "_treaty_tail": ENDING_VALUE}
+    assert decode(value) == {"n": 1, "left": {"n": 2}, "all": [{"n": 3}]}
 
 
 def test_the_tail_asks_for_no_memory() -> None:
-    assert all(byte % 2 == 1 and byte < 0x80 for byte in bytes.fromhex(ENDING))
+    for place in range(1000):
+        assert all(byte % 2 == 1 and byte < 0x80 for byte in make_ending(f"plan {place}"))
     assert [branch_number(place) for place in (0, 1, 63, 64, 8191)] == [b"\0", b"\2", b"\x7e", b"\x80\x01", b"\xfe\x7f"]
 
 
@@ -311,14 +333,13 @@ def test_the_woven_schemas_resolve_as_the_originals_do(registry: Connection) -> 
         {"number": 0.5, "kind": "A", "lines": [{"n": 9}], "by": {"a": None, "b": {"n": 4}}, "raw": b"\0\1"},
     ]
     ids = put(registry, *versions)
-    decode = decoder_of(make_plan(registry, "orders-value"))
+    decode = envelope_of(make_plan(registry, "orders-value"))
     for schema_id, writer, row in zip(ids, versions, rows, strict=True):
         value = frame(schema_id, writer, row)
         expected = resolved(value, writer, versions[-1])
         if expected["raw"] == "\u00ff":  # fastavro leaves the default of bytes as it stands in JSON
             expected["raw"] = b"\xff"
         found = decode(value)
-        assert found.pop("_treaty_tail") == ENDING_VALUE
         assert {**found, "by": dict(found["by"])} == expected
 
 
@@ -327,7 +348,7 @@ def test_names_of_the_envelope_give_way_to_those_of_the_record(registry: Connect
     (schema_id,) = put(registry, text)
     plan = make_plan(registry, "orders-value")
     row = {"_treaty_tail": 1, "_treaty_head": 2}
-    assert decoder_of(plan)(frame(schema_id, text, row)) == {**row, recipe_of(plan).tail: recipe_of(plan).ending_value}
+    assert envelope_of(plan)(frame(schema_id, text, row)) == row
 
 
 def test_a_choice_of_records_is_read_by_a_record(registry: Connection) -> None:
@@ -336,12 +357,9 @@ def test_a_choice_of_records_is_read_by_a_record(registry: Connection) -> None:
     (schema_id,) = put(registry, text)
     plan = make_plan(registry, "orders-value", reader=record(("x", "long"), aliases=["Other"]))
     assert recipe_of(plan).whole
-    decode = decoder_of(plan)
+    decode = envelope_of(plan)
     for row in ({"x": 7}, {"y": 1, "x": 7}):
-        assert decode(frame(schema_id, text, row)) == {
-            recipe_of(plan).whole: {"x": 7},
-            recipe_of(plan).tail: recipe_of(plan).ending_value,
-        }
+        assert decode(frame(schema_id, text, row)) == {recipe_of(plan).whole: {"x": 7}}
 
 
 def test_the_records_of_a_ring_are_found_and_no_others() -> None:

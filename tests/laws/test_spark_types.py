@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.frames import frame, record
-from treaty.arrow.avro.rows import decoder_of
+from tests.shapes import envelope_of
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.answers import Config
@@ -58,7 +58,7 @@ def test_each_type_has_a_column_with_the_union_of_its_versions(registry: Connect
     assert plan.writers[0].text == print_schema(parsed(ORDER))
     assert DecodePlan.from_json(plan.to_json()) == plan
     assert "type     shop.Payment" in plan.explain()
-    decode = decoder_of(plan)
+    decode = envelope_of(plan)
     old = {"id": 1, "amount": 2, "to": {"street": "x"}}
     paid = {"id": 9, "amount": "3", "to": {"zip": 4}}
     for value, column, expected in (

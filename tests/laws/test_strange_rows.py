@@ -7,16 +7,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.laws.toy import Bench, S, put
-from treaty.core import values
-from treaty.core.codec import dumps
 from treaty.core.command import Decision
-from treaty.core.commit import START
 from treaty.core.names import Subject
 from treaty.core.refusals import VersionNotFound
 from treaty.core.requests import LATEST, GetSchema, GetVersion, ListVersions
-from treaty.core.rows import ROW_FORMAT, EncodedRow, Row, UnreadableRowError, UnreadableValue, decode_row, encode_row
-from treaty.core.state_tables import SUBJECT
-from treaty.core.tables import DictTables
+from treaty.core.state import values
+from treaty.core.state.codec import dumps
+from treaty.core.state.commit import START
+from treaty.core.state.rows import (
+    ROW_FORMAT,
+    EncodedRow,
+    Row,
+    UnreadableRowError,
+    UnreadableValue,
+    decode_row,
+    encode_row,
+)
+from treaty.core.state.state_tables import SUBJECT
+from treaty.core.state.tables import DictTables
 from treaty.node.segment.value_format import quick_row, read_row
 
 KEYS = (

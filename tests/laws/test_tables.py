@@ -8,13 +8,21 @@ from typing import TypeVar
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treaty.core import values
-from treaty.core.commit import START, Position
-from treaty.core.ordered import SortedKeys
-from treaty.core.overlay import Overlay
-from treaty.core.root import roots_of
-from treaty.core.rows import ROW_FORMAT, EncodedRow, Row, UnreadableRowError, UnreadableValue, decode_row, encode_row
-from treaty.core.state_tables import (
+from treaty.core.state import values
+from treaty.core.state.commit import START, Position
+from treaty.core.state.ordered import SortedKeys
+from treaty.core.state.overlay import Overlay
+from treaty.core.state.root import roots_of
+from treaty.core.state.rows import (
+    ROW_FORMAT,
+    EncodedRow,
+    Row,
+    UnreadableRowError,
+    UnreadableValue,
+    decode_row,
+    encode_row,
+)
+from treaty.core.state.state_tables import (
     IDS,
     INDEXES,
     KINDS_OF_SUBJECT,
@@ -26,9 +34,9 @@ from treaty.core.state_tables import (
     AnyTable,
     TopicKey,
 )
-from treaty.core.table import Key
-from treaty.core.tables import DictTables
-from treaty.core.view import Tables, View, after, count_group, index_entries, past, span
+from treaty.core.state.table import Key
+from treaty.core.state.tables import DictTables
+from treaty.core.state.view import Tables, View, after, count_group, index_entries, past, span
 
 T = TypeVar("T")
 

@@ -25,9 +25,10 @@ from treaty.core.refusals import (
     Unauthenticated,
     Unavailable,
 )
-from treaty.core.registry import CALL, Call, PositionToken
+from treaty.core.registry import CALL, Call
 from treaty.core.requests import LATEST, GetGuid, GetSchema, GetVersion, ListSubjects, Register, Request
 from treaty.core.schema import Draft
+from treaty.core.state.commit import PositionToken
 from treaty.wire.confluent.receiving import Received
 from treaty.wire.native import PATH, answer_bytes, error_members
 

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.laws.test_tables import readable
-from treaty.core.commit import Position, as_root
-from treaty.core.root import RowDigests, roots_after, roots_of
-from treaty.core.rows import EncodedRow, encode_row
-from treaty.core.state_tables import TABLES, UNROOTED
-from treaty.core.tables import DictTables
-from treaty.core.view import Tables
+from treaty.core.state.commit import Position, as_root
+from treaty.core.state.root import RowDigests, roots_after, roots_of
+from treaty.core.state.rows import EncodedRow, encode_row
+from treaty.core.state.state_tables import TABLES, UNROOTED
+from treaty.core.state.tables import DictTables
+from treaty.core.state.view import Tables
 from treaty.log.log import LogDelta
 from treaty.log.maintenance.dump import make_head, read_head, read_rows, write_dump
 from treaty.node.segment.build import build

@@ -5,9 +5,9 @@ from typing import Any
 from tests.laws.toy import OTHER, Bench, S, toy
 from treaty.core import associations as t
 from treaty.core import requests as q
+from treaty.core.answers import Resource
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
-from treaty.core.resource import Resource
 
 TOPIC = Resource("orders", "lkc", "id-1")
 NEXT = Resource("payments", "lkc", "id-2")

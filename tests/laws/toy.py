@@ -11,14 +11,11 @@ from typing import Any, TypeVar
 
 from treaty.core.answers import VersionFound
 from treaty.core.command import Command, Decision, OpenQuestions
-from treaty.core.commit import START, Commit, make_append
 from treaty.core.decide import decide
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
 from treaty.core.requests import Register, Request
-from treaty.core.root import roots_after
-from treaty.core.rows import encode_row
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import (
     Answer,
@@ -32,9 +29,12 @@ from treaty.core.schema_engine import (
     Question,
     ResolvedSchema,
 )
-from treaty.core.state_tables import SUBJECT, VERSION, VersionKey
-from treaty.core.tables import DictTables
-from treaty.core.values import Version
+from treaty.core.state.commit import START, Commit, make_append
+from treaty.core.state.root import roots_after
+from treaty.core.state.rows import encode_row
+from treaty.core.state.state_tables import SUBJECT, VERSION, VersionKey
+from treaty.core.state.tables import DictTables
+from treaty.core.state.values import Version
 
 A = TypeVar("A")
 

@@ -1,6 +1,7 @@
 """What Treaty says about a Protobuf file, beside what protoc says."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,14 @@ from treaty.formats.protobuf.model import Schema
 from treaty.formats.protobuf.parse import parse
 
 CASES = Path(__file__).parents[1] / "cases" / "protobuf" / "validity"
-DIFFERENCES = ("BEYOND_UNICODE", "HALF_SURROGATE", "HASH_COMMENT", "NAME_TOO_LONG", "MINUS_ZERO")
+DIFFERENCES = (
+    "BEYOND_UNICODE",
+    "CUSTOM_OPTION_UNKNOWN",
+    "HALF_SURROGATE",
+    "HASH_COMMENT",
+    "NAME_TOO_LONG",
+    "MINUS_ZERO",
+)
 """Classes in which Treaty and protoc differ about a file (docs/formats/protobuf.md)."""
 
 
@@ -57,3 +65,15 @@ def difference(said: Verdict, ours: Schema | Diagnostic, name: str = "schema.pro
     if said.descriptor is None:
         return f"protoc refuses: {said.messages}"
     return "" if plain(said.descriptor) == plain(descriptor(ours, name)) else "the descriptors differ"
+
+
+_UNKNOWN = re.compile(
+    r'Option "\([^"]*" unknown\. Ensure that your proto definition file imports the proto which defines'
+)
+_NO_ERROR = re.compile(r"warning:|WARNING:|No edition or syntax specified|^$")
+
+
+def lacks_options(said: Verdict) -> bool:
+    """Whether protoc refuses a file for custom options alone that no import defines: Treaty keeps those."""
+    errors = [line for line in said.messages.splitlines() if not _NO_ERROR.search(line)]
+    return said.descriptor is None and bool(errors) and all(_UNKNOWN.search(line) for line in errors)

@@ -64,6 +64,14 @@ class Protoc:
 
     def ask(self, text: str, others: Mapping[str, str] | None = None, name: str = "schema.proto") -> Verdict:
         """What protoc says about a text, with the texts of other files by path."""
+        texts = {path: encoded(one) for path, one in {**(others or {}), name: text}.items()}
+        return self._ask({"files": texts}, name)
+
+    def ask_set(self, files: bytes, name: str) -> Verdict:
+        """What protoc says about the file `name` of a serialized descriptor set."""
+        return self._ask({"set": base64.b64encode(files).decode()}, name)
+
+    def _ask(self, question: dict[str, Any], name: str) -> Verdict:
         if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
@@ -71,8 +79,7 @@ class Protoc:
         process = self._process
         assert process.stdin
         assert process.stdout
-        texts = {path: encoded(one) for path, one in {**(others or {}), name: text}.items()}
-        process.stdin.write(json.dumps({"files": texts, "name": name}) + "\n")
+        process.stdin.write(json.dumps({**question, "name": name}) + "\n")
         process.stdin.flush()
         line = process.stdout.readline()
         if not line:
@@ -123,20 +130,17 @@ def main() -> None:
 
 def _compiled(request: dict[str, Any], protoc: Any) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
-        for path, text in request["files"].items():
+        for path, text in request.get("files", {}).items():
             place = Path(folder, path)
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(base64.b64decode(text))
         out = Path(folder, ".out")
-        arguments = [
-            "protoc",
-            f"-I{folder}",
-            f"-I{BUNDLED}",
-            f"-I{SITE}",
-            f"--descriptor_set_out={out}",
-            "--retain_options",
-            str(Path(folder, request["name"])),
-        ]
+        sources = [f"-I{folder}", f"-I{BUNDLED}", f"-I{SITE}", str(Path(folder, request["name"]))]
+        if "set" in request:
+            given = Path(folder, ".in")
+            given.write_bytes(base64.b64decode(request["set"]))
+            sources = [f"--descriptor_set_in={given}", request["name"]]
+        arguments = ["protoc", f"--descriptor_set_out={out}", "--retain_options", *sources]
         code = protoc.main(arguments)
         return {"set": base64.b64encode(out.read_bytes()).decode() if code == 0 else None}
 

@@ -11,7 +11,7 @@ from tests.planted.planting import TargetMovedError, planted
 from tests.planted.table import BUGS
 from treaty.core.handlers.settings import mode_in_force
 from treaty.core.requests import Scope
-from treaty.core.tables import DictTables
+from treaty.core.state.tables import DictTables
 
 MODE = "treaty.core.handlers.settings:mode_in_force"
 GOOD = Edit(MODE, "or DEFAULT_MODE", 'or "SIDEWAYS"')

@@ -8,9 +8,9 @@ import resource
 import sys
 from pathlib import Path
 
-from treaty.core.commit import START, Append, Commit, Position, make_append
-from treaty.core.root import RowDigests, roots_after
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import START, Append, Commit, Position, make_append
+from treaty.core.state.root import RowDigests, roots_after
+from treaty.core.state.rows import EncodedRow
 from treaty.log.log import AppendResult, LogDamagedError, LogUnavailableError
 from treaty.log.sqlite.log import SqliteLog
 

@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,10 +49,13 @@ class Running:
         return self.process.wait(60)
 
 
-def start(folder: Path, *options: str, port: int = 0, patience: float = 0.0) -> Running:
-    """Start `treaty serve` and wait until it answers; at once it can look at its log, or within seconds of `patience`."""
+def start(folder: Path, *options: str, port: int = 0, patience: float = 0.0, prefix: Sequence[str] = ()) -> Running:
+    """Start `treaty serve` and wait until it answers; at once it can look at its log, or within seconds of `patience`.
+
+    `prefix` is a command that runs it.
+    """
     said = folder / f"stderr-{time.monotonic_ns()}.txt"
-    command = [sys.executable, "-m", "treaty.cli.main", "serve", "--port", str(port), *options]
+    command = [*prefix, sys.executable, "-m", "treaty.cli.main", "serve", "--port", str(port), *options]
     with said.open("wb") as file:
         process = subprocess.Popen(
             command,
@@ -101,9 +104,9 @@ def _told(running: Running) -> tuple[bool, str]:
 
 
 @contextmanager
-def serving(folder: Path, *options: str, port: int = 0) -> Iterator[Running]:
+def serving(folder: Path, *options: str, port: int = 0, prefix: Sequence[str] = ()) -> Iterator[Running]:
     """Run a server while the block runs."""
-    server = start(folder, *options, port=port)
+    server = start(folder, *options, port=port, prefix=prefix)
     try:
         yield server
     finally:

@@ -48,7 +48,8 @@ def main(url: str, folder: Path, *, remote: bool) -> None:
     told: dict[str, Any] = {"engine": engine_of(spark)}
     with treaty.connect(url) as registry:
         for name, message in MESSAGES.items():
-            plan = make_plan(registry, f"{name.lower()}-value", reader="union", message=message, engine=told["engine"])
+            engine = told["engine"] if name == "AVRO" else ""
+            plan = make_plan(registry, f"{name.lower()}-value", reader="union", message=message, engine=engine)
             frames = spark.read.parquet(f"{folder}/in/{name}")
             decode(frames, plan).select("place", "record", "error").write.parquet(f"{folder}/out/{name}")
             told[f"explain {name}"] = explain(plan, spark)

@@ -60,6 +60,7 @@ def several(
 ) -> Iterator[list[Running]]:
     """Servers that know the same secret, on a topic of their own; each with its options."""
     secret = folder / "secret"
+    secret.touch(0o600)
     secret.write_text(uuid4().hex)
     url = f"kafka://{kafka.bootstrap}/neighbours-{uuid4().hex[:8]}?writers={writers}"
     with ExitStack() as stack:

@@ -11,11 +11,11 @@ import pytest
 
 from tests.behaviours.logs.backends import State, accepted, chain, played, put, row, told
 from tests.behaviours.served import node_on
-from treaty.core.commit import START, Position
 from treaty.core.names import Subject
 from treaty.core.refusals import Unavailable
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
+from treaty.core.state.commit import START, Position
 from treaty.log.log import AppendResult, LogDamagedError, LogUnavailableError
 from treaty.log.sqlite import connection as sqlfile
 from treaty.log.sqlite.layout import LAYOUT

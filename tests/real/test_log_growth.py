@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.behaviours.logs.backends import chain, put, row, told
-from treaty.core.commit import START
+from treaty.core.state.commit import START
 from treaty.log.log import AppendResult
 from treaty.log.sqlite import connection as sqlfile
 from treaty.log.sqlite import layout

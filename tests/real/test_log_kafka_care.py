@@ -16,9 +16,9 @@ from tests.behaviours.logs.backends import played, put, row, told, whole
 from tests.real.running import serving
 from treaty.assemble import connect
 from treaty.cli.main import group
-from treaty.core.commit import START, Commit, make_append
-from treaty.core.rows import Row, encode_row
-from treaty.core.values import SnapshotPointer
+from treaty.core.state.commit import START, Commit, make_append
+from treaty.core.state.rows import Row, encode_row
+from treaty.core.state.values import SnapshotPointer
 from treaty.log.kafka.broker.client import KafkaPartitionClient
 from treaty.log.kafka.broker.topic import LogTopic
 from treaty.log.kafka.broker.topic_config import new_topic_settings, parse_topic_url

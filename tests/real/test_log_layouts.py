@@ -15,7 +15,7 @@ from tests.behaviours.logs.backends import put, row, told
 from tests.real.older_layouts import SQLITE_1, SQLITE_2, STATEMENTS, old_file, old_schema
 from tests.servers import postgres
 from treaty.cli.main import group
-from treaty.core.commit import START
+from treaty.core.state.commit import START
 from treaty.log.log import Log, LogDamagedError, OlderLogFormatError
 from treaty.log.postgres import layout as postgres_layout
 from treaty.log.sqlite import layout as sqlite_layout

@@ -15,8 +15,8 @@ from tests.behaviours.logs.backends import chain, put, row, told, whole
 from tests.servers.postgres import Postgres
 from treaty.assemble import connect
 from treaty.cli.main import group
-from treaty.core.commit import START
 from treaty.core.refusals import Unavailable
+from treaty.core.state.commit import START
 from treaty.log.log import AppendResult, LogDamagedError, LogUnavailableError
 from treaty.log.postgres import connection as link
 from treaty.log.postgres.log import PostgresLog

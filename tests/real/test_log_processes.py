@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.behaviours.logs.backends import put, row, told
-from treaty.core.commit import NO_DIGEST, START
+from treaty.core.state.commit import NO_DIGEST, START
 from treaty.log.sqlite.log import SqliteLog
 
 MEMBER = Path(__file__).parent / "log_member.py"

@@ -10,7 +10,7 @@ from tests.behaviours.logs.backends import put
 from tests.real.running import serving
 from tests.real.test_disk import ask, log_command
 from tests.real.test_server import eventually
-from treaty.core.rows import ROW_FORMAT, EncodedRow
+from treaty.core.state.rows import ROW_FORMAT, EncodedRow
 from treaty.log.urls import open_log
 
 NEWER = {

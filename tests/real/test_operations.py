@@ -99,7 +99,7 @@ def test_it_drains(tmp_path: Path, workers: int) -> None:
     """Requests in flight are answered on SIGTERM, idle connections are closed, and new ones are refused."""
     with serving(tmp_path, "--log", f"sqlite://{tmp_path}/r.db", "--workers", str(workers)) as server:
         body = b'{"schema":"\\"string\\""}'
-        head = b"POST /subjects/s%d/versions HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n"
+        head = b"POST /subjects/s%d/versions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n"
         flying = [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(8)]
         for number, connection in enumerate(flying):
             connection.sendall(head % (number, len(body)) + body[:5])

@@ -62,7 +62,12 @@ class Input:
         self.dice.shuffle(rows)
         offsets = range(len(self.truth), len(self.truth) + len(rows))
         self.truth |= {at: said for at, (_, said) in zip(offsets, rows, strict=True)}
-        made = {"offset": pa.array(offsets, pa.int64()), "value": pa.array([value for value, _ in rows], pa.binary())}
+        self.keep([value for value, _ in rows])
+
+    def keep(self, values: list[bytes]) -> None:
+        """Put the rows, the last of the truth, into a file of their own."""
+        offsets = range(len(self.truth) - len(values), len(self.truth))
+        made = {"offset": pa.array(offsets, pa.int64()), "value": pa.array(values, pa.binary())}
         half = self.root / "half.parquet"
         pq.write_table(pa.table(made), half)
         half.rename(self.root / "in" / f"{self.files:04}.parquet")

@@ -106,7 +106,7 @@ def test_a_running_request_is_answered_before_it_stops(tmp_path: Path) -> None:
     with serving(tmp_path, "--log", "memory:") as server:
         body = b'{"schema":"\\"string\\""}'
         with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
-            head = b"POST /subjects/s/versions HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(body)
+            head = b"POST /subjects/s/versions HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
             connection.sendall(head + body[:5])
             eventually("the request is in flight", lambda: server.get("/status")["worker"]["inFlight"] == 2)
             server.process.send_signal(signal.SIGTERM)
@@ -207,7 +207,8 @@ def test_a_killed_server_leaves_no_process_behind(tmp_path: Path) -> None:
     server = start(tmp_path, "--log", "memory:")
     fields = [{"name": f"field_{number}", "type": "int"} for number in range(5_000)]
     post(server, "large", json.dumps({"type": "record", "name": "Large", "fields": fields}))  # read in a pool's process
-    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children").read_text().split()
+    threads = Path(f"/proc/{server.process.pid}/task").iterdir()  # a process of the pool is started by a thread
+    children = [child for thread in threads for child in (thread / "children").read_text().split()]
     assert children
     server.kill()
     eventually("the pool is gone", lambda: not any(Path(f"/proc/{child}").exists() for child in children))

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from tests.frames import SPOILT, frame, header, record
 from tests.messages import filled, proto, spoilt
+from tests.orders import sorted_maps
 from treaty import arrow
 from treaty.arrow.messages.rows import message_of
 from treaty.client.connection import Connection
@@ -82,22 +83,10 @@ def alike(spark: SparkSession, folder: Path, plan: DecodePlan, values: list[byte
     ours: list[dict[str, Any]] = arrow.decode(table, plan).drop_columns(["value"]).to_pylist()
     different = []
     for mine, other, value in zip(ours, theirs, values, strict=True):
-        if ordered(mine) != ordered(other):
+        if sorted_maps(mine) != sorted_maps(other):
             different.append((value, mine["record"], mine["error"], other["record"], other["error"]))
     assert different == [], "\n".join(map(str, different))
     return ours
-
-
-def ordered(value: Any) -> Any:
-    """Entries of maps in one order, and floats by their texts."""
-    if isinstance(value, dict):
-        return {name: ordered(one) for name, one in value.items()}
-    if isinstance(value, list):
-        made = [ordered(one) for one in value]
-        return sorted(made, key=repr) if made and isinstance(made[0], tuple) else made
-    return (
-        tuple(map(ordered, value)) if isinstance(value, tuple) else repr(value) if isinstance(value, float) else value
-    )
 
 
 def test_avro(spark: SparkSession, registry: Connection, tmp_path: Path) -> None:

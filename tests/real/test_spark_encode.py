@@ -16,10 +16,10 @@ from tests.drawn import columns, row
 from tests.frames import record, resolved
 from treaty.client.connection import Connection
 from treaty.client.serializers.protobuf import messages
-from treaty.core.columns import Columns, ColumnType, List, Map, Struct
 from treaty.core.names import subject_of
 from treaty.core.requests import GetVersion, Register
 from treaty.core.schema import Draft
+from treaty.core.state.columns import Columns, ColumnType, List, Map, Struct
 from treaty.formats.jsonschema.data.value import check
 from treaty.formats.protobuf.runtime import pool
 from treaty.plan.asking import model_of
@@ -120,7 +120,7 @@ AVRO_FRAME = (
     " ratio DOUBLE, at TIMESTAMP, by MAP<DOUBLE, INT>, lines ARRAY<STRUCT<n: STRING>>, text BINARY"
 )
 AVRO_GOOD = (
-    "7L, 'A', binary('ab'), named_struct('member0', null, 'member1', 'x'), 5000000000L, 12.340BD, 0.1D,"
+    "7L, 'A', binary('ab'), named_struct('member0', null, 'member1', 'x'), 5000000000L, 12.340BD, 0.5D,"
     " timestamp'2024-02-29 12:00:00', map(1.5D, 2), array(named_struct('n', '5')), binary('ä')"
 )
 AVRO_CASES = [
@@ -133,7 +133,8 @@ AVRO_CASES = [
     ("/pick has not exactly one member set", AVRO_GOOD.replace("'member1', 'x'", "'member1', null")),
     ("/price does not fit into DECIMAL(4, 2)", AVRO_GOOD.replace("12.340BD", "123.400BD")),
     ("/price would lose digits as DECIMAL(4, 2)", AVRO_GOOD.replace("12.340BD", "12.345BD")),
-    ("/ratio is too large for FLOAT", AVRO_GOOD.replace("0.1D", "1e300D")),
+    ("/ratio is too large for FLOAT", AVRO_GOOD.replace("0.5D", "1e300D")),
+    ("/ratio would lose digits as FLOAT", AVRO_GOOD.replace("0.5D", "0.1D")),
     ("/at does not fit into BIGINT", AVRO_GOOD.replace("'2024", "'9024")),
     ("/by/{} is null, and the schema has no null there", AVRO_GOOD.replace("map(1.5D, 2)", "map(1.5D, null)")),
     ("/lines/[] is null, and the schema has no null there", AVRO_GOOD.replace("array(", "array(null, ")),

@@ -1,16 +1,20 @@
 """Random pairs of a writer and a reader on Spark itself: each row is what fastavro makes of it, and what has a byte too many is told."""
 
 import itertools
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from tests.frames import frame, resolved
-from tests.pairs import pair, planned
-from treaty.arrow.avro.rows import shape_of
+from tests.pairs import narrowed, pair, planned, planned_in_part, refusals
+from tests.shapes import shape_of
+from treaty.arrow import decode as decode_to_arrow
 from treaty.plan.asking import parsed
 from treaty.plan.value import DecodePlan
 from treaty.spark import Names, decode
@@ -67,3 +71,32 @@ def test_sampled_pairs_are_read_as_fastavro_resolves_them(spark: SparkSession, f
     figure(
         f"{len(pairs)} pairs of seeds {FIRST} to {pairs[-1].seed}, {unions} of them in a union: {len(pairs) * ROWS} rows as fastavro has them"
     )
+
+
+def test_rows_that_a_reader_does_not_take_are_the_same_on_both_engines(
+    spark: SparkSession, figure: Callable[[str], None]
+) -> None:
+    """Readers that take some values of a writer: Spark's rows, codes and messages are Arrow's, for whole frames and for those that are cut."""
+    made = ((seed, *narrowed(seed, ROWS)) for seed in itertools.count(FIRST))
+    plans = ((seed, planned_in_part(seed, writer, reader), writer, values) for seed, writer, reader, values in made)
+    in_part = (one for one in plans if one[1] is not None and 1 in refusals(one[1]))
+    counts: Counter[str] = Counter()
+    source, expected = None, {}
+    for seed, plan, writer, values in itertools.islice(in_part, A_JOB):
+        assert plan is not None
+        whole = [frame(1, writer, value) for value in values]
+        frames = [*whole, *(one[:-1] for one in whole), *(one + b"\0" for one in whole)]
+        rows = spark.createDataFrame(
+            [(f"{seed} {at}", one) for at, one in enumerate(frames)], "at STRING, value BINARY"
+        )
+        part = decode(rows, plan).select("at", F.to_json("record").alias("record"), "error.code", "error.message")
+        source = part if source is None else source.unionAll(part)
+        for at, row in enumerate(decode_to_arrow(pa.array(frames, pa.binary()), plan).to_pylist()):
+            error = row["error"] or {"code": None, "message": None}
+            expected[f"{seed} {at}"] = (row["record"] is not None, error["code"], error["message"])
+            counts[error["code"] or "read"] += 1
+    assert source is not None
+    found = {row["at"]: (row["record"] is not None, row["code"], row["message"]) for row in source.collect()}
+    assert found == expected
+    figure(f"{A_JOB} pairs that are read in part: {dict(counts)}")
+    assert min(counts[one] for one in ("read", "RESOLUTION", "MALFORMED", "TRAILING")) > 0

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from tests.simulation.clock import Jobs
-from treaty.core.commit import START, Append, Position
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import START, Append, Position
+from treaty.core.state.rows import EncodedRow
 from treaty.log.log import AppendResult, LogDelta
 
 

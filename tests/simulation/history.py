@@ -25,18 +25,17 @@ from tests.simulation.judging.model.facts import fact, scope_of
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.reserving import freed
 from tests.simulation.judging.roots import Place, Roots, Texts, plain, roots_of, texts_after, whole
-from treaty.core import values
-from treaty.core.commit import START, Append, Commit, Position
 from treaty.core.invariants import find_violations
-from treaty.core.log_origin import explain_sealed_log, explain_unfinished_restore
 from treaty.core.names import Subject
-from treaty.core.ordered import SortedKeys
-from treaty.core.registry import PositionToken
 from treaty.core.requests import Request
-from treaty.core.rows import EncodedRow, Row, UnreadableValue, decode_key, decode_row
-from treaty.core.state_tables import TABLES
-from treaty.core.tables import DictTables
-from treaty.core.view import Tables
+from treaty.core.state import values
+from treaty.core.state.commit import START, Append, Commit, Position, PositionToken
+from treaty.core.state.log_origin import explain_sealed_log, explain_unfinished_restore
+from treaty.core.state.ordered import SortedKeys
+from treaty.core.state.rows import EncodedRow, Row, UnreadableValue, decode_key, decode_row
+from treaty.core.state.state_tables import TABLES
+from treaty.core.state.tables import DictTables
+from treaty.core.state.view import Tables
 from treaty.log.maintenance.restore import LOG_LOCAL_TABLES, ORIGIN, RESTORING
 
 NOVEL = "novel"

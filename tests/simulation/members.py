@@ -18,13 +18,13 @@ from tests.simulation.net import Net, Way
 from tests.simulation.runs.store import Door, Store
 from tests.simulation.texts import FORMATS, answer
 from treaty.core.command import Command, Decision, OpenQuestions
-from treaty.core.commit import START, Append, Position
 from treaty.core.refusals import Refusal
-from treaty.core.rows import Row, UnreadableValue
 from treaty.core.schema_engine import Answer, Question, SchemaEngine
-from treaty.core.table import Key
-from treaty.core.tables import DictTables
-from treaty.core.view import Tables, View
+from treaty.core.state.commit import START, Append, Position
+from treaty.core.state.rows import Row, UnreadableValue
+from treaty.core.state.table import Key
+from treaty.core.state.tables import DictTables
+from treaty.core.state.view import Tables, View
 from treaty.log.log import Log
 from treaty.node.batch import Decide
 from treaty.node.environment import Environment
@@ -40,6 +40,8 @@ EPOCH = 1_700_000_000_000
 """Milliseconds at which every run begins."""
 MEMO_BYTES = 20_000
 """Small, so that nodes forget answers about schemas and ask again."""
+WORKERS = 4
+"""Questions about schemas that a node has answered at a time."""
 
 NEWEST = 0.3
 """How many state files stand at the end of the log."""
@@ -146,13 +148,13 @@ class Site:
         log = self.store.open(door)
         world = Environment(loop.time, self._clock(chance), chance.randbytes, asyncio.sleep)
 
-        async def run(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
+        async def run(question: Question) -> Answer:
             await asyncio.sleep(self.weather.latency * 2 * chance.expovariate(1.0))
-            return tuple(answer(one) for one in questions)
+            return answer(question)
 
         held = self._tables(member, chance)
         tables: Tables = Knowing(held) if newer else held
-        desk = SchemaService(FORMATS, answer, run, inline_bytes=self.inline, memo_bytes=MEMO_BYTES)
+        desk = SchemaService(FORMATS, answer, run, inline_bytes=self.inline, memo_bytes=MEMO_BYTES, workers=WORKERS)
         node = Node(log, desk, world, tables, transport=None if log.lockable else _Transport(self))
         self.net.nodes[member.name] = node
         if newer:

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from tests.simulation.disk import Disk
-from treaty.core.commit import Append, Position
+from treaty.core.state.commit import Append, Position
 from treaty.log.concurrency import LockOwner
 from treaty.log.log import AppendResult, Leader, LogDamagedError, LogDelta, LogUnavailableError, StoreStats
 

@@ -24,13 +24,13 @@ from tests.simulation.runs.store import Ground
 from tests.simulation.runs.table import maker
 from tests.simulation.runs.weather import old_leaders, weather
 from tests.simulation.workload import Asker, request, usual_weights
-from treaty.core.commit import Append, Commit, Position, make_append
 from treaty.core.names import Subject
 from treaty.core.operations import is_command
 from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
-from treaty.core.registry import Call, PositionToken, Reply
+from treaty.core.registry import Call, Reply
 from treaty.core.requests import GetOutcome, ListSubjects, Register, Request
 from treaty.core.schema import Draft
+from treaty.core.state.commit import Append, Commit, Position, PositionToken, make_append
 from treaty.log.log import LogDamagedError
 from treaty.node.node import Node
 

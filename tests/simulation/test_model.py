@@ -13,10 +13,10 @@ from tests.simulation.judging.model.deciding import NO_RULE, RULES, decide, is_c
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.rights import is_allowed
 from tests.simulation.workload import Asker, generator
+from treaty.core.access.rights import PERMISSIONS, Access, AccessRule, with_included
 from treaty.core.answers import DeletedVersions
 from treaty.core.operations import OPERATIONS, Operation
 from treaty.core.requests import Request
-from treaty.core.rights import PERMISSIONS, Access, AccessRule, with_included
 
 HOLDERS = [
     Access((AccessRule(("user:a",), with_included(held), (subject,), (context,)),))

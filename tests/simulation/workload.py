@@ -11,12 +11,11 @@ from tests.simulation.clients.callers import PRINCIPALS
 from tests.simulation.texts import AVRO, OUTER, TOY
 from treaty.core import associations as tied
 from treaty.core import requests as asked
-from treaty.core.answers import Config
+from treaty.core.answers import Config, Resource
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
 from treaty.core.policy import LEVELS, Level, VersionRange
 from treaty.core.requests import ExpectedVersion, ForceReason, Request, Scope, SubjectCreation
-from treaty.core.resource import Resource
 from treaty.core.schema import Draft, Metadata, Pairs, Reference, TaggedPath
 
 SUBJECTS = (Subject(".", "s"), Subject(".", "t"), Subject(".x", "s"), Subject(".", "a"), Subject(".y", "s"))

@@ -10,6 +10,7 @@ from treaty.api.gate import Gate, Inner, RunningNode
 from treaty.api.hot import Memo
 from treaty.api.metrics import Metrics
 from treaty.api.native import NativeDialect
+from treaty.api.network.hosts import ANY_HOST, AllowedHosts
 from treaty.api.operations import Operations
 from treaty.api.protection import Guards
 from treaty.core.limits import HOT_BLOCKS
@@ -36,11 +37,12 @@ def application(
     *,
     incompatible: int = INCOMPATIBLE,
     inner: Inner | None = None,
+    hosts: AllowedHosts = ANY_HOST,
 ) -> Application:
     """Build the application over a running member; its commits make it forget hot reads.
 
     With `guards`, dialects have the member only through them. `incompatible` is the error code of incompatible schemas.
-    `inner` is the door of other nodes.
+    `inner` is the door of other nodes. `hosts` are those that it may be asked under.
     """
     metrics, memo = metrics or Metrics(), memo or Memo()
     member.on_change(memo.empty)
@@ -57,5 +59,5 @@ def application(
     admit = guards.admit if guards is not None else None
     native = NativeDialect(registry, incompatible)
     exact = {native.path: native}
-    gate = Gate(Dialect(registry, incompatible), metrics, exact, pages, admit=admit, inner=inner)
+    gate = Gate(Dialect(registry, incompatible), metrics, exact, pages, admit=admit, inner=inner, hosts=hosts)
     return Application(gate, memo, metrics, member, guards)

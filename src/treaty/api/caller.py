@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from starlette.types import Scope
 
-from treaty.core.rights import Access
+from treaty.core.access.rights import Access
 
 MAX_REQUEST_ID = 200
 """Characters of a request id that are echoed; a longer one is not."""
@@ -17,11 +17,15 @@ OPEN = frozenset({b"/healthz", b"/readyz", b"/readyz/writes", b"/openapi.json", 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who was let in. Without rights there is no `access` to bound them (None)."""
+    """Somebody who was let in. Without rights there is no `access` to bound them (None).
+
+    `client` is whose request counts against the limits of one client: the principal, or the address it comes from.
+    """
 
     principal: str = ""
     access: Access | None = None
     request_id: str = ""
+    client: str = ""
 
 
 _CALLER: ContextVar[Caller | None] = ContextVar("treaty.caller", default=None)

@@ -1,10 +1,11 @@
 """The outermost layer: who gets a request, how many are let in, what is counted, and what nobody foresaw."""
 
 import asyncio
+import logging
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from starlette.datastructures import Headers
@@ -12,16 +13,21 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from treaty.api import access
-from treaty.api.caller import REQUEST_ID, caller, identified
+from treaty.api.caller import REQUEST_ID, Caller, caller, enter, identified
 from treaty.api.failures import HttpError, told
 from treaty.api.metrics import OTHER, Metrics
-from treaty.api.ticket import ROUTE
+from treaty.api.network.hosts import ANY_HOST, AllowedHosts
+from treaty.api.ticket import ROUTE, connection_of
+from treaty.core.access.rights import ANONYMOUS
 from treaty.core.limits import IN_FLIGHT, IN_FLIGHT_EACH
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import AsyncRegistry
-from treaty.core.rights import ANONYMOUS
 from treaty.wire.confluent.headers import V1, negotiate
 
+log = logging.getLogger("treaty.api")
+
+DISCONNECT_SECONDS = 5.0
+"""How long the server may take to notice that a connection is closed."""
 Page = Callable[[str], Awaitable[Response]]
 """A page of the operator: it takes the ``Accept-Encoding`` of its request."""
 Admit = Callable[[Scope], Awaitable[None]]
@@ -72,21 +78,31 @@ class Gate:
     admit: Admit | None = None
     """None: everybody may come in, and nobody asks who they are."""
     inner: Inner | None = None
+    hosts: AllowedHosts = ANY_HOST
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
         if scope["type"] != "http":
             return
+        connection = connection_of(scope)
+        if connection is not None and not await connection.wait_until_read():
+            self.metrics.gone += 1
+            return  # nothing was done, and no client is there to read it
         answer = _Answer(send, identified(scope))
         began = time.perf_counter()
         self.metrics.in_flight += 1
         try:
             await self._answer(scope, receive, answer)
         except asyncio.CancelledError:  # the server stops, and this took longer than it waits
-            if not answer.status:
-                await _told(_late(scope["method"]), scope)(scope, receive, answer)
-            raise
+            if answer.status:
+                raise  # the answer has begun: all that is left is to cut the connection
+            await _told(_late(scope["method"]), scope)(scope, receive, answer)
         except Exception as failure:
+            if connection is not None and connection.is_gone():
+                self.metrics.gone += 1
+                log.debug("a client went away before its answer was there", exc_info=failure)
+                await _wait_for_disconnect(receive)
+                return
             if answer.status:
                 raise  # the answer has begun: all that is left is to cut the connection
             await _told(failure, scope)(scope, receive, answer)
@@ -105,6 +121,7 @@ class Gate:
             scope[ROUTE] = inner.path.decode()
             await inner(scope, receive, send)
             return
+        self.hosts.refuse_foreign(scope)
         page = self.pages.get(scope["raw_path"])
         clients = self.metrics.in_flight - (inner.busy if inner is not None else 0)
         if page is None and clients > self.in_flight:
@@ -123,12 +140,20 @@ class Gate:
             message = f"more than {self.each} requests of one client are being answered (limit IN_FLIGHT_EACH)"
             raise HttpError(429, f"HTTP 429 Too Many Requests: {message}; come again", retry_after="1")
         self.crowd[who] += 1
+        enter(replace(caller() or Caller(), client=who))
         try:
             await self.exact.get(scope["raw_path"], self.dialect)(scope, receive, send)
         finally:
             self.crowd[who] -= 1
             if not self.crowd[who]:
                 del self.crowd[who]
+
+
+async def _wait_for_disconnect(receive: Receive) -> None:
+    """Return when the server has noticed that a connection is closed, which takes it a turn of its loop."""
+    async with asyncio.timeout(DISCONNECT_SECONDS):
+        while (await receive())["type"] != "http.disconnect":
+            pass
 
 
 def _told(failure: Exception, scope: Scope) -> Response:

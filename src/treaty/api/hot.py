@@ -21,7 +21,10 @@ from typing import Any, ClassVar, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from treaty.api.ticket import PEER, leave_ticket
+from treaty.api.network.addresses import network_of
+from treaty.api.network.connections import ConnectionTable
+from treaty.api.network.descriptors import count_sent
+from treaty.api.ticket import PEER, leave_ticket, set_connection
 from treaty.core.limits import HOT_BYTES, REQUEST_SECONDS
 
 HARMLESS = frozenset({
@@ -140,6 +143,9 @@ class HotProtocol(HttpToolsProtocol):
     """uvicorn's protocol with a memo before it. Make a subclass for each server with `protocol`."""
 
     memo: ClassVar[Memo]
+    table: ClassVar[ConnectionTable]
+    address = ""
+    """What limits of connections count by."""
     at_rest = True
     """No byte of a message has come that is not complete yet."""
     messages = 0
@@ -163,6 +169,9 @@ class HotProtocol(HttpToolsProtocol):
     last_answer = 0.0
     """Loop time of the last answer from memory; the keep-alive timer looks at it instead of being set anew."""
 
+    earlier: tuple[RequestResponseCycle, ...] = ()
+    """Requests before the last one that are not answered yet."""
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
         """Note when it was, and who the client is by its certificate."""
         self.opened = self.loop.time()
@@ -173,6 +182,66 @@ class HotProtocol(HttpToolsProtocol):
             shown, self.certificate = sha256(whole).digest(), layer.getpeercert()
         if self.memo.seal:
             self.sealing = blake2b(shown, key=self.memo.seal, digest_size=32)
+        self.address = network_of(self.client[0]) if self.client else ""
+        limit = self.table.admit(self)
+        if limit:
+            transport.write(
+                _refusal(503, "Service Unavailable", f"there is no room for more connections (limit {limit})")
+            )
+            transport.close() if layer is None else transport.abort()  # TLS would read on
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Give back the connection's place."""
+        self.table.discard(self)
+        super().connection_lost(exc)
+        for cycle in self.earlier:  # uvicorn knows the last one alone
+            cycle.disconnected = True
+            cycle.message_event.set()
+
+    def pause_writing(self) -> None:
+        """Note that the client does not take its answer as fast as it comes."""
+        super().pause_writing()
+        self.table.note_unread(self)
+        if self.table.unread_bytes > self.table.most_unread:
+            self.loop.call_soon(self.table.relieve)
+
+    def resume_writing(self) -> None:
+        """Note that it has taken all but a little."""
+        super().resume_writing()
+        self.table.forget_unread(self)
+
+    def is_answering(self) -> bool:
+        """Say whether a request is being answered."""
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is not None and not cycle.response_complete
+
+    def count_unread(self) -> int:
+        """Return the bytes of answers that the operating system has not taken yet."""
+        return self.transport.get_write_buffer_size()
+
+    def count_sent(self) -> int:
+        """Return the bytes that it has taken and the client's has not acknowledged, as far as it tells."""
+        connected = self.transport.get_extra_info("socket")
+        return 0 if connected is None else count_sent(connected.fileno())
+
+    def close(self) -> None:
+        """Close in order."""
+        self.transport.close()
+
+    def abort(self) -> None:
+        """Close at once; what is unread is thrown away."""
+        self.transport.abort()
+
+    def is_gone(self) -> bool:
+        """Say whether nothing can be sent any more."""
+        return self.transport.is_closing()
+
+    async def wait_until_read(self) -> bool:
+        """Wait until the client has taken the answers before this one; false where it is gone."""
+        if not self.flow.write_paused:
+            return True
+        await self.flow.drain()
+        return not self.is_gone()
 
     def overdue(self) -> bool:
         """Tell whether the peer has kept the connection too long without a whole request."""
@@ -253,8 +322,10 @@ class HotProtocol(HttpToolsProtocol):
         self.messages += 1
         self.waiting = 0
         super().on_message_begin()
+        scope = cast("dict[str, Any]", self.scope)
+        set_connection(scope, self)
         if self.certificate is not None:
-            cast("dict[str, Any]", self.scope)[PEER] = self.certificate
+            scope[PEER] = self.certificate
 
     def on_headers_complete(self) -> None:
         """Note that only a body can follow; refuse headers that are complete and too long, in however many chunks they came."""
@@ -262,6 +333,8 @@ class HotProtocol(HttpToolsProtocol):
             self.refusing = TOO_LARGE
             raise ValueError(TOO_LARGE)  # the parser ends then, and asks for a refusal
         self.waiting = -1
+        if self.is_answering():
+            self.earlier = (*(one for one in self.earlier if not one.response_complete), self.cycle)
         super().on_headers_complete()
 
     def _head(self) -> int:
@@ -290,8 +363,9 @@ class HotProtocol(HttpToolsProtocol):
         self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
 
 
-def _refusal(status: int, phrase: str) -> bytes:
-    body = b'{"error_code":%d,"message":"HTTP %d %s"}' % (status, status, phrase.encode())
+def _refusal(status: int, phrase: str, why: str = "") -> bytes:
+    message = f"HTTP {status} {phrase}{why and ': '}{why}"
+    body = b'{"error_code":%d,"message":"%s"}' % (status, message.encode())
     return (
         b"HTTP/1.1 %d %s\r\ncontent-type: application/vnd.schemaregistry.v1+json\r\ncontent-length: %d\r\n"
         b"connection: close\r\n\r\n%s" % (status, phrase.encode(), len(body), body)
@@ -304,7 +378,7 @@ NEEDED = (
 )  # fmt: skip
 """What `HotProtocol` uses of a connection that uvicorn made."""
 OVERRIDDEN = (
-    "connection_made", "data_received", "on_message_begin", "on_headers_complete", "on_message_complete", "send_400_response",
+    "connection_made", "connection_lost", "pause_writing", "resume_writing", "data_received", "on_message_begin", "on_headers_complete", "on_message_complete", "send_400_response",
     "timeout_keep_alive_handler",
 )  # fmt: skip
 """What it puts in place of uvicorn's."""
@@ -315,7 +389,7 @@ def supported(kind: type[asyncio.Protocol], made: asyncio.Protocol) -> bool:
     return all(callable(getattr(kind, name, None)) for name in OVERRIDDEN) and all(hasattr(made, n) for n in NEEDED)
 
 
-def protocol(memo: Memo) -> type[HttpToolsProtocol]:
-    """Return the protocol class of one server, which shares `memo` among its connections."""
-    members: dict[str, Any] = {"memo": memo}
+def protocol(memo: Memo, table: ConnectionTable | None = None) -> type[HttpToolsProtocol]:
+    """Return the protocol class of one server, which shares `memo` and `table` among its connections."""
+    members: dict[str, Any] = {"memo": memo, "table": table or ConnectionTable(asyncio.get_running_loop().time)}
     return type("ServersHotProtocol", (HotProtocol,), members)

@@ -27,6 +27,8 @@ class Metrics:
     folder: Path | None = None
     worker: int = 0
     in_flight: int = 0
+    gone: int = 0
+    """Requests whose clients went away before their answers were there."""
     board: Board = field(init=False)
     counted: dict[str, int] = field(default_factory=dict)
 
@@ -81,6 +83,12 @@ def _key(*parts: str) -> str:
 HELP = {
     "hot_hits": "Answers given from memory without parsing the request",
     "credentials_refused": "Requests whose credentials were missing or wrong",
+    "clients_gone": "Requests whose clients closed the connection before their answers were there",
+    "connections": "Open connections",
+    "connections_refused": "Connections that were refused because there was no room for them",
+    "connections_closed": "Connections without a request that were closed to make room for others",
+    "connections_cut_off": "Connections that were cut off because their clients left answers unread",
+    "unread_bytes": "Bytes of answers that clients have not taken yet",
     "audit_lines": "Lines of the audit log that were written",
     "audit_lost": "Lines of the audit log that could not be written and are lost",
     "starts": "Times that a worker was started",

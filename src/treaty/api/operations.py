@@ -92,6 +92,7 @@ class Operations:
         """Numbers of all workers, for Prometheus."""
         self.metrics.hot(self.memo.hits)
         response = Response(self.metrics.page(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        response.headers["x-content-type-options"] = "nosniff"
         await compression.fit(response, accept_encoding)
         return response
 
@@ -110,5 +111,5 @@ _SHOWN = {
 
 
 def _json(members: object, status: int = 200) -> Response:
-    headers = {"cache-control": "no-store"}
+    headers = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
     return Response(msgspec.json.encode(members), status, headers, "application/json")

@@ -13,8 +13,8 @@ from treaty.api.bodies import read_body
 from treaty.api.caller import MAX_REQUEST_ID, Caller, answering, enter
 from treaty.api.failures import HttpError
 from treaty.api.ticket import PEER
-from treaty.core.codec import DecodeError
 from treaty.core.limits import PEER_BYTES, PEER_COMMANDS
+from treaty.core.state.codec import DecodeError
 from treaty.node.peer_batches import Take, answer_batch
 from treaty.wire.peer.batch import KnownAccess, decode_batch, encode_replies
 from treaty.wire.peer.message import PATH, REFUSED, SECRET, DeclinedReply, ForwardedCommand, ForwardReply

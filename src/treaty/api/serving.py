@@ -9,6 +9,7 @@ import socket
 import ssl
 from collections.abc import Generator
 from dataclasses import dataclass, fields, is_dataclass
+from typing import cast
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -16,6 +17,10 @@ from uvicorn.server import ServerState
 
 from treaty.api.application import Application
 from treaty.api.hot import HotProtocol, Memo, protocol, supported
+from treaty.api.network.addresses import NO_PROXIES, TrustedProxies
+from treaty.api.network.connections import ConnectionTable
+from treaty.api.network.descriptors import make_room
+from treaty.api.network.hosts import is_loopback
 from treaty.api.tls import Tls, TlsError
 
 log = logging.getLogger("treaty.server")
@@ -26,8 +31,13 @@ KEEP_ALIVE_SECONDS = 65
 """An idle connection is closed after this: longer than common proxies keep theirs, so that they close first."""
 RENEW_SECONDS = 5.0
 """How often a worker looks whether its certificate was renewed."""
+HSTS = ("strict-transport-security", "max-age=31536000")
 BEAT_SECONDS = 1.0
-"""How often a worker writes its gauges and looks after its parent."""
+"""How often a worker writes its gauges, looks after its parent, and looks for clients that are too slow."""
+HANDSHAKE_SECONDS = 10.0
+"""Seconds that a client may take to agree on TLS."""
+TURN_CONNECTIONS = 500
+"""Connections that are looked at in one turn of the loop."""
 
 
 Socket = socket.socket
@@ -44,10 +54,35 @@ class Listening:
     tls: Tls | None = None
     own: Socket | None = None
     """One more socket, that leads to this very worker and to none of its siblings."""
+    proxies: TrustedProxies = NO_PROXIES
+    """Proxies that say in ``X-Forwarded-For`` whom they ask for."""
+    hosts: tuple[str, ...] = ()
+    """Names that the server may be asked under, beside those of this machine."""
 
 
 class _Server(uvicorn.Server):
-    """uvicorn without its own signal handling: the worker closes its member before it goes."""
+    """uvicorn without its own signal handling: the worker closes its member before it goes.
+
+    A client that does not agree on TLS holds a descriptor for some seconds, and not for uvicorn's minute.
+    """
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen on sockets that are open."""
+        await self.lifespan.startup()
+        loop, config = asyncio.get_running_loop(), self.config
+        kind = cast("type[HttpToolsProtocol]", config.http_protocol_class)
+        seconds = HANDSHAKE_SECONDS if config.ssl else None
+
+        def connect() -> HttpToolsProtocol:
+            return kind(config, self.server_state, self.lifespan.state, loop)
+
+        self.servers = [
+            await loop.create_server(
+                connect, sock=one, ssl=config.ssl, backlog=config.backlog, ssl_handshake_timeout=seconds
+            )
+            for one in sockets or ()
+        ]
+        self.started = True
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
@@ -57,15 +92,21 @@ class _Server(uvicorn.Server):
 
 async def serve(application: Application, listening: Listening, stopping: asyncio.Event | None = None) -> None:
     """Serve until SIGTERM, SIGINT or `stopping`, then let running requests end."""
+    room, proxies = make_room(), listening.proxies
+    table = ConnectionTable(asyncio.get_running_loop().time, most=room.connections, is_shared=proxies.covers)
     config = uvicorn.Config(
         application.gate,
-        http=_protocol(application, access_log=listening.access_log),
+        http=_protocol(application, table, access_log=listening.access_log),
         ws="none",
         lifespan="off",
         interface="asgi3",
         log_config=None,
         access_log=False,  # the gate writes them, with what it knows
         server_header=False,
+        headers=_transport_headers(listening),
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=proxies.texts(),
+        backlog=room.backlog,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )
@@ -77,9 +118,9 @@ async def serve(application: Application, listening: Listening, stopping: asynci
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     works = (
-        _beat(application, listening, stopping),
+        _beat(application, table, listening, stopping),
         _end(server, stopping),
-        _cut(server),
+        _cut(server, table),
         _renew(listening, config.ssl),
     )
     others = [asyncio.create_task(work) for work in works]
@@ -91,6 +132,12 @@ async def serve(application: Application, listening: Listening, stopping: asynci
         for other in others:
             other.cancel()
         await asyncio.gather(*others, return_exceptions=True)
+
+
+def _transport_headers(listening: Listening) -> list[tuple[str, str]]:
+    """Headers of every answer: with TLS, browsers come with TLS alone; a machine's own address is for others too."""
+    address = str(listening.socket.getsockname()[0])
+    return [] if listening.tls is None or is_loopback(address) else [HSTS]
 
 
 async def _end(server: uvicorn.Server, stopping: asyncio.Event) -> None:
@@ -116,32 +163,57 @@ async def _renew(listening: Listening, context: ssl.SSLContext | None) -> None:
                 log.error("the old certificate is shown on: %s", wrong)
 
 
-async def _cut(server: uvicorn.Server) -> None:
-    """Close connections whose peers take too long to ask."""
+async def _cut(server: uvicorn.Server, table: ConnectionTable) -> None:
+    """Close connections whose peers take too long to ask, and cut off those that leave answers unread."""
+    seen = 0, 0, 0
     while True:
         await asyncio.sleep(BEAT_SECONDS)
-        for connection in tuple(server.server_state.connections):
-            if isinstance(connection, HotProtocol) and connection.overdue():
-                connection.transport.close()
+        for place, connection in enumerate(tuple(server.server_state.connections), 1):
+            if isinstance(connection, HotProtocol):
+                if connection.overdue():
+                    connection.transport.close()
+                table.note_unread(connection)
+            if place % TURN_CONNECTIONS == 0:
+                await asyncio.sleep(0)
+        table.relieve()
+        counted = table.refused, table.closed, table.cut_off
+        if counted != seen:
+            refused, closed, cut_off = (now - before for now, before in zip(counted, seen, strict=True))
+            log.warning(
+                "connections: %d refused and %d closed for want of room (limits CONNECTIONS and CONNECTIONS_EACH), "
+                "%d cut off with unread answers (limits UNREAD_SECONDS and UNREAD_BYTES); %d are open",
+                refused, closed, cut_off, table.count,
+            )  # fmt: skip
+            seen = counted
 
 
-def _protocol(application: Application, *, access_log: bool) -> type[HttpToolsProtocol]:
+def _protocol(application: Application, table: ConnectionTable, *, access_log: bool) -> type[HttpToolsProtocol]:
     """The protocol with hot reads, which keep nothing where each request has to be logged; uvicorn's if it has changed."""
     seal = application.memo.seal
     probe = uvicorn.Config(application.gate, ws="none", lifespan="off", log_config=None)
     made = HttpToolsProtocol(probe, ServerState(), {})
     if supported(HotProtocol, made):
-        return protocol(Memo(limit=0, seal=seal) if access_log else application.memo)
+        return protocol(Memo(limit=0, seal=seal) if access_log else application.memo, table)
     if seal:
         raise RuntimeError("this uvicorn does not tell who its clients are; install the version that Treaty names")
-    log.warning("this uvicorn lacks what the hot reads lean on; all requests take the slow path")
+    log.warning(
+        "this uvicorn lacks what the hot reads lean on; all requests take the slow path, and connections have no limits"
+    )
     return HttpToolsProtocol
 
 
-async def _beat(application: Application, listening: Listening, stopping: asyncio.Event) -> None:
+async def _beat(
+    application: Application, table: ConnectionTable, listening: Listening, stopping: asyncio.Event
+) -> None:
     metrics, guards = application.metrics, application.guards
     while True:
         metrics.hot(application.memo.hits)
+        metrics.total("clients_gone", metrics.gone)
+        metrics.total("connections_refused", table.refused)
+        metrics.total("connections_closed", table.closed)
+        metrics.total("connections_cut_off", table.cut_off)
+        metrics.gauge("connections", table.count)
+        metrics.gauge("unread_bytes", table.unread_bytes)
         if guards is not None and guards.admission is not None:
             metrics.total("credentials_refused", guards.admission.refused)
         if guards is not None and guards.lines is not None:

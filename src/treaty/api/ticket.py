@@ -9,6 +9,7 @@ ROUTE = "treaty.route"
 PEER = "treaty.peer"
 """The certificate that the client of this connection has shown, verified by TLS, as `getpeercert` tells it."""
 _TICKET = "treaty.ticket"
+_CONNECTION = "treaty.connection"
 
 
 class Ticket(Protocol):
@@ -32,3 +33,26 @@ def ticket_of(scope: Scope) -> Ticket | None:
     """Return the ticket of a request, if it may be kept at all."""
     ticket: Ticket | None = scope.get(_TICKET)
     return ticket
+
+
+class RequestConnection(Protocol):
+    """The connection that a request came by."""
+
+    async def wait_until_read(self) -> bool:
+        """Wait until the client has taken the answers before this one; false where it is gone."""
+        ...
+
+    def is_gone(self) -> bool:
+        """Say whether nothing can be sent any more."""
+        ...
+
+
+def set_connection(scope: Scope, connection: RequestConnection) -> None:
+    """Leave the connection of a request."""
+    scope[_CONNECTION] = connection
+
+
+def connection_of(scope: Scope) -> RequestConnection | None:
+    """Return the connection of a request, where it is known."""
+    connection: RequestConnection | None = scope.get(_CONNECTION)
+    return connection

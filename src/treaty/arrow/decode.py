@@ -15,7 +15,9 @@ from treaty.core.registry import Registry
 from treaty.plan.avro.weaving import header
 from treaty.plan.framing import PREFIX
 from treaty.plan.making import make_plan
-from treaty.plan.rows import NAMES, SENTENCES, UNKNOWN_HEAD, UNKNOWN_ID, Names
+from treaty.plan.reasons import PlanError
+from treaty.plan.rows import NAMES, NEGATIVE_ID, SENTENCES, UNKNOWN_HEAD, UNKNOWN_ID, Names
+from treaty.plan.strictness import refuse_part, refuse_twins
 from treaty.plan.value import DecodePlan
 
 ERROR = pa.struct(
@@ -28,7 +30,7 @@ Frames = Any
 
 def from_registry(
     frames: Frames,
-    registry: Registry,
+    registry: Registry | str,
     subject: str | None = None,
     *,
     reader: str | int = "latest",
@@ -38,8 +40,11 @@ def from_registry(
     names: Names = NAMES,
     flatten: bool = False,
 ) -> pa.Table:
-    """Decode a binary column of registry frames: `make_plan` and `decode` in one call. Raises what `make_plan` raises."""
-    plan = make_plan(registry, subject, reader=reader, ids=ids, engine="fastavro", message=message)
+    """Decode a binary column of registry frames: `make_plan` and `decode` in one call; `registry` may be the address of a server.
+
+    Raises what `make_plan` raises.
+    """
+    plan = make_plan(registry, subject, reader=reader, ids=ids, message=message)
     return decode(frames, plan, column=column, names=names, flatten=flatten)
 
 
@@ -59,9 +64,12 @@ def decode(
     null value neither. An array of frames is taken for a table with the one column `column`. With `flatten` the
     record's fields stand as columns of their own. With the framing ``header`` the guid stands in the column `headers`
     (pairs of key and value), under the name for this `part` of a record. Raises `PlanError` for a plan whose reader is
-    ``variant``: Arrow has no such type.
+    ``variant`` (Arrow has no such type), for a column that holds no bytes, and where two columns would have one name.
     """
     table = _table(frames, column)
+    _require_frames(table, column)
+    refuse_part(part)
+    refuse_twins(table.column_names, names, [name for name, _ in plan.columns] if flatten else (), exact=True)
     kind = final_kind(plan)
     judge = _Judge(plan, reader_of(plan, kind_of(plan)))
     wanted = table.column_names
@@ -74,13 +82,32 @@ def decode(
         columns = [*batch.columns, *(added[name] for name in kept)]
         made.append(pa.RecordBatch.from_arrays(columns, names=[*wanted, *kept]))
     found = pa.Table.from_batches(made) if made else _empty(table, plan, kind, names)
-    return _flat(found, names.record) if flatten and plan.columns else found
+    return _flat(found, names) if flatten and plan.columns else found
 
 
 def _table(frames: Frames, column: str) -> pa.Table:
     if isinstance(frames, pa.RecordBatch):
         return pa.Table.from_batches([frames])
     return frames if isinstance(frames, pa.Table) else pa.table({column: frames})
+
+
+def _require_frames(table: pa.Table, column: str) -> None:
+    if column not in table.column_names:
+        raise PlanError(f"there is no column {column}; there is {', '.join(table.column_names) or 'none'}")
+    kind = table.schema.field(column).type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    binary = (
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_binary_view,
+        pa.types.is_fixed_size_binary,
+        pa.types.is_null,
+    )
+    if not any(is_kind(kind) for is_kind in binary):
+        raise PlanError(
+            f"the column {column} is {kind}, and frames are binary: name the column that holds the bytes, as they came from the topic"
+        )
 
 
 def _empty(table: pa.Table, plan: DecodePlan, kind: pa.DataType, names: Names) -> pa.Table:
@@ -90,15 +117,15 @@ def _empty(table: pa.Table, plan: DecodePlan, kind: pa.DataType, names: Names) -
     return table
 
 
-def _flat(table: pa.Table, record: str) -> pa.Table:
-    at = table.column_names.index(record)
+def _flat(table: pa.Table, names: Names) -> pa.Table:
+    at = table.column_names.index(names.record)
     fields = pa.Table.from_batches(
         [pa.RecordBatch.from_struct_array(chunk) for chunk in table.column(at).chunks],
         pa.schema(list(table.schema.field(at).type)),
     )
     table = table.remove_column(at)
     for name in fields.column_names:
-        table = table.append_column(name, fields.column(name))
+        table = table.append_column(f"{names.prefix}{name}", fields.column(name))
     return table
 
 
@@ -175,7 +202,8 @@ class _Judge:
         if head in self._rejected:
             return self._rejected[head]
         number = _claimed(frame)
-        return "UNKNOWN_ID", UNKNOWN_ID % number if number is not None else UNKNOWN_ID.replace("%d", "null")
+        negative = NEGATIVE_ID % int.from_bytes(frame[1:5], "big", signed=True)
+        return "UNKNOWN_ID", UNKNOWN_ID % number if number is not None else negative
 
 
 class _Late:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from treaty.core.columns import Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.state.columns import Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.plan.ddl import type_of
 from treaty.plan.value import DecodePlan
 

@@ -9,6 +9,7 @@ from treaty.api.caller import request_id
 from treaty.api.peer import PeerAuthenticator
 from treaty.api.tls import Tls, TlsError
 from treaty.assemble.reach import PeeringError, is_everywhere, is_loopback, netloc
+from treaty.assemble.secret_files import refuse_open
 from treaty.client.peer_transport import HttpPeerTransport, PeerCredentials
 from treaty.client.settings import tls_of
 
@@ -69,6 +70,7 @@ def check(peering: Peering, host: str, tls: Tls | None) -> None:
 
 def read_secrets(path: Path) -> tuple[str, ...]:
     """Read the secrets of a file, one a line; the first is shown, all are believed. Raises `PeeringError`."""
+    refuse_open(path)
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as reason:

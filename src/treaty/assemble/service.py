@@ -6,11 +6,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from treaty.api.application import application
 from treaty.api.auth.admission import refuse_unfit
 from treaty.api.auth.watched import AuthFileError
 from treaty.api.metrics import Metrics
+from treaty.api.network.hosts import AllowedHosts, host_of
 from treaty.api.peer import PeerEndpoint
 from treaty.api.protection import Protection, guarded
 from treaty.api.serving import Listening
@@ -19,6 +21,7 @@ from treaty.api.tls import Tls, TlsError
 from treaty.assemble.opening import UNUSABLE_ERRORS, member
 from treaty.assemble.peering import NONE, Peering, address_of, authenticator_of, transport_of
 from treaty.assemble.reach import is_loopback
+from treaty.formats.table import table
 from treaty.log.urls import DEFAULT_OPTIONS as PLAIN_TERMS
 from treaty.log.urls import LogOptions
 from treaty.wire.confluent.errors import INCOMPATIBLE
@@ -35,6 +38,21 @@ def check_files(protection: Protection, tls: Tls | None) -> None:
         tls.context()
     if protection.auth is not None:
         refuse_unfit(protection.auth, certificates=tls is not None and tls.client_ca is not None)
+
+
+def allowed_hosts(listening: Listening, protection: Protection, peering: Peering) -> AllowedHosts:
+    """Which hosts requests may be meant for: only where the server asks nobody who they are, and others don't reach it, not any."""
+    advertised = urlsplit(peering.advertise).hostname
+    names = {host_of(one) for one in (*listening.hosts, advertised or "")} - {""}
+    is_guarded = protection.auth is None and is_loopback(listening.socket.getsockname()[0])
+    return AllowedHosts(frozenset(names), is_guarded)
+
+
+def load_formats() -> None:
+    """Import all formats now, and not for the first request that needs one: there may be no file to open then."""
+    formats = table()
+    for name in formats.names:
+        formats.find(name)
 
 
 def nothing() -> None:
@@ -84,6 +102,7 @@ async def serve(
     It stands on the state file, which the first worker has written anew. `ready` is called once the log is open. Raises `AuthFileError`, `TlsError` or `PeeringError` where a file can't be used.
     """
     gc.set_threshold(GARBAGE, 20, 20)
+    load_formats()
     check_files(protection, listening.tls)
     place: tuple[str, int] = listening.socket.getsockname()[:2]
     own = 0 if listening.own is None else listening.own.getsockname()[1]
@@ -101,8 +120,11 @@ async def serve(
     async with guarded(protection) as guards, opened as node:
         metrics = Metrics(sharing.board, sharing.worker)
         inner = None if authenticator is None else PeerEndpoint(node.take, authenticator)
-        app = application(node, metrics, guards=guards, incompatible=manner.incompatible, inner=inner)
+        hosts = allowed_hosts(listening, protection, peering)
+        app = application(node, metrics, guards=guards, incompatible=manner.incompatible, inner=inner, hosts=hosts)
         ready()
+        gc.collect()
+        gc.freeze()  # what was loaded to start stays for good, and is not looked through again
         await serve_application(app, listening)
     return 0
 

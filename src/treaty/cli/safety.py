@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from treaty.api.network.addresses import NO_PROXIES, TrustedProxies, read_proxies
 from treaty.api.protection import STDERR, Protection
 from treaty.api.tls import Tls
 from treaty.assemble.reach import is_loopback
@@ -35,6 +36,23 @@ OPTIONS = (
         metavar="FILE",
         help="Believe certificates of clients that these vouch for.",
     ),
+    click.option(
+        "--allowed-host",
+        "allowed_hosts",
+        envvar="TREATY_ALLOWED_HOST",
+        multiple=True,
+        metavar="NAME",
+        help="Answer under this host name too, where only this machine reaches the server and there is no --auth; "
+        "pages of this host may send changes. May be given several times.",
+    ),
+    click.option(
+        "--trusted-proxy",
+        "trusted_proxies",
+        envvar="TREATY_TRUSTED_PROXY",
+        multiple=True,
+        metavar="ADDRESS",
+        help="Limits count clients of this proxy by its X-Forwarded-For; an address or a network, may be given several times.",
+    ),
 )
 
 
@@ -44,6 +62,8 @@ class Safety:
 
     protection: Protection
     tls: Tls | None = None
+    hosts: tuple[str, ...] = ()
+    proxies: TrustedProxies = NO_PROXIES
 
     @property
     def scheme(self) -> str:
@@ -62,6 +82,10 @@ class Safety:
                 yield from (name, str(path))
         if given.read_only:
             yield "--read-only"
+        for host in self.hosts:
+            yield from ("--allowed-host", host)
+        for proxy in self.proxies.texts():
+            yield from ("--trusted-proxy", proxy)
 
     def warnings(self, host: str) -> Iterator[str]:
         """What a person should know who starts it so."""
@@ -89,10 +113,20 @@ def safety_of(
     tls_cert: Path | None,
     tls_key: Path | None,
     tls_client_ca: Path | None,
+    allowed_hosts: tuple[str, ...] = (),
+    trusted_proxies: tuple[str, ...] = (),
 ) -> Safety:
     """Read the options; raises `click.UsageError` where they contradict each other."""
     for name, path in (("--tls-key", tls_key), ("--tls-client-ca", tls_client_ca)):
         if path is not None and tls_cert is None:
             raise click.UsageError(f"{name} needs --tls-cert, the certificate of this server")
+    for host in allowed_hosts:
+        if not host or set("/@?# ").intersection(host):
+            raise click.UsageError(f"--allowed-host {host!r} is no host; write its name or its address alone")
+    try:
+        proxies = read_proxies(trusted_proxies)
+    except ValueError as wrong:
+        raise click.UsageError(f"--trusted-proxy {wrong}") from None
     tls = None if tls_cert is None else Tls(tls_cert, tls_key, tls_client_ca, optional=auth is not None)
-    return Safety(Protection(auth, audit or (STDERR if auth is not None else None), read_only), tls)
+    protection = Protection(auth, audit or (STDERR if auth is not None else None), read_only)
+    return Safety(protection, tls, tuple(allowed_hosts), proxies)

@@ -19,6 +19,7 @@ from treaty.api.workers import HOPELESS, Workers
 from treaty.assemble import PASSING_ERRORS, log_environment, member, state_path
 from treaty.assemble.peering import Peering
 from treaty.assemble.reach import is_loopback
+from treaty.assemble.secret_files import list_warnings
 from treaty.assemble.service import DEFAULT_OPTIONS, HOPELESS_ERRORS, Manner, Sharing, check_files, new_loop, serve
 from treaty.cli import journal
 from treaty.cli.peering import among_siblings, peering_flags, peering_options, refuse_unsafe
@@ -54,6 +55,11 @@ class Serving:
     terms: LogOptions = PLAIN_TERMS
     """What the log is opened with beside its URL."""
 
+    def listen_on(self, shared: socket.socket, parent: int = 0, own: socket.socket | None = None) -> Listening:
+        """How a worker listens."""
+        safety = self.safety
+        return Listening(shared, self.access_log, parent, safety.tls, own, safety.proxies, safety.hosts)
+
 
 class ServeOptions(TypedDict):
     """The options as click gives them."""
@@ -71,6 +77,8 @@ class ServeOptions(TypedDict):
     tls_cert: Path | None
     tls_key: Path | None
     tls_client_ca: Path | None
+    allowed_hosts: tuple[str, ...]
+    trusted_proxies: tuple[str, ...]
     state_file: Path | None
     metadata_key_file: Path | None
     advertise: str
@@ -175,6 +183,8 @@ def command(**options: Unpack[ServeOptions]) -> None:
             tls_cert=options["tls_cert"],
             tls_key=options["tls_key"],
             tls_client_ca=options["tls_client_ca"],
+            allowed_hosts=options["allowed_hosts"],
+            trusted_proxies=options["trusted_proxies"],
         ),
     )
     peering = Peering(
@@ -194,7 +204,7 @@ def command(**options: Unpack[ServeOptions]) -> None:
         shared, own = socket.socket(fileno=descriptor), None
         if peering:  # others must reach this very worker, and not any that shares its port
             own = listen(serving.host, peering.port + index if peering.port else 0)
-        listening = Listening(shared, serving.access_log, parent, serving.safety.tls, own)
+        listening = serving.listen_on(shared, parent, own)
         sharing = Sharing(index, options["board"])
         protection = serving.safety.protection
         served = serve(
@@ -248,6 +258,7 @@ def banner(serving: Serving, listener: socket.socket) -> str:
     return "\n".join(
         [
             *serving.safety.warnings(host),
+            *list_warnings(serving.safety.protection, serving.safety.tls, serving.manner.metadata_keys),
             f"Treaty {version('treaty')}, {serving.workers} worker{'s' if serving.workers > 1 else ''}",
             f"  serving  {base}",
             f"  log      {serving.url}",
@@ -258,7 +269,7 @@ def banner(serving: Serving, listener: socket.socket) -> str:
 
 
 def _alone(serving: Serving, listener: socket.socket) -> int:
-    listening = Listening(listener, serving.access_log, tls=serving.safety.tls)
+    listening = serving.listen_on(listener)
 
     def ready() -> None:
         click.echo(banner(serving, listener), err=True)

@@ -12,6 +12,8 @@ from treaty.core.answers import (
     CompatibilityResult,
     Config,
     RegisteredVersion,
+    Resource,
+    ResourceAssociation,
     SchemaFound,
     ScopeSetting,
     VersionFound,
@@ -68,7 +70,6 @@ from treaty.core.requests import (
     UsesOf,
     Visible,
 )
-from treaty.core.resource import Resource, ResourceAssociation
 from treaty.core.schema import Draft, Metadata, Pairs, RuleSet, TaggedPath
 
 A = TypeVar("A")

@@ -2,14 +2,14 @@
 
 from typing import Any
 
+from treaty.core.access.rights import PERMISSIONS
 from treaty.core.command import Command
 from treaty.core.handlers.settings import own_alias
 from treaty.core.names import EVERYWHERE, Subject
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.refusals import Forbidden
 from treaty.core.requests import Request, Scope
-from treaty.core.rights import PERMISSIONS
-from treaty.core.view import View
+from treaty.core.state.view import View
 
 
 def resolve_alias(view: View, command: Command[Any]) -> Request[Any]:

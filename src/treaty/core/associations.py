@@ -7,7 +7,7 @@ WEAK one only says where the schemas of a resource are; a subject may have many 
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from treaty.core.answers import DeletedVersions, VersionFound
+from treaty.core.answers import TOPIC, DeletedVersions, Resource, ResourceAssociation, VersionFound
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.limits import ASSOCIATIONS_LISTED
 from treaty.core.names import Subject
@@ -23,7 +23,6 @@ from treaty.core.refusals import (
     error_tag,
 )
 from treaty.core.requests import Register, Request
-from treaty.core.resource import TOPIC, Resource, ResourceAssociation
 
 KINDS = ("key", "value")
 """What of a topic a subject describes."""

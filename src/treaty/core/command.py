@@ -1,13 +1,14 @@
 """What goes into a decision and what comes out of one."""
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from treaty.core.access.rights import Access
 from treaty.core.requests import Request
-from treaty.core.rights import Access
-from treaty.core.rows import Row
 from treaty.core.schema_engine import Question
-from treaty.core.state_tables import OutcomeKey
+from treaty.core.state.rows import Row
+from treaty.core.state.state_tables import OutcomeKey
 
 A = TypeVar("A")
 R = TypeVar("R", bound=Request[Any], covariant=True)
@@ -51,3 +52,17 @@ class OpenQuestions:
     """The law can't say yet: have these questions answered, then decide again."""
 
     questions: tuple[Question, ...]
+
+
+PausingWork = Generator[None, None, A]
+"""Work that may take long, and pauses: what it reads must not change before it returns."""
+
+
+def finish_work(work: PausingWork[A]) -> A:
+    """Do work without a pause."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: A = end.value
+            return result

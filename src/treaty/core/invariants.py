@@ -1,20 +1,22 @@
 """Soundness: what the rows of a sound log have in common, checked row by row. Every line of it is a law of `decide`."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
-from treaty.core import state_tables as t
 from treaty.core.handlers.uses import is_used
 from treaty.core.identity import guid
+from treaty.core.limits import COUNTER
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.policy import RANGES
-from treaty.core.rows import UnreadableRowError
 from treaty.core.schema import Reference
-from treaty.core.table import Key
-from treaty.core.values import (
+from treaty.core.state import state_tables as t
+from treaty.core.state.indexes import InvariantViolation
+from treaty.core.state.rows import UnreadableRowError
+from treaty.core.state.table import Key
+from treaty.core.state.values import (
     Association,
     ConfigValue,
     Content,
@@ -27,35 +29,32 @@ from treaty.core.values import (
     SubjectValue,
     Version,
 )
-from treaty.core.view import Tables, View
+from treaty.core.state.view import Tables, View
 
 SHOWN = frozenset({"live", "soft"})
 """States of versions that have a number of their own."""
 
 
-@dataclass(frozen=True, slots=True)
-class InvariantViolation:
-    """A row that breaks a law: which law, which row, and what is wrong."""
-
-    rule: str
-    table: str
-    key: Key
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.rule} {self.table} {list(self.key)}: {self.message}"
-
-
 def find_violations(tables: Tables) -> Iterator[InvariantViolation]:
     """Name the rows that break a law, rows that can't be read among them. Nothing means that all laws hold."""
     for (name, key), why in tables.quarantine.items():
-        yield InvariantViolation("UNREADABLE", name, key, why)
+        yield unreadable(name, key, why)
+    yield from check_rows(tables, lambda table: sorted(tables.keys(table), key=str))
+
+
+def unreadable(table: str, key: Key, why: str) -> InvariantViolation:
+    """Return the violation that a row is which this version can't read."""
+    return InvariantViolation("UNREADABLE", table, key, why)
+
+
+def check_rows(view: View, keys_of: Callable[[t.AnyTable], Iterable[Key]]) -> Iterator[InvariantViolation]:
+    """Name the rows that break an invariant, of those that can be read; `keys_of` lists the keys of a table."""
     for table, check in CHECKS:
-        for key in sorted(tables.keys(table), key=str):
-            with suppress(UnreadableRowError):  # that is told above
-                value = tables.get(table, key)
+        for key in keys_of(table):
+            with suppress(UnreadableRowError):  # such a row is named by itself
+                value = view.get(table, key)
                 if value is not None:
-                    yield from check(tables, key, value)
+                    yield from check(view, key, value)
 
 
 def _version(view: View, key: t.VersionKey, value: Version) -> Iterator[InvariantViolation]:
@@ -138,7 +137,11 @@ def _encoding(view: View, key: t.EncodingKey, value: Encoding) -> Iterator[Invar
         )
 
 
-def _counter(view: View, key: t.CounterKey, _value: Counter) -> Iterator[InvariantViolation]:
+def _counter(view: View, key: t.CounterKey, value: Counter) -> Iterator[InvariantViolation]:
+    numbers = (value.highest, *chain.from_iterable(value.reserved))
+    if not all(0 <= one <= COUNTER for one in numbers):
+        message = f"it counts up to {max(numbers, key=abs)}, and no number is above {COUNTER} (limit COUNTER)"
+        yield InvariantViolation("COUNTER_BEYOND", t.COUNTER.name, key, message)
     if key.kind in t.KINDS_OF_SUBJECT:
         yield from _generation(view, t.COUNTER, key, Subject(key.context, key.subject), key.generation)
     elif key.kind in t.KINDS_FOR_EVER and key.generation:
@@ -221,3 +224,8 @@ CHECKS: tuple[tuple[t.AnyTable, Callable[[View, Any, Any], Iterator[InvariantVio
     (t.SNAPSHOT, _snapshot),
 )
 """Each table that has laws of its own, and its check."""
+INDEXES_CHECKED: tuple[t.AnyIndex, ...] = (
+    t.VERSION_BY_NUMBER, t.VERSION_BY_SCHEMA, t.VERSION_BY_CONTENT, t.VERSION_BY_SUBJECT, t.ASSOCIATION_BY_SUBJECT,
+    t.ASSOCIATION_BY_NAME,
+)  # fmt: skip
+"""The indexes that the checks find rows by."""

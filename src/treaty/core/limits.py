@@ -16,12 +16,14 @@ NUMBER_DIGITS = 1_000
 """Characters of one number inside a schema text."""
 DEFAULT_STEPS = 1_000_000
 """Steps that checking one field's default may take."""
-COMPARE_STEPS = 100_000
-"""Pairs of types that one comparison of two schemas may look at."""
+COMPARE_STEPS = 5_000_000
+"""Steps, of about a microsecond each, that one comparison of two schemas may take."""
+PARSE_STEPS = 20_000_000
+"""Steps, of about a microsecond each, that reading one new schema may take."""
 COMBINATION_BRANCHES = 200
 """Schemas of one combination that are new or changed and looked at for partners among those of another one."""
-PROOF_STEPS = 20_000
-"""Steps that a proof may take that one JSON Schema allows what another one does."""
+PROOF_STEPS = 300_000
+"""Steps of a comparison of JSON Schemas that look for further differences where the established rules refuse already."""
 FINDINGS = 1_000
 """Findings that one comparison may list."""
 FAULTS = 20
@@ -78,6 +80,14 @@ IN_FLIGHT = 1_024
 """Requests that one worker handles at once; past it they get 503."""
 IN_FLIGHT_EACH = 512
 """Requests of one client (its principal, or the address it comes from) that one worker handles at once; past it they get 429."""
+CONNECTIONS = 10_000
+"""Connections that one worker holds at once, fewer where it may open fewer files; past it one without a request is closed, or the new one refused."""
+CONNECTIONS_EACH = 5_000
+"""Connections from one address (of IPv6 from one network of 64 bits) that one worker holds at once; a trusted proxy has no such limit."""
+UNREAD_SECONDS = 30
+"""Seconds in which a client has to take 65,536 bytes of an answer that waits for it, or all that is left; who takes less is cut off."""
+UNREAD_BYTES = 268_435_456
+"""Bytes of answers that wait for clients of one worker; past it those that have taken nothing for two seconds are cut off."""
 MEMO_BYTES = 67_108_864
 """Bytes of schema texts whose answers a node's engine remembers."""
 MODEL_ENTRIES = 10_000
@@ -86,6 +96,8 @@ MODEL_BYTES = 16_777_216
 """Bytes of schema text whose parsed forms a process keeps; a form takes about ten times its text."""
 GZIP_BYTES = 4_096
 """Bytes of an answer from which on it is compressed, for clients that take that."""
+LIST_ENTRIES_KEPT = 400_000
+"""Names of subjects in lists that a node remembers until the next commit; each list counts for ten more, and for the characters of its question."""
 HOT_BYTES = 67_108_864
 """Bytes of finished answers that a worker keeps for hot reads."""
 RIGHTS_KNOWN = 65_536
@@ -97,7 +109,11 @@ CREDENTIALS_BYTES = 16_384
 CREDENTIALS_KNOWN = 10_000
 """Verified credentials that a worker remembers, and as many that turned out wrong."""
 PASSWORD_CHECKS = 64
-"""Passwords that wait to be checked in one worker; past it a request is told to come again."""
+"""Passwords that wait to be checked in one worker; past it requests get 503, those of unknown users first."""
+PASSWORD_CHECKS_EACH = 4
+"""Passwords of one user, and those from one address that has had PASSWORD_FAILURES, that wait to be checked in one worker; past it requests get 503."""
+PASSWORD_FAILURES = 10
+"""Wrong passwords from one address within a minute after which each further one is checked later: by a tenth of a second each, up to five."""
 PASSWORD_COST = 15
 """The highest cost of a password's bcrypt hash: each step doubles the time, and 15 takes seconds."""
 PRINCIPAL_LENGTH = 256
@@ -138,14 +154,28 @@ LAKE_TRIES = 8
 """Times that a lake table is written to while others change it, before the write fails."""
 REGISTRY_TRIES = 6
 """Times that a batch asks a registry that can't answer, before the batch fails."""
+SOURCE_RESTARTS = 3
+"""Times that a run of a pipeline starts its stream again after the fault of Spark's Kafka source, before it fails."""
 COMMIT_BYTES = 4_194_304
 """Bytes of rows in one commit; a chain passes CHAIN_BYTES only where its single commit does."""
+INLINE_STEPS = 8_000
+"""Steps, of about a microsecond each, that answers about schemas take in the event loop; what needs more goes to a pool."""
 INLINE_BYTES = 65_536
 """Characters of schema text that one decision reads in the event loop; what is more goes to a pool."""
 DECISION_ANSWERS = 50_000
 """Answers about schemas that one decision keeps until it ends."""
-DECISION_ROUNDS = 8
-"""Times that a decision waits for answers about schemas; after that they are given on the spot."""
+DECISION_ROUNDS = 1_000
+"""Times that a decision waits for answers about schemas, because others changed the subject meanwhile; past it it is refused."""
+POOL_PROCESSES = 2
+"""Processes in which a server answers large questions about schemas; no principal has all of them."""
+POOL_DECISIONS = 1_024
+"""Decisions of one node that wait for the pool; past it they get 503."""
+POOL_DECISIONS_EACH = 256
+"""Decisions of one principal that wait for the pool; past it they get 503."""
+POOL_BYTES = 1_073_741_824
+"""Characters that all questions read which wait for the pool; past it decisions get 503."""
+POOL_BYTES_EACH = 268_435_456
+"""Characters that the questions of one principal read which wait for the pool; past it its decisions get 503."""
 POSITIONS_KEPT = 1_000
 """Places in the log's history that a node remembers, to check tokens against."""
 NUMBER_EXPONENT = 1_000
@@ -156,6 +186,8 @@ SUBSCHEMAS = 50_000
 """Schemas inside one JSON Schema and the texts that it refers to."""
 VALUE_BYTES = 16_777_216
 """Bytes of one value that the command line checks against a schema."""
+TRANSFER_ROWS = 2_000_000
+"""Versions, settings or associations that are read of one registry for an export or import."""
 DUMP_LINE_BYTES = 16_777_216
 """Bytes of one line of a dump; a record is a text of SCHEMA_BYTES with escapes, references and rules."""
 COLUMNS = 20_000
@@ -180,6 +212,10 @@ DIFFERING_ROWS = 1_000
 """Rows that `treaty log verify --against` names; of further ones it says how many they are."""
 RESTORE_GAP = 10_000
 """Ids that a restore leaves free after the highest one known: they may have been given after the dump was taken."""
+RESTORE_FAULTS = 1_000
+"""Rows of a dump that break an invariant and that a restore counts; it looks for no more of them."""
+RESTORE_CACHE = 20_000
+"""Rows that the check of a dump keeps decoded; all others lie in a temporary file meanwhile."""
 RESTORE_BYTES = 4_194_304
 """Bytes of rows in one append of a restore."""
 TAGGED = 1_000

@@ -1,10 +1,16 @@
 """Names of subjects and contexts, and the qualified form ``:.context:subject`` in which they travel."""
 
+import re
 from typing import NamedTuple
 
 DEFAULT_CONTEXT = "."
 EVERYWHERE = "*"
 """The context word of listings that span all contexts, ``:*:``."""
+
+_INVISIBLE = re.compile(
+    "[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+"""Characters without a shape, or that turn the order of others: with them two names look like one."""
 
 
 class Subject(NamedTuple):
@@ -42,6 +48,11 @@ def context_of(text: str) -> str:
 def is_subject_name(name: str) -> bool:
     """Tell whether a subject may be called this: no control characters, none of the reserved words."""
     return name not in {"__GLOBAL", "__EMPTY"} and not any(map(_is_control, name))
+
+
+def is_visible(name: str) -> bool:
+    """Tell whether every character of a name is seen where it stands."""
+    return _INVISIBLE.search(name) is None
 
 
 def _is_control(char: str) -> bool:

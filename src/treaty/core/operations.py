@@ -10,9 +10,10 @@ from typing import Any, Generic, TypeVar
 
 from treaty.core import answers as a
 from treaty.core import associations as t
-from treaty.core import permissions
 from treaty.core import requests as q
-from treaty.core.command import Command, Decision
+from treaty.core.access import permissions
+from treaty.core.access.rights import Access
+from treaty.core.command import Command, Decision, PausingWork
 from treaty.core.handlers import (
     association_changes,
     association_queries,
@@ -27,9 +28,8 @@ from treaty.core.handlers import (
 from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden
 from treaty.core.requests import Request
-from treaty.core.rights import Access
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.view import View
+from treaty.core.state.view import View
 
 R = TypeVar("R", bound=Request[Any])
 A = TypeVar("A")
@@ -51,7 +51,7 @@ class Operation(Generic[R, A]):
     """In logs, between nodes and in the audit log. A class may be renamed, a name never."""
     request: type[R]
     answer: type[A]
-    handler: Callable[[View, Command[R], SchemaEngine], Decision[A]]
+    handler: Callable[[View, Command[R], SchemaEngine], Decision[A] | PausingWork[Decision[A]]]
     permissions: Callable[[R], permissions.Required]
     limits: tuple[str, ...] = ()
     """Names of limits (`treaty.core.limits`) that it may come to."""
@@ -65,6 +65,8 @@ class Operation(Generic[R, A]):
     """The subject that is followed where it is an alias. Settings have none: what is set at an alias is set at the alias."""
     is_idempotent: Callable[[R], bool] = lambda _request: False
     """Whether one that writes says the same when it is done again; others are refused where they were done before."""
+    pauses: bool = False
+    """Whether its handler is a generator that pauses, because it may read very many rows."""
     query_before: Callable[[R], Request[Any]] | None = None
     """The query that tells what stands where it writes."""
     sign: Callable[[R, str], R] | None = None
@@ -172,7 +174,7 @@ _DECLARED: tuple[Operation[Any, Any], ...] = (
         writes=True, answer_name="deleted",
     ),
     Operation(
-        "set-config", q.SetConfig, a.ConfigStored, settings_changes.set_config, permissions.of_scope("config"),
+        "set-config", q.SetConfig, a.ConfigStored, settings_changes.set_config, permissions.of_set_config,
         ("NAME_LENGTH", "RULES", "RULE_NAME"), writes=True, answer_name="config-stored", is_idempotent=_is_always,
         query_before=_config_before,
     ),
@@ -218,19 +220,26 @@ _DECLARED: tuple[Operation[Any, Any], ...] = (
         alias=SUBJECT_UNLESS_EXACT,
     ),
     Operation(
-        "find-version", q.FindVersion, a.VersionFound, queries.find_version, permissions.of_subject("read"), alias=SUBJECT
+        "find-version", q.FindVersion, a.VersionFound, queries.find_version, permissions.of_subject("read"), alias=SUBJECT,
+        pauses=True,
     ),
-    Operation("list-subjects", q.ListSubjects, a.Subjects, listings.list_subjects, permissions.anywhere("read")),
+    Operation(
+        "list-subjects", q.ListSubjects, a.Subjects, listings.list_subjects, permissions.anywhere("read"), pauses=True
+    ),
     Operation(
         "list-versions", q.ListVersions, a.VersionNumbers, queries.list_versions, permissions.of_subject_in_any_context("read"),
         alias=SUBJECT,
     ),
-    Operation("list-schemas", q.ListSchemas, a.Versions, listings.list_schemas, permissions.anywhere("read")),
+    Operation(
+        "list-schemas", q.ListSchemas, a.Versions, listings.list_schemas, permissions.anywhere("read"), pauses=True
+    ),
     Operation(
         "list-settings", q.ListSettings, a.ScopeSettings, listings.list_settings, permissions.anywhere("read"),
         ("SETTINGS_PAGE",),
     ),
-    Operation("uses-of", q.UsesOf, a.Uses, queries.uses_of, permissions.anywhere("read"), alias=SUBJECT),
+    Operation(
+        "uses-of", q.UsesOf, a.Uses, queries.uses_of, permissions.anywhere("read"), alias=SUBJECT, pauses=True
+    ),
     Operation(
         "referenced-by", q.ReferencedBy, a.SchemaIds, queries.referenced_by, permissions.of_subject("read"), alias=SUBJECT
     ),
@@ -270,6 +279,11 @@ def is_idempotent(request: Request[Any]) -> bool:
     """Tell whether a request says the same when it is done again; all queries do."""
     operation = OPERATIONS[type(request)]
     return not operation.writes or operation.is_idempotent(request)
+
+
+def is_pausing(request: Request[Any]) -> bool:
+    """Tell whether a query may read very many rows, and pauses."""
+    return OPERATIONS[type(request)].pauses
 
 
 def needs_read_barrier(request: Request[Any]) -> bool:

@@ -16,16 +16,16 @@ from treaty.core.associations import (
     EntryRefusal,
     ResourceBound,
 )
-from treaty.core.codec import decode, dumps, encode, encode_message
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.versions import describe_version
 from treaty.core.limits import OUTCOMES, OUTCOMES_DROPPED
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS, operation_name
 from treaty.core.refusals import Conflicting, Invalid
-from treaty.core.rows import make_row, make_tombstone
 from treaty.core.schema import Pairs
-from treaty.core.state_tables import (
+from treaty.core.state.codec import decode, dumps, encode, encode_message
+from treaty.core.state.rows import make_row, make_tombstone
+from treaty.core.state.state_tables import (
     LOG_ORIGIN,
     OUTCOME,
     OUTCOME_BY_SEQUENCE,
@@ -37,8 +37,8 @@ from treaty.core.state_tables import (
     SchemaKey,
     VersionKey,
 )
-from treaty.core.values import Outcome, SubjectValue
-from treaty.core.view import View
+from treaty.core.state.values import Outcome, SubjectValue
+from treaty.core.state.view import View
 
 ANSWERS: Mapping[str, type[Any]] = {
     **{one.answer_name: one.answer for one in OPERATIONS.values() if one.writes},

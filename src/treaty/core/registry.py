@@ -3,39 +3,17 @@
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from treaty.core.access.rights import Access
 from treaty.core.limits import COMMAND_ID
 from treaty.core.refusals import Invalid
 from treaty.core.requests import Request
-from treaty.core.rights import Access
+from treaty.core.state.commit import PositionToken
 
 A = TypeVar("A")
 
 CONSISTENCIES = ("latest", "strict", "eventual")
 """What a call may ask for. `FRESH` are those that memory alone never answers."""
 FRESH = frozenset({"latest", "strict"})
-
-
-@dataclass(frozen=True, slots=True)
-class PositionToken:
-    """A place in a log's history: the state right after an append. Text form ``identity.sequence.digest``.
-
-    `identity` is hex (empty for a log without an append), `digest` the hex digest of the append that ended at `sequence`.
-    """
-
-    identity: str
-    sequence: int
-    digest: str
-
-    def __str__(self) -> str:
-        return f"{self.identity}.{self.sequence}.{self.digest}"
-
-    @staticmethod
-    def parse(text: str) -> "PositionToken | None":
-        """Read the text form; None if it is not one."""
-        parts = text.split(".")
-        if len(parts) != 3 or not parts[1].isascii() or not parts[1].isdigit() or len(parts[1]) > 18:
-            return None
-        return PositionToken(parts[0], int(parts[1]), parts[2])
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +24,8 @@ class Call:
     of the log may answer a look), ``eventual`` (memory is good enough) or empty (the default of the request's class). `after` is a token that the answer must not be older than. `command_id` makes a retry the
     same command; empty means that the registry gives one. `again` says that it was sent before and may wait somewhere still: then its outcome is
     remembered even where it changes nothing, so that the one that waits does nothing either. `timeout` is in seconds.
-    `access` bounds what is done and shown (None: there are no rights here); it stays in this process.
+    `access` bounds what is done and shown (None: there are no rights here); `client` takes turns with others where many wait
+    (empty: the principal does). Both stay in this process.
     """
 
     consistency: str = ""
@@ -56,6 +35,7 @@ class Call:
     principal: str = ""
     access: Access | None = None
     again: bool = False
+    client: str = ""
 
 
 CALL = Call()

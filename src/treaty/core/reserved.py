@@ -10,10 +10,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from treaty.core.limits import ID_GAP
-from treaty.core.rows import Row, make_row
-from treaty.core.state_tables import COUNTER, IDS, IDS_SPARED, LOG_ORIGIN, SCHEMA, CounterKey, LogOriginKey, ids_key
-from treaty.core.values import Counter
-from treaty.core.view import View
+from treaty.core.state.rows import Row, make_row
+from treaty.core.state.state_tables import (
+    COUNTER,
+    IDS,
+    IDS_SPARED,
+    LOG_ORIGIN,
+    SCHEMA,
+    CounterKey,
+    LogOriginKey,
+    ids_key,
+)
+from treaty.core.state.values import Counter
+from treaty.core.state.view import View
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+from treaty.core.limits import REFERENCES
+from treaty.core.refusals import TooLarge
+
 SEALED = "treaty-sealed:"
 """Begins a sensitive value of metadata that is encrypted; the id of a key and the encrypted bytes follow."""
 
@@ -88,3 +91,9 @@ class Draft:
     references: tuple[Reference, ...] = ()
     metadata: Metadata | None = None
     rules: RuleSet | None = None
+
+
+def refuse_many_references(count: int) -> None:
+    """Raise `TooLarge` where a schema has more references than one may have."""
+    if count > REFERENCES:
+        raise TooLarge.of("REFERENCES", f"{count} references", new=str(count), allowed=f"at most {REFERENCES}")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from treaty.core.finding import Diagnostic
-from treaty.core.limits import FAULTS
+from treaty.core.limits import FAULTS, PARSE_STEPS
 from treaty.core.schema_engine import (
     Answer,
     CompareSchemas,
@@ -22,6 +22,7 @@ from treaty.core.schema_engine import (
     RetagSchema,
     TagsFound,
 )
+from treaty.formats.budget import StepBudget, StepsError, limit_steps, spend, use_budget
 from treaty.formats.format import Format, InvalidSchemaError
 from treaty.formats.logical.words import is_logical
 from treaty.formats.memo import Memo, weight
@@ -38,6 +39,20 @@ def _read(form: Format[Any], meaning: ResolvedSchema, *, strict: bool) -> Any:
         return form.parse(native, strict)
     except InvalidSchemaError as wrong:
         raise InvalidSchemaError(tuple(replace(one, line=0, column=0) for one in wrong.faults)) from wrong
+
+
+def _read_bounded(form: Format[Any], schema: ResolvedSchema) -> Any:
+    """The model of a new text; a text that takes more steps than PARSE_STEPS is not valid."""
+    try:
+        with limit_steps(PARSE_STEPS, "PARSE_STEPS"):
+            return _read(form, schema, strict=True)
+    except StepsError as stop:
+        if stop.limit != "PARSE_STEPS":
+            raise
+        costly = Diagnostic(
+            "SCHEMA_TOO_COSTLY", "", f"reading the schema takes more than {stop.message}", "a smaller one"
+        )
+        raise InvalidSchemaError((costly,)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +74,18 @@ class Parser:
         if found is None and not strict:
             found = self.memo.get(stored)
         if found is None:
-            found = _read(form, meaning, strict=strict)
+            found = _read_bounded(form, meaning) if strict else _read(form, meaning, strict=False)
             self.memo.keep(judged if strict else stored, found, weight(meaning))
         return form, found
 
-    def answer(self, question: Question) -> Answer:
-        """Answer a question; a text that is not valid is an answer too, never an exception."""
+    def answer(self, question: Question, budget: StepBudget | None = None) -> Answer:
+        """Answer a question; a text that is not valid is an answer too, never an exception.
+
+        With a budget, `StepsError` is raised once that is spent: the question is too large for it.
+        """
+        if budget is not None:
+            with use_budget(budget):
+                return self.answer(question)
         try:
             match question:
                 case ParseSchema():
@@ -74,15 +95,18 @@ class Parser:
                 case InspectSchema():
                     return self._inspected(question)
                 case FindTags():
+                    spend(weight(question.meaning) >> 3)
                     return TagsFound(tagged(*self.model(question.meaning, strict=False)))
                 case RetagSchema(meaning, add, remove, lenient):
                     form, model = self.model(meaning, strict=False)
+                    spend(weight(meaning) >> 1)
                     return RetaggedSchema(retagged(form, model, add=add, remove=remove, lenient=lenient))
         except InvalidSchemaError as wrong:
             return InvalidText(wrong.faults)
 
     def _parsed(self, question: ParseSchema) -> ParsedSchema:
         form, model = self.model(question.meaning, strict=question.strict)
+        spend(weight(question.meaning) >> 4)
         shown = form.show(model, question.normalize)
         resolved = hashlib.sha256(shown.resolved.encode()).hexdigest()
         return ParsedSchema(shown.canonical, resolved, shown.type_name, shown.fields)
@@ -94,5 +118,6 @@ class Parser:
 
     def _inspected(self, question: InspectSchema) -> InspectionResult:
         form, model = self.model(question.meaning, strict=False)
-        lints = (form.lints[name] for name in question.validators if name in form.lints)
+        lints = [form.lints[name] for name in question.validators if name in form.lints]
+        spend(len(lints) * weight(question.meaning) >> 3)
         return InspectionResult(tuple(fault for lint in lints for fault in lint.find(model))[:FAULTS])

@@ -4,9 +4,9 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from treaty.core.columns import Columns
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.schema_engine import ResolvedSchema
+from treaty.core.state.columns import Columns
 from treaty.formats.rule import Lint, Rule
 
 
@@ -76,7 +76,8 @@ class Tagging(Generic[Model]):
 class Format(Generic[Model]):
     """One schema format. `Model` is its immutable parsed form, opaque to everybody else.
 
-    Every function is pure, ends in (near-)linear time and raises nothing but `InvalidSchemaError`.
+    Every function is pure and raises nothing but `InvalidSchemaError`. What may take longer than its text is read counts
+    its steps (`treaty.formats.budget`) and lets `StepsError` pass: who asks has set a budget, and asks elsewhere.
 
     - ``parse(meaning, strict)``: the model of a text with its references resolved through the bindings.
       `strict` adds the checks for new schemas; without it what was once accepted still parses.

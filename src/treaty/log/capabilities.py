@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar, runtime_checkable
 
-from treaty.core.commit import START, Position
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import START, Position
+from treaty.core.state.rows import EncodedRow
 from treaty.log.log import Log
 
 T = TypeVar("T")

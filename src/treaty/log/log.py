@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from treaty.core.commit import Append, Position
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import Append, Position
+from treaty.core.state.rows import EncodedRow
 
 
 class AppendResult(Enum):

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import START, Append, Position
+from treaty.core.state.rows import EncodedRow
 from treaty.log.concurrency import LockOwner
 from treaty.log.log import AppendResult, Leader, LogDelta, StoreStats
 

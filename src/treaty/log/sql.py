@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treaty.core.commit import NO_ROOT, Append, Position
+from treaty.core.state.commit import NO_ROOT, Append, Position
 
 
 def encode_text(text: str | None) -> bytes | None:

@@ -4,9 +4,9 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from treaty.core.commit import START, Position, as_root
-from treaty.core.root import roots_of
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import START, Position, as_root
+from treaty.core.state.root import roots_of
+from treaty.core.state.rows import EncodedRow
 from treaty.log.capabilities import TableRoots
 from treaty.log.log import Log, LogDelta
 

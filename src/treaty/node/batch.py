@@ -7,14 +7,14 @@ from enum import Enum
 from typing import Any
 
 from treaty.core.command import Command, Decision, OpenQuestions
-from treaty.core.commit import Commit, Position
 from treaty.core.limits import CHAIN_BYTES, COMMIT_BYTES
-from treaty.core.overlay import Overlay
 from treaty.core.refusals import Refusal, TooLarge
-from treaty.core.rows import EncodedRow, Row, encode_row
 from treaty.core.schema_engine import Answer, Question, SchemaEngine
-from treaty.core.state_tables import OUTCOME
-from treaty.core.view import Tables, View
+from treaty.core.state.commit import Commit, Position
+from treaty.core.state.overlay import Overlay
+from treaty.core.state.rows import EncodedRow, Row, encode_row
+from treaty.core.state.state_tables import OUTCOME
+from treaty.core.state.view import Tables, View
 from treaty.node.queued_command import DecisionResult, QueuedCommand, SequenceExceededError
 from treaty.node.schema_service import SchemaSession
 from treaty.node.status import NodeCounts

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.limits import METADATA_KEYS
 from treaty.core.refusals import NotPermitted, Refusal
-from treaty.core.rows import Row, Value, make_row
 from treaty.core.schema import SEALED, Metadata, Pairs
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state_tables import ENCRYPTION_KEY, AnyIndex, AnyTable, EncryptionKeyName
-from treaty.core.table import E, Index, K, Key, Table, V
-from treaty.core.values import ConfigValue, EncryptionKeyUse, Outcome, Schema
-from treaty.core.view import View
+from treaty.core.state.rows import Row, Value, make_row
+from treaty.core.state.state_tables import ENCRYPTION_KEY, AnyIndex, AnyTable, EncryptionKeyName
+from treaty.core.state.table import E, Index, K, Key, Table, V
+from treaty.core.state.values import ConfigValue, EncryptionKeyUse, Outcome, Schema
+from treaty.core.state.view import View
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESSIV
@@ -236,7 +236,7 @@ def encrypt_decisions(cipher: MetadataCipher, decide: Decide) -> Decide:
     """Return the rules as a node with these keys applies them: decided on decrypted values, with rows that are encrypted."""
 
     def encrypting(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | OpenQuestions:
-        verdict = decide(DecryptedView(view, cipher) if cipher.keys else view, command, engine)
+        verdict = decide(decrypt_view(cipher, view), command, engine)
         if not isinstance(verdict, Decision) or not verdict.rows:
             return verdict
         try:
@@ -246,6 +246,11 @@ def encrypt_decisions(cipher: MetadataCipher, decide: Decide) -> Decide:
         return verdict if rows == verdict.rows else replace(verdict, rows=tuple(dict.fromkeys(rows)))
 
     return encrypting
+
+
+def decrypt_view(cipher: MetadataCipher, view: View) -> View:
+    """Return a view with its sensitive values decrypted, where there are keys."""
+    return DecryptedView(view, cipher) if cipher.keys else view
 
 
 class DecryptedView:

@@ -3,13 +3,14 @@
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 
-from treaty.core.commit import START, Position, as_root
 from treaty.core.limits import POSITIONS_KEPT
-from treaty.core.root import roots_of
-from treaty.core.rows import EncodedRow, Row
-from treaty.core.view import Tables
+from treaty.core.state.commit import START, Position, as_root
+from treaty.core.state.root import roots_of
+from treaty.core.state.rows import EncodedRow, Row
+from treaty.core.state.view import Tables
 from treaty.log.log import Log, LogDamagedError, LogDelta, LogUnavailableError, WrongRootError
 from treaty.node.environment import Environment, trim_memory
 from treaty.node.status import NodeCounts
@@ -65,6 +66,7 @@ class Follower:
         self._next: asyncio.Future[None] | None = None
         self._barrier_task: asyncio.Task[None] | None = None
         self._reading = asyncio.Lock()
+        self._pausing = asyncio.Lock()
         self._expected: Mapping[EncodedRow, Row] | None = None
         self._callbacks: list[Callable[[], None]] = []
         self._ends: OrderedDict[int, bytes] = OrderedDict()
@@ -94,6 +96,12 @@ class Follower:
     def next_barrier(self) -> int:
         """Number of the first look that begins from now on."""
         return self.begun + 1
+
+    @asynccontextmanager
+    async def paused(self) -> AsyncIterator[None]:
+        """Have the tables stay as they are while the block runs. What is read from the log waits for one such block at most."""
+        async with self._pausing, self._reading:
+            yield
 
     def on_change(self, callback: Callable[[], None]) -> None:
         """Have `callback` called after every change of the tables, before anybody is answered from them."""

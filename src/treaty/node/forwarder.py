@@ -13,7 +13,7 @@ from contextlib import suppress
 from treaty.core.command import Command
 from treaty.core.limits import HANDED_WITHIN
 from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
-from treaty.core.registry import PositionToken
+from treaty.core.state.commit import PositionToken
 from treaty.log.log import Leader, Log, LogDamagedError, LogUnavailableError
 from treaty.node.batch import Decide, answer_from_outcome
 from treaty.node.follower import FIRST_PAUSE, Follower

@@ -6,22 +6,22 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from treaty.core.command import Command, OpenQuestions
-from treaty.core.commit import as_root
+from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.decide import decide
-from treaty.core.limits import DECISION_ROUNDS
-from treaty.core.log_origin import explain_unfinished_restore
-from treaty.core.operations import is_command, needs_read_barrier
+from treaty.core.operations import is_command, is_pausing, needs_read_barrier
 from treaty.core.refusals import Invalid, NotFound, Refusal, RegistryError, Unavailable
-from treaty.core.registry import CALL, FRESH, Call, PositionToken, Reply, refuse_bad_call
+from treaty.core.registry import CALL, FRESH, Call, Reply, refuse_bad_call
 from treaty.core.requests import Request
-from treaty.core.tables import DictTables
-from treaty.core.view import Tables
+from treaty.core.state.commit import PositionToken, as_root
+from treaty.core.state.log_origin import explain_unfinished_restore
+from treaty.core.state.tables import DictTables
+from treaty.core.state.view import Tables
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.node.encryption import NO_KEYS, MetadataCipher, encrypt_decisions
 from treaty.node.environment import Environment
 from treaty.node.follower import Follower
 from treaty.node.forwarder import CommandForwarder
+from treaty.node.long_queries import LongQueries
 from treaty.node.peer_batches import PeerTransport
 from treaty.node.queue import READ_ONLY_SECONDS, CommandQueue
 from treaty.node.queued_command import NotLeaderError, SequenceExceededError, refuse_token
@@ -80,6 +80,7 @@ class Node:
         self._cipher = cipher
         self._decide = encrypt_decisions(cipher, decide)
         self.follower = Follower(log, self._tables, environment, self.counts)
+        self._long_queries = LongQueries(self.follower, environment, cipher)
         self._queue = CommandQueue(self.follower, schemas, environment, self.counts)
         self._transport = transport
         self._forwarder = CommandForwarder(
@@ -112,9 +113,9 @@ class Node:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._forwarder.close()
         await self._queue.close()
+        await self._schemas.close()
         await self.follower.close()
         await self._log.close()
-        await self._schemas.close()
 
     # ---------------------------------------------------------------------------------------------------- asking
 
@@ -133,7 +134,7 @@ class Node:
         request_id = self._transport.request_id() if self._transport is not None else ""
         try:
             left = call.timeout - (self._environment.now() - begun)
-            return await self._queue.submit(command, left, request_id=request_id, after=call.after)
+            return await self._queue.submit(command, left, request_id=request_id, after=call.after, client=call.client)
         except RegistryError as error:
             self.counts.count(error)
             raise
@@ -184,7 +185,8 @@ class Node:
                 if self.follower.unreachable_reason
                 else ""
             )
-            raise Unavailable(f"no answer within {call.timeout} seconds{reason}; nothing was written") from None
+            told = f"no answer within {call.timeout} seconds{reason}; nothing was written"
+            raise Unavailable(told, self._schemas.queue.retry_after) from None
 
     async def _query(self, command: Command[Request[A]], call: Call) -> Reply[A]:
         """Answer from memory where that is enough; look first otherwise, and before "not found" is said."""
@@ -204,12 +206,12 @@ class Node:
         reason = explain_unfinished_restore(self._tables)
         if reason:
             raise Unavailable(reason, READ_ONLY_SECONDS)
-        result = await self._decide_query(command)
+        result = await self._decide_query(command, call.client)
         if isinstance(result, NotFound) and not fresh and not consistency:
             await self.follower.catch_up()
             if call.after is not None:
                 await self._reach(call.after)
-            result = await self._decide_query(command)
+            result = await self._decide_query(command, call.client)
         if isinstance(result, Refusal):
             raise result
         return result
@@ -225,19 +227,21 @@ class Node:
             )
         await self._queue.barriers.wait(taken=taken)
 
-    async def _decide_query(self, command: Command[Request[A]]) -> Reply[A] | Refusal:
+    async def _decide_query(self, command: Command[Request[A]], client: str = "") -> Reply[A] | Refusal:
         """Decide a query on the tables as they are, with the token of that state."""
-        session = self._schemas.open_session()
-        for _ in range(DECISION_ROUNDS + 1):
-            result = self._decide(self._tables, command, session)
-            if isinstance(result, Refusal):
-                return result
-            if not isinstance(result, OpenQuestions):
+        session = self._schemas.open_session(client or command.principal)
+        while True:
+            result: Reply[A] | Decision[A] | Refusal | OpenQuestions
+            if is_pausing(command.request):
+                result = await self._long_queries.answer(command, session)
+            else:
+                result = self._decide(self._tables, command, session)
+            if isinstance(result, Decision):
                 return Reply(result.answer, self.follower.position.token)
+            if not isinstance(result, OpenQuestions):
+                return result
             self.counts.parked += 1
-            session.defer()
             await self._schemas.answer_questions(session, result.questions)
-        raise AssertionError("an impatient session answers everything")
 
     # ---------------------------------------------------------------------------------------------------- tokens
 
@@ -257,6 +261,11 @@ class Node:
                 if not waited.expired():
                     raise
                 here = self.follower.position
+                if here.sequence == 0 and not self._log.linearizable:  # an old leader may show an empty log
+                    await self._barrier()
+                    if self._shows(token):
+                        return
+                    here = self.follower.position
                 if here.sequence == 0:  # a log begun anew never gets there
                     raise refuse_token(token, here) from None
                 message = f"the token says sequence {token.sequence}, the log ends at {here.sequence}"

@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from treaty.core.codec import DecodeError, Json
 from treaty.core.limits import PEER_BATCH, PEER_BATCH_BYTES, PEER_REQUESTS
+from treaty.core.state.codec import DecodeError, Json
 from treaty.wire.peer.batch import decode_replies, decode_reply, encode_batch, encode_command
 from treaty.wire.peer.message import DeclinedReply, ForwardedCommand, ForwardReply, PeerUnreachableError
 

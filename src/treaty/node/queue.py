@@ -6,11 +6,12 @@ from typing import TypeVar
 
 from treaty.core.command import Command
 from treaty.core.limits import QUEUE
-from treaty.core.log_origin import explain_sealed_log, explain_unfinished_restore
 from treaty.core.refusals import OutcomeUnknown, Unavailable
-from treaty.core.registry import PositionToken, Reply
+from treaty.core.registry import Reply
 from treaty.core.requests import Request
 from treaty.core.schema_engine import Question
+from treaty.core.state.commit import PositionToken
+from treaty.core.state.log_origin import explain_sealed_log, explain_unfinished_restore
 from treaty.node.barriers import ReadBarriers
 from treaty.node.environment import Environment
 from treaty.node.follower import Follower
@@ -105,11 +106,12 @@ class CommandQueue:
         *,
         request_id: str = "",
         after: PositionToken | None = None,
+        client: str = "",
     ) -> Reply[A]:
         """Have a command decided and written; returns when its answer is durable.
 
         Raises the `Refusal` of the law, `Unavailable` where nothing was written in time, `OutcomeUnknown` where the
-        deadline (`timeout` seconds) came while its append was open. What another node has `forwarded` is decided
+        deadline (`timeout` seconds) came while its append was open. A `client` takes turns with others, or the principal. What another node has `forwarded` is decided
         here or not at all: `NotLeaderError`, `SequenceExceededError`.
         """
         if self.read_only:
@@ -119,7 +121,10 @@ class CommandQueue:
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[Reply[A]] = loop.create_future()
         deadline = loop.time() + max(timeout, 0)
-        barrier, session = self._follower.next_barrier, self._schemas.open_session()
+        barrier, session = (
+            self._follower.next_barrier,
+            self._schemas.open_session(client or command.principal, writes=True),
+        )
         if forwarded is None:
             queued = QueuedCommand(command, barrier, session, answered, deadline, request_id, after)
         else:
@@ -171,8 +176,7 @@ class CommandQueue:
             self._wake.set()
 
     def defer(self, command: QueuedCommand, questions: tuple[Question, ...]) -> None:
-        """Let others go ahead while a format answers; who waited often has its questions answered on the spot."""
-        command.session.defer()
+        """Let others go ahead while a format answers."""
         self._counts.parked += 1
         command.defer(asyncio.create_task(self._answer(command, questions), name="questions"))
 
@@ -198,4 +202,7 @@ class CommandQueue:
     def expire(self, command: QueuedCommand) -> None:
         """Tell a command that its time is over, and whether it may be written all the same."""
         why = self.blocked_reason or self.write_failure or self._follower.unreachable_reason
-        command.expire(self._follower.tables, why)
+        deferred = isinstance(command.state, DeferredState)
+        if deferred and not why:
+            why = f"{len(self._schemas.queue)} questions about schemas wait"
+        command.expire(self._follower.tables, why, self._schemas.queue.retry_after if deferred else 1.0)

@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 from treaty.core.command import Command, Decision
-from treaty.core.commit import Position
 from treaty.core.limits import HANDED_WITHIN, OUTCOMES
 from treaty.core.refusals import Invalid, OutcomeUnknown, Refusal, Unavailable
-from treaty.core.registry import PositionToken, Reply
-from treaty.core.state_tables import OUTCOME
-from treaty.core.view import Tables
+from treaty.core.registry import Reply
+from treaty.core.state.commit import Position, PositionToken
+from treaty.core.state.state_tables import OUTCOME
+from treaty.core.state.view import Tables
 from treaty.node.schema_service import SchemaSession
 from treaty.wire.peer.message import ForwardedCommand
 
@@ -291,13 +291,14 @@ class QueuedCommand:
         if not self.is_over:
             self.answered.set_exception(error)
 
-    def expire(self, tables: Tables, why: str = "") -> None:
-        """The deadline has come; `why` it was not decided, if that is known."""
+    def expire(self, tables: Tables, why: str = "", retry_after: float = 1.0) -> None:
+        """The deadline has come; `why` it was not decided, if that is known, and when asking again makes sense."""
         if self.may_be_in_log(tables):
             self.fail(OutcomeUnknown(self.command.command_id))
         else:
             because = f"{why}; " if why else ""
-            self.fail(Unavailable(f"{because}the command was not written in time; it has left nothing"))
+            reason = f"{because}the command was not written in time; it has left nothing"
+            self.fail(Unavailable(reason, retry_after))
 
 
 def refuse_token(token: PositionToken, here: Position) -> Invalid:

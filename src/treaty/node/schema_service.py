@@ -1,18 +1,12 @@
 """The schema service: answers to questions about schemas, at once when small, in a pool when large, and remembered by meaning."""
 
-import asyncio
 import hashlib
-import os
-import threading
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
-from multiprocessing import get_context, parent_process
 
 from treaty.core.finding import Diagnostic, Finding
-from treaty.core.limits import DECISION_ANSWERS, DECISION_ROUNDS, INLINE_BYTES, MEMO_BYTES
+from treaty.core.limits import DECISION_ANSWERS, DECISION_ROUNDS, INLINE_BYTES, MEMO_BYTES, POOL_PROCESSES
 from treaty.core.refusals import TooLarge, Unavailable
 from treaty.core.schema_engine import (
     Answer,
@@ -30,8 +24,11 @@ from treaty.core.schema_engine import (
     TagsFound,
 )
 from treaty.formats.answer import Parser
+from treaty.formats.budget import StepBudget, StepsError, use_budget
 from treaty.formats.memo import weight as reach
 from treaty.formats.table import table
+from treaty.node.pool import AnswerPool, ProcessPool, ThreadPool
+from treaty.node.question_queue import NOBODY, AnswerQuestion, QuestionQueue, QuestionSource
 
 Key = tuple[str, bytes, bytes, tuple[str, ...]]
 """What an answer depends on, and nothing else: digests of meanings. Never a guid: it covers a reference's subject and
@@ -39,9 +36,6 @@ number, not what stands there."""
 
 ENTRY_BYTES = 400
 """What remembering an answer costs beside its texts."""
-
-Run = Callable[[tuple[Question, ...]], Awaitable[tuple[Answer, ...]]]
-"""Answers large questions without stopping the event loop."""
 
 
 def key_of(question: Question) -> Key:
@@ -94,76 +88,66 @@ def _finding_size(one: Finding) -> int:
 class SchemaService:
     """Where all decisions of a node have their questions answered.
 
-    `answer` answers one question, blocking; `run` answers many without blocking, for what is large. `memo_bytes` bounds
-    what is remembered between decisions.
+    `answer` answers one question, blocking; `run` does so without blocking, for what is large, and `workers` at a time.
+    `memo_bytes` bounds what is remembered between decisions.
     """
 
     formats: tuple[str, ...]
     answer: Callable[[Question], Answer]
-    run: Run
+    run: AnswerQuestion
     inline_bytes: int = INLINE_BYTES
     memo_bytes: int = MEMO_BYTES
     release: Callable[[], None] = lambda: None
     """Gives back what `run` uses."""
     validators: Callable[[], frozenset[str]] = frozenset
     """Names of the validators here; a function, because all formats must be loaded to know them."""
+    workers: int = 1
+    queue: QuestionQueue = field(init=False, repr=False)
+    """Questions that are being answered: who asks one of them again waits for the same answer."""
     _memo: OrderedDict[Key, tuple[Answer, int]] = field(default_factory=OrderedDict, repr=False)
     _bytes: int = 0
-    _open: dict[Key, asyncio.Future[Answer]] = field(default_factory=dict, repr=False)
-    """Questions that are being answered: who asks one of them again waits for the same answer."""
-    _running: dict[asyncio.Task[None], None] = field(default_factory=dict, repr=False)
 
-    def open_session(self) -> "SchemaSession":
-        """A engine for one decision, however often it is made anew."""
-        return SchemaSession(self)
+    def __post_init__(self) -> None:
+        """Make the queue."""
+        self.queue = QuestionQueue(self.run, self.workers)
+
+    def open_session(self, principal: str = "", *, writes: bool = False) -> "SchemaSession":
+        """Return an engine for one decision of a principal, however often it is made anew; `writes` for a command."""
+        return SchemaSession(self, QuestionSource(principal, writes))
 
     async def answer_questions(self, session: "SchemaSession", questions: tuple[Question, ...]) -> None:
-        """Have questions answered for a decision. Raises `TooLarge` past the limit of answers for one."""
+        """Have questions answered for a decision.
+
+        Raises `TooLarge` past the limit of answers for one, `Unavailable` where too many wait or the decision waited
+        too often.
+        """
         if len(session.pinned) + len(questions) > DECISION_ANSWERS:
             raise TooLarge.of(
                 "DECISION_ANSWERS",
                 f"This needs more than {DECISION_ANSWERS} comparisons of schemas",
                 allowed=f"at most {DECISION_ANSWERS}; delete old versions, or use a level that is not transitive",
             )
-        fresh: list[Question] = []
-        waits: list[tuple[Key, asyncio.Future[Answer]]] = []
+        session.begin_round()
+        if session.rounds > DECISION_ROUNDS:
+            message = (
+                f"the subject changed {DECISION_ROUNDS} times while its schemas were compared; nothing was written"
+            )
+            raise Unavailable(message, self.queue.retry_after)
+        fresh: dict[Key, Question] = {}
         for question in questions:
             key, known = key_of(question), self.recall(question)
-            if known is not None:
+            if known is None:
+                fresh[key] = question
+            else:
                 session.pinned[key] = known
-                continue
-            if key not in self._open:
-                self._open[key] = asyncio.get_running_loop().create_future()
-                fresh.append(question)
-            waits.append((key, self._open[key]))
-        if fresh:
-            task = asyncio.create_task(self._have_answered(tuple(fresh)), name="questions")
-            self._running[task] = None
-            task.add_done_callback(lambda done: self._running.pop(done, None))
-        for key, future in waits:
-            session.pinned[key] = await asyncio.shield(future)
-
-    async def _have_answered(self, questions: tuple[Question, ...]) -> None:
-        """Answer for all who wait, also for those who come meanwhile; it goes on when the first one has left."""
-        keys = [key_of(question) for question in questions]
-        try:
-            told = await self.run(questions)
-        except Exception as error:  # noqa: BLE001 - whatever a format or the pool raises belongs to those who asked
-            for key in keys:
-                future = self._open.pop(key)
-                future.set_exception(error)
-                future.exception()  # seen, even if all who waited have left
-        else:
-            for question, key, answer in zip(questions, keys, told, strict=True):
-                self.keep(question, answer)
-                self._open.pop(key).set_result(answer)
+        told = await self.queue.answer(list(fresh.items()), session.source, sum(map(weight, fresh.values())))
+        for (key, question), answer in zip(fresh.items(), told, strict=True):
+            self.keep(question, answer)
+            session.pinned[key] = answer
 
     async def close(self) -> None:
         """Stop answering, and give back what `run` uses."""
-        tasks = list(self._running)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.queue.close()
         self.release()
 
     def recall(self, question: Question) -> Answer | None:
@@ -192,12 +176,13 @@ class SchemaSession:
     """The `SchemaEngine` of one decision: what was answered for it stays answered until it ends."""
 
     service: SchemaService
+    source: QuestionSource = NOBODY
     pinned: dict[Key, Answer] = field(default_factory=dict)
-    patient: bool = True
-    """Whether large questions may wait; a decision that waited too often has them answered on the spot."""
     rounds: int = 0
     """How often the decision has waited for answers."""
     _read: int = 0
+    _budget: StepBudget = field(default_factory=StepBudget)
+    """Steps that the decision may take in the event loop until it waits again."""
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -209,20 +194,24 @@ class SchemaSession:
         """Names of the validators that are here."""
         return self.service.validators()
 
-    def defer(self) -> None:
-        """The decision waits for answers, once more."""
+    def begin_round(self) -> None:
+        """The decision waits for answers, and is made again later: in another turn of the loop."""
         self.rounds += 1
-        self.patient = self.rounds < DECISION_ROUNDS
+        self._read, self._budget = 0, StepBudget()
 
     def ask(self, question: Question) -> Answer | None:
-        """Return the answer if it is known or quickly found; what a decision reads on the spot is bounded."""
+        """Return the answer if it is known or quickly found: texts and steps that are taken on the spot are bounded."""
         answer = self.pinned.get(key_of(question)) or self.service.recall(question)
         if answer is None:
             size = weight(question)
-            if self.patient and self._read + size > self.service.inline_bytes:
+            if self._read + size > self.service.inline_bytes:
                 return None
             self._read += size
-            answer = self.service.answer(question)
+            try:
+                with use_budget(self._budget):
+                    answer = self.service.answer(question)
+            except StepsError:
+                return None
             self.service.keep(question, answer)
         if len(self.pinned) < DECISION_ANSWERS:
             self.pinned[key_of(question)] = answer
@@ -234,68 +223,25 @@ class SchemaSession:
 
 def make_thread_service() -> SchemaService:
     """Return a service with one thread for large questions: right for a node inside somebody else's program."""
-    return _make_service(lambda: ThreadPoolExecutor(1, "treaty-engine"))
+    return _make_service(ThreadPool(), 1)
 
 
-def make_process_service(processes: int = 1) -> SchemaService:
+def make_process_service(processes: int = POOL_PROCESSES) -> SchemaService:
     """Return a service with processes for large questions: right for a server, whose loop must not share its interpreter.
 
-    The processes are started when they are first needed.
+    The processes are started when they are first needed. All formats are loaded now, so that no request does it.
     """
-    return _make_service(lambda: ProcessPoolExecutor(processes, get_context("spawn"), initializer=_end_with_parent))
+    table().validators()
+    return _make_service(ProcessPool(), processes)
 
 
-def _end_with_parent() -> None:
-    """Have this process of the pool end when the server is gone: one that was killed has told nobody."""
-    parent = parent_process()
-    assert parent is not None
-
-    def watch() -> None:
-        parent.join()
-        os._exit(0)
-
-    threading.Thread(target=watch, name="parent", daemon=True).start()
-
-
-@dataclass(slots=True)
-class AnswerPool:
-    """An executor that is made anew when it has broken."""
-
-    make: Callable[[], Executor]
-    executor: Executor | None = None
-
-    async def run(self, questions: tuple[Question, ...]) -> tuple[Answer, ...]:
-        """Answer questions away from the event loop. Raises `Unavailable` where a process died over them."""
-        if self.executor is None:
-            self.executor = self.make()
-        mine = self.executor
-        try:
-            return await asyncio.get_running_loop().run_in_executor(mine, answer_all, questions)
-        except BrokenExecutor:
-            if self.executor is mine:
-                self.close()
-            raise Unavailable("the process that was reading this schema died; nothing was written") from None
-
-    def close(self) -> None:
-        """Give processes and threads back."""
-        if self.executor is not None:
-            self.executor.shutdown(wait=False, cancel_futures=True)
-            self.executor = None
-
-
-def _make_service(make: Callable[[], Executor]) -> SchemaService:
-    formats, pool = table(), AnswerPool(make)
+def _make_service(pool: AnswerPool, workers: int) -> SchemaService:
+    formats = table()
     return SchemaService(
-        formats.names, Parser(formats).answer, pool.run, release=pool.close, validators=formats.validators
+        formats.names,
+        Parser(formats).answer,
+        pool.answer,
+        release=pool.close,
+        validators=formats.validators,
+        workers=workers,
     )
-
-
-@cache
-def _parser() -> Parser:
-    """The parser of this process's pool side: it shares no model with the event loop's, which runs beside it."""
-    return Parser(table())
-
-
-def answer_all(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
-    """Answer questions, in a process or thread of a pool."""
-    return tuple(_parser().answer(question) for question in questions)

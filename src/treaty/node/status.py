@@ -7,8 +7,8 @@ from typing import Any
 from treaty.core.command import Decision
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.core.refusals import OutcomeUnknown, Refusal, RegistryError, Unavailable
-from treaty.core.state_tables import CONTEXT, SCHEMA, SUBJECT, VERSION, AnyTable, ContextKey
-from treaty.core.view import Tables
+from treaty.core.state.state_tables import CONTEXT, SCHEMA, SUBJECT, VERSION, AnyTable, ContextKey
+from treaty.core.state.view import Tables
 
 
 @dataclass(slots=True)
@@ -101,7 +101,7 @@ class Status:
     digest: str
     """Digest of the append at `sequence`: it proves the history."""
     state_root: str
-    """The order-free digest of all live rows (see `treaty.core.root`): equal on all nodes at the same sequence."""
+    """The order-free digest of all live rows (see `treaty.core.state.root`): equal on all nodes at the same sequence."""
     root_stated: str
     """The root that the log's last append states, where its rows come to another one; else empty."""
     root_found: str

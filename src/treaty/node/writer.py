@@ -3,10 +3,10 @@
 import logging
 from dataclasses import dataclass
 
-from treaty.core.commit import START, Append, Commit, Position, make_append
 from treaty.core.limits import CHAIN_COMMITS, QUEUE
-from treaty.core.root import roots_with
-from treaty.core.state_tables import OUTCOME
+from treaty.core.state.commit import START, Append, Commit, Position, make_append
+from treaty.core.state.root import roots_with
+from treaty.core.state.state_tables import OUTCOME
 from treaty.log.log import AppendResult, Leader, Log, LogDamagedError, LogUnavailableError
 from treaty.node.batch import CommitBatch, Decide, MemberReason, answer_from_outcome, build, read_ahead
 from treaty.node.environment import Environment

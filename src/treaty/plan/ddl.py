@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from treaty.core.columns import Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.state.columns import Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 
 WORDS: Mapping[str, str] = {
     "null": "VOID",
@@ -19,7 +19,7 @@ WORDS: Mapping[str, str] = {
     "timestamp_ntz": "TIMESTAMP_NTZ",
     "variant": "STRING",
 }
-"""By scalar of `treaty.core.columns.SCALARS`."""
+"""By scalar of `treaty.core.state.columns.SCALARS`."""
 
 
 def quoted(name: str) -> str:

@@ -1,62 +1,98 @@
 """Making and extending decode plans: from a registry's answers to a `DecodePlan`."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Unpack
 
 from treaty.core.limits import DECODE_WRITERS
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.registry import Registry
+from treaty.core.schema_engine import ResolvedSchema
+from treaty.formats.format import InvalidSchemaError
 from treaty.plan import asking
+from treaty.plan.addresses import open_registry
+from treaty.plan.avro import composing as avro
 from treaty.plan.documents.composing import RESTS
 from treaty.plan.heads import Encodings, encodings_of, framing_of
 from treaty.plan.known import Known
 from treaty.plan.planners import PLANNERS, Planner
 from treaty.plan.reasons import RESOLUTION, WRONG_SUBJECT, PlanError, once
-from treaty.plan.recipes import SHAPES, JsonRecipe, ProtobufRecipe
+from treaty.plan.recipes import SHAPES, AvroRecipe, JsonRecipe, ProtobufRecipe
+from treaty.plan.strictness import NAMED, check_engine, is_word, reader_error, refuse_foreign
 from treaty.plan.types.shaping import shaped
-from treaty.plan.value import ENGINES, DecodePlan, Rejected
+from treaty.plan.value import DecodePlan, Rejected
 from treaty.plan.wish import Choices, Wish
-
-NAMED = frozenset(("latest", "union", *SHAPES))
-"""Readers by name."""
 
 
 def make_plan(
-    registry: Registry,
+    registry: Registry | str,
     subject: str | None = None,
     *,
     reader: str | int = "latest",
     ids: Iterable[int] = (),
-    engine: str = "spark",
-    schema_type: str = "AVRO",
+    engine: str = "",
+    schema_type: str = "",
     framing: str | Encodings = "prefix",
     **choices: Unpack[Choices],
 ) -> DecodePlan:
-    """Plan the decoding of one subject's frames, or of any with the given ids.
+    """Plan the decoding of one subject's frames, or of any with the given ids; `registry` may be the address of a server.
 
     `reader` is ``latest``, ``union`` (all versions merged), a version number, or a schema text; or, for several record
     types in one stream, ``types`` (a struct for each), ``wide`` (their columns side by side) or ``variant`` (one VARIANT
     column): then `subject` may have ``*`` for any text, and each type is read as the union of its versions. All versions of the
     subject are writers; `ids` are further ids to resolve: those that no registry entry explains are left out, so their
-    rows stay UNKNOWN_ID. The format is that of the subject's last version, and `schema_type` where there is no subject.
-    `choices` are the fields of a `Wish`: `depth`, `message`, `defaults`, `unknown`, `validate`, `rest`.
+    rows stay UNKNOWN_ID. The format is that of the subject's last version, and `schema_type` (else Avro) where there is no subject.
+    `choices` are the fields of a `Wish`: `depth`, `lossy`, `message`, `defaults`, `unknown`, `validate`, `rest`.
     `framing` is what stands before the payloads: ``prefix``, or one of `treaty.plan.heads.HEADS`; with ``none`` all
     rows have the version that is the reader. A table of encodings (encoding id: schema id and codec) means Pravega's.
-    `engine` is what reads Avro: ``spark``, or ``fastavro`` where Spark has no Avro functions; ``upb`` reads Protobuf row by row.
+    `engine` is what reads the rows, one of the format's: `treaty.plan.value.ENGINES` has them, the usual one first.
 
-    Raises `PlanError` without a reader or writer, `NotFound` for a subject or version that does not exist,
-    `InvalidSchemaError` for a reader text that is none, and `Unavailable` where the registry can't say now.
+    Raises `PlanError` without a reader or writer and for an option that means nothing to the format, `NotFound` for a subject or
+    version that does not exist, `InvalidSchemaError` for a reader text that is none, and `Unavailable` where the registry can't say now.
     """
-    place = subject_of(subject) if subject else None
-    mixed = reader in SHAPES
+    with open_registry(registry) as found:
+        place = subject_of(subject) if subject else None
+        encoded = () if isinstance(framing, str) else (schema_id for schema_id, _ in framing.values())
+        known, rejected = _list_known(found, place, {*ids, *encoded}, mixed=reader in SHAPES)
+        planner = _planner(known, (schema_type or "AVRO") if place is None else "")
+        if schema_type not in {"", planner.format}:
+            raise PlanError(f"schema_type = {schema_type!r}, and {subject} is {planner.format}; leave it out")
+        refuse_foreign(choices, planner.format)
+        plan = _compose_plan(found, place, reader, known, planner=planner, framing=framing, options=Wish(**choices))
+    return replace(
+        plan,
+        subject=subject or "",
+        reader_name=str(reader) if reader in NAMED or isinstance(reader, int) else "given",
+        rejected=once((*rejected, *plan.rejected)),
+        engine=check_engine(engine, plan.format, plan.engine),
+    )
+
+
+def _list_known(
+    registry: Registry, place: Subject | None, ids: AbstractSet[int], *, mixed: bool
+) -> tuple[list[Known], list[Rejected]]:
+    """The subject's versions and what the registry knows of further ids; those that are of another subject are rejected."""
     known = list(_writers(registry, place, mixed=mixed)) if place else []
-    encoded = () if isinstance(framing, str) else (schema_id for schema_id, _ in framing.values())
-    strangers, rejected = _resolve(registry, place, sorted({*ids, *encoded} - {one.schema_id for one in known}))
+    strangers, rejected = _resolve(registry, place, sorted(ids - {one.schema_id for one in known}))
     known += strangers
     if len({one.schema_id for one in known}) > DECODE_WRITERS:
         raise PlanError(f"{len(known)} schema ids in one plan, more than the limit DECODE_WRITERS of {DECODE_WRITERS}")
-    planner = _planner(known, schema_type if place is None else "")
+    return known, rejected
+
+
+def _compose_plan(
+    registry: Registry,
+    place: Subject | None,
+    reader: str | int,
+    known: list[Known],
+    *,
+    planner: Planner,
+    framing: str | Encodings,
+    options: Wish,
+) -> DecodePlan:
+    """The plan of the format's own planner, with the framing, and with all ids that it can't read."""
+    rejected: list[Rejected] = []
     for one in known:
         if one.format != planner.format:
             sentence = f"id {one.schema_id} is {one.format}, not {planner.format}"
@@ -64,21 +100,30 @@ def make_plan(
     mine = [one for one in known if one.format == planner.format]
     if framing == "none":
         mine = _only(mine, reader)
-    wish = Wish(**choices)
     losers: list[Rejected] = []
-    if mixed:
-        plan = shaped(*planner.types(mine, wish), str(reader), wish.message)
+    if reader in SHAPES:
+        plan = shaped(*planner.types(mine, options), str(reader), options.message)
     else:
-        wanted, losers = _reader(registry, place, reader, mine, planner=planner, wish=wish)
-        plan = planner.compose(mine, wanted, wish)
+        wanted, losers = _reader(registry, place, reader, mine, planner=planner, wish=options)
+        lost = {one.schema_id for one in losers}
+        plan = planner.compose([one for one in mine if one.schema_id not in lost], wanted, options)
     return replace(
         plan,
-        subject=subject or "",
-        reader_name=str(reader) if reader in NAMED or isinstance(reader, int) else "given",
         rejected=once((*rejected, *losers, *plan.rejected)),
-        engine=engine if (plan.format, engine) in ENGINES else plan.engine,
         framing=framing_of(framing, mine if framing == "none" else known),
     )
+
+
+def find_union_conflict(versions: Sequence[ResolvedSchema]) -> str:
+    """Why a reader of all versions (the oldest first) would leave the last one out; "" where it would not, and for formats but Avro.
+
+    Each version may well read the one before: a column is held to more, as it has the values of both. Raises `InvalidSchemaError`.
+    """
+    if {one.format for one in versions} != {"AVRO"} or len(versions) < 2:
+        return ""
+    known = [Known(place, DEFAULT_CONTEXT, place, "AVRO", asking.model(one)) for place, one in enumerate(versions, 1)]
+    reasons = {one.schema_id: one.message for one in avro.union(known)[1]}
+    return reasons.get(len(known), "")
 
 
 def _writers(registry: Registry, place: Subject, *, mixed: bool) -> Iterator[Known]:
@@ -143,7 +188,7 @@ def _reader(
 ) -> tuple[object, list[Rejected]]:
     """The reader schema, and the versions that have no part in a union."""
     if isinstance(reader, str) and reader not in {"latest", "union"}:
-        return asking.model_of(planner.format, reader), []
+        return _parse_reader(planner.format, reader), []
     if place is None:
         raise PlanError("without a subject there is no 'latest' and no 'union': give the reader's schema as text")
     if isinstance(reader, int):
@@ -159,11 +204,26 @@ def _reader(
     return (live[-1].schema, []) if reader == "latest" else planner.union(live, wish)
 
 
-def extend(plan: DecodePlan, registry: Registry, ids: Iterable[int]) -> DecodePlan:
+def _parse_reader(format_: str, text: str) -> object:
+    """The reader whose text was given; a single word that is no schema was meant as a name."""
+    try:
+        return asking.model_of(format_, text)
+    except InvalidSchemaError as wrong:
+        if is_word(text):
+            raise reader_error(text) from wrong
+        raise
+
+
+def extend(plan: DecodePlan, registry: Registry | str, ids: Iterable[int]) -> DecodePlan:
     """The plan made anew with further ids; a reader that follows the subject follows it now.
 
     It is the same plan where the registry knows none of them. Raises `Unavailable` where it can't say now.
     """
+    with open_registry(registry) as known:
+        return _extend_with(plan, known, ids)
+
+
+def _extend_with(plan: DecodePlan, registry: Registry, ids: Iterable[int]) -> DecodePlan:
     context = subject_of(plan.subject).context if plan.subject else DEFAULT_CONTEXT
     found = [one for one in sorted(set(ids) - plan.known) if asking.by_id(registry, one, context)]
     if not found:
@@ -173,16 +233,16 @@ def extend(plan: DecodePlan, registry: Registry, ids: Iterable[int]) -> DecodePl
         wanted = plan.reader_name
     elif plan.reader_name.isdigit():
         wanted = int(plan.reader_name)
-    return make_plan(
+    made = make_plan(
         registry,
         plan.subject or None,
         reader=wanted,
         ids=plan.known.union(found),
-        engine=plan.engine,
-        schema_type=plan.format,
+        schema_type="" if plan.subject else plan.format,
         framing=encodings_of(plan.framing) or plan.framing.name,
         **_choices(plan),
     )
+    return replace(made, engine=plan.engine) if made.format == plan.format else made
 
 
 def _choices(plan: DecodePlan) -> Choices:
@@ -190,6 +250,8 @@ def _choices(plan: DecodePlan) -> Choices:
     made = Choices(depth=plan.depth)
     if isinstance(plan.recipe, ProtobufRecipe):
         made |= Choices(message=plan.recipe.message, defaults=plan.recipe.defaults, unknown=bool(plan.recipe.unknown))
+    if isinstance(plan.recipe, AvroRecipe):
+        made["lossy"] = plan.recipe.lossy
     if isinstance(plan.recipe, JsonRecipe):
         kinds = dict(plan.columns)
         rest = next((way for way, kind in RESTS.items() if kinds.get(plan.recipe.rest) == kind), "")

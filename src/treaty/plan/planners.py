@@ -34,8 +34,8 @@ class Planner:
 PLANNERS: Mapping[str, Planner] = {
     "AVRO": Planner(
         "AVRO",
-        lambda known, _: avro.union(known),
-        lambda known, reader, wish: avro.compose(known, reader, wish.depth),
+        lambda known, options: avro.union(known, options.lossy),
+        lambda known, reader, wish: avro.compose(known, reader, wish.depth, wish.lossy),
         avro_types.plan_types,
     ),
     "PROTOBUF": Planner("PROTOBUF", messages.union, messages.compose, message_types.plan_types),

@@ -11,15 +11,29 @@ WRONG_SUBJECT = "WRONG_SUBJECT"
 
 
 class PlanError(ValueError):
-    """No plan can be made: the sentence says what is missing and what would help."""
+    """No plan can be made: the sentence says what is missing and what would help. `rejected` are ids that no row could be read of."""
+
+    def __init__(self, message: str, rejected: Sequence[Rejected] = ()) -> None:
+        super().__init__(message)
+        self.rejected = tuple(rejected)
 
 
 def refused(one: Known, findings: Sequence[Finding]) -> Rejected:
     """A writer that the reader cannot read, by what the format's comparison found."""
-    told = [finding.message(reader="reader", writer=f"version {one.version}") for finding in findings]
-    more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
-    sentence = f"id {one.schema_id} ({one.subject} version {one.version}) cannot be read: {told[0]}{more}"
+    sentence = f"id {one.schema_id} ({one.subject} version {one.version}) cannot be read: {_first(one, findings)}"
     return Rejected(one.schema_id, RESOLUTION, sentence)
+
+
+def refused_value(one: Known, findings: Sequence[Finding]) -> str:
+    """What is said of a row of a writer that the reader takes some values of, where the row has another value."""
+    where = f"id {one.schema_id} ({one.subject} version {one.version})"
+    return f"this row of {where} has a value that the reader does not take: {_first(one, findings)}"
+
+
+def _first(one: Known, findings: Sequence[Finding]) -> str:
+    messages = [finding.message(reader="reader", writer=f"version {one.version}") for finding in findings]
+    more = f" (and {len(messages) - 1} more)" if len(messages) > 1 else ""
+    return f"{messages[0]}{more}"
 
 
 def left_out(one: Known, why: object) -> Rejected:
@@ -30,7 +44,7 @@ def left_out(one: Known, why: object) -> Rejected:
 def nothing_readable(rejected: Sequence[Rejected]) -> PlanError:
     """The error of a plan without a writer."""
     reasons = "; ".join(one.message for one in rejected[:3]) or "no schema ids are known"
-    return PlanError(f"no rows can be decoded: {reasons}. Register a version first, or choose another reader")
+    return PlanError(f"no rows can be decoded: {reasons}. Register a version first, or choose another reader", rejected)
 
 
 def once(rejected: Iterable[Rejected]) -> tuple[Rejected, ...]:

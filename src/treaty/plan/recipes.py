@@ -1,6 +1,5 @@
 """Recipes: what a decode plan holds for one format only, or for several record types, as frozen values that can be stored."""
 
-import struct
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,18 +45,11 @@ class AvroRecipe:
     branches: tuple[int, ...] = ()
     """The place in the union for each writer of the plan; empty where each has its own, in their order."""
     ending: str = ENDING
-    """The eight bytes behind each payload, as hex (see `avro.weaving`): they come back unharmed only where it is whole."""
-
-    @property
-    def ending_bytes(self) -> bytes:
-        """The bytes that are put behind a payload."""
-        return bytes.fromhex(self.ending)
-
-    @property
-    def ending_value(self) -> float:
-        """The same as Avro reads them: a little-endian double."""
-        value: float = struct.unpack("<d", self.ending_bytes)[0]
-        return value
+    """Eight bytes as hex, from which those behind each payload are made (see `avro.weaving`)."""
+    lossy: str = "refuse"
+    """What a union of further versions does with whole numbers of 64 bits beside fractions (see `Wish`)."""
+    partly: tuple[tuple[int, str], ...] = ()
+    """Ids of which the reader takes some values and not others, with what is said of a row that has another."""
 
     def branch(self, place: int) -> int:
         """The place in the union for the writer at `place` of the plan."""
@@ -69,7 +61,9 @@ class AvroRecipe:
         repairs = (Repair(**{**one, "path": tuple(one["path"]), "ids": tuple(one["ids"])}) for one in parts["repairs"])
         layouts = (Layout(tuple(one["path"]), tuple(one["fields"])) for one in parts["layouts"])
         branches = tuple(parts.get("branches", ()))
-        return AvroRecipe(**{**parts, "repairs": tuple(repairs), "layouts": tuple(layouts), "branches": branches})
+        partly = tuple((number, sentence) for number, sentence in parts.get("partly", ()))
+        made = {"repairs": tuple(repairs), "layouts": tuple(layouts), "branches": branches, "partly": partly}
+        return AvroRecipe(**{**parts, **made})
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 CODES = ("TOO_SHORT", "BAD_MAGIC", "UNKNOWN_ID", "WRONG_SUBJECT", "MALFORMED", "TRAILING", "INVALID", "RESOLUTION")
 """Why a row is bad. A null value is none of these: it is a delete marker."""
 UNKNOWN_ID = "the registry has no id %d, or not for this subject"
+NEGATIVE_ID = "the frame has the id %d, and no id is negative"
 UNKNOWN_HEAD = "no schema of the plan has this head (framing %s)"
 SENTENCES = {
     "TOO_SHORT": "fewer than the five bytes of a frame",
@@ -17,13 +18,17 @@ SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names of the columns that decoding adds; an empty one is not added."""
+    """Names of the columns that decoding adds; an empty one is not added.
+
+    `prefix` stands before the names of a record's fields where these get columns of their own.
+    """
 
     record: str = "record"
     error: str = "error"
     schema_id: str = ""
     version: str = ""
     subject: str = ""
+    prefix: str = ""
 
 
 NAMES = Names()

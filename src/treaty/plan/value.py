@@ -8,12 +8,12 @@ from treaty.plan.ddl import struct_ddl
 from treaty.plan.framing import PREFIX, Framing
 from treaty.plan.recipes import RECIPES, AvroRecipe, JsonRecipe, Recipe, Types
 
-FORMAT, READ = 4, (2, 3, 4)
+FORMAT, READ = 5, (2, 3, 4, 5)
 """Of the stored form, and the formats that are read; a plan of another one is not run. A stream that has one of an older
 format replays its open batch with it, and is then planned anew."""
 ENGINES = {
     ("AVRO", "spark"): "Spark's from_avro, one call for all ids",
-    ("AVRO", "fastavro"): "fastavro in Python workers (slower)",
+    ("AVRO", "fastavro"): "Treaty's own reader in Python workers (slower)",
     ("PROTOBUF", "ptars"): "ptars over whole batches in Python workers, judged by Protobuf's runtime",
     ("PROTOBUF", "upb"): "Protobuf's runtime in Python workers (slower)",
     ("JSON", "spark"): "Spark's from_json",

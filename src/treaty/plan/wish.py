@@ -9,6 +9,8 @@ class Wish:
     """What a caller asks of a plan beyond its reader.
 
     - `depth`: levels to which a recursive reader is opened.
+    - `lossy`: what becomes of Avro's `long` beside `float` or `double` in a union of versions. ``refuse``: the later of the
+      two versions has no part in the union. ``double``: the column is one, and numbers beyond 53 bits are rounded.
     - `message`: the Protobuf message to read, by its full name; the first of the file without one.
     - `defaults`: Protobuf fields that know that they are not set have their default then, and not null.
     - `unknown`: Protobuf fields that the message does not have are kept, in a column `MAP<INT, BINARY>`: by number,
@@ -19,6 +21,7 @@ class Wish:
     """
 
     depth: int = 3
+    lossy: str = "refuse"
     message: str = ""
     defaults: bool = False
     unknown: bool = False
@@ -30,6 +33,7 @@ class Choices(TypedDict, total=False):
     """The fields of a `Wish` as arguments."""
 
     depth: int
+    lossy: str
     message: str
     defaults: bool
     unknown: bool

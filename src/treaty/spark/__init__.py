@@ -9,6 +9,7 @@ from treaty.plan.reasons import PlanError
 from treaty.plan.rows import Names
 from treaty.plan.value import DecodePlan
 from treaty.spark.decode import decode, from_registry, ids_of
+from treaty.spark.dropped_values import DroppedValue, ValueUse
 from treaty.spark.encoding.encode import Written, dry_run, encode, to_registry
 from treaty.spark.encoding.topic import Outgoing, to_topic
 from treaty.spark.explain import engine_of, explain
@@ -22,6 +23,7 @@ from treaty.spark.pipelines.replay import Replayed, replay, still_bad
 from treaty.spark.pipelines.reports.metrics import PipelineMetrics
 from treaty.spark.pipelines.reports.preview import Preview, preview
 from treaty.spark.pipelines.reports.status import Status, status
+from treaty.spark.pipelines.restarts import PipelineQuery, PipelinesFailedError, wait_for_all
 from treaty.spark.pipelines.running import run, start
 from treaty.spark.pipelines.source import FilesSource, KafkaSource, SourceError
 from treaty.spark.pipelines.trigger import Trigger
@@ -34,6 +36,7 @@ __all__ = [
     "Debezium",
     "DecodePlan",
     "Derive",
+    "DroppedValue",
     "EncodePlan",
     "EncodeWish",
     "FilesSource",
@@ -46,6 +49,8 @@ __all__ = [
     "Pipeline",
     "PipelineError",
     "PipelineMetrics",
+    "PipelineQuery",
+    "PipelinesFailedError",
     "PlanError",
     "Preview",
     "Replayed",
@@ -56,6 +61,7 @@ __all__ = [
     "Table",
     "TooManyBadRowsError",
     "Trigger",
+    "ValueUse",
     "Verdict",
     "Written",
     "check_history",
@@ -82,4 +88,5 @@ __all__ = [
     "to_registry",
     "to_topic",
     "view",
+    "wait_for_all",
 ]

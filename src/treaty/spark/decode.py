@@ -11,11 +11,15 @@ from treaty.core.registry import Registry
 from treaty.plan.ddl import quoted
 from treaty.plan.framing import PREFIX
 from treaty.plan.making import make_plan
-from treaty.plan.rows import NAMES, SENTENCES, UNKNOWN_HEAD, UNKNOWN_ID, Names
+from treaty.plan.reasons import RESOLUTION
+from treaty.plan.recipes import AvroRecipe
+from treaty.plan.rows import NAMES, NEGATIVE_ID, SENTENCES, UNKNOWN_HEAD, UNKNOWN_ID, Names
+from treaty.plan.strictness import refuse_part, refuse_twins
 from treaty.plan.value import DecodePlan
+from treaty.spark.engines.engine import Engine
 from treaty.spark.engines.table import ENGINES
-from treaty.spark.explain import engine_of
-from treaty.spark.frames import claimed_id, frame_id, looked_up, starts
+from treaty.spark.explain import fit_to_session
+from treaty.spark.frames import claimed_id, frame_id, has_exact_names, looked_up, require_frames, signed_id, starts
 from treaty.spark.framings import headless, reframed
 from treaty.spark.shapes import shaped
 
@@ -26,7 +30,7 @@ FRAME, HEADLESS = "_treaty_frame", "_treaty_headless"
 
 def from_registry(
     frame: DataFrame,
-    registry: Registry,
+    registry: Registry | str,
     subject: str | None = None,
     *,
     reader: str | int = "latest",
@@ -36,18 +40,20 @@ def from_registry(
     names: Names = NAMES,
     flatten: bool = False,
 ) -> DataFrame:
-    """Decode a binary column of registry frames: `make_plan` and `decode` in one call.
+    """Decode a binary column of registry frames: `make_plan` and `decode` in one call; `registry` may be the address of a server.
 
     It runs on Spark's own Avro functions where the session has them, else in Python workers. `ids` are schema ids to
     resolve beyond the subject's versions; `ids_of` finds those of a batch. To store a plan or to look at it, make the
     plan yourself. Raises what `make_plan` raises.
     """
-    plan = make_plan(registry, subject, reader=reader, ids=ids, engine=engine_of(frame.sparkSession), message=message)
+    require_frames(frame, column)
+    plan = fit_to_session(make_plan(registry, subject, reader=reader, ids=ids, message=message), frame.sparkSession)
     return decode(frame, plan, column=column, names=names, flatten=flatten)
 
 
 def ids_of(frame: DataFrame, column: str = "value", *, besides: Iterable[int] = ()) -> frozenset[int]:
     """The schema ids that the frames of a batch claim and `besides` lacks; the `UNKNOWN_IDS` most frequent ones."""
+    require_frames(frame, column)
     claimed = frame.select(frame_id(F.col(column)).alias("id")).filter(F.col("id").isNotNull())
     strange = claimed.filter(~F.col("id").isin(list(besides)))
     frequent = strange.groupBy("id").count().orderBy(F.desc("count")).limit(UNKNOWN_IDS)
@@ -67,10 +73,15 @@ def decode(
     """The frame with its decoded rows beside the columns it had.
 
     A good row has a record and no error; a bad row an error ``{code, message, schema_id, payload}`` and no record; a
-    null value neither. With `flatten` the record's fields stand as columns of their own. Filters on the result are
+    null value neither. With `flatten` the record's fields stand as columns of their own, behind `names.prefix`. Filters on the result are
     not pushed below the decoding (each row is decoded once), so filter on other columns before. With the framing
     ``header`` the guid stands in the column `headers` (Kafka's: key and value), under the name for this `part` of a record.
+    Raises `PlanError` for a column that holds no bytes, and where two columns would have one name.
     """
+    require_frames(frame, column)
+    refuse_part(part)
+    flat = [name for name, _ in plan.columns] if flatten else []
+    refuse_twins(frame.columns, names, flat, exact=has_exact_names(frame.sparkSession))
     source, raw = _source(frame, plan, column, headers, part)
     engine = ENGINES[plan.format, plan.engine]
     raw = engine.decoded(raw, plan, source.column)
@@ -81,7 +92,7 @@ def decode(
         *kept,
         *(F.col(name) for name in source.added),
         F.when(good, engine.record(plan, value)).alias(RECORD),
-        F.when(good, None).otherwise(_code(plan, source, engine.failed(plan))).alias(CODE),
+        F.when(good, None).otherwise(_code(plan, source, engine)).alias(CODE),
         *([engine.said(plan).alias(SAID)] if engine.said else []),
     )
     added: dict[str, Callable[[], Column]] = {
@@ -92,10 +103,10 @@ def decode(
         names.subject: lambda: looked_up(value, {one.schema_id: one.subject for one in plan.writers}),
     }
     result = judged.select(*kept, *(make().alias(name) for name, make in added.items() if name))
-    if not flatten or not plan.columns:
+    if not flat:
         return result
     others = [F.col(quoted(name)) for name in result.columns if name != names.record]
-    fields = [F.col(names.record)[name].alias(name) for name, _ in plan.columns]
+    fields = [F.col(names.record)[name].alias(f"{names.prefix}{name}") for name in flat]
     return result.select(*others, *fields)
 
 
@@ -122,17 +133,16 @@ def _error(plan: DecodePlan, source: _Source, told: Column | None) -> Column:
     """The error of a row whose code stands in the column `CODE`; null without a code."""
     value = F.col(source.column)
     code, number = F.col(CODE), claimed_id(value)
-    message = F.when(code == "UNKNOWN_ID", F.format_string(UNKNOWN_ID, number))
-    if source.added:
-        strange = F.lit(UNKNOWN_HEAD % plan.framing.name)
-        message = F.when((code == "UNKNOWN_ID") & F.col(FRAME).isNull(), strange).when(
-            code == "UNKNOWN_ID", F.format_string(UNKNOWN_ID, number)
-        )
+    unknown = code == "UNKNOWN_ID"
+    negative = F.format_string(NEGATIVE_ID, signed_id(value))
+    message = F.when(unknown & F.col(FRAME).isNull(), F.lit(UNKNOWN_HEAD % plan.framing.name)) if source.added else F
+    message = message.when(unknown & number.isNull(), negative).when(unknown, F.format_string(UNKNOWN_ID, number))
     if told is not None:
         message = message.when(told.isNotNull(), told)
-    if plan.rejected:
-        rejected = looked_up(value, {one.schema_id: one.message for one in plan.rejected})
-        message = message.when(code.isin(sorted({one.code for one in plan.rejected})), rejected)
+    reasons = _value_refusals(plan) | {one.schema_id: one.message for one in plan.rejected}
+    if reasons:
+        codes = {one.code for one in plan.rejected} | ({RESOLUTION} if _value_refusals(plan) else set())
+        message = message.when(code.isin(sorted(codes)), looked_up(value, reasons))
     said = [F.lit(part) for pair in SENTENCES.items() for part in pair]
     parts = {
         "code": code,
@@ -143,8 +153,17 @@ def _error(plan: DecodePlan, source: _Source, told: Column | None) -> Column:
     return F.when(code.isNotNull(), F.struct(*(made.alias(name) for name, made in parts.items())))
 
 
-def _code(plan: DecodePlan, source: _Source, failed: Column) -> Column:
+def _value_refusals(plan: DecodePlan) -> dict[int, str]:
+    """What is said of rows that the reader does not take, by ids of which it takes some."""
+    return dict(plan.recipe.partly) if isinstance(plan.recipe, AvroRecipe) else {}
+
+
+def _code(plan: DecodePlan, source: _Source, engine: Engine) -> Column:
     """The code of a row that is no record: of all reasons the first in the order of a frame's parts."""
+    failed = engine.failed(plan)
+    if engine.whole and _value_refusals(plan):
+        mine = looked_up(F.col(source.column), dict.fromkeys(_value_refusals(plan), True))
+        failed = F.when(mine & engine.whole(plan, F.col(source.column)), RESOLUTION).otherwise(failed)
     known = {one.schema_id: "" for one in plan.writers} | {one.schema_id: one.code for one in plan.rejected}
     value = F.col(source.column)
     by_id = looked_up(value, known)

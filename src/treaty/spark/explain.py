@@ -1,5 +1,7 @@
 """What a session can do with a plan: the engine that will run, and whether the JVM guards itself against hostile rows."""
 
+from dataclasses import replace
+
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -18,6 +20,11 @@ def engine_of(spark: SparkSession) -> str:
     except TypeError:  # without the package the JVM has no such object, and py4j calls what it got instead
         return "fastavro"
     return "spark"
+
+
+def fit_to_session(plan: DecodePlan, spark: SparkSession) -> DecodePlan:
+    """The plan with the engine that this session has for Avro; plans of other formats as they are."""
+    return replace(plan, engine=engine_of(spark)) if plan.format == "AVRO" else plan
 
 
 def missing_limits(spark: SparkSession) -> tuple[str, ...]:

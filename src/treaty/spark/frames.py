@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from zlib import crc32
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import BinaryType
 
 from treaty.plan.avro.weaving import header
+from treaty.plan.reasons import PlanError
 
 Literal = bool | int | str | bytes
 SPREAD_FROM = 20
@@ -22,6 +24,27 @@ def claimed_id(value: Column) -> Column:
     """The id that a frame claims, an INT, whatever its magic; null where there are too few bytes."""
     number = F.conv(F.hex(F.substring(value, 2, 4)), 16, 10).cast("bigint")
     return F.when(F.length(value) >= 5, F.when(number < 2**31, number).cast("int"))
+
+
+def signed_id(value: Column) -> Column:
+    """The four bytes of a frame's id as the signed number that they are, a BIGINT."""
+    number = F.conv(F.hex(F.substring(value, 2, 4)), 16, 10).cast("bigint")
+    return F.when(number < 2**31, number).otherwise(number - 2**32)
+
+
+def require_frames(frame: DataFrame, column: str) -> None:
+    """Raise `PlanError` where a column holds anything but bytes. A column that is not there is Spark's to refuse."""
+    found = frame.schema[column] if column in frame.columns else frame.select(column).schema[0]
+    if not isinstance(found.dataType, BinaryType):
+        kind = found.dataType.simpleString().upper()
+        raise PlanError(
+            f"the column {column} is {kind}, and frames are BINARY: name the column that holds the bytes, as they came from the topic"
+        )
+
+
+def has_exact_names(spark: SparkSession) -> bool:
+    """Whether names that differ in case alone are two columns to a session."""
+    return spark.conf.get("spark.sql.caseSensitive", "false") == "true"
 
 
 def starts(value: Column) -> Column:

@@ -4,8 +4,7 @@ The registry is asked once, on the driver, when the column is made. Better than 
 the reasons of bad rows; here a bad row is null, or ends the query.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -13,32 +12,35 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro as plain
 from pyspark.sql.avro.functions import to_avro as plainly
 
-from treaty.client.properties import settings_of
 from treaty.client.serializers.framing import prefix
-from treaty.client.sync import HttpRegistry
 from treaty.core.names import subject_of
 from treaty.core.registry import Registry
 from treaty.core.requests import Lookup, Register
 from treaty.core.schema import Draft
 from treaty.formats.avro.canonical import print_schema
 from treaty.plan import asking
+from treaty.plan.addresses import open_registry
 from treaty.plan.known import Known
 from treaty.plan.making import make_plan
 from treaty.plan.reasons import PlanError
+from treaty.plan.rows import NAMES, Names
 from treaty.spark.decode import decode
 from treaty.spark.engines.builtin import envelope, good_envelope, record_of
-from treaty.spark.explain import engine_of
+from treaty.spark.explain import fit_to_session
+from treaty.spark.frames import require_frames
 
 FAILFAST, PERMISSIVE = "FAILFAST", "PERMISSIVE"
 CONFLUENT = "confluent.schema.registry."
 """How options begin that are settings of the registry's client."""
 KNOWN = frozenset({"mode", "reader"})
 REGISTER = "register"
+FRAMES = "_treaty_frames"
+"""What the column of frames is called while a view is made."""
 
 
 def from_avro(
     data: Column | str,
-    subject: str | None = None,
+    subject: Column | str | None = None,
     registry: Registry | str | None = None,
     options: Mapping[str, str] | None = None,
     *,
@@ -47,8 +49,8 @@ def from_avro(
 ) -> Column:
     """The record of each frame of a column: the subject's schemas are the writers, its latest (or `reader`) the reader.
 
-    As Databricks' own, it takes an address in place of a `registry` (or as `schemaRegistryAddress`), and `jsonFormatSchema` as the
-    reader's text. Without a subject it is Spark's own function. `options`: ``mode`` is ``FAILFAST`` (the default: a bad row ends the
+    As Databricks' own, it takes an address in place of a `registry` (or as `schemaRegistryAddress`), the subject as ``lit`` of a text too,
+    and `jsonFormatSchema` as the reader's text. Without a subject it is Spark's own function. `options`: ``mode`` is ``FAILFAST`` (the default: a bad row ends the
     query) or ``PERMISSIVE`` (it is null); ``reader`` is ``latest``, ``union``, a version's number or a schema text; those that begin
     with ``confluent.schema.registry.`` are settings for the address. Raises what `make_plan` raises, and `PlanError` for options that are none.
     """
@@ -58,25 +60,32 @@ def from_avro(
             raise PlanError(
                 "neither a subject nor a schema is named: subject=, or jsonFormatSchema= for rows without frames"
             )
+        if registry or schemaRegistryAddress:
+            raise PlanError(
+                "a registry is given and no subject: name one, or leave the registry out for rows without frames"
+            )
         return plain(data, jsonFormatSchema, given)
     settings = {name: given.pop(name) for name in list(given) if name.startswith(CONFLUENT)}
     strange, mode = sorted(given.keys() - KNOWN), given.get("mode", FAILFAST)
     if strange or mode not in {FAILFAST, PERMISSIVE}:
         wrong = f"option {strange[0]!r}" if strange else f"mode {mode!r}"
         raise PlanError(f"{wrong} is unknown; options are mode ({FAILFAST}, {PERMISSIVE}), reader and {CONFLUENT}…")
-    reader = jsonFormatSchema or given.get("reader", "latest")
-    with _asked(registry, schemaRegistryAddress, settings) as asked:
-        plan = make_plan(asked, subject, reader=int(reader) if reader.isdigit() else reader)
-    if plan.format != "AVRO":
+    if jsonFormatSchema and "reader" in given:
         raise PlanError(
-            f"{subject} is {plan.format}, not AVRO; decode(frame, make_plan(registry, {subject!r})) reads it"
+            "the reader is given twice: by jsonFormatSchema, and by the option reader; leave one of them out"
         )
+    reader = jsonFormatSchema or given.get("reader", "latest")
+    name = subject if isinstance(subject, str) else _text(subject)
+    with open_registry(_registry(registry, schemaRegistryAddress), settings) as known:
+        plan = make_plan(known, name, reader=int(reader) if reader.isdigit() else reader)
+    if plan.format != "AVRO":
+        raise PlanError(f"{name} is {plan.format}, not AVRO; decode(frame, make_plan(registry, {name!r})) reads it")
     value = F.col(data) if isinstance(data, str) else data
     made = envelope(plan, value)
     found = F.when(good_envelope(plan, made), record_of(plan, made, value))
     if mode == PERMISSIVE:
         return found
-    why = F.raise_error(F.concat(F.lit(f"no record of {subject}: "), F.hex(F.substring(value, 1, 32))))
+    why = F.raise_error(F.concat(F.lit(f"no record of {name}: "), F.hex(F.substring(value, 1, 32))))
     return F.when(value.isNull() | good_envelope(plan, made), found).otherwise(F.when(value.isNotNull(), why))
 
 
@@ -100,6 +109,10 @@ def to_avro(
     not there, `Incompatible` where a new version is refused, and `Unavailable`.
     """
     if subject is None:
+        if registry or schemaRegistryAddress or options:
+            raise PlanError(
+                "a registry or options are given and no subject: name one, or leave them out for rows without frames"
+            )
         return plainly(data, jsonFormatSchema or "")
     given = dict(options or {})
     settings = {name: given.pop(name) for name in list(given) if name.startswith(CONFLUENT)}
@@ -108,8 +121,8 @@ def to_avro(
         wrong = f"option {min(given)!r}" if given else f"{REGISTER} = {register!r}"
         raise PlanError(f"{wrong} is unknown; options are {REGISTER} (true, false) and {CONFLUENT}…")
     name = subject if isinstance(subject, str) else _text(subject)
-    with _asked(registry, schemaRegistryAddress, settings) as asked:
-        known = _target(asked, name, jsonFormatSchema, register=register == "true")
+    with open_registry(_registry(registry, schemaRegistryAddress), settings) as found:
+        known = _target(found, name, jsonFormatSchema, register=register == "true")
     if known.format != "AVRO":
         raise PlanError(f"{name} is {known.format}, not AVRO; to_registry(frame, registry, {name!r}) writes it")
     return F.concat(F.lit(prefix(known.schema_id)), plainly(data, print_schema(known.schema)))
@@ -141,34 +154,34 @@ def _target(registry: Registry, subject: str, text: str | None, *, register: boo
     return known
 
 
-@contextmanager
-def _asked(registry: Registry | str | None, named: str | None, settings: Mapping[str, str]) -> Iterator[Registry]:
-    """The registry that is given, or the one at an address while the plan is made."""
-    if registry is not None and not isinstance(registry, str):
-        yield registry
-        return
-    address = registry or named
-    if not address:
+def _registry(registry: Registry | str | None, named: str | None) -> Registry | str:
+    """The one registry that is given, itself or by its address."""
+    if registry and named:
+        raise PlanError("the registry is given twice: by registry, and by schemaRegistryAddress; leave one of them out")
+    found = registry or named
+    if not found:
         raise PlanError("there is nobody to ask about the subject: give a registry, or schemaRegistryAddress=")
-    url = address if "://" in address else f"http://{address}"
-    found = HttpRegistry(
-        settings_of({"url": url, **{one.removeprefix(CONFLUENT): value for one, value in settings.items()}})
-    )
-    try:
-        yield found
-    finally:
-        found.close()
+    return found
 
 
 def view(
-    frame: DataFrame, registry: Registry, subject: str, name: str, *, reader: str | int = "union", column: str = "value"
+    frame: DataFrame,
+    registry: Registry | str,
+    subject: str,
+    name: str,
+    *,
+    reader: str | int = "union",
+    column: str = "value",
+    names: Names = NAMES,
 ) -> DataFrame:
     """Make a temporary view of a frame's rows, decoded: one column per field, the frame's others, and ``error``.
 
-    `frame` may be a topic, files or a table; with a stream the view is a stream. Returns what the view shows. Raises what
-    `make_plan` raises.
+    `frame` may be a topic, files or a table; with a stream the view is a stream. `names` are those of what is added. Returns what the
+    view shows. Raises what `make_plan` and `decode` raise.
     """
-    plan = make_plan(registry, subject, reader=reader, engine=engine_of(frame.sparkSession))
-    shown = decode(frame, plan, column=column, flatten=True).drop(column)
+    require_frames(frame, column)
+    plan = fit_to_session(make_plan(registry, subject, reader=reader), frame.sparkSession)
+    # The frames go, so a field of the record may have their name.
+    shown = decode(frame.withColumnRenamed(column, FRAMES), plan, column=FRAMES, names=names, flatten=True).drop(FRAMES)
     shown.createOrReplaceTempView(name)
     return shown

@@ -1,7 +1,7 @@
 """What a candidate schema would make of the data that is there: counts by id and reason, samples, and what it would lose."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 
 from pyspark.sql import Column, DataFrame, Window
@@ -20,13 +20,20 @@ from pyspark.sql.types import (
 
 from treaty.core.limits import HISTORY_TROUBLES
 from treaty.core.registry import Registry
+from treaty.plan import asking
+from treaty.plan.addresses import open_registry
 from treaty.plan.ddl import quoted
+from treaty.plan.known import Known
 from treaty.plan.making import make_plan
-from treaty.plan.reasons import PlanError
+from treaty.plan.planners import PLANNERS
+from treaty.plan.reasons import RESOLUTION, PlanError
 from treaty.plan.rows import Names
 from treaty.plan.value import DecodePlan
+from treaty.plan.wish import Wish
 from treaty.spark.decode import decode, ids_of
-from treaty.spark.explain import engine_of
+from treaty.spark.dropped_values import DroppedValue, count_dropped, find_dropped
+from treaty.spark.explain import fit_to_session
+from treaty.spark.frames import looked_up, require_frames
 
 ERROR, ID, RECORD = "_error", "_id", "_record"
 NUMBERS = (ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, DecimalType)
@@ -67,6 +74,8 @@ class HistoryReport:
     narrowed: tuple[Narrowed, ...] = field(default=())
     others: int = 0
     """Rows that can't be read either, for reasons beyond the `HISTORY_TROUBLES` most frequent ones."""
+    dropped: tuple[DroppedValue, ...] = ()
+    """Symbols of enums, nulls and types of unions that rows hold and the candidate has no place for, and the ids that write them (Avro)."""
 
     @property
     def fine(self) -> bool:
@@ -81,7 +90,7 @@ class HistoryReport:
 def check_history(
     candidate: str,
     data: DataFrame,
-    registry: Registry,
+    registry: Registry | str,
     subject: str,
     *,
     column: str = "value",
@@ -91,25 +100,24 @@ def check_history(
     """Read data with a candidate as the reader's schema, and say what would become of it.
 
     `data` has frames of the subject in a binary `column`, as they came from a topic; of them a `share` (0 to 1) is looked at, chosen at
-    random but alike in every run. Raises what `make_plan` raises; a candidate that can read no version at all is told as
-    trouble, not raised.
+    random but alike in every run. A version of which the candidate takes some values and not others is read, and its rows fail one by one. Raises
+    what `make_plan` raises; a candidate that can read no version at all is told as trouble, not raised. `registry` may be the address of a server.
     """
+    require_frames(data, column)
+    with open_registry(registry) as known:
+        return _check_rows(candidate, data, known, subject, column=column, message=message, share=share)
+
+
+def _check_rows(
+    candidate: str, data: DataFrame, registry: Registry, subject: str, *, column: str, message: str, share: float
+) -> HistoryReport:
     data = data.select(column) if share >= 1 else data.select(column).sample(share, seed=1)
     spark = data.sparkSession
-    engine = engine_of(spark)
-    union = make_plan(registry, subject, reader="union", ids=ids_of(data, column), engine=engine, message=message)
-    try:
-        ids = union.known
-        plan = make_plan(registry, subject, reader=candidate, ids=ids, engine=engine, message=message)
-    except PlanError as nothing:
-        counted = data.agg(F.count(F.lit(1)).alias("rows"), F.count_if(F.col(column).isNull()).alias("deletes")).first()
-        assert counted is not None, "an aggregate has one row"
-        rows, deletes = counted["rows"], counted["deletes"]
-        return HistoryReport(
-            subject, rows, 0, deletes, (Trouble(None, "RESOLUTION", rows - deletes, str(nothing), ()),)
-        )
-    found = decode(data.select(column), plan, column=column, names=Names(RECORD, ERROR, schema_id=ID))
-    leaves = list(_leaves(found.schema[RECORD].dataType, F.col(RECORD), ""))
+    union = fit_to_session(
+        make_plan(registry, subject, reader="union", ids=ids_of(data, column), message=message), spark
+    )
+    found, kind = _read_rows(candidate, data, registry, subject, union, column=column, message=message)
+    leaves = list(_leaves(kind, F.col(RECORD), ""))
     counted = found.agg(
         F.count(F.lit(1)).alias("rows"),
         F.count_if(F.col(RECORD).isNotNull()).alias("good"),
@@ -126,9 +134,46 @@ def check_history(
         counted["deletes"],
         troubles,
         empty,
-        tuple(_narrowed(data, union, leaves, column)),
+        tuple(_narrowed(data, union, {name: kind for name, _, kind in leaves}, column)),
         others,
+        _count_dropped(candidate, found, union, column) if troubles else (),
     )
+
+
+def _read_rows(
+    candidate: str, data: DataFrame, registry: Registry, subject: str, union: DecodePlan, *, column: str, message: str
+) -> tuple[DataFrame, DataType]:
+    """The rows as the candidate reads them, with `RECORD`, `ERROR` and `ID`; and the type of its records."""
+    names = Names(RECORD, ERROR, schema_id=ID)
+    try:
+        plan = make_plan(registry, subject, reader=candidate, ids=union.known, message=message)
+    except PlanError as nothing:
+        if not nothing.rejected:
+            raise
+        model = asking.model_of(union.format, candidate)
+        itself = Known(0, subject, 0, union.format, model)
+        kind = DataType.fromDDL(PLANNERS[union.format].compose([itself], model, Wish(message=message)).type)
+        found = decode(data, union, column=column, names=names)
+        reasons = looked_up(F.col(column), {one.schema_id: one.message for one in nothing.rejected})
+        message_of = F.coalesce(reasons, F.lit(str(nothing)))
+        parts = {"code": F.lit(RESOLUTION), "message": message_of, "schema_id": F.col(ID), "payload": F.col(column)}
+        refused = F.struct(*(one.alias(name) for name, one in parts.items()))
+        well_formed = F.col(RECORD).isNotNull() | (F.col(ERROR)["code"] == RESOLUTION)
+        errors = F.when(well_formed, refused).otherwise(F.col(ERROR))
+        return found.select(column, ID, F.lit(None).cast(kind).alias(RECORD), errors.alias(ERROR)), kind
+    found = decode(data, fit_to_session(plan, data.sparkSession), column=column, names=names)
+    return found, found.schema[RECORD].dataType
+
+
+def _count_dropped(candidate: str, found: DataFrame, union: DecodePlan, column: str) -> tuple[DroppedValue, ...]:
+    """Who writes what the candidate has no place for, among the rows that it does not take; for Avro, which refuses by value."""
+    if union.format != "AVRO":
+        return ()
+    wanted = find_dropped(asking.parsed(union.reader), asking.parsed(candidate), union.depth)
+    lost = found.filter(F.col(ERROR)["code"] == RESOLUTION).select(column, ID)
+    read = decode(lost, union, column=column, names=Names(RECORD, ""))
+    versions = {one.schema_id: one.version for one in union.writers}
+    return count_dropped(read, wanted, record=RECORD, ids=ID, frames=column, versions=versions)
 
 
 def _troubles(found: DataFrame) -> tuple[tuple[Trouble, ...], int]:
@@ -158,12 +203,9 @@ def _leaves(kind: DataType, column: Column, way: str) -> Iterator[tuple[str, Col
         yield from _leaves(one.dataType, column[one.name], f"{way}.{one.name}" if way else one.name)
 
 
-def _narrowed(
-    data: DataFrame, union: DecodePlan, leaves: list[tuple[str, Column, DataType]], column: str
-) -> Iterator[Narrowed]:
+def _narrowed(data: DataFrame, union: DecodePlan, wanted: Mapping[str, DataType], column: str) -> Iterator[Narrowed]:
     """Count, in what all versions together say, the values that the candidate's types can't hold."""
     found = decode(data.select(column), union, column=column, names=Names(RECORD, ERROR))
-    wanted = {name: kind for name, _, kind in leaves}
     asked = []
     for name, leaf, kind in _leaves(found.schema[RECORD].dataType, F.col(RECORD), ""):
         new = wanted.get(name)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from treaty.core.columns import ColumnType, List, Map, Scalar, Struct
+from treaty.core.state.columns import ColumnType, List, Map, Scalar, Struct
 from treaty.plan.ddl import type_of
 from treaty.plan.recipes import Types
 from treaty.plan.types.wide import widened

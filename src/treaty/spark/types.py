@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from pyspark.sql import types as spark
 
-from treaty.core.columns import Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.state.columns import Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 
 _SPARK: Mapping[str, Callable[[], spark.DataType]] = {
     "null": spark.NullType,

@@ -12,11 +12,12 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from treaty.core.codec import DecodeError, Json, decode_message, encode_message
 from treaty.core.operations import NAMED_OPERATIONS, OPERATIONS, operation_name
 from treaty.core.refusals import Invalid, NotOffered, RegistryError, Unavailable
-from treaty.core.registry import PositionToken, Reply
+from treaty.core.registry import Reply
 from treaty.core.requests import Register, Request, SubjectCreation
+from treaty.core.state.codec import DecodeError, Json, decode_message, encode_message
+from treaty.core.state.commit import PositionToken
 from treaty.wire.confluent.drafts import refuse_members_of_apis
 from treaty.wire.confluent.headers import TOKEN
 from treaty.wire.confluent.receiving import NOWHERE, Received, received_error

@@ -17,11 +17,11 @@ from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from tests.simulation.kafka.owner.store import OwnerStore
 from tests.simulation.model import LogModel, Weather
 from tests.simulation.runs.store import Door, Ground
-from treaty.core.commit import START, Append, Commit, Position, make_append
 from treaty.core.limits import SNAPSHOT_RECORDS
-from treaty.core.root import roots_after, roots_of
-from treaty.core.rows import EncodedRow, decode_key
-from treaty.core.table import Key
+from treaty.core.state.commit import START, Append, Commit, Position, make_append
+from treaty.core.state.root import roots_after, roots_of
+from treaty.core.state.rows import EncodedRow, decode_key
+from treaty.core.state.table import Key
 from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy
 from treaty.log.log import AppendResult, Log
 from treaty.log.memory import MemoryLog

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from tests.behaviours.logs.backends import KEPT, Node
 from tests.servers.kafka import Kafka
-from treaty.core.commit import Append
+from treaty.core.state.commit import Append
 from treaty.log.kafka.broker.client import KafkaPartitionClient
 from treaty.log.kafka.broker.topic import LogTopic
 from treaty.log.kafka.broker.topic_config import TopicUrl, parse_topic_url

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.behaviours.logs.backends import Node, accepted, attempt, chain, nodes, played, put, rooted, row, told, whole
-from treaty.core.commit import START, Append, Commit, Position
+from treaty.core.state.commit import START, Append, Commit, Position
 from treaty.log.log import AppendResult, Log, LogDelta
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from tests.behaviours.logs.backends import Node, nodes, played, put, row, told, whole
 from treaty.core import names
-from treaty.core.commit import START, Append, Commit, as_root, make_append
-from treaty.core.root import roots_of
-from treaty.core.rows import EncodedRow, Row, decode_row, encode_row
-from treaty.core.state_tables import IDS_SPARED, encodings_key, ids_key, ordinals_key
-from treaty.core.values import Counter, LogOrigin, SubjectValue
+from treaty.core.state.commit import START, Append, Commit, as_root, make_append
+from treaty.core.state.root import roots_of
+from treaty.core.state.rows import EncodedRow, Row, decode_row, encode_row
+from treaty.core.state.state_tables import IDS_SPARED, encodings_key, ids_key, ordinals_key
+from treaty.core.state.values import Counter, LogOrigin, SubjectValue
 from treaty.log.log import AppendResult, Log, LogUnavailableError
 from treaty.log.maintenance.dump import DumpError, DumpHead, make_head, read_head, read_rows, write_dump
 from treaty.log.maintenance.migration import migrate_log, unseal_log

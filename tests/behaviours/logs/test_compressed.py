@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.behaviours.logs.backends import told
-from treaty.core.commit import START, Commit, as_root, make_append
-from treaty.core.root import RowDigests, roots_after, roots_of
-from treaty.core.rows import EncodedRow, decode_key
+from treaty.core.state.commit import START, Commit, as_root, make_append
+from treaty.core.state.root import RowDigests, roots_after, roots_of
+from treaty.core.state.rows import EncodedRow, decode_key
 from treaty.log.log import AppendResult
 from treaty.log.maintenance.repair import accept_state, quarantine_rows
 from treaty.log.sqlite.compression import MAX_WARNINGS, TRAINING_ROWS

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tests.behaviours.logs.backends import Node, accepted, chain, nodes, played, put, row, told, whole
-from treaty.core.commit import START, Position
+from treaty.core.state.commit import START, Position
 from treaty.log.log import AppendResult, Log
 
 HELD = True

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from tests.behaviours.logs.backends import KEPT, Node, State, accepted, chain, nodes, played, put, row, told, whole
-from treaty.core.commit import START, Position
 from treaty.core.limits import CHAIN_BYTES, CHAIN_COMMITS
-from treaty.core.rows import EncodedRow
-from treaty.core.tables import DictTables
+from treaty.core.state.commit import START, Position
+from treaty.core.state.rows import EncodedRow
+from treaty.core.state.tables import DictTables
 from treaty.log.log import Log, LogDelta
 
 HEARD, OWN = 60.0, 0.1

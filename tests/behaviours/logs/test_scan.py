@@ -9,8 +9,8 @@ import pytest
 from tests.behaviours.logs.backends import KEPT, attempt, chain, put, row
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from treaty.core import limits
-from treaty.core.commit import START
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import START
+from treaty.core.state.rows import EncodedRow
 from treaty.log.kafka.multi_writer import scan
 from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy
 from treaty.log.kafka.multi_writer.reader_state import InvalidRecord, ScannedRecord, build_state, collect_changes

@@ -5,10 +5,10 @@ from contextlib import AsyncExitStack
 
 from tests.behaviours.logs.backends import Node, accepted, chain, told
 from tests.behaviours.nodes.lives import living, post
-from treaty.core.commit import START
 from treaty.core.names import Subject
 from treaty.core.registry import Call
 from treaty.core.requests import ListVersions
+from treaty.core.state.commit import START
 
 READERS = 100
 VERSIONS = ListVersions(Subject(".", "s"))

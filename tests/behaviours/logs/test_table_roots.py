@@ -9,10 +9,10 @@ import pytest
 
 from tests.behaviours.logs.backends import Node, accepted, attempt, chain, nodes, put, row, told
 from tests.behaviours.logs.hands import SQL, Hand
-from treaty.core.commit import START, Append, Commit, Position, as_root, make_append
-from treaty.core.root import roots_of
-from treaty.core.rows import EncodedRow
-from treaty.core.tables import DictTables
+from treaty.core.state.commit import START, Append, Commit, Position, as_root, make_append
+from treaty.core.state.root import roots_of
+from treaty.core.state.rows import EncodedRow
+from treaty.core.state.tables import DictTables
 from treaty.log.capabilities import TableRoots
 from treaty.log.log import AppendResult, Log
 

@@ -12,11 +12,11 @@ from tests.behaviours.logs.hands import SQL, Hand
 from tests.behaviours.logs.tampers import ROOTS, ROWS, TABLE_ROOTS, TIP_ROOT, Tamper
 from tests.behaviours.nodes.lives import living, post
 from treaty.core.answers import Config
-from treaty.core.commit import START, as_root
 from treaty.core.refusals import OutcomeUnknown, Unavailable
 from treaty.core.registry import Call
 from treaty.core.requests import ListSubjects, Scope, SetConfig
-from treaty.core.root import roots_of
+from treaty.core.state.commit import START, as_root
+from treaty.core.state.root import roots_of
 from treaty.log.capabilities import TableRoots
 from treaty.log.log import Log
 from treaty.log.maintenance.repair import accept_state, check_state, find_unreadable_rows, quarantine_rows

@@ -10,7 +10,7 @@ from tests.behaviours.nodes.lives import desk, way, world
 from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
 from tests.simulation.net import Net
-from treaty.core.commit import Append, Commit, Position
+from treaty.core.state.commit import Append, Commit, Position
 from treaty.log.log import AppendResult, Leader, Log, LogDelta, StoreStats
 from treaty.node.node import Node
 from treaty.node.peer_batches import PeerTransport

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from treaty.core.commit import START, as_root
-from treaty.core.rows import EncodedRow, Row, decode_row, encode_row
-from treaty.core.state_tables import INDEXES, ORDERS, TABLES
-from treaty.core.tables import DictTables
-from treaty.core.values import Schema, Version
-from treaty.core.view import ALL_KEYS, count_group, index_entries
+from treaty.core.state.commit import START, as_root
+from treaty.core.state.rows import EncodedRow, Row, decode_row, encode_row
+from treaty.core.state.state_tables import INDEXES, ORDERS, TABLES
+from treaty.core.state.tables import DictTables
+from treaty.core.state.values import Schema, Version
+from treaty.core.state.view import ALL_KEYS, count_group, index_entries
 from treaty.log.log import Log
 from treaty.node.node import Node
 from treaty.node.segment.build import SegmentContents

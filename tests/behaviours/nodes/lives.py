@@ -11,11 +11,11 @@ from tests.simulation.clock import VirtualLoop
 from tests.simulation.disk import Disk
 from tests.simulation.model import LogModel, Weather
 from tests.simulation.texts import FORMATS, answer
-from treaty.core.commit import START, Position
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import Answer, Question
+from treaty.core.state.commit import START, Position
 from treaty.log.log import Log
 from treaty.node.environment import Environment
 from treaty.node.node import Node
@@ -60,9 +60,9 @@ def world(seed: int = 0) -> Environment:
 def desk(inline_bytes: int = 10_000) -> SchemaService:
     """A desk whose pool takes a while."""
 
-    async def run(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
+    async def run(question: Question) -> Answer:
         await asyncio.sleep(FAIR)
-        return tuple(answer(one) for one in questions)
+        return answer(question)
 
     return SchemaService(FORMATS, answer, run, inline_bytes=inline_bytes)
 

@@ -6,8 +6,9 @@ from tests.behaviours.nodes.lives import change_over, file_of, lagging, living, 
 from tests.simulation.disk import Disk
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid
-from treaty.core.registry import Call, PositionToken
+from treaty.core.registry import Call
 from treaty.core.requests import DeleteVersion, GetSchema
+from treaty.core.state.commit import PositionToken
 
 FROM_MEMORY = "eventual"
 

@@ -7,8 +7,10 @@ import pytest
 from tests.behaviours.nodes.lives import desk, living, post, virtual, way
 from tests.simulation.disk import Disk
 from tests.simulation.texts import AVRO, FORMATS, OUTER, answer
+from treaty.core.limits import INLINE_STEPS
 from treaty.core.refusals import TooLarge
 from treaty.core.schema_engine import Answer, CompareSchemas, ParseSchema, Question, ResolvedReference, ResolvedSchema
+from treaty.formats.budget import spend
 from treaty.node import schema_service
 from treaty.node.schema_service import SchemaService, key_of, weight
 
@@ -27,8 +29,8 @@ class Counting:
         self.asked.append(question)
         return answer(question)
 
-    async def run(self, questions: tuple[Question, ...]) -> tuple[Answer, ...]:
-        return tuple(map(self.answer, questions))
+    async def run(self, question: Question) -> Answer:
+        return self.answer(question)
 
 
 def test_a_question_is_answered_once() -> None:
@@ -91,19 +93,38 @@ def test_a_decision_reads_only_so_much_on_the_spot() -> None:
     session = made.open_session()
     told = [session.ask(ParseSchema(toy(f"field{number}"))) for number in range(10)]
     assert 0 < sum(one is not None for one in told) < 10
-    session.patient = False
-    assert session.ask(ParseSchema(toy("field9"))) is not None
+
+
+@virtual
+async def test_what_takes_many_steps_goes_to_the_pool_however_short_it_is() -> None:
+    spot, away = Counting(), Counting()
+    steps = INLINE_STEPS // 3
+
+    def costly(question: Question) -> Answer:
+        spend(steps)
+        return spot.answer(question)
+
+    made = SchemaService(FORMATS, costly, away.run)
+    session = made.open_session()
+    first, second, third, fourth, fifth = (ParseSchema(toy(name)) for name in "abcde")
+    assert session.ask(first) is not None
+    assert session.ask(second) is not None
+    assert session.ask(third) is not None
+    assert session.ask(fourth) is None  # what the decision takes in one turn of the loop is bounded, not each question
+    await made.answer_questions(session, (fourth,))
+    assert away.asked == [fourth]
+    assert session.ask(fourth) is not None
+    assert session.ask(fifth) is not None  # another turn
+    assert spot.asked == [first, second, third, fifth]
 
 
 @virtual
 async def test_many_who_ask_the_same_wait_for_one_answer() -> None:
     count = Counting()
-    asked: list[int] = []
 
-    async def run(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
-        asked.append(len(questions))
+    async def run(question: Question) -> Answer:
         await asyncio.sleep(1)
-        return await count.run(questions)
+        return await count.run(question)
 
     made = SchemaService(FORMATS, count.answer, run, inline_bytes=0, memo_bytes=0)
     first, second, third = (ParseSchema(toy(name)) for name in "abc")
@@ -114,21 +135,20 @@ async def test_many_who_ask_the_same_wait_for_one_answer() -> None:
     await asyncio.sleep(0)
     leaving.cancel()
     await asyncio.gather(*waiting)
-    assert asked == [1, 2]
     assert all(one.ask(question) == answer(question) for one in sittings for question in (first, second, third))
     assert len(count.asked) == 3
-    assert not made._open
+    assert not len(made.queue)
 
 
 @virtual
 async def test_a_failure_is_told_to_all_who_wait_and_to_nobody_later() -> None:
     broken = True
 
-    async def run(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
+    async def run(question: Question) -> Answer:
         await asyncio.sleep(1)
         if broken:
             raise RecursionError("too deep")
-        return tuple(map(answer, questions))
+        return answer(question)
 
     made = SchemaService(FORMATS, answer, run, inline_bytes=0)
     told = await asyncio.gather(
@@ -154,14 +174,14 @@ async def test_answers_for_one_decision_have_a_limit_with_a_name(monkeypatch: py
 async def test_a_format_that_fails_fails_only_its_own_command() -> None:
     async with living(way(Disk(9)), inline_bytes=10) as node:
         poison, well = post("bad", '["' + "x" * 50 + '"]'), post("good", '["b"]')
-        settle = node._schemas.run
+        settle = node._schemas.queue._answer
 
-        async def run(questions: tuple[Question, ...]) -> tuple[Answer, ...]:
-            if any("xxx" in one.meaning.text for one in questions if isinstance(one, ParseSchema)):
+        async def run(question: Question) -> Answer:
+            if isinstance(question, ParseSchema) and "xxx" in question.meaning.text:
                 raise RecursionError("too deep")
-            return await settle(questions)
+            return await settle(question)
 
-        node._schemas.run = run
+        node._schemas.queue._answer = run
         replies = await asyncio.gather(node.ask(poison), node.ask(well), return_exceptions=True)
         assert isinstance(replies[0], RecursionError)
         assert not isinstance(replies[1], BaseException)

@@ -6,13 +6,13 @@ import pytest
 
 from tests.behaviours.nodes.crowns import realm, written
 from tests.behaviours.nodes.lives import post, virtual
+from treaty.core.access.rights import Access, AccessRule, Permission
 from treaty.core.answers import ForcedRegistration
 from treaty.core.command import Command
 from treaty.core.names import subject_of
 from treaty.core.refusals import Forbidden, Incompatible, OutcomeUnknown, Unavailable
 from treaty.core.registry import Call
 from treaty.core.requests import ForceReason, GetVersion, ListSubjects, Register
-from treaty.core.rights import Access, AccessRule, Permission
 from treaty.core.schema import Draft
 from treaty.node import forwarder
 from treaty.wire.peer.message import DecidedReply, ForwardedCommand, RefusedReply, SequenceExceededReply

@@ -11,8 +11,9 @@ from tests.simulation.model import Weather
 from treaty.core.answers import Config
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, NotFound, Unavailable
-from treaty.core.registry import Call, PositionToken
+from treaty.core.registry import Call
 from treaty.core.requests import DeleteSubject, GetGuid, GetSchema, GetVersion, ListSubjects, Request, Scope, SetConfig
+from treaty.core.state.commit import PositionToken
 from treaty.node.node import TOKEN_SECONDS
 
 

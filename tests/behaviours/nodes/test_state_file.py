@@ -11,11 +11,11 @@ import pytest
 
 from tests.behaviours.logs.backends import told
 from tests.behaviours.nodes.lives import desk, post, world
-from treaty.core.commit import START
 from treaty.core.names import subject_of
 from treaty.core.requests import GetSchema, GetVersion, ListSubjects, ListVersions, Register
 from treaty.core.schema import Draft, Metadata, Reference
-from treaty.core.tables import DictTables
+from treaty.core.state.commit import START
+from treaty.core.state.tables import DictTables
 from treaty.log.log import Log
 from treaty.log.memory import MemoryLog
 from treaty.node.node import Node

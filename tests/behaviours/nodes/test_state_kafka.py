@@ -18,7 +18,7 @@ from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from tests.simulation.kafka.owner.store import OwnerStore
 from tests.simulation.model import Weather
 from tests.simulation.runs.store import Door, Ground
-from treaty.core.tables import DictTables
+from treaty.core.state.tables import DictTables
 from treaty.log.kafka.multi_writer import spool
 from treaty.log.kafka.multi_writer.chunks import STATE_FILE_FORMAT, ChunkError, digest_snapshot, read_chunk
 from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy

@@ -13,10 +13,10 @@ from tests.behaviours.logs.backends import told
 from tests.behaviours.nodes.lives import desk, post, world
 from tests.behaviours.nodes.test_state_file import everything, filled
 from treaty.assemble.opening import _node
-from treaty.core.commit import START
 from treaty.core.requests import Scope, SetMode
-from treaty.core.rows import EncodedRow
-from treaty.core.tables import DictTables
+from treaty.core.state.commit import START
+from treaty.core.state.rows import EncodedRow
+from treaty.core.state.tables import DictTables
 from treaty.log.log import Log, LogUnavailableError
 from treaty.log.sqlite.log import SqliteLog
 from treaty.node.node import Node

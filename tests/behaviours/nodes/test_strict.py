@@ -13,12 +13,12 @@ from tests.simulation.disk import Disk
 from tests.simulation.kafka.any import here
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from tests.simulation.model import LogModel, Weather
-from treaty.core.commit import Append, Position
+from treaty.core.access.rights import Access, AccessRule
 from treaty.core.names import Subject
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import Call
 from treaty.core.requests import ListVersions
-from treaty.core.rights import Access, AccessRule
+from treaty.core.state.commit import Append, Position
 from treaty.log.kafka.multi_writer.log import MultiWriterLog
 from treaty.log.log import AppendResult, Log, LogDelta
 from treaty.log.memory import MemoryLog

@@ -13,17 +13,17 @@ from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
 from treaty.core import outcomes
 from treaty.core.command import Command, Decision, OpenQuestions
-from treaty.core.commit import START, Append, Commit, make_append
 from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, Incompatible, Invalid, OutcomeUnknown, Refusal, TooLarge, Unavailable
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import LATEST, DeleteSubject, GetOutcome, GetVersion, ListSubjects
-from treaty.core.root import roots_after, roots_of
-from treaty.core.rows import EncodedRow, Row, encode_row
 from treaty.core.schema_engine import Answer, ParseSchema, Question, SchemaEngine
-from treaty.core.state_tables import OUTCOME, OutcomeKey
-from treaty.core.values import Outcome
-from treaty.core.view import View
+from treaty.core.state.commit import START, Append, Commit, make_append
+from treaty.core.state.root import roots_after, roots_of
+from treaty.core.state.rows import EncodedRow, Row, encode_row
+from treaty.core.state.state_tables import OUTCOME, OutcomeKey
+from treaty.core.state.values import Outcome
+from treaty.core.state.view import View
 from treaty.log.log import AppendResult
 from treaty.log.maintenance.restore import append_rows
 from treaty.node import batch, queue, queued_command, writer

@@ -21,13 +21,13 @@ from tests.behaviours.nodes.lives import (
 )
 from tests.simulation.disk import Disk
 from tests.simulation.model import LogModel, Weather
-from treaty.core.commit import Position
 from treaty.core.names import subject_of
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import Call
 from treaty.core.requests import LATEST, GetSchema, GetVersion, ListSubjects
-from treaty.core.rows import EncodedRow
-from treaty.core.tables import DictTables
+from treaty.core.state.commit import Position
+from treaty.core.state.rows import EncodedRow
+from treaty.core.state.tables import DictTables
 from treaty.log.log import LogDelta
 from treaty.log.maintenance.repair import accept_state
 from treaty.node.follower import WRONG_SECONDS

@@ -8,10 +8,10 @@ from treaty.client.connection import Connection
 from treaty.core import associations as tied
 from treaty.core import requests as asked
 from treaty.core.answers import VersionFound
-from treaty.core.codec import encode
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Refusal
 from treaty.core.requests import Request, Scope
+from treaty.core.state.codec import encode
 from treaty.log.upgrade.old_format import OldState
 
 PAGE = 1_000

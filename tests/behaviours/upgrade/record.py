@@ -27,17 +27,16 @@ from drafting import KINDS, draft, text
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from treaty.core import associations as tied
 from treaty.core import requests as asked
-from treaty.core import values
-from treaty.core.answers import Config
-from treaty.core.codec import encode
-from treaty.core.commit import ENVELOPE_FORMAT, START, Append, Commit, make_append
+from treaty.core.answers import Config, Resource
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Refusal
 from treaty.core.registry import Call
 from treaty.core.requests import ForceReason, Request, Scope, SubjectCreation
-from treaty.core.resource import Resource
-from treaty.core.rows import EncodedRow, Row, decode_row, encode_row
 from treaty.core.schema import Draft, Metadata, Rule, RuleSet
+from treaty.core.state import values
+from treaty.core.state.codec import encode
+from treaty.core.state.commit import ENVELOPE_FORMAT, START, Append, Commit, make_append
+from treaty.core.state.rows import EncodedRow, Row, decode_row, encode_row
 from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy
 from treaty.log.kafka.single_writer.records import make_transaction
 from treaty.log.log import AppendResult, Log

@@ -134,4 +134,48 @@ CARED = (
         ),
         by_tests(UPGRADE + "test_a_row_that_format_1_could_not_read_stays_as_it_is"),
     ),
+    Bug(
+        "restore: a dump that breaks a rule is restored",
+        "Rows that no registry would have written become a log, without a word.",
+        (
+            Edit(
+                "treaty.cli.log.carrying:_checked",
+                "find_dump_violations(rows, head.position.sequence)",
+                "tuple(rows)[:0]",
+            ),
+        ),
+        by_tests(
+            "facades/test_log_restore.py::test_a_dump_that_breaks_a_rule_is_refused_and_restored_only_by_those_who_insist"
+        ),
+    ),
+    Bug(
+        "restore: another file than the checked one is restored",
+        "Who changes the file between its check and its restore has rows restored that nobody has checked.",
+        (Edit("treaty.cli.log.carrying:_refuse_changed", "if found != checked:", "if found is None:"),),
+        by_tests("facades/test_log_restore.py::test_a_file_that_changes_between_the_check_and_the_restore_is_refused"),
+    ),
+    Bug(
+        "restore: a row that is there twice counts as one",
+        "A dump with two rows under one key is taken.",
+        (Edit("treaty.log.maintenance.dump:read_rows", "before >= _sort_key(row)", "before > _sort_key(row)"),),
+        by_tests("facades/test_log_restore.py::test_a_row_that_is_there_twice_is_refused_by_restore_and_by_verify"),
+    ),
+    Bug(
+        "verify: a counter may count up to anything",
+        "A counter above the highest number that any client reads is called sound.",
+        (Edit("treaty.core.invariants:_counter", "<= COUNTER for one", "<= one for one"),),
+        by_tests(
+            "facades/test_log_restore.py::test_a_dump_that_breaks_a_rule_is_refused_and_restored_only_by_those_who_insist"
+            "[a counter of twenty digits]"
+        ),
+    ),
+    Bug(
+        "list: a version without its schema takes the list along",
+        "In a log that was restored as it is one broken row makes the list of schemas fail for all readers.",
+        (Edit("treaty.core.handlers.listings:list_schemas", "with suppress(MissingSchemaError):", "with suppress():"),),
+        by_tests(
+            "facades/test_log_restore.py::test_a_version_without_its_schema_hides_itself_and_not_the_list[]",
+            error="MissingSchemaError",
+        ),
+    ),
 )

@@ -1,6 +1,6 @@
 """More planted bugs, of the kinds that matter most: rules, rights, answers from memory, limits, appends, restores."""
 
-from tests.planted.bug import Bug, Edit, by_tests
+from tests.planted.bug import ANY, Bug, Edit, by_lives, by_tests
 
 WRONG = "behaviours/logs/test_append.py::test_an_append_on_anything_but_the_tip_is_a_conflict_and_leaves_nothing"
 
@@ -60,11 +60,80 @@ FURTHER = (
         ),
     ),
     Bug(
+        "rights: an alias may lead to a subject of others",
+        "Who may change the config of a name lets it stand for any subject, so that requests of others land there.",
+        (Edit("treaty.core.access.permissions:of_set_config", "if not alias:", "if not alias or alias:"),),
+        by_tests(
+            "facades/test_rights_aliases.py::test_who_names_an_alias_may_change_the_config_of_its_target",
+            "laws/test_rights.py::test_who_names_an_alias_may_change_the_config_of_its_target",
+        ),
+    ),
+    Bug(
+        "rights: the target of an alias is read in the default context",
+        "A name without a context, set at a subject of another context, is taken for one of the default context.",
+        (
+            Edit(
+                "treaty.core.access.permissions:of_set_config",
+                'Subject(request.scope.context, request.scope.name or "").sibling(alias)',
+                'Subject(".", request.scope.name or "").sibling(alias)',
+            ),
+        ),
+        by_tests(
+            "laws/test_rights.py::test_who_names_an_alias_may_change_the_config_of_its_target[scope3-victim-target3]"
+        ),
+    ),
+    Bug(
+        "rights: a topic is bound by who may register the subject",
+        "Clients of a topic take the schemas that somebody registers who has no right to the topic.",
+        (
+            Edit(
+                "treaty.core.access.permissions:of_associate",
+                'found.append(on_topic("register", request.resource, wish.kind, "/resourceName"))',
+                "pass",
+            ),
+        ),
+        by_tests("facades/test_rights_topics.py::test_a_right_to_a_subject_binds_no_topic_of_others"),
+        also=by_lives(0, ANY),
+    ),
+    Bug(
+        "rights: a topic is parted by who may register the subject",
+        "Clients of a topic lose the subject that its owner has bound it to.",
+        (
+            Edit(
+                "treaty.core.handlers.association_changes:_refuse_unfit",
+                'on_subject("register", subject), parted',
+                'on_subject("register", subject)',
+            ),
+        ),
+        by_tests("facades/test_rights_topics.py::test_parting_needs_the_topic_too"),
+    ),
+    Bug(
+        "rights: a rule that names topics covers subjects too",
+        "A rule about topics alone gives its rights to all subjects of the default context.",
+        (Edit("treaty.api.auth.settings:_rule", '() if topics and "subjects" not in table.members else', ""),),
+        by_tests("facades/test_rights_topics.py::test_a_rule_names_the_topics_that_may_be_bound"),
+    ),
+    Bug(
+        "rights: whose context it is, has all topics",
+        "A rule for another context covers the topics of every namespace.",
+        (
+            Edit(
+                "treaty.core.access.rights:AccessRule.covers_topic",
+                'contexts = (DEFAULT_CONTEXT, f".{topic.namespace}")',
+                "contexts = self.contexts",
+            ),
+        ),
+        by_tests(
+            "facades/test_rights_topics.py::test_a_right_to_a_subject_binds_no_topic_of_others",
+            "laws/test_rights.py::test_a_topic_is_bound_by_who_may_name_it_or_register_its_usual_subject",
+        ),
+    ),
+    Bug(
         "rights: the policy is chosen by who may register",
         "A registration that names the policy of its new subject needs no right to the config.",
         (
             Edit(
-                "treaty.core.permissions:of_register",
+                "treaty.core.access.permissions:of_register",
                 '("/treaty/createWith/policy",) * chosen',
                 '("/treaty/createWith/policy",) * (not request)',
             ),

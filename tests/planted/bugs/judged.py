@@ -229,7 +229,7 @@ JUDGED = (
     Bug(
         "rule: references need no right",
         "A schema may refer to a subject that who registers it may not read.",
-        (Edit("treaty.core.permissions:_references", "if one.subject", "if not one"),),
+        (Edit("treaty.core.access.permissions:_references", "if one.subject", "if not one"),),
         by_lives(0, ANY),
     ),
     Bug(
@@ -237,7 +237,7 @@ JUDGED = (
         "Lists and ids show what who asks may not read.",
         (
             Edit(
-                "treaty.core.authorized_view:AuthorizedView._reads",
+                "treaty.core.access.authorized_view:AuthorizedView.reads",
                 "return self._access.may(",
                 "return bool(key) or self._access.may(",
             ),

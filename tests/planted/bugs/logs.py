@@ -237,7 +237,13 @@ LOGS = (
     Bug(
         "append: two commits in the wrong order",
         "Of a row that two commits of one append change, the first change is the last state.",
-        (Edit("treaty.core.commit:Append.rows", "for commit in self.commits", "for commit in reversed(self.commits)"),),
+        (
+            Edit(
+                "treaty.core.state.commit:Append.rows",
+                "for commit in self.commits",
+                "for commit in reversed(self.commits)",
+            ),
+        ),
         by_tests("behaviours/logs/test_append.py::test_a_chain_is_seen_as_a_whole_and_in_its_last_state[sqlite]"),
     ),
     Bug(

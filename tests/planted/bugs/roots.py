@@ -25,7 +25,7 @@ ROOTS = (
     Bug(
         "root: not checked on follow",
         "Whoever follows a log takes what comes, whatever root it leads to.",
-        (Edit("treaty.core.tables:DictTables.advance", "!= position.root", "!= position.root and not self"),),
+        (Edit("treaty.core.state.tables:DictTables.advance", "!= position.root", "!= position.root and not self"),),
         by_tests(f"{WRONG}::test_a_row_that_changes_on_its_way_is_read_again"),
         also=by_lives(0, "log", events="flipped"),
     ),
@@ -51,7 +51,7 @@ ROOTS = (
     Bug(
         "root: a table is left out",
         "Rows of one table do not count in the root.",
-        (Edit("treaty.core.rows:_digest_of", "table in UNROOTED", 'table in {*UNROOTED, "version"}'),),
+        (Edit("treaty.core.state.rows:_digest_of", "table in UNROOTED", 'table in {*UNROOTED, "version"}'),),
         by_tests(f"{TEXTS}::test_every_table_counts_but_those_that_describe_their_log[version]"),
         also=by_lives(0, "root"),
     ),
@@ -60,7 +60,7 @@ ROOTS = (
         "What tables can't read adds nothing to their root.",
         (
             Edit(
-                "treaty.core.tables:DictTables._put_in",
+                "treaty.core.state.tables:DictTables._put_in",
                 "add(self._roots, row.table, share)",
                 "add(self._roots, row.table, 0 if isinstance(value, UnreadableValue) else share)",
             ),
@@ -70,7 +70,7 @@ ROOTS = (
     Bug(
         "root: a row is encoded anew",
         "Tables give back a row as this version writes it, not as it stands in the log.",
-        (Edit("treaty.core.tables:read", "gives_back(decoded, row.value)", "True"),),
+        (Edit("treaty.core.state.tables:read", "gives_back(decoded, row.value)", "True"),),
         by_tests(f"{TEXTS}::test_tables_give_back_the_texts_of_the_log"),
     ),
     Bug(

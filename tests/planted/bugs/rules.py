@@ -119,7 +119,7 @@ RULES = (
     Bug(
         "overlay: an entry that was given up in the chain is still found",
         "An index finds a row under what an earlier commit of the same chain has changed.",
-        (Edit("treaty.core.overlay:Overlay._settle", "self._claim(table, row.key, before, held=False)", "pass"),),
+        (Edit("treaty.core.state.overlay:Overlay._settle", "self._claim(table, row.key, before, held=False)", "pass"),),
         by_tests("laws/test_indexes.py::test_a_view_shows_what_its_rows_say_after_every_commit"),
         also=by_lives(0, ANY),
     ),

@@ -3,8 +3,8 @@
 import random
 from dataclasses import dataclass, replace
 
+from treaty.core.access.rights import Access, AccessRule, Permission, Rights, with_included
 from treaty.core.registry import Call
-from treaty.core.rights import Access, AccessRule, Permission, Rights, with_included
 
 OWN = 0.6
 """How many commands that are sent twice at a time are sent by one and the same."""
@@ -13,9 +13,13 @@ PLAIN = 0.8
 
 
 def _rule(
-    who: str, may: tuple[Permission, ...], subjects: tuple[str, ...], contexts: tuple[str, ...] = (".",)
+    who: str,
+    may: tuple[Permission, ...],
+    subjects: tuple[str, ...],
+    contexts: tuple[str, ...] = (".",),
+    topics: tuple[str, ...] | None = None,
 ) -> AccessRule:
-    return AccessRule((who,), with_included(may), subjects, contexts)
+    return AccessRule((who,), with_included(may), subjects, contexts, topics)
 
 
 RULES = (
@@ -23,8 +27,10 @@ RULES = (
     _rule("user:reader", ("read",), ("*",), ("*",)),
     _rule("user:s", ("register", "delete", "config"), ("s",)),
     _rule("user:s", ("read",), ("a",)),
-    _rule("user:t", ("register", "delete"), ("t",), (".", ".x")),
+    _rule("user:s", ("register",), (), topics=("t1",)),
+    _rule("user:t", ("register", "delete"), ("t", "t?-value"), (".", ".x")),
     _rule("user:alias", ("register", "delete", "config"), ("a",)),
+    _rule("user:alias", ("config",), ("s",)),
     _rule("user:x", ("admin",), ("*",), (".x", ".y")),
     _rule("user:somewhere", ("read",), ("s",), (".x",)),
 )

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 
 from tests.simulation.history import History
 from tests.simulation.members import Site
-from treaty.core.commit import Append
-from treaty.core.log_origin import explain_unfinished_restore
-from treaty.core.tables import DictTables
+from treaty.core.state.commit import Append
+from treaty.core.state.log_origin import explain_unfinished_restore
+from treaty.core.state.tables import DictTables
 from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.log.maintenance.restore import RestoreError
 

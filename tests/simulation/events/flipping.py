@@ -10,11 +10,11 @@ from tests.simulation.judging.broken import Broken
 from tests.simulation.judging.roots import Place
 from tests.simulation.members import EPOCH, Site
 from tests.simulation.runs.table import Sql
-from treaty.core.commit import Append, Commit, Position, make_append
 from treaty.core.policy import LEVELS
-from treaty.core.rows import EncodedRow, UnreadableValue, decode_row, encode_row
-from treaty.core.state_tables import UNROOTED
-from treaty.core.values import ConfigValue, Mode
+from treaty.core.state.commit import Append, Commit, Position, make_append
+from treaty.core.state.rows import EncodedRow, UnreadableValue, decode_row, encode_row
+from treaty.core.state.state_tables import UNROOTED
+from treaty.core.state.values import ConfigValue, Mode
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.log.maintenance.repair import accept_state, quarantine_rows
 from treaty.log.maintenance.restore import RestoreError

@@ -5,10 +5,10 @@ import random
 
 from tests.simulation.events.building import PATIENCE
 from tests.simulation.members import EPOCH, Site
-from treaty.core import values
-from treaty.core.commit import Append, Commit, Position, make_append
-from treaty.core.rows import EncodedRow, Row, encode_row
-from treaty.core.state_tables import COUNTER
+from treaty.core.state import values
+from treaty.core.state.commit import Append, Commit, Position, make_append
+from treaty.core.state.rows import EncodedRow, Row, encode_row
+from treaty.core.state.state_tables import COUNTER
 from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.log.maintenance.repair import lower_id_counters
 from treaty.log.maintenance.restore import RestoreError

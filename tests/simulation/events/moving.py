@@ -6,9 +6,9 @@ from tests.simulation.events.building import Building
 from tests.simulation.events.restoring import check_restored
 from tests.simulation.judging.broken import Broken
 from tests.simulation.members import EPOCH, Site
-from treaty.core.commit import START
-from treaty.core.log_origin import explain_sealed_log
-from treaty.core.tables import DictTables
+from treaty.core.state.commit import START
+from treaty.core.state.log_origin import explain_sealed_log
+from treaty.core.state.tables import DictTables
 from treaty.log.maintenance.migration import migrate_log
 
 

@@ -6,9 +6,9 @@ import random
 from tests.simulation.history import NOVEL
 from tests.simulation.members import Site
 from tests.simulation.runs.table import Sql
-from treaty.core.log_origin import explain_unfinished_restore
-from treaty.core.state_tables import LOG_ORIGIN, LogOriginKey
-from treaty.core.tables import DictTables
+from treaty.core.state.log_origin import explain_unfinished_restore
+from treaty.core.state.state_tables import LOG_ORIGIN, LogOriginKey
+from treaty.core.state.tables import DictTables
 
 
 async def put_back(site: Site, chance: random.Random) -> None:

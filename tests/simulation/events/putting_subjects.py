@@ -4,10 +4,10 @@ import random
 
 from tests.simulation.members import Site
 from tests.simulation.workload import SUBJECTS
-from treaty.core import values
-from treaty.core.commit import Append, Commit, Position, make_append
-from treaty.core.rows import Row, encode_row
-from treaty.core.state_tables import CONTEXT, SUBJECT, ContextKey
+from treaty.core.state import values
+from treaty.core.state.commit import Append, Commit, Position, make_append
+from treaty.core.state.rows import Row, encode_row
+from treaty.core.state.state_tables import CONTEXT, SUBJECT, ContextKey
 
 
 async def put_subject(site: Site, chance: random.Random) -> None:

@@ -7,13 +7,13 @@ from tests.simulation.events.building import PATIENCE, Building
 from tests.simulation.judging.broken import Broken
 from tests.simulation.judging.roots import plain, whole
 from tests.simulation.members import EPOCH, Site
-from treaty.core.commit import START
 from treaty.core.limits import RESTORE_GAP
-from treaty.core.log_origin import explain_unfinished_restore
-from treaty.core.state_tables import IDS_SPARED, TABLES
-from treaty.core.table import Key
-from treaty.core.tables import DictTables
-from treaty.core.values import Counter
+from treaty.core.state.commit import START
+from treaty.core.state.log_origin import explain_unfinished_restore
+from treaty.core.state.state_tables import IDS_SPARED, TABLES
+from treaty.core.state.table import Key
+from treaty.core.state.tables import DictTables
+from treaty.core.state.values import Counter
 from treaty.log.log import Log, LogDamagedError, LogDelta, LogUnavailableError
 from treaty.log.maintenance.dump import make_head, read_head, read_rows, write_dump
 from treaty.log.maintenance.restore import LOG_LOCAL_TABLES, restore_log

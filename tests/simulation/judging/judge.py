@@ -11,11 +11,11 @@ from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.deciding import decide, has_to_look, is_command, same_answer, same_verdict
 from tests.simulation.judging.model.events import Name
 from tests.simulation.judging.model.past import Past
-from treaty.core.commit import Append, Commit, Position
-from treaty.core.log_origin import explain_unfinished_restore
 from treaty.core.refusals import Forbidden, Invalid, NotFound, OutcomeUnknown, Refusal, Unavailable
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import GetOutcome, GetVersion, Request, Scope
+from treaty.core.state.commit import Append, Commit, Position
+from treaty.core.state.log_origin import explain_unfinished_restore
 
 
 @dataclass(slots=True, eq=False)

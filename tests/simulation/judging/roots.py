@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from treaty.core.rows import EncodedRow
+from treaty.core.state.rows import EncodedRow
 
 Place = tuple[str, str]
 """Table and key of a row, as they stand in the log."""

@@ -7,7 +7,7 @@ from contextlib import suppress
 from tests.simulation.judging.broken import Broken
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from tests.simulation.runs.store import Door, Ground, Store
-from treaty.core.commit import MAGIC, Append, Position, read_append
+from treaty.core.state.commit import MAGIC, Append, Position, read_append
 from treaty.log.kafka.multi_writer.log import MultiWriterLog, SnapshotPolicy, T
 from treaty.log.kafka.multi_writer.validity import AppendHistory, RecordValidity
 from treaty.log.kafka.partition import PartitionRecord

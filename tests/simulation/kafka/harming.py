@@ -10,7 +10,7 @@ from tests.simulation.events.building import PATIENCE
 from tests.simulation.kafka.any import AnyStore
 from tests.simulation.kafka.owner.store import OwnerStore
 from tests.simulation.members import EPOCH, Site
-from treaty.core.commit import START
+from treaty.core.state.commit import START
 from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.log.maintenance.repair import accept_state
 from treaty.log.maintenance.restore import RestoreError

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from treaty.core.commit import START, AppendPrefix, Position, as_root
 from treaty.core.limits import SNAPSHOT_CHUNK_BYTES
-from treaty.core.root import roots_of
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import START, AppendPrefix, Position, as_root
+from treaty.core.state.root import roots_of
+from treaty.core.state.rows import EncodedRow
 from treaty.log.kafka.multi_writer import chunks, compaction, scan
 from treaty.log.kafka.multi_writer import log as logs
 from treaty.log.kafka.multi_writer.chunks import SnapshotChunk

@@ -54,3 +54,9 @@ def broken(seed: int) -> str:
     except (Broken, LogDamagedError) as error:
         return f"seed {seed}: {error}"
     return f"seed {seed}: {came.broken}" if came.broken else ""
+
+
+@pytest.mark.parametrize("seed", [9001758, 9001811, 9001838])
+def test_lives_that_have_found_something_go_well(seed: int) -> None:
+    """A node that could not read for some time took a stale look at an empty log for a log begun anew, and refused a good token."""
+    assert run(seed, log="any").broken is None

@@ -11,9 +11,9 @@ from tests.behaviours.logs.backends import State, accepted, attempt, put, row, t
 from tests.planted.bug import swap
 from tests.planted.planting import changed
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
-from treaty.core.commit import START, Commit, Position, as_root, make_append
-from treaty.core.root import roots_of
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import START, Commit, Position, as_root, make_append
+from treaty.core.state.root import roots_of
+from treaty.core.state.rows import EncodedRow
 from treaty.log.kafka.multi_writer import chunks, compaction, reader_state, scan
 from treaty.log.kafka.multi_writer.chunks import (
     STATE_FILE_FORMAT,

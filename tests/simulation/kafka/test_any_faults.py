@@ -12,7 +12,7 @@ from tests.planted.bug import swap
 from tests.planted.planting import changed
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
 from tests.simulation.kafka.planted import FAULTS, Bug
-from treaty.core.commit import START, Append, Position
+from treaty.core.state.commit import START, Append, Position
 from treaty.log.kafka.multi_writer import tailer
 from treaty.log.kafka.multi_writer.chunks import make_chunks
 from treaty.log.kafka.multi_writer.log import MultiWriterLog

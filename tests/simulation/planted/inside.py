@@ -1,6 +1,6 @@
 """Planted: every command gets the token of its own commit, although only the end of its append is a place."""
 
-from treaty.core.commit import Position
+from treaty.core.state.commit import Position
 from treaty.node.batch import CommitBatch, MemberReason
 from treaty.node.writer import Writer
 

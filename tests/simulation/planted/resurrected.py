@@ -1,6 +1,6 @@
 """Planted: a follower that has to read everything anew puts it over what it had, so that deleted rows come back."""
 
-from treaty.core.tables import DictTables
+from treaty.core.state.tables import DictTables
 from treaty.log.log import LogDelta
 from treaty.node.follower import Follower
 

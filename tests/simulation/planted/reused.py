@@ -1,8 +1,8 @@
 """Planted: the next id is one more than the highest in use, so that a purged one is given again."""
 
 from treaty.core.handlers import version_numbers
-from treaty.core.state_tables import SCHEMA
-from treaty.core.view import View
+from treaty.core.state.state_tables import SCHEMA
+from treaty.core.state.view import View
 
 LAWS = {"4"}
 PLACE, NAME = version_numbers, "next_id"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from itertools import count
 
-from treaty.core.view import Tables
+from treaty.core.state.view import Tables
 from treaty.node import writer
 from treaty.node.batch import CommitBatch, Decide
 from treaty.node.batch import build as original

@@ -4,11 +4,11 @@ from typing import Any
 
 from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.decide import decide as original
-from treaty.core.overlay import Overlay
 from treaty.core.refusals import Refusal
-from treaty.core.rows import Row
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.view import View
+from treaty.core.state.overlay import Overlay
+from treaty.core.state.rows import Row
+from treaty.core.state.view import View
 from treaty.node import node
 
 LAWS = {"1", "2", "5"}

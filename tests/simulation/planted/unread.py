@@ -2,8 +2,8 @@
 
 import asyncio
 
-from treaty.core.commit import make_append
-from treaty.core.root import roots_after
+from treaty.core.state.commit import make_append
+from treaty.core.state.root import roots_after
 from treaty.log.log import AppendResult
 from treaty.node.batch import MemberReason
 from treaty.node.queued_command import SentState, UnseenCommit

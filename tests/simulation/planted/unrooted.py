@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from treaty.core.root import RootedTables
-from treaty.core.rows import EncodedRow
-from treaty.core.table import Key
+from treaty.core.state.root import RootedTables
+from treaty.core.state.rows import EncodedRow
+from treaty.core.state.table import Key
 from treaty.node import writer
 
 LAWS = {"root"}

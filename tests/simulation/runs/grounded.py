@@ -10,7 +10,8 @@ from functools import lru_cache
 import pytest
 
 from tests.simulation.members import HANDED
-from treaty.core import limits, outcomes, rows, tables
+from treaty.core import limits, outcomes
+from treaty.core.state import rows, tables
 from treaty.log.maintenance import restore
 from treaty.node import forwarder, queued_command
 

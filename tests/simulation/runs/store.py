@@ -7,7 +7,7 @@ from typing import Protocol
 
 from tests.simulation.clock import Jobs
 from tests.simulation.model import Weather
-from treaty.core.commit import Append, Position
+from treaty.core.state.commit import Append, Position
 from treaty.log.log import Log
 
 

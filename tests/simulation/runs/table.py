@@ -6,7 +6,7 @@ from importlib import import_module
 from tests.simulation.disk import Disk
 from tests.simulation.model import LogModel
 from tests.simulation.runs.store import Door, Ground, Make, Store
-from treaty.core.commit import Append, Position
+from treaty.core.state.commit import Append, Position
 from treaty.log.log import Log
 
 NAMES = ("rows", "appends", "any", "owner")

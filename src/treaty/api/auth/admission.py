@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 
 from starlette.types import Scope
@@ -16,16 +16,19 @@ from treaty.api.auth.certificate import certificate
 from treaty.api.auth.settings import AuthSettings, read_settings
 from treaty.api.auth.watched import AuthFileError, Watched
 from treaty.api.caller import OPEN, Caller, enter, request_id_of
+from treaty.api.network.addresses import network_of
 from treaty.api.ticket import PEER, leave_ticket, ticket_of
+from treaty.core.access.rights import ANONYMOUS, Access, matches_pattern
 from treaty.core.limits import CREDENTIALS_BYTES
 from treaty.core.names import EVERYWHERE
 from treaty.core.refusals import Forbidden, Reason, Unauthenticated
-from treaty.core.rights import ANONYMOUS
 
 log = logging.getLogger("treaty.auth")
 
 OPERATORS = frozenset({b"/status"})
 """Pages for who is admin of everything: they name subjects and places."""
+METRICS = b"/metrics"
+"""The page for those who watch: numbers of requests by route, and nothing of what is kept."""
 LOOK_SECONDS = 1.0
 """How often the files are looked at."""
 _NOBODY = Vouched(ANONYMOUS)
@@ -56,14 +59,26 @@ class Admission:
         if scope["raw_path"] in OPERATORS and not access.may_whole("admin", EVERYWHERE):
             message = f"{vouched.principal} is not allowed to do this: it needs the permission admin on all contexts"
             raise Forbidden.of("RIGHTS", message, allowed="a rule that gives admin on subjects * and contexts *")
+        if scope["raw_path"] == METRICS and not self._may_read_metrics(access, vouched.principal, vouched.groups):
+            message = f"{vouched.principal} is not allowed to read the metrics"
+            raise Forbidden.of("RIGHTS", message, allowed="to be named in [metrics], or where there is none, any rule")
         enter(Caller(vouched.principal, access, request_id_of(scope).decode()))
         ticket = ticket_of(scope)
         if ticket is not None:
             leave_ticket(scope, ticket.bound(access, vouched.until))
 
+    def _may_read_metrics(self, access: Access, principal: str, groups: tuple[str, ...]) -> bool:
+        listed = self.settings.metrics
+        if listed is None:
+            return bool(access.rules)
+        names = self.settings.rights.list_names(principal, groups)
+        found = any(matches_pattern(pattern, name) for pattern in listed for name in names)
+        return found or access.may_whole("admin", EVERYWHERE)
+
     async def _vouched(self, scope: Scope) -> Vouched:
         shown = [value for name, value in scope["headers"] if name == b"authorization"]
-        credentials = Credentials(shown[0] if shown else b"", scope.get(PEER))
+        client = scope.get("client")
+        credentials = Credentials(shown[0] if shown else b"", scope.get(PEER), network_of(client[0]) if client else "")
         verdict: Vouched | Refused
         if len(shown) > 1:
             verdict = Refused("there are several Authorization headers")
@@ -158,10 +173,13 @@ _LIBRARIES = {"basic": "bcrypt", "bearer": "jwt"}
 
 def _refuse_without_library(path: Path, section: str) -> None:
     library = _LIBRARIES.get(section)
-    if library is not None and find_spec(library) is None:
-        raise AuthFileError(
-            path, 0, f"[{section}] needs the library {library}", "install it with: pip install 'treaty[auth]'"
-        )
+    if library is None:
+        return
+    try:
+        import_module(library)  # now, and not for the first request: there may be no file to open then
+    except ImportError:
+        remedy = "install it with: pip install 'treaty[auth]'"
+        raise AuthFileError(path, 0, f"[{section}] needs the library {library}", remedy) from None
 
 
 def open_admission(path: Path) -> Admission:

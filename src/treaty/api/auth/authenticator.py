@@ -10,10 +10,11 @@ Certificate = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What a request shows: its Authorization header as sent, and the certificate of its connection."""
+    """What a request shows: its Authorization header as sent, the certificate of its connection, and what its limits count by."""
 
     authorization: bytes = b""
     certificate: Certificate | None = None
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,16 +15,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from treaty.api.auth.authenticator import Authenticator, Credentials, Refused, Vouched
+from treaty.api.auth.password_queue import PasswordQueue
 from treaty.api.auth.passwords import BCRYPT_BYTES, PasswordFile, read_passwords
 from treaty.api.auth.remembered import Remembered
 from treaty.api.auth.watched import AuthFileError, Watched
-from treaty.core.limits import PASSWORD_CHECKS
-from treaty.core.refusals import Unavailable
 
 log = logging.getLogger("treaty.auth")
 
 THREADS = 2
 """Threads of one worker that check passwords; bcrypt lets others run meanwhile."""
+TRUST_SECONDS = 86_400.0
+"""How long credentials that were right once are checked before all others."""
 WRONG_SECONDS = 10.0
 """How long a wrong password is remembered, so that a client that repeats it costs nothing."""
 _WRONG = Refused("the name or the password is wrong")
@@ -56,12 +57,17 @@ class _Users:
     generation: int = 0
     right: Remembered[Vouched] = field(init=False)
     wrong: Remembered[Refused] = field(init=False)
+    trusted: Remembered[bool] = field(init=False)
+    """Credentials that were right once; whether they still are is checked."""
+    queue: PasswordQueue = field(init=False)
     checks: dict[bytes, "asyncio.Task[Vouched | Refused]"] = field(default_factory=dict)
     threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS, "treaty-password"))
 
     def __post_init__(self) -> None:
         self.right, self.wrong = Remembered(self.clock), Remembered(self.clock)
-        self.wrong.key = self.right.key
+        self.trusted = Remembered(self.clock)
+        self.wrong.key = self.trusted.key = self.right.key
+        self.queue = PasswordQueue(THREADS, self.clock)
 
     def read(self) -> None:
         self.file = read_passwords(self.watched.read(), self.watched.path)
@@ -92,31 +98,34 @@ class _Users:
             return pair
         task = self.checks.get(digest)
         if task is None:
-            if len(self.checks) >= PASSWORD_CHECKS:
-                raise Unavailable(
-                    f"more than {PASSWORD_CHECKS} passwords are being checked (limit PASSWORD_CHECKS); come again"
-                )
-            task = self.checks[digest] = asyncio.create_task(self._checked(digest, *pair))
+            task = self.checks[digest] = asyncio.create_task(self._checked(digest, credentials.address, *pair))
             task.add_done_callback(lambda _done: self.checks.pop(digest, None))
         return await asyncio.shield(task)
 
-    async def _checked(self, digest: bytes, name: str, password: bytes) -> Vouched | Refused:
-        """Check a password, again where the file changed meanwhile, and remember what came of it."""
-        loop = asyncio.get_running_loop()
-        while True:
-            generation, file = self.generation, self.file
-            right = await loop.run_in_executor(self.threads, _matches, file, name, password)
-            if generation == self.generation:
-                break
+    async def _checked(self, digest: bytes, address: str, name: str, password: bytes) -> Vouched | Refused:
+        """Check a password when it has its turn, again where the file changed meanwhile, and remember what came of it."""
+        known, trusted = name in self.file.hashes, self.trusted.get(digest) is not None
+        await self.queue.wait_for_turn(name, address, is_known=known, is_trusted=trusted)
+        loop, right = asyncio.get_running_loop(), None
+        try:
+            while True:
+                generation, file = self.generation, self.file
+                right = await loop.run_in_executor(self.threads, _matches, file, name, password)
+                if generation == self.generation:
+                    break
+        finally:
+            self.queue.end_turn(address, is_right=right)
         if not right:
             self.wrong.put(digest, _WRONG, self.clock() + WRONG_SECONDS)
             return _WRONG
         until = self.clock() + self.settings.remember
         vouched = Vouched(f"user:{name}", until=until)
         self.right.put(digest, vouched, until)
+        self.trusted.put(digest, True, self.clock() + TRUST_SECONDS)
         return vouched
 
     def close(self) -> None:
+        self.queue.close()
         self.threads.shutdown(wait=False, cancel_futures=True)
 
 

@@ -1,21 +1,24 @@
 """`Doorkeeper`: the registry as those see it who were let in. Rights are asked here, once, for every dialect."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar, cast
 
 from treaty.api.caller import Caller, caller
 from treaty.core import answers as a
 from treaty.core import requests as q
+from treaty.core.access.rights import Access
 from treaty.core.aliases import alias_candidate
-from treaty.core.names import subject_of
+from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.operations import OPERATIONS, is_command, operation_name, refuse_unless_allowed
 from treaty.core.refusals import Forbidden, NotFound, NotPermitted, Reason, Referenced, Unauthenticated
 from treaty.core.registry import CALL, AsyncRegistry, Call, Reply
 from treaty.core.requests import Request
-from treaty.core.rights import Access
 
 A = TypeVar("A")
+NAMES_AT_ONCE = 10_000
+"""Names of subjects that are looked through before others have their turn."""
 Asking = Callable[[Request[Any], Call], Awaitable[Reply[Any]]]
 
 
@@ -46,7 +49,14 @@ class Doorkeeper:
             raise Unauthenticated(Reason("CREDENTIALS", "Unauthorized: nobody was let in for this request"))
         who = who or Caller()
         call = Call(
-            call.consistency, call.after, call.command_id, call.timeout, who.principal, who.access, call.again
+            call.consistency,
+            call.after,
+            call.command_id,
+            call.timeout,
+            who.principal,
+            who.access,
+            call.again,
+            who.client,
         )  # `replace` is slow
         if is_command(request):
             request = _signed(request, who.principal)
@@ -103,7 +113,10 @@ class Doorkeeper:
     async def _contexts(self, found: a.Contexts, call: Call) -> a.Contexts:
         """Keep the contexts that have something to read, the default one, and those that are all the caller's."""
         listed = await self.registry.ask(q.ListSubjects(visible="all"), replace(call, consistency="eventual"))
-        seen = {subject_of(name).context for name in listed.answer.names}
+        seen: set[str] = set()
+        for start in range(0, len(listed.answer.names), NAMES_AT_ONCE):
+            seen |= _contexts_of(listed.answer.names[start : start + NAMES_AT_ONCE])
+            await asyncio.sleep(0)
         access = cast("Access", call.access)
         return a.Contexts(
             tuple(name for name in found.names if name == "." or name in seen or access.may_whole("read", name))
@@ -112,6 +125,20 @@ class Doorkeeper:
     async def close(self) -> None:
         """Close the registry."""
         await self.registry.close()
+
+
+def _contexts_of(names: Iterable[str]) -> set[str]:
+    """Return the contexts of subjects. Names of one context stand together; only those of others begin with ``:.``."""
+    seen: set[str] = set()
+    start = None
+    for name in names:
+        if not name.startswith(":."):
+            seen.add(DEFAULT_CONTEXT)
+        elif start is None or not name.startswith(start):
+            context = subject_of(name).context
+            seen.add(context)
+            start = f":{context}:"
+    return seen
 
 
 def _signed(request: Request[A], principal: str) -> Request[A]:

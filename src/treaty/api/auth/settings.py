@@ -11,8 +11,8 @@ from treaty.api.auth.bearer import BearerSettings
 from treaty.api.auth.certificate import NAMINGS, CertificateSettings
 from treaty.api.auth.keys import ALGORITHMS
 from treaty.api.auth.tables import Table, read_tables
+from treaty.core.access.rights import ANONYMOUS, PERMISSIONS, AccessRule, Permission, Rights, with_included
 from treaty.core.names import EVERYWHERE
-from treaty.core.rights import ANONYMOUS, PERMISSIONS, AccessRule, Permission, Rights, with_included
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 """Hosts from which keys may be fetched without TLS."""
@@ -29,6 +29,8 @@ class AuthSettings:
     basic: BasicSettings | None = None
     bearer: BearerSettings | None = None
     certificate: CertificateSettings | None = None
+    metrics: tuple[str, ...] | None = None
+    """Who may read ``/metrics`` beside the operator; None: who is allowed anything at all."""
 
 
 def read_settings(data: bytes, path: Path) -> AuthSettings:
@@ -36,7 +38,7 @@ def read_settings(data: bytes, path: Path) -> AuthSettings:
     top = read_tables(data, path)
     anonymous = top.flag("anonymous")
     basic, bearer, certificate = (top.table(name) for name in ("basic", "bearer", "certificate"))
-    groups, rules = top.table("groups"), top.tables("rule")
+    groups, rules, metrics = top.table("groups"), top.tables("rule"), top.table("metrics")
     top.end()
     settings = AuthSettings(
         rights=Rights(tuple(_rule(one) for one in rules), _groups(groups) if groups else {}),
@@ -44,6 +46,7 @@ def read_settings(data: bytes, path: Path) -> AuthSettings:
         basic=_basic(basic) if basic else None,
         bearer=_bearer(bearer) if bearer else None,
         certificate=_certificate(certificate) if certificate else None,
+        metrics=_metrics(metrics) if metrics else None,
     )
     if not (basic or bearer or certificate or anonymous):
         raise top.wrong("nobody could come in", "write a section [basic], [bearer] or [certificate]")
@@ -95,6 +98,20 @@ def _certificate(table: Table) -> CertificateSettings:
     return CertificateSettings(name)
 
 
+def _metrics(table: Table) -> tuple[str, ...]:
+    who = _who(table)
+    table.end()
+    return who
+
+
+def _who(table: Table) -> tuple[str, ...]:
+    who = table.texts("who")
+    for word in who:
+        if not word.startswith((*_KINDS, "group:")) and word not in {ANONYMOUS, "*"}:
+            raise table.wrong(f"who {word!r} does not say by which way they come in", _WHO, "who")
+    return who
+
+
 def _realm(table: Table) -> str:
     realm = table.text("realm", "Treaty")
     if not realm.isascii() or not realm.isprintable() or '"' in realm or "\\" in realm:
@@ -119,19 +136,30 @@ def _rule(table: Table) -> AccessRule:
     for word in may:
         if word not in PERMISSIONS:
             raise table.wrong(f"there is no permission {word!r}", f"take some of {', '.join(PERMISSIONS)}", "may")
-    who = table.texts("who")
-    for word in who:
-        if not word.startswith((*_KINDS, "group:")) and word not in {ANONYMOUS, "*"}:
-            raise table.wrong(f"who {word!r} does not say by which way they come in", _WHO, "who")
+    who = _who(table)
     contexts = table.texts("contexts", (".",))
     for word in contexts:
         if not word.startswith(".") and word != EVERYWHERE:
             raise table.wrong(f"{word!r} is no context", 'a context begins with a dot; "*" is all of them', "contexts")
-    rule = AccessRule(
-        who, with_included(cast("tuple[Permission, ...]", may)), table.texts("subjects", ("*",)), contexts
-    )
+    topics = _topics(table, may) if "topics" in table.members else None
+    table.taken.add("topics")
+    subjects = () if topics and "subjects" not in table.members else table.texts("subjects", ("*",))
+    rule = AccessRule(who, with_included(cast("tuple[Permission, ...]", may)), subjects, contexts, topics)
+    table.taken.add("subjects")
     table.end()
     return rule
+
+
+def _topics(table: Table, may: tuple[str, ...]) -> tuple[str, ...]:
+    """Patterns of topics. A rule that names topics and no subjects is about topics alone."""
+    topics = table.texts("topics")
+    if not {"register", "admin"}.intersection(may):
+        raise table.wrong("topics are for who may register", 'write may = "register"', "topics")
+    if "contexts" in table.members and "subjects" not in table.members:
+        raise table.wrong(
+            "contexts say nothing of topics, and the rule has no subjects", "write subjects = […]", "contexts"
+        )
+    return topics
 
 
 def _refuse_unknown_groups(settings: AuthSettings, tables: list[Table]) -> None:

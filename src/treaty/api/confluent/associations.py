@@ -5,10 +5,10 @@ from dataclasses import replace
 from treaty.api.confluent.exchange import Exchange, Nothing, Partial
 from treaty.api.confluent.query import NoSuchPath
 from treaty.core import associations as t
+from treaty.core.answers import TOPIC
 from treaty.core.handlers.association_queries import invalid_association
 from treaty.core.limits import ASSOCIATIONS_LISTED
 from treaty.core.names import DEFAULT_CONTEXT, context_of
-from treaty.core.resource import TOPIC
 from treaty.wire.confluent.associations import (
     AssociateBody,
     ChangesBody,

@@ -10,8 +10,9 @@ from treaty.api.bodies import read_body
 from treaty.api.confluent.query import Query
 from treaty.api.failures import HttpError
 from treaty.core.names import Subject, subject_of
-from treaty.core.registry import AsyncRegistry, Call, PositionToken
+from treaty.core.registry import AsyncRegistry, Call
 from treaty.core.requests import Request
+from treaty.core.state.commit import PositionToken
 
 A = TypeVar("A")
 B = TypeVar("B")

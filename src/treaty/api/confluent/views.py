@@ -8,7 +8,6 @@ from typing import TypeVar
 
 from treaty.api.confluent.exchange import Exchange
 from treaty.core.answers import SchemaFound, VersionFound
-from treaty.core.limits import INLINE_BYTES
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.refusals import RegistryError
 from treaty.core.requests import GetVersion
@@ -22,6 +21,8 @@ Known = dict[tuple[str, int], ResolvedSchema]
 
 formats = cache(table)
 
+VIEW_BYTES = 4_096
+"""Characters of a schema and what it refers to that are printed in the event loop; more are on a thread."""
 SERIALIZED = "serialized"
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]+")
 
@@ -66,7 +67,7 @@ async def viewed(x: Exchange, found: F, usual: str = "") -> F:
         except InvalidSchemaError:
             return found.text
 
-    return replace(found, text=print_it() if size <= INLINE_BYTES else await asyncio.to_thread(print_it))
+    return replace(found, text=print_it() if size <= VIEW_BYTES else await asyncio.to_thread(print_it))
 
 
 async def viewed_if_possible(x: Exchange, found: VersionFound, usual: str = "") -> VersionFound:

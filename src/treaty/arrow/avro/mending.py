@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from treaty.arrow.avro.leaves import count_thousands
 from treaty.plan.avro.weaving import header
 from treaty.plan.recipes import AvroRecipe, Repair
 
@@ -66,4 +67,4 @@ def _change(old: str, new: str) -> Callable[[int], int] | None:
         return (lambda leaf: leaf * 1000) if new == "time-micros" else (lambda leaf: leaf // 1000)
     if old.endswith("nanos"):
         return None if new.endswith("nanos") else (lambda leaf: leaf // 1000)
-    return (lambda leaf: leaf * 1000) if new.endswith("nanos") else None
+    return count_thousands if new.endswith("nanos") else None

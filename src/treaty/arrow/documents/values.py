@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
-from treaty.core import columns as table
-from treaty.core.columns import ColumnType, Scalar, Struct
+from treaty.core.state import columns as table
+from treaty.core.state.columns import ColumnType, Scalar, Struct
 
 Shape = Callable[[Any], Any]
 DIGITS = Context(prec=1100, Emax=10**9, Emin=-(10**9))
@@ -233,4 +233,4 @@ SCALARS: Mapping[str, Shape] = {
     "timestamp_ntz": _timestamp,
     "variant": _text,
 }
-"""By scalar of `treaty.core.columns.SCALARS`; JSON has no bytes."""
+"""By scalar of `treaty.core.state.columns.SCALARS`; JSON has no bytes."""

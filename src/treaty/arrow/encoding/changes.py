@@ -10,10 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from google.protobuf.descriptor import Descriptor
-from google.protobuf.json_format import Parse
 from google.protobuf.message_factory import GetMessageClass
 
-from treaty.arrow.encoding.rows import JSON, number_of
+from treaty.arrow.encoding.rows import JSON, message_reader, number_of
 
 Change = Callable[[pa.Array], pa.Array]
 BITS: Mapping[pa.DataType, pa.DataType] = {pa.float64(): pa.int64(), pa.float32(): pa.int32()}
@@ -25,10 +24,10 @@ LONGER = np.array([1 << (8 * size - 1) for size in range(1, 8)], np.int64)
 def told(inner: Descriptor) -> Change:
     """A message's bytes from JSON text, or from bytes that are looked at, one by one."""
     made: Any = GetMessageClass(inner)
-    known = inner.full_name in JSON
+    read = message_reader(inner) if inner.full_name in JSON else made.FromString
 
     def shape(value: Any) -> bytes:
-        found = Parse(value, made(), descriptor_pool=inner.file.pool) if known else made.FromString(value)
+        found = read(value)
         return bytes(found.SerializeToString(deterministic=True))
 
     return lambda array: pa.array([None if one is None else shape(one) for one in array.to_pylist()], pa.binary())

@@ -1,6 +1,8 @@
 """Protobuf by its own runtime, row by row: rows come as its constructors take them, so most of it runs in C."""
 
 import base64
+import json
+import math
 from collections.abc import Callable, Mapping
 from decimal import Context, Decimal
 from typing import Any
@@ -22,6 +24,8 @@ Row = Callable[[Any], tuple[bytes | None, str | None]]
 DIGITS = Context(prec=80)
 JSON = frozenset(KNOWN) - {"google.protobuf.Timestamp", "google.type.Date"}
 """Messages whose columns are JSON text."""
+DOUBLES = frozenset({"google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue"})
+"""Messages that hold any JSON, each number as a double."""
 REFUSED = (TypeError, ValueError, EncodeError, DecodeError, ParseError, OverflowError, RecursionError)
 INT32 = range(-(2**31), 2**31)
 
@@ -124,8 +128,7 @@ def _plain(field: FieldDescriptor, kind: pa.DataType, path: str, *, careful: boo
     if inner.full_name == DECIMAL and pa.types.is_decimal(kind):
         return lambda number: _decimal(number, kind)
     if inner.full_name in JSON and not pa.types.is_struct(kind):
-        made = GetMessageClass(inner)
-        return lambda text: Parse(text, made(), descriptor_pool=inner.file.pool)
+        return message_reader(inner)
     if pa.types.is_struct(kind):
         wrapped = kind.num_fields == 1 and pa.types.is_decimal(kind.field(0).type) and inner.full_name != DECIMAL
         return _message(inner, kind, path, careful=careful and not wrapped)
@@ -135,6 +138,26 @@ def _plain(field: FieldDescriptor, kind: pa.DataType, path: str, *, careful: boo
 
 def _same(value: Any) -> Any:
     return value
+
+
+def message_reader(inner: Descriptor) -> Shape:
+    """Return what reads a well-known message from JSON text. Numbers of a ``Struct`` are doubles and lose no digits."""
+    made, exact = GetMessageClass(inner), inner.full_name in DOUBLES
+
+    def read(text: str) -> Any:
+        if exact:
+            json.loads(text, parse_int=_double, parse_float=_double)
+        return Parse(text, made(), descriptor_pool=inner.file.pool)
+
+    return read
+
+
+def _double(text: str) -> float:
+    """A number of JSON as a double."""
+    number = float(text)
+    if math.isinf(number) or Decimal(text) != Decimal(repr(number)):
+        raise ValueError(f"{text:.60} would lose digits as a double")
+    return number
 
 
 def number_of(names: Mapping[str, int], text: str) -> int:

@@ -10,7 +10,7 @@ from treaty.cli.nouns.asking import as_json
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import UnusableError
 from treaty.cli.transfer.ends import bar
-from treaty.core.commit import Position
+from treaty.core.state.commit import Position
 from treaty.log.maintenance.backup import write_backup
 
 

@@ -11,14 +11,19 @@ from treaty.cli.nouns.asking import as_json
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import UnusableError
 from treaty.cli.transfer.ends import bar
-from treaty.core.commit import START, Position
-from treaty.core.limits import RESTORE_GAP
-from treaty.core.root import roots_of
-from treaty.core.rows import EncodedRow
-from treaty.log.maintenance.dump import DumpHead, make_head, write_dump
+from treaty.core.limits import RESTORE_FAULTS, RESTORE_GAP
+from treaty.core.state.commit import START, Position
+from treaty.core.state.indexes import InvariantViolation
+from treaty.core.state.root import roots_of
+from treaty.core.state.rows import EncodedRow
+from treaty.log.maintenance.dump import DumpError, DumpHead, make_head, write_dump
+from treaty.log.maintenance.dump_check import find_dump_violations
 from treaty.log.maintenance.migration import MigrationResult, migrate_log, unseal_log
 from treaty.log.maintenance.restore import restore_log
 from treaty.log.state_roots import ROOT_REMEDY, find_root_mismatches, read_with_table_roots
+
+SHOWN = 20
+"""Rows that break a rule that are printed for people; JSON has them all."""
 
 
 @click.command("dump", epilog="Exit code 0: it can be restored. 1: its rows do not add up to what the log states.")
@@ -72,7 +77,7 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
     sys.exit(1 if wrong else 0)
 
 
-@click.command("restore")
+@click.command("restore", epilog="Exit code 1: rows of the file break a rule, and nothing was written.")
 @click.argument("file", type=click.Path(dir_okay=False))
 @log
 @click.option(
@@ -82,9 +87,12 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
     type=click.IntRange(0),
     help="Ids left free after the highest one: the old log may have given them after the dump was taken.",
 )
+@click.option("--unsound", "insists", is_flag=True, help="Restore the rows as they are, though some break a rule.")
 @as_json
-def restore_(*, file: str, log: str, gap: int, as_json: bool) -> None:
+def restore_(*, file: str, log: str, gap: int, insists: bool, as_json: bool) -> None:
     """Make a new LOG of a FILE, a dump or a backup. The LOG must be empty; it gets an identity of its own.
+
+    The FILE is read twice: first every rule that its rows can show is checked, as `treaty log verify` does, then it is written.
 
     Tokens of the old log are errors afterwards. Where a restore was cut off, run it again: until it ends no node serves
     the log.
@@ -94,10 +102,14 @@ def restore_(*, file: str, log: str, gap: int, as_json: bool) -> None:
       treaty log restore registry.dump.zst sqlite:///var/lib/treaty/new.db
       treaty log restore registry.dump.zst postgresql://treaty@db/registry --gap 100000
     """  # noqa: D301 - click wants the control character
-    head = _checked(file)
+    head, faults = _checked(file)
+    if faults and not insists:
+        _report_violations(file, faults, as_json=as_json)
+        sys.exit(1)
 
     async def work() -> Position:
-        with bar() as told, opened_file(file) as (_, rows):
+        with bar() as told, opened_file(file) as (again, rows):
+            _refuse_changed(file, head, again)
             async with opened(log, new=True) as found:
                 return await restore_log(
                     found, head, rows, time=now(), gap=gap, progress=lambda n: told("rows", n, head.rows)
@@ -105,21 +117,49 @@ def restore_(*, file: str, log: str, gap: int, as_json: bool) -> None:
 
     end = run(work)
     if as_json:
-        screen.say_json({"rows": head.rows, "identity": end.identity.hex(), "sequence": end.sequence, "gap": gap})
+        place = {"identity": end.identity.hex(), "sequence": end.sequence}
+        screen.say_json({"rows": head.rows, **place, "gap": gap, "faults": len(faults)})
     else:
+        if faults:
+            screen.say(f"{_count(faults)} break a rule and were restored as they are", "yellow", err=True)
         screen.say(f"{head.rows:,} rows restored into log {end.identity.hex()}, ids raised by {gap:,}", "green")
 
 
-def _checked(file: str) -> DumpHead:
-    """Read a file once for its digests, so that a damaged one is refused before anything is written."""
+def _checked(file: str) -> tuple[DumpHead, tuple[InvariantViolation, ...]]:
+    """Read a file once for its digests and its rules, so that a damaged one is refused before anything is written."""
 
-    async def read() -> DumpHead:
+    async def read() -> tuple[DumpHead, tuple[InvariantViolation, ...]]:
         with opened_file(file) as (head, rows):
-            for _ in rows:
-                continue
-            return head
+            return head, find_dump_violations(rows, head.position.sequence)
 
     return run(read)
+
+
+def _refuse_changed(file: str, checked: DumpHead, found: DumpHead) -> None:
+    """The head has the digests of all rows, so that a file with the same head and rows that add up is the same file."""
+    if found != checked:
+        raise DumpError(f"{file} was changed while it was read: restore a file that no other process writes to")
+
+
+def _report_violations(file: str, faults: tuple[InvariantViolation, ...], *, as_json: bool) -> None:
+    if as_json:
+        listed = [{"rule": one.rule, "table": one.table, "key": [*one.key], "message": one.message} for one in faults]
+        screen.say_json({"sound": False, "faults": listed})
+        return
+    for fault in faults[:SHOWN]:
+        screen.say(str(fault), "red", err=True)
+    if len(faults) > SHOWN:
+        screen.say(f"... and {len(faults) - SHOWN:,} more", "red", err=True)
+    screen.say(
+        f"{file}: {_count(faults)} break a rule, and nothing was written: `treaty log verify` lists them all, "
+        "--unsound restores them as they are",
+        "red",
+        err=True,
+    )
+
+
+def _count(faults: tuple[InvariantViolation, ...]) -> str:
+    return f"{len(faults):,} rows" if len(faults) < RESTORE_FAULTS else f"{RESTORE_FAULTS:,} rows or more"
 
 
 @click.command("migrate")

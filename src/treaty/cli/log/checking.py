@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from treaty.core.commit import Position, as_root
-from treaty.core.indexes import wrong_indexes
-from treaty.core.invariants import InvariantViolation, find_violations
-from treaty.core.state_tables import INDEXES
-from treaty.core.tables import DictTables
+from treaty.core.invariants import find_violations
+from treaty.core.state.commit import Position, as_root
+from treaty.core.state.indexes import InvariantViolation, wrong_indexes
+from treaty.core.state.state_tables import INDEXES
+from treaty.core.state.tables import DictTables
 from treaty.node.segment.layered import LayeredTables
 from treaty.node.segment.segment import Segment
 from treaty.node.segment.statefile import StateFile, open_state

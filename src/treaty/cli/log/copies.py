@@ -8,12 +8,12 @@ from treaty.cli.log.checking import check_state
 from treaty.cli.log.files import is_dump, opened_file
 from treaty.cli.log.opened import opened, run
 from treaty.cli.terminal.source import UnusableError
-from treaty.core.commit import Position
-from treaty.core.invariants import InvariantViolation
 from treaty.core.limits import DIFFERING_ROWS
-from treaty.core.rows import EncodedRow
-from treaty.core.state_tables import UNROOTED
-from treaty.core.tables import DictTables
+from treaty.core.state.commit import Position
+from treaty.core.state.indexes import InvariantViolation
+from treaty.core.state.rows import EncodedRow
+from treaty.core.state.state_tables import UNROOTED
+from treaty.core.state.tables import DictTables
 from treaty.log.state_roots import find_root_mismatches, read_with_table_roots
 from treaty.node.segment.segment import SegmentDamagedError
 from treaty.node.segment.statefile import StateFileError, is_state

@@ -8,9 +8,9 @@ import click
 from treaty.cli.log.opened import log, opened, run
 from treaty.cli.nouns.asking import as_json
 from treaty.cli.terminal import screen
-from treaty.core.commit import START, Position
-from treaty.core.rows import EncodedRow, decode_row
-from treaty.core.values import LogOrigin
+from treaty.core.state.commit import START, Position
+from treaty.core.state.rows import EncodedRow, decode_row
+from treaty.core.state.values import LogOrigin
 
 
 @click.command("info")

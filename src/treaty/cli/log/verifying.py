@@ -12,10 +12,10 @@ from treaty.cli.log.mending import reserved_members
 from treaty.cli.log.opened import set_up
 from treaty.cli.nouns.asking import as_json
 from treaty.cli.terminal import screen
-from treaty.core.commit import Position, as_root
-from treaty.core.indexes import wrong_indexes
-from treaty.core.invariants import InvariantViolation, find_violations
+from treaty.core.invariants import find_violations
 from treaty.core.reserved import ReservedIds, reserved_ids
+from treaty.core.state.commit import Position, as_root
+from treaty.core.state.indexes import InvariantViolation, wrong_indexes
 
 SHOWN = 20
 """Faults, and rows that differ, that are printed for people; JSON has them all."""

@@ -10,11 +10,11 @@ from treaty.cli.nouns.schema import draft_of, references
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.options import format_
 from treaty.cli.terminal.suggesting import subjects
+from treaty.core.answers import Resource, ResourceAssociation
 from treaty.core.associations import ANY, KINDS, LIFECYCLES, AssociationSpec, OfId, OfName, OfSubject
 from treaty.core.limits import ASSOCIATIONS_LISTED
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
-from treaty.core.resource import Resource, ResourceAssociation
 from treaty.wire.confluent.associations import resource_body
 from treaty.wire.confluent.listings import association_body
 

@@ -139,7 +139,7 @@ def get(what: str, version: str, *, text: bool, registry: str, as_json: bool) ->
     with asking.asked(registry) as found:
         one = _by_name(found, what, version)
     if text:
-        click.echo(one.text.encode())
+        screen.say_text(one.text)
     elif isinstance(one, SchemaFound):
         _say_schema(one, as_json=as_json)
     else:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from treaty.cli.pipeline.members import DescriptionError, Members
 from treaty.core.limits import REGISTRY_TRIES
+from treaty.plan.avro.merging import LOSSY
 from treaty.spark.keyed.merging import NoMergeError
 from treaty.spark.keyed.value import Debezium, Keyed
 from treaty.spark.lake.lakes import EVOLUTIONS
@@ -88,6 +89,7 @@ def _pipeline(found: Members) -> Pipeline:
         part=part,
         framing=framing,
         depth=found.whole("depth", 3) or 3,
+        lossy=found.text("lossy", "refuse", LOSSY),
         defaults=found.switch("defaults", usual=False),
         tries=patience.whole("tries", REGISTRY_TRIES) or REGISTRY_TRIES,
         patience=patience.number("unknown_seconds", 0.0) or 0.0,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 POLL = 1
 """Seconds between two looks at a running stream."""
+RESTARTED = "Spark's Kafka source failed behind a batch that ran again, a known fault of it; nothing is lost, and the stream was started again"
 EXIT = "Exit code 0: the stream ended by itself, or was told to. 1: it failed. 2: unusable input."
 
 
@@ -46,9 +47,11 @@ def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: st
       treaty pipeline run orders.toml
       treaty pipeline run orders.toml --metrics-port 9464 --registry http://127.0.0.1:8081
     """  # noqa: D301 - click wants the control character
+    from treaty.plan.reasons import PlanError  # noqa: PLC0415
     from treaty.spark.pipelines import running  # noqa: PLC0415 (these load Spark, which --help must not need)
     from treaty.spark.pipelines.reports.watching import StreamFailedError, Watched  # noqa: PLC0415
     from treaty.spark.pipelines.source import SourceError  # noqa: PLC0415
+    from treaty.spark.pipelines.value import PipelineError  # noqa: PLC0415
 
     ending = Event()
     with surroundings.opened(file, registry) as (told, spark, found), ExitStack() as stack:
@@ -59,17 +62,19 @@ def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: st
         stack.enter_context(_signals(ending))
         try:
             query = running.run(told.pipeline, found, spark, told=numbers.told, ending=ending)
-        except SourceError as error:
+        except (SourceError, PipelineError, PlanError) as error:
             raise UnusableError(str(error)) from error
         stream = numbers.stream = Watched(query, ending)
         show = stack.enter_context(_bar() if drawn else nullcontext(_nothing))
         try:
             while not stream.wait(POLL):
                 show(numbers)
+                numbers.note_restarts(query.restarts)
         except StreamFailedError as failed:
             raise FailedError(f"the stream failed: {failed}") from failed
         show(numbers)
         stack.pop_all().close()
+        numbers.note_restarts(query.restarts)
         numbers.say_end(stopped=ending.is_set())
 
 
@@ -90,6 +95,7 @@ class _Numbers:
         self.as_json, self.drawn = as_json, drawn
         self.stream: Watched | None = None
         self.rows = self.good = self.bad = self.deletes = 0
+        self.restarts = 0
 
     def told(self, report: "Report") -> None:
         """Take over a batch, in the stream's own thread."""
@@ -106,6 +112,12 @@ class _Numbers:
         elif not self.drawn:
             said = f"batch {report.batch}: {seen.rows:,} rows, {seen.bad:,} bad, {report.seconds:.1f} s"
             screen.say(said, err=True)
+
+    def note_restarts(self, count: int) -> None:
+        """Say once of each restart why it was."""
+        if count > self.restarts:
+            screen.say(RESTARTED, "yellow", err=True)
+        self.restarts = count
 
     def progress(self) -> "Progress | None":
         """How much of the topics was read, as Spark tells it."""

@@ -1,6 +1,5 @@
 """`treaty consume TOPIC`: the records of a topic as JSON, each read by the schema that it names."""
 
-import json
 import sys
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -136,8 +135,7 @@ class Showing:
 
 
 def _json(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text.encode("utf-8", "backslashreplace").decode()
+    return screen.json_text(value)
 
 
 def _schema(part: Part, half: Half) -> dict[str, object]:

@@ -41,7 +41,7 @@ def command(
         told = {"file": file, "format": one.form.name, "view": view or "canonical"}
         screen.say_json({**told, "normalized": normalize, "type_name": printed.type_name, "text": text})
     else:
-        click.echo(text.encode())
+        screen.say_text(text)
 
 
 def viewed(one: Loaded, view: str, *, normalize: bool) -> str:

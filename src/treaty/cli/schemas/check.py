@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from treaty.cli.schemas.judged import Judged
+from treaty.cli.schemas.judged import Judged, warn_of_union
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.references import References
 from treaty.cli.terminal.source import refuse_twice, sources
@@ -160,7 +160,9 @@ def judge(files: Sequence[str], format_: str | None, references: References, lev
     refuse_twice([*files, *(path for _, path in references.named)])
     found = sources(files, format_, formats)
     *olds, new = (references.meaning(one, formats) for one in found)
-    return Judged(level, policy, found[-1], tuple(found[:-1]), told(Parser(formats), olds, new, policy))
+    history = told(Parser(formats), olds, new, policy)
+    note = warn_of_union((*olds, new)) if history.fits(level) else ""
+    return Judged(level, policy, found[-1], tuple(found[:-1]), history, note)
 
 
 def _read(file: str, place: Place, format_: str | None, *, as_json: bool) -> None:

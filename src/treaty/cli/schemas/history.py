@@ -80,6 +80,11 @@ def _say(report: Any, wanted: Wanted) -> None:
         screen.say(
             f"{one.field} becomes {one.new} from {one.old}: {screen.counted(one.rows, 'value')} would not fit", colour
         )
+    for one in report.dropped:
+        users = ", ".join(f"id {use.schema_id} (version {use.version}): {use.rows:,}" for use in one.uses)
+        screen.say(
+            f"{one.field}: {one.value} has no place, and is in {screen.counted(one.rows, 'row')}, of {users}", "red"
+        )
     if report.empty:
         screen.say(f"always null: {', '.join(report.empty)}", "yellow")
     fine = report.fine and not any(one.rows for one in report.narrowed)

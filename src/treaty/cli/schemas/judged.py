@@ -1,15 +1,26 @@
 """A new schema after earlier ones, judged: as an exit code, as JSON, and in words."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import Source
 from treaty.core.finding import Diagnostic
+from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.verdict import History
 
 FITS, BREAKS, INVALID = 0, 1, 2
 """Exit codes: the new schema may follow, it may not, one of the texts is no schema."""
+
+
+def warn_of_union(versions: Sequence[ResolvedSchema]) -> str:
+    """What a reader of all versions makes of the last one, where that is to leave it out; "" else."""
+    if len(versions) < 2 or {one.format for one in versions} != {"AVRO"}:
+        return ""
+    from treaty.plan.making import find_union_conflict  # noqa: PLC0415 (plans are needed for this alone)
+
+    return find_union_conflict(versions)
 
 
 @dataclass(frozen=True, slots=True)

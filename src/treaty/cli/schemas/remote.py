@@ -9,13 +9,14 @@ from urllib.parse import unquote, urlsplit
 import click
 
 from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS
+from treaty.cli.schemas.judged import warn_of_union
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.door import opened
 from treaty.cli.terminal.source import UnusableError, form, sources
 from treaty.client.connection import Connection
 from treaty.core.answers import CompatibilityResult, Config, VersionFound
 from treaty.core.finding import Diagnostic, Finding
-from treaty.core.names import subject_of
+from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import InvalidSchema, NotFound, Refusal, RegistryError
 from treaty.core.requests import Check
 from treaty.core.schema import Draft, Reference
@@ -49,6 +50,8 @@ class Told:
     checked: CompatibilityResult | None = None
     faults: tuple[Diagnostic, ...] = ()
     refused: str = ""
+    note: str = ""
+    """What a reader of all versions would make of the new one, where that is to leave it out."""
 
     @property
     def code(self) -> int:
@@ -111,9 +114,27 @@ def _ask(registry: Connection, asked: Asked) -> Told:
     told = Told(asked.subject, draft, latest is None, registry.config(asked.subject))
     try:
         request = Check(subject_of(asked.subject), draft, None, asked.normalize or None)
-        return replace(told, checked=registry.ask(request).answer)
+        checked = registry.ask(request).answer
+        note = _warn(registry, asked.subject, draft) if checked.compatible and latest is not None else ""
+        return replace(told, checked=checked, note=note)
     except InvalidSchema as invalid:
         return replace(told, faults=screen.placed(one.text, invalid.faults), refused=str(invalid))
+
+
+def _warn(registry: Connection, subject: str, draft: Draft) -> str:
+    """What a reader of all versions would make of the draft; nothing is said where they can't be read."""
+    from treaty.client.meaning import meaning_of  # noqa: PLC0415 (needed for this alone)
+    from treaty.plan.asking import versions  # noqa: PLC0415
+
+    if draft.format != "AVRO":
+        return ""
+    place = subject_of(subject)
+    try:
+        known = [one.meaning for one in versions(registry, place) if one.meaning is not None]
+        new = meaning_of(registry, draft.format, draft.text, draft.references, Subject(place.context, ""))
+        return warn_of_union((*known, new))
+    except (RegistryError, InvalidSchemaError):
+        return ""
 
 
 def _latest(registry: Connection, subject: str) -> VersionFound | None:
@@ -159,6 +180,7 @@ def _members(told: Told, asked: Asked) -> dict[str, Any]:
         "config": _in_force(told),
         "references": [asdict(one) for one in told.draft.references],
         "faults": [screen.as_json(fault) for fault in told.faults],
+        "note": told.note,
         "messages": list(checked.messages) if told.checked else [told.refused],
         "findings": [{**asdict(one), "sentence": _sentence(one, told.config.level)} for one in checked.findings],
     }
@@ -175,6 +197,8 @@ def _say(told: Told, asked: Asked) -> None:
         screen.say(f"{asked.file} is refused: {told.refused}", "red", err=True)
         screen.say_faults(asked.file, told.faults, err=True)
     elif told.checked.compatible:
+        if told.note:
+            screen.say(f"{told.note}.", "yellow", err=True)
         screen.say(f"{asked.file} may become a version of {told.subject}.", "green")
     else:
         _say_findings(told, told.checked)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import which
 
-from treaty.cli.schemas.judged import FITS, INVALID, Judged
+from treaty.cli.schemas.judged import FITS, INVALID, Judged, warn_of_union
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.references import References, on_disk
 from treaty.cli.terminal.source import STDIN, Source, UnusableError, by_content, by_name, decoded, known, text_of
@@ -81,7 +81,8 @@ class Judge:
             # Nobody has data of a text that was no schema, and a commit that mends one has to pass.
             note = f"{path} was no valid schema at {since.base}: it is not compared"
             return Judged(since.level, since.policy, new, (), History(found.faults), note)
-        return Judged(since.level, since.policy, new, olds, found)
+        note = warn_of_union((*earlier, later)) if found.fits(since.level) else ""
+        return Judged(since.level, since.policy, new, olds, found, note)
 
     def _now(self, path: str) -> str | None:
         return on_disk(path) if self.index is None else self.index.text(path)

@@ -43,9 +43,26 @@ def one_line(value: str) -> str:
 
 
 def say_json(value: object) -> None:
-    """Print a value as JSON that has a UTF-8 form, whatever its strings hold."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
-    click.echo(text.encode("utf-8", "backslashreplace").decode())
+    """Print a value as JSON that has a UTF-8 form and can't move a cursor, whatever its strings hold."""
+    click.echo(json_text(value, indent=2))
+
+
+def json_text(value: object, *, indent: int | None = None) -> str:
+    """A value as JSON: what a terminal might obey, and what no UTF-8 has, as escapes of the same characters."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
+
+
+def say_text(text: str) -> None:
+    """Print a text as it is, byte by byte; on a terminal what it might obey comes as escapes."""
+    click.echo(safe(text) if shows_people() else text.encode())
+
+
+def shows_people() -> bool:
+    """Whether a person reads the output on a terminal, and no program or file."""
+    return sys.stdout.isatty()
 
 
 def placed(text: str, faults: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, cast
 
 from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS, connect
 from treaty.cli.terminal import door, screen
@@ -17,6 +18,7 @@ from treaty.client.transfer.dump import read_lines
 from treaty.client.transfer.reading import Told, read, silent
 from treaty.client.transfer.snapshot import Problem, Snapshot
 from treaty.core.kafka import SCHEME, KafkaCluster, KafkaSettingsError
+from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.core.names import EVERYWHERE, Subject
 from treaty.core.refusals import Refusal, RegistryError
 
@@ -88,11 +90,11 @@ def snapshot_of(
         with opened(source) as registry:
             return read(registry, prefix, told)
     with _file(source) as lines:
-        return read_lines(_counted(lines, told))
+        return read_lines(_counted(_lines(lines), told))
 
 
 @contextmanager
-def _file(path: str) -> Iterator[Iterable[bytes]]:
+def _file(path: str) -> Iterator[IO[bytes]]:
     try:
         if path == STDIN:
             yield sys.stdin.buffer
@@ -100,12 +102,20 @@ def _file(path: str) -> Iterator[Iterable[bytes]]:
             with Path(path).open("rb") as file:
                 packed = file.read(2) == b"\x1f\x8b"
                 file.seek(0)
-                yield gzip.GzipFile(fileobj=file) if packed else file
+                yield cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if packed else file
     except (OSError, EOFError) as error:
         message = (
             f"{path} can't be read: {getattr(error, 'strerror', None) or error}; name a dump, - or a registry's URL"
         )
         raise UnusableError(message) from error
+
+
+def _lines(file: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a file. One that is longer than DUMP_LINE_BYTES comes cut, just too long to be read; its rest is passed over."""
+    while line := file.readline(DUMP_LINE_BYTES + 1):
+        yield line
+        while line and not line.endswith(b"\n"):
+            line = file.readline(1 << 20)
 
 
 def _counted(lines: Iterable[bytes], told: Told) -> Iterator[bytes]:

@@ -23,8 +23,9 @@ class UnsuitedError(ValueError):
 class Program:
     """Lines of functions, and the constants that they use."""
 
-    def __init__(self) -> None:
-        """Begin with nothing."""
+    def __init__(self, most: int = MAX_LINES) -> None:
+        """Begin with nothing; `most` is the number of lines that it may get."""
+        self.most = most
         self.constants: dict[str, Any] = {}
         self._lines: list[str] = []
         self._depth = 0
@@ -33,8 +34,8 @@ class Program:
 
     def add(self, *lines: str) -> None:
         """Add lines at the current depth. Raises `UnsuitedError` where the program gets too long."""
-        if len(self._lines) > MAX_LINES:
-            raise UnsuitedError(f"a program of more than {MAX_LINES} lines")
+        if len(self._lines) > self.most:
+            raise UnsuitedError(f"a program of more than {self.most} lines")
         self._lines += ["    " * self._depth + line for line in lines]
 
     @contextmanager

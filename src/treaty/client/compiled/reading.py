@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Any
 
-from fastavro.read import LOGICAL_READERS
-
+from treaty.client.compiled.logical import READERS
 from treaty.client.compiled.names import branch_of, kind_of, logical_of
 from treaty.client.compiled.program import Program, UnsuitedError
 
@@ -125,7 +124,7 @@ class Reading:
 
     def logical(self, schema: Any, to: str) -> None:
         """The line that makes of a plain value what its logical type says, where it has one."""
-        made = LOGICAL_READERS.get(logical_of(schema))
+        made = READERS.get(logical_of(schema))
         if made is not None:
             self.code.add(f"{to} = {self.code.constant(made)}({to}, {self.code.constant(schema)})")
 

@@ -1,7 +1,7 @@
 """An Avro schema made ready for the codec: references followed, names collected, programs and payload walker at hand.
 
 A program written for the schema does what is right at once. What it doesn't take goes the slow way, which finds the
-words for what is wrong: fastavro, behind a walker that refuses what fastavro would let through. For fastavro the
+words for what is wrong: to write, fastavro; to read, an interpreter behind a walker that refuses damage. For fastavro the
 top-level type is wrapped in a record of one field, which takes no bytes: so unions, primitives and named types from
 references are all handled the same way.
 """
@@ -15,10 +15,12 @@ from functools import cached_property
 from typing import Any
 
 import fastavro
-from fastavro.read import SchemaResolutionError
 from fastavro.schema import SchemaParseException, UnknownType
 from fastavro.validation import ValidationError
 
+from treaty.client.compiled.conversions import LossError
+from treaty.client.compiled.interpreter import Step, interpreter
+from treaty.client.compiled.matches import UnmatchedError
 from treaty.client.compiled.reading import Read, reader
 from treaty.client.compiled.resolving import resolver
 from treaty.client.compiled.writing import Write, writer
@@ -59,6 +61,7 @@ class Ready:
     name: str
     raw: bool
     ways: dict[tuple[str, str, bool], Read | None] = field(default_factory=dict, compare=False, repr=False)
+    slow_ways: dict[tuple[str, str, bool], Step] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def skim(self) -> Skip:
@@ -86,6 +89,18 @@ class Ready:
             wanted = (reader.payload, reader.named)
             self.ways[key] = resolver((self.payload, self.named), wanted, tagged=tagged)
         return self.ways[key]
+
+    def slow_way(self, reader: "Ready | None", *, tagged: bool) -> Step:
+        """The function that reads payloads the slow way, as another schema's values (None: as they are)."""
+        if reader is None or reader.lookup_digest == self.lookup_digest:
+            reader = self
+        key = (reader.lookup_digest, reader.text, tagged)
+        if key not in self.slow_ways:
+            if len(self.slow_ways) >= MAX_WAYS:
+                self.slow_ways.clear()
+            wanted = (reader.payload, reader.named)
+            self.slow_ways[key] = interpreter((self.payload, self.named), wanted, tagged=tagged)
+        return self.slow_ways[key]
 
     @cached_property
     def writes(self) -> Write | None:
@@ -211,15 +226,14 @@ def read_slowly(writer: Ready, reader: Ready | None, at: tuple[bytes, int | str]
         left = len(payload) - end
         message = f"{left} byte{'s are' if left > 1 else ' is'} left after the record, which ends at byte {end}"
         raise BadRecord(Code.TRAILING, message, payload, schema)
-    resolved = reader.schema if reader else None
     try:
-        row = fastavro.schemaless_reader(io.BytesIO(payload), writer.schema, resolved, return_named_type=tagged)
-    except SchemaResolutionError as error:
+        return writer.slow_way(reader, tagged=tagged)(payload, 0)[0]
+    except UnmatchedError as error:
         raise BadRecord(Code.RESOLUTION, str(error), payload, schema) from error
-    except _CODEC_ERRORS as error:
+    except LossError as error:
+        raise BadRecord(Code.INVALID, str(error), payload, schema) from error
+    except (*_CODEC_ERRORS, RecursionError) as error:
         raise BadRecord(Code.MALFORMED, str(error), payload, schema) from error
-    assert isinstance(row, dict)
-    return row["r"]
 
 
 def with_length(data: bytes) -> bytes:

@@ -25,7 +25,7 @@ from treaty.core.limits import COUNTER
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.operations import is_command
 from treaty.core.refusals import NotFound, NotOffered, SchemaNotFound, SettingNotFound, SubjectNotFound
-from treaty.core.registry import Call, PositionToken, Reply, refuse_bad_call
+from treaty.core.registry import Call, Reply, refuse_bad_call
 from treaty.core.requests import (
     LATEST,
     Check,
@@ -45,6 +45,7 @@ from treaty.core.requests import (
     SubjectCreation,
     UsesOf,
 )
+from treaty.core.state.commit import PositionToken
 
 A = TypeVar("A")
 
@@ -83,7 +84,11 @@ def converse(request: Request[A], call: Call, settings: Settings, world: World) 
 
 
 def _registered(request: Register, asking: Asking, world: World) -> Talk[Reply[RegisteredVersion]]:
-    """Complete an answer that tells the id alone with a look-up."""
+    """Complete an answer that tells the id alone with a look-up.
+
+    An answer that tells a number keeps it. A command that was sent again is told the version that it made, without a text where
+    that is gone by now; what a look-up finds then is another one.
+    """
     if not world.kin and _says_more(request):
         yield from asking(GetMode(Scope(), resolve=True))
         if not world.kin:
@@ -94,15 +99,22 @@ def _registered(request: Register, asking: Asking, world: World) -> Talk[Reply[R
     told = reply.answer.version
     if told.number and told.text:
         return reply
+    draft = request.draft
+    drafted = replace(
+        told,
+        text=draft.text,
+        format=draft.format,
+        references=draft.references,
+        metadata=draft.metadata,
+        rules=draft.rules,
+    )
     try:
-        found = (yield from asking(Lookup(request.subject, request.draft, request.normalize))).answer
+        found = (yield from asking(Lookup(request.subject, draft, request.normalize))).answer
     except (NotFound, NotOffered):  # a follower that has not heard of it yet
-        draft = request.draft
-        found = replace(
-            told, text=draft.text, format=draft.format, references=draft.references, metadata=draft.metadata,
-            rules=draft.rules,
-        )  # fmt: skip
-    return replace(reply, answer=RegisteredVersion(replace(found, schema_id=told.schema_id), created=True))
+        found = drafted
+    if told.number not in {0, found.number}:
+        found = drafted
+    return replace(reply, answer=replace(reply.answer, version=replace(found, schema_id=told.schema_id)))
 
 
 def _says_more(request: Register) -> bool:

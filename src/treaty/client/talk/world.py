@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from treaty.client.settings import Settings
 from treaty.client.steps import Purse
 from treaty.client.talk.nodes import Nodes
-from treaty.core.registry import PositionToken
+from treaty.core.state.commit import PositionToken
 
 
 @dataclass(slots=True)

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field
 from treaty.client.transfer.policies import begins_at, first_numbers, in_words, moved
 from treaty.client.transfer.sameness import Sameness
 from treaty.client.transfer.snapshot import Place, Problem, Snapshot
-from treaty.core.answers import Config, VersionFound
+from treaty.core.answers import Config, ResourceAssociation, VersionFound
 from treaty.core.limits import ID_GAP
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
-from treaty.core.resource import ResourceAssociation
 
 NO_TIMES = "this registry takes no times of registration: versions are as old as this import"
 NO_CONTEXTS = "this registry makes no contexts without a subject: {} left out"

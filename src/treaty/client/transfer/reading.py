@@ -7,12 +7,12 @@ from functools import partial
 from typing import TypeVar
 
 from treaty.client.transfer.snapshot import Problem, Snapshot, beyond, order_of, resource_order, scope_order
-from treaty.core.answers import Config, ScopeSetting, VersionFound
+from treaty.core.answers import Config, ResourceAssociation, ScopeSetting, VersionFound
 from treaty.core.associations import ANY, ListAssociations, OfName, OfSubject
-from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE
+from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE, TRANSFER_ROWS
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.policy import DEFAULT_LEVEL
-from treaty.core.refusals import NotFound, NotOffered, Refusal
+from treaty.core.refusals import NotFound, NotOffered, Refusal, RegistryError
 from treaty.core.registry import Registry
 from treaty.core.requests import (
     GetConfig,
@@ -25,7 +25,6 @@ from treaty.core.requests import (
     ListVersions,
     Scope,
 )
-from treaty.core.resource import ResourceAssociation
 
 Told = Callable[[str, int, int], None]
 """Is told what is done, how much of it, and of how much (0: not known)."""
@@ -77,10 +76,12 @@ def _with_asked(registry: Registry, prefix: Subject, snapshot: Snapshot, told: T
 def _with_listed(registry: Registry, prefix: Subject, snapshot: Snapshot) -> Snapshot:
     """The snapshot with all settings, as a server that can list them tells them."""
     listed: list[ScopeSetting] = []
+    seen = _Pages("settings")
     page: tuple[ScopeSetting, ...] | None = None
     while page is None or len(page) == SETTINGS_PAGE:
         after = Scope(listed[-1].context, listed[-1].name) if listed else None
         page = registry.ask(ListSettings(prefix, offset=len(listed), after=after)).answer.settings
+        seen.add(Scope(one.context, one.name) for one in page)
         listed += page
     scopes = [(Scope(one.context, one.name), one) for one in listed]
     return replace(
@@ -111,11 +112,31 @@ def _of_subject(registry: Registry, subject: str) -> list[ResourceAssociation]:
 
 def _listed(registry: Registry, of: OfName | OfSubject) -> list[ResourceAssociation]:
     found: list[ResourceAssociation] = []
+    seen = _Pages("associations")
     page: tuple[ResourceAssociation, ...] | None = None
     while page is None or len(page) == ASSOCIATIONS_LISTED:
         page = registry.ask(ListAssociations(of, offset=len(found))).answer.associations
+        seen.add((one.resource, one.kind, one.subject) for one in page)
         found += page
     return found
+
+
+class _Pages:
+    """What pages brought so far: each brings something new, and all of them no more than TRANSFER_ROWS."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.keys: set[object] = set()
+
+    def add(self, page: Iterable[object]) -> None:
+        """Count a page. Raises `RegistryError` where the answers of a registry would never end."""
+        keys = list(page)
+        before = len(self.keys)
+        self.keys.update(keys)
+        if keys and len(self.keys) == before:
+            raise RegistryError(f"the registry repeats a page of its {self.what} after {before} of them")
+        if len(self.keys) > TRANSFER_ROWS:
+            raise RegistryError(f"more {self.what} than the limit TRANSFER_ROWS of {TRANSFER_ROWS}")
 
 
 def _fits(subject: str, prefix: Subject) -> bool:
@@ -136,9 +157,11 @@ def _versions(registry: Registry, prefix: Subject, told: Told) -> Iterator[Versi
     """Versions page by page; from a server that can't list them, one by one."""
     offset = 0
     last: tuple[str, int] | None = None
+    seen = _Pages("versions")
     try:
         while True:
             page = registry.ask(ListSchemas(prefix, "all", offset=offset, limit=PAGE, after=last)).answer.versions
+            seen.add((one.subject, one.number) for one in page)
             yield from page
             last = (page[-1].subject, page[-1].number) if page else last
             offset += len(page)

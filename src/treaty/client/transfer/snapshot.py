@@ -5,10 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from treaty.client.transfer.policies import begins_at, counted_from_zero, in_words
-from treaty.core.answers import Config, ForcedRegistration, VersionFound
+from treaty.core.answers import Config, ForcedRegistration, ResourceAssociation, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
-from treaty.core.resource import ResourceAssociation
 from treaty.core.schema import Pairs
 from treaty.wire.confluent.records import (
     NOOP,

@@ -11,7 +11,7 @@ from treaty.client.transfer.plan import Plan, make_plan
 from treaty.client.transfer.policies import begins_at, cleared, exactly, in_words, moved
 from treaty.client.transfer.reading import Told, read, silent
 from treaty.client.transfer.snapshot import Problem, Snapshot
-from treaty.core.answers import Config, RegisteredVersion, VersionFound
+from treaty.core.answers import Config, RegisteredVersion, ResourceAssociation, VersionFound
 from treaty.core.associations import Associate, AssociationSpec, ImportedAssociation
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import RegistryError
@@ -27,7 +27,6 @@ from treaty.core.requests import (
     SetConfig,
     SetMode,
 )
-from treaty.core.resource import ResourceAssociation
 from treaty.core.schema import Draft
 
 THREADS = 16

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from treaty.core.answers import DeletedVersions
+from treaty.core.access.permissions import RequiredPermission, of_associate, on_subject, on_topic, refuse_unless_met
+from treaty.core.answers import TOPIC, DeletedVersions, Resource
 from treaty.core.associations import (
     ANY,
     KINDS,
@@ -35,33 +36,24 @@ from treaty.core.handlers.association_queries import (
     not_found,
     of_resource,
 )
+from treaty.core.handlers.contexts import refuse_bad_subject
 from treaty.core.handlers.deletion import whole_subject
-from treaty.core.handlers.register import refuse_bad_subject, register
+from treaty.core.handlers.register import register
 from treaty.core.handlers.settings import IMPORTING, mode_in_force, refuse_if_readonly
 from treaty.core.handlers.uses import GoingRows, refuse_if_used, subject_associated
 from treaty.core.handlers.versions import has_version, stored_versions
 from treaty.core.limits import ASSOCIATIONS_PER_RESOURCE, ASSOCIATIONS_PER_SUBJECT, NAME_LENGTH
 from treaty.core.names import Subject, subject_of
-from treaty.core.overlay import Overlay
-from treaty.core.permissions import of_associate, refuse_unless_met
-from treaty.core.refusals import (
-    Forbidden,
-    Referenced,
-    Refusal,
-    ResourceAssociated,
-    StronglyAssociated,
-    TooManyAssociations,
-)
+from treaty.core.refusals import Referenced, Refusal, ResourceAssociated, StronglyAssociated, TooManyAssociations
 from treaty.core.requests import Scope
-from treaty.core.resource import TOPIC, Resource
-from treaty.core.rights import Access, Permission
-from treaty.core.rows import Row, make_row, make_tombstone
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state_tables import ASSOCIATION, ASSOCIATION_BY_GUID, TABLES, VERSION, AssociationKey
-from treaty.core.table import Key
-from treaty.core.values import Association as Value
-from treaty.core.values import Version
-from treaty.core.view import View
+from treaty.core.state.overlay import Overlay
+from treaty.core.state.rows import Row, make_row, make_tombstone
+from treaty.core.state.state_tables import ASSOCIATION, ASSOCIATION_BY_GUID, TABLES, VERSION, AssociationKey
+from treaty.core.state.table import Key
+from treaty.core.state.values import Association as Value
+from treaty.core.state.values import Version
+from treaty.core.state.view import View
 
 
 @dataclass(slots=True)
@@ -133,26 +125,20 @@ def part(stage: StagedView, resource_id: str, type_: str, kinds: tuple[str, ...]
 
 def _refuse_unfit(stage: StagedView, one: Tied, going: frozenset[Subject]) -> None:
     subject = subject_of(one[1].subject)
-    _refuse_unless_allowed(stage, subject, "register")
+    parted = on_topic("register", tied.resource_of(one), one[1].kind)
+    _refuse_unless_allowed(stage, on_subject("register", subject), parted)
     if subject in going:
-        _refuse_unless_allowed(stage, subject, "delete")
+        _refuse_unless_allowed(stage, on_subject("delete", subject))
         for key, _ in stored_versions(stage.view, subject):
             refuse_if_used(stage.view, VERSION, key, GoingRows(subjects=going))
     refuse_if_readonly(stage.view, Scope(*subject))
 
 
-def _refuse_unless_allowed(stage: StagedView, subject: Subject, permission: Permission) -> None:
+def _refuse_unless_allowed(stage: StagedView, *required: RequiredPermission[Any]) -> None:
     """Which subjects a resource has is part of the state, so it can't be asked before."""
-    access: Access | None = stage.command.access
-    if access is not None and not access.may(permission, subject):
-        raise Forbidden.of(
-            "RIGHTS",
-            f"{stage.command.principal} is not allowed to do this: it needs the permission {permission} on subject "
-            f"'{subject}'",
-            subject=str(subject),
-            new=stage.operation,
-            allowed=f"a rule that gives {permission}",
-        )
+    access = stage.command.access
+    if access is not None:
+        refuse_unless_met(access, stage.command.principal, required, stage.operation)
 
 
 def associate(view: View, command: Command[Associate], engine: SchemaEngine) -> Decision[ResourceBound]:

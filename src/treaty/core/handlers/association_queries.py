@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from treaty.core.answers import TOPIC, Resource, ResourceAssociation
 from treaty.core.associations import (
     ANY,
     AssociatedSubject,
@@ -22,9 +23,8 @@ from treaty.core.handlers.versions import describe_version, visible_versions
 from treaty.core.limits import ASSOCIATION_BATCH, ASSOCIATIONS_LISTED, COUNTER
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import AssociationNotFound, Frozen, InvalidAssociation, NoLiveVersion, NotPermitted, Refusal
-from treaty.core.resource import TOPIC, Resource, ResourceAssociation
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state_tables import (
+from treaty.core.state.state_tables import (
     ASSOCIATION,
     ASSOCIATION_BY_NAME,
     ASSOCIATION_BY_SUBJECT,
@@ -33,9 +33,9 @@ from treaty.core.state_tables import (
     AssociationEntry,
     AssociationKey,
 )
-from treaty.core.values import Association as Value
-from treaty.core.values import StoredReference
-from treaty.core.view import ALL_KEYS, View, span
+from treaty.core.state.values import Association as Value
+from treaty.core.state.values import StoredReference
+from treaty.core.state.view import ALL_KEYS, View, span
 
 Tied = tuple[AssociationKey, Value]
 """An association with its key (resource id, kind, subject)."""

@@ -7,8 +7,8 @@ from treaty.core.handlers.uses import is_needed
 from treaty.core.handlers.versions import Kept, oldest_hidden
 from treaty.core.names import Subject
 from treaty.core.refusals import TooLarge
-from treaty.core.state_tables import CONTEXT, SCHEMA, SUBJECT, VERSION, VERSION_STATES
-from treaty.core.view import View
+from treaty.core.state.state_tables import CONTEXT, SCHEMA, SUBJECT, VERSION, VERSION_STATES
+from treaty.core.state.view import View
 
 
 def refuse_new_context(view: View) -> None:

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from itertools import islice
 
 from treaty.core.answers import CompatibilityResult, Config
-from treaty.core.compatibility_messages import (
+from treaty.core.finding import (
     EXTERNAL_REFERENCE,
     OTHER_FORMAT,
     FailedVersion,
+    Finding,
     closing_message,
     format_finding,
     list_messages,
 )
-from treaty.core.finding import Finding
 from treaty.core.handlers.references import resolve_schema
 from treaty.core.handlers.schemas import ParsedDraft, answers
 from treaty.core.handlers.validation import reserved_findings
@@ -25,8 +25,8 @@ from treaty.core.names import Subject
 from treaty.core.policy import NONE, STRICTNESS, Level, VersionRange, word_of
 from treaty.core.schema import Metadata
 from treaty.core.schema_engine import Answer, CompareSchemas, ComparisonResult, InvalidText, ParseSchema, SchemaEngine
-from treaty.core.values import PolicyValue, Schema
-from treaty.core.view import View
+from treaty.core.state.values import PolicyValue, Schema
+from treaty.core.state.view import View
 
 PASSED = CompatibilityResult(compatible=True)
 

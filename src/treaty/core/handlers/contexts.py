@@ -1,4 +1,4 @@
-"""Contexts: made before they have a subject, listed, and forgotten when they have none."""
+"""Contexts: made before they have a subject, listed, and forgotten when they have none; what they and subjects may be called."""
 
 from dataclasses import replace
 
@@ -9,14 +9,14 @@ from treaty.core.handlers.capacity import refuse_new_context
 from treaty.core.handlers.settings import IMPORTING, mode_in_force, refuse_if_readonly, remove_settings
 from treaty.core.handlers.version_numbers import id_counter
 from treaty.core.limits import NAME_LENGTH
-from treaty.core.names import DEFAULT_CONTEXT, Subject, is_subject_name, subject_of
+from treaty.core.names import DEFAULT_CONTEXT, Subject, is_subject_name, is_visible, subject_of
 from treaty.core.refusals import InvalidSubject, NotEmpty, NotPermitted, TooLarge
 from treaty.core.requests import DeleteContext, ListContexts, MakeContext, Scope
-from treaty.core.rows import make_row, make_tombstone
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state_tables import CONTEXT, COUNTER, SUBJECT, ContextKey, ids_key
-from treaty.core.values import Context
-from treaty.core.view import View, span
+from treaty.core.state.rows import make_row, make_tombstone
+from treaty.core.state.state_tables import CONTEXT, COUNTER, SUBJECT, ContextKey, ids_key
+from treaty.core.state.values import Context
+from treaty.core.state.view import View, span
 
 
 def make_context(view: View, command: Command[MakeContext], engine: SchemaEngine) -> Decision[ContextMade]:
@@ -90,3 +90,39 @@ def list_contexts(view: View, command: Command[ListContexts], engine: SchemaEngi
     request = command.request
     names = sorted({DEFAULT_CONTEXT, *(key.context for key in view.keys(CONTEXT))})
     return Decision((), Contexts(tuple(name for name in names if name.startswith(request.prefix))))
+
+
+def refuse_bad_subject(subject: Subject) -> None:
+    """Raise `InvalidSubject` for a name that no subject may have."""
+    if (
+        not is_subject_name(subject.name)
+        or subject.context in {"*", ".__GLOBAL"}
+        or not is_subject_name(subject.context)
+        or subject_of(str(subject)) != subject  # its qualified name is another subject's
+    ):
+        raise InvalidSubject.of(
+            "SUBJECT_NAME",
+            f"The specified subject '{subject}' is not a valid.",
+            subject=str(subject),
+            allowed="printable characters, and not __GLOBAL or __EMPTY",
+        )
+    if len(subject.name) + len(subject.context) > NAME_LENGTH:
+        raise InvalidSubject.of(
+            "NAME_LENGTH",
+            f"The specified subject '{str(subject)[:100]}...' is not a valid.",
+            new=f"{len(subject.name)} characters",
+            allowed=f"at most {NAME_LENGTH} characters",
+        )
+
+
+def refuse_invisible_name(view: View, subject: Subject, *, imported: bool) -> None:
+    """Refuse a new subject whose name looks like another one's; what is imported keeps its names."""
+    if imported or is_visible(str(subject)) or view.get(SUBJECT, subject) is not None:
+        return
+    raise InvalidSubject.of(
+        "SUBJECT_NAME",
+        f"The specified subject '{subject}' is not a valid.",
+        subject=str(subject),
+        new=str(subject).encode("unicode_escape").decode(),
+        allowed="characters that are seen: none that has no width, and none that turns the direction of a text",
+    )

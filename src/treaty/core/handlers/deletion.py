@@ -22,10 +22,10 @@ from treaty.core.handlers.versions import (
 from treaty.core.names import Subject
 from treaty.core.refusals import AlreadyDeleted, NotDeletedFirst
 from treaty.core.requests import DeleteSubject, DeleteVersion, Scope
-from treaty.core.rows import Row, make_row
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state_tables import SUBJECT, VERSION
-from treaty.core.view import View
+from treaty.core.state.rows import Row, make_row
+from treaty.core.state.state_tables import SUBJECT, VERSION
+from treaty.core.state.view import View
 
 
 def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEngine) -> Decision[DeletedVersions]:

@@ -23,8 +23,8 @@ from treaty.core.schema_engine import (
     SchemaEngine,
     TagsFound,
 )
-from treaty.core.values import Schema
-from treaty.core.view import View
+from treaty.core.state.values import Schema
+from treaty.core.state.view import View
 
 _MODES = {
     "migration": ("Migration", ("UPGRADE", "DOWNGRADE", "UPDOWN")),

@@ -1,54 +1,62 @@
 """Listings: subjects, versions and settings in their order, page by page.
 
 A page costs what it shows, wherever it begins, if it says `after` which entry it goes on; entries before an `offset` are walked.
+A list may be of very many rows, and may hide as many: the work pauses (None among the entries) every few rows.
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from heapq import merge
-from itertools import chain, groupby, islice
-from typing import Any, TypeVar
+from itertools import chain, groupby
+from typing import Any, TypeVar, cast
 
 from treaty.core import answers, limits, requests
-from treaty.core.command import Command, Decision
+from treaty.core.access.authorized_view import without_filter
+from treaty.core.answers import ResourceAssociation
+from treaty.core.command import Command, Decision, PausingWork
 from treaty.core.handlers.association_queries import describe_associations
 from treaty.core.handlers.settings import own_config, own_mode, scope_key
 from treaty.core.handlers.versions import (
     STATES,
     Kept,
+    MissingSchemaError,
     describe_version,
     latest_version,
     rows_of,
-    schema_row,
     subject_of_key,
 )
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.requests import Scope
-from treaty.core.resource import ResourceAssociation
 from treaty.core.schema import RuleSet
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state_tables import (
+from treaty.core.state.state_tables import (
     CONFIG,
     CONFIG_BY_ALIAS,
     CONTEXT,
     COUNTER,
     MODE,
+    SCHEMA,
     VERSION_BY_NUMBER,
     VERSION_LISTED,
     ListedEntry,
     NumberEntry,
+    SchemaKey,
     ScopeKey,
     ids_key,
 )
-from treaty.core.table import Key, Table
-from treaty.core.view import View, after, past, span
+from treaty.core.state.table import Key, Table
+from treaty.core.state.view import View, after, past, span
 
 T = TypeVar("T")
 Paged = requests.ListSubjects | requests.ListSchemas | requests.ListSettings
 
+PAUSE_ROWS = 64
+"""Rows between two pauses."""
 NONE = "NONE"
 """In place of a lifecycle: subjects without an association."""
 
+_END = object()
 _OTHERS = ":."
 """Qualified names of other contexts than the default one begin so, and stand among its names."""
 
@@ -106,31 +114,45 @@ def _onwards(view: View, prefix: Subject, last: str | None, *number: int) -> Ite
 
 def list_subjects(
     view: View, command: Command[requests.ListSubjects], engine: SchemaEngine
-) -> Decision[answers.Subjects]:
+) -> PausingWork[Decision[answers.Subjects]]:
     """List subjects by prefix; only those with a version that may be seen."""
     request = command.request
-    names = chain.from_iterable(
-        _names(view, request.visible, *place) for place in _onwards(view, request.prefix, request.after)
+    entries = chain.from_iterable(
+        _readable_names(view, request.visible, *place) for place in _onwards(view, request.prefix, request.after)
     )
-    return Decision((), answers.Subjects(tuple(_page(names, request, request.limit))))
+    names: list[str] = []
+    for entry in _page(entries, request, request.limit):
+        if entry is None:
+            yield
+        else:
+            _, context, name = entry
+            names.append(name if context == DEFAULT_CONTEXT else f":{context}:{name}")
+    return Decision((), answers.Subjects(tuple(names)))
 
 
-def _names(view: View, visible: requests.Visible, one: SubjectRange, beyond: Key) -> Iterator[str]:
-    """Qualified names in a stretch: straight from the index, because there may be very many."""
-    keys = _list_versions(view, visible, one, beyond)
-    if one.context == DEFAULT_CONTEXT:
-        return (name for _, _, name in keys)
-    return (f":{context}:{name}" for _, context, name in keys)
+def _readable_names(
+    view: View, visible: requests.Visible, one: SubjectRange, beyond: Key
+) -> Iterator[ListedEntry | None]:
+    """Entries of a stretch (state, context, name) of subjects with a version that may be seen, and pauses."""
+    base, reads = without_filter(view)
+    yield None
+    for count, entry in enumerate(_list_versions(base, visible, one, beyond), 1):
+        key = entry[1:]
+        is_shown = reads(key) and (visible != "deleted" or not any(base.find(VERSION_LISTED, ("live", *key))))
+        if is_shown:
+            yield entry
+        if not is_shown or count % PAUSE_ROWS == 0:
+            yield None
 
 
 def _list_versions(view: View, visible: requests.Visible, one: SubjectRange, beyond: Key) -> Iterator[ListedEntry]:
-    """Entries (state, context, name) of subjects with a version that may be seen; one is deleted when nothing of it lives."""
+    """Entries (state, context, name) of subjects with a version that may be seen; for deleted ones also of those that live."""
     live = view.walk(VERSION_LISTED, *one.bounds("live", beyond=beyond))
     if visible == "live":
         return live
     soft = view.walk(VERSION_LISTED, *one.bounds("soft", beyond=beyond))
     if visible == "deleted":
-        return (key for key in soft if not any(view.find(VERSION_LISTED, ("live", *key[1:]))))
+        return soft
     return (next(same) for _, same in groupby(merge(live, soft, key=_place), _place))
 
 
@@ -138,31 +160,55 @@ def _place(entry: ListedEntry | NumberEntry) -> Key:
     return entry[1:]
 
 
-def _page(entries: Iterable[T], request: Paged, limit: int) -> Iterator[T]:
-    offset = min(max(0, request.offset), limits.COUNTER) if request.after is None else 0
-    return islice(entries, offset, offset + min(max(0, limit), limits.COUNTER))
+def _page(entries: Iterable[T | None], request: Paged, limit: int) -> Iterator[T | None]:
+    """The entries of a page, and the pauses before each."""
+    skipped = min(max(0, request.offset), limits.COUNTER) if request.after is None else 0
+    left = min(max(0, limit), limits.COUNTER)
+    walk = iter(entries)
+    while left and (entry := next(walk, _END)) is not _END:
+        if entry is None:
+            yield None
+        elif skipped:
+            skipped -= 1
+            yield None
+        else:
+            left -= 1
+            yield cast("T", entry)
 
 
 def list_schemas(
     view: View, command: Command[requests.ListSchemas], engine: SchemaEngine
-) -> Decision[answers.Versions]:
-    """List versions of many subjects, by subject and number."""
+) -> PausingWork[Decision[answers.Versions]]:
+    """List versions of many subjects, by subject and number. One whose schema is missing hides itself, and not the list."""
     request = command.request
+    limit = min(max(0, request.limit), limits.COUNTER)
     listed = _latest(view, request) if request.latest else _versions(view, request)
-    page = tuple(_page((one for one in listed if _is_wanted(view, request, one)), request, request.limit))
+    wanted = (one if one is not None and _is_wanted(view, request, one) else None for one in listed)
+    page: list[Kept] = []
+    told: list[answers.VersionFound] = []
+    for one in _page(wanted, request, limits.COUNTER if limit else 0):
+        if one is not None:
+            with suppress(MissingSchemaError):
+                told.append(describe_version(view, one))
+                page.append(one)
+        if one is None or len(told) % PAUSE_ROWS == 0:
+            yield
+        if len(told) >= limit:
+            break
     subjects = [subject_of_key(key) for key, _ in page]
-    told = answers.Versions(
-        tuple(describe_version(view, one) for one in page),
+    found = answers.Versions(
+        tuple(told),
         tuple(_aliases(view, one) for one in subjects) if request.aliases else (),
         tuple(_list_associations(view, one, request) for one in subjects) if _asks_who_is_tied(request) else (),
     )
-    return Decision((), told)
+    return Decision((), found)
 
 
 def _is_wanted(view: View, request: requests.ListSchemas, one: Kept) -> bool:
     key, version = one
     if request.rule_type:
-        rules = schema_row(view, key.context, version.schema_id).rules or RuleSet()
+        schema = view.get(SCHEMA, SchemaKey(key.context, version.schema_id))
+        rules = (schema and schema.rules) or RuleSet()
         if all(rule.type != request.rule_type for rule in (*rules.migration, *rules.domain, *rules.encoding)):
             return False
     if not _asks_who_is_tied(request):
@@ -193,20 +239,28 @@ def _aliases(view: View, subject: Subject) -> tuple[str, ...]:
     return tuple(sorted(str(Subject(key.context, key.subject)) for key in keys))
 
 
-def _versions(view: View, request: requests.ListSchemas) -> Iterator[Kept]:
+def _versions(view: View, request: requests.ListSchemas) -> Iterator[Kept | None]:
+    """Versions by subject and number, and pauses."""
+    base, reads = without_filter(view)
     states, last = STATES[request.visible], request.after or (None, 0)
     for one, beyond in _onwards(view, request.prefix, *last):
-        walks = (view.walk(VERSION_BY_NUMBER, *one.bounds(state, beyond=beyond)) for state in states)
-        yield from rows_of(view, merge(*walks, key=_place))
+        yield None
+        walks = (base.walk(VERSION_BY_NUMBER, *one.bounds(state, beyond=beyond)) for state in states)
+        for entry in merge(*walks, key=_place):
+            if reads(entry[1:]):
+                yield from rows_of(view, (entry,))
+            else:
+                yield None
 
 
-def _latest(view: View, request: requests.ListSchemas) -> Iterator[Kept]:
+def _latest(view: View, request: requests.ListSchemas) -> Iterator[Kept | None]:
+    """The latest version of each subject, and pauses."""
+    base, reads = without_filter(view)
     listed: requests.Visible = "all" if request.visible == "deleted" else request.visible
     for one, beyond in _onwards(view, request.prefix, request.after and request.after[0]):
-        for _, context, name in _list_versions(view, listed, one, beyond):
-            latest = latest_version(view, Subject(context, name), request.visible)
-            if latest is not None:
-                yield latest
+        yield None
+        for _, context, name in _list_versions(base, listed, one, beyond):
+            yield latest_version(view, Subject(context, name), request.visible) if reads((context, name)) else None
 
 
 def list_settings(
@@ -217,7 +271,7 @@ def list_settings(
     last = scope_key(request.after) if request.after else ()
     keys = (key for key, _ in groupby(merge(*_scopes(view, request.prefix, last))) if key > last)
     page = _page(keys, request, min(request.limit, limits.SETTINGS_PAGE))
-    return Decision((), answers.ScopeSettings(tuple(_setting(view, key) for key in page)))
+    return Decision((), answers.ScopeSettings(tuple(_setting(view, key) for key in page if key is not None)))
 
 
 def _scopes(view: View, prefix: Subject, last: Key) -> Iterator[Iterable[ScopeKey]]:

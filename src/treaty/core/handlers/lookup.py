@@ -30,9 +30,9 @@ from treaty.core.refusals import InvalidSchema, NotFound, SchemaNotFound, Versio
 from treaty.core.requests import LATEST, Check, Lookup, Scope, Visible
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import InvalidText, SchemaEngine
-from treaty.core.state_tables import SCHEMA_BY_GUID, SCHEMA_BY_LOOKUP_DIGEST, SUBJECT, SchemaKey
-from treaty.core.table import Index
-from treaty.core.view import View
+from treaty.core.state.state_tables import SCHEMA_BY_GUID, SCHEMA_BY_LOOKUP_DIGEST, SUBJECT, SchemaKey
+from treaty.core.state.table import Index
+from treaty.core.state.view import View
 
 FEW_IDS = 64
 """Schemas of one identity up to which each is looked up in a subject; where there are more its versions are walked."""

@@ -24,9 +24,9 @@ from treaty.core.policy import (
 from treaty.core.refusals import InvalidSetting, NotPermitted, VersionNotFound
 from treaty.core.requests import Scope
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state_tables import SUBJECT
-from treaty.core.values import ConfigValue
-from treaty.core.view import View
+from treaty.core.state.state_tables import SUBJECT
+from treaty.core.state.values import ConfigValue
+from treaty.core.state.view import View
 
 MEMBERS = ("level", "exact_level", "group", "partition", "policy", "validators")
 """Members of a config that make up a policy."""

@@ -5,9 +5,10 @@ from dataclasses import replace
 from itertools import chain
 
 from treaty.core import answers, requests
-from treaty.core.command import Command, Decision
+from treaty.core.access.authorized_view import without_filter
+from treaty.core.command import Command, Decision, PausingWork
 from treaty.core.handlers.extras import describe_tags
-from treaty.core.handlers.uses import is_used, referrers, versions_of
+from treaty.core.handlers.uses import is_used, referrers, version_keys_of, versions_of
 from treaty.core.handlers.versions import (
     STATES,
     Kept,
@@ -25,9 +26,9 @@ from treaty.core.handlers.versions import (
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import NotFound, SchemaNotFound
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state_tables import COUNTER, OUTCOME, SCHEMA_EVERYWHERE, OutcomeKey, SchemaKey, ids_key
-from treaty.core.table import Key
-from treaty.core.view import View
+from treaty.core.state.state_tables import COUNTER, OUTCOME, SCHEMA_EVERYWHERE, OutcomeKey, SchemaKey, ids_key
+from treaty.core.state.table import Key
+from treaty.core.state.view import View
 
 
 def get_schema(view: View, command: Command[requests.GetSchema], engine: SchemaEngine) -> Decision[answers.SchemaFound]:
@@ -48,7 +49,11 @@ def _schema_key(view: View, schema_id: int, subject: Subject | None) -> SchemaKe
         key = SchemaKey(context, schema_id)
         if is_used(view, key):  # a schema is there while a version is
             return key
-    raise SchemaNotFound.of("SCHEMA_NOT_FOUND", f"Schema {schema_id} not found", version=str(schema_id))
+    raise _no_schema(schema_id)
+
+
+def _no_schema(schema_id: int) -> SchemaNotFound:
+    return SchemaNotFound.of("SCHEMA_NOT_FOUND", f"Schema {schema_id} not found", version=str(schema_id))
 
 
 def _contexts(view: View, subject: Subject | None) -> Iterator[str]:
@@ -123,7 +128,7 @@ def at_home(view: View, subject: Subject, visible: requests.Visible) -> Subject:
 
 def find_version(
     view: View, command: Command[requests.FindVersion], engine: SchemaEngine
-) -> Decision[answers.VersionFound]:
+) -> PausingWork[Decision[answers.VersionFound]]:
     """Tell the newest version whose metadata has the properties."""
     request = command.request
     visible: requests.Visible = "all" if request.deleted else "live"
@@ -131,6 +136,7 @@ def find_version(
         raise no_subject(request.subject)
     wanted = set(request.properties)
     for one in newest_first(view, request.subject, visible):
+        yield
         told = describe_version(view, one)
         if told.metadata is not None and wanted <= set(told.metadata.properties):
             return Decision((), told)
@@ -150,12 +156,29 @@ def list_versions(
     return Decision((), answers.VersionNumbers(tuple(number for number, _ in versions), deleted))
 
 
-def uses_of(view: View, command: Command[requests.UsesOf], engine: SchemaEngine) -> Decision[answers.Uses]:
+def uses_of(view: View, command: Command[requests.UsesOf], engine: SchemaEngine) -> PausingWork[Decision[answers.Uses]]:
     """List where a schema is used."""
     request = command.request
-    key = _schema_key(view, request.schema_id, request.subject)
-    there = versions_of(view, key, STATES[request.visible])
-    return Decision((), answers.Uses(tuple(sorted((str(subject_of_key(use)), one.number) for use, one in there))))
+    key = yield from _find_used(view, request.schema_id, request.subject)
+    uses: list[tuple[str, int]] = []
+    base, reads = without_filter(view)
+    for use, one in versions_of(base, key, STATES[request.visible]):
+        if reads(use):
+            uses.append((str(subject_of_key(use)), one.number))
+        yield
+    return Decision((), answers.Uses(tuple(sorted(uses))))
+
+
+def _find_used(view: View, schema_id: int, subject: Subject | None) -> PausingWork[SchemaKey]:
+    """Return the key of a schema as `_schema_key` does; one that is used very often where nothing may be read is paused over."""
+    base, reads = without_filter(view)
+    for context in _contexts(view, subject):
+        key = SchemaKey(context, schema_id)
+        for use in version_keys_of(base, key):
+            if reads(use):
+                return key
+            yield
+    raise _no_schema(schema_id)
 
 
 def referenced_by(

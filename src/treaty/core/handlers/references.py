@@ -1,14 +1,14 @@
 """References: following them to the texts that they lead to."""
 
 from treaty.core.handlers.versions import schema_row, select
-from treaty.core.limits import REFERENCE_DEPTH, REFERENCES
+from treaty.core.limits import REFERENCE_DEPTH
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, InvalidVersion, NotFound, Reason, TooLarge
 from treaty.core.requests import LATEST, Visible
-from treaty.core.schema import Reference
+from treaty.core.schema import Reference, refuse_many_references
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
-from treaty.core.values import Schema, StoredReference
-from treaty.core.view import View
+from treaty.core.state.values import Schema, StoredReference
+from treaty.core.state.view import View
 
 
 def follow(
@@ -18,10 +18,7 @@ def follow(
 
     Raises `InvalidSchema` where a member is missing or nothing is there that may be seen, `TooLarge` past the limit.
     """
-    if len(references) > REFERENCES:
-        raise TooLarge.of(
-            "REFERENCES", f"{len(references)} references", new=str(len(references)), allowed=f"at most {REFERENCES}"
-        )
+    refuse_many_references(len(references))
     return tuple(_follow(view, parent, one, visible) for one in references)
 
 

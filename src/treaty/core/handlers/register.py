@@ -9,9 +9,10 @@ from functools import partial
 
 from treaty.core.answers import Config, RegisteredVersion
 from treaty.core.command import Command, Decision
-from treaty.core.compatibility_messages import format_list
+from treaty.core.finding import format_list
 from treaty.core.handlers.association_queries import refuse_strong_targets
 from treaty.core.handlers.compatibility import CompatibilityRequirements, check_compatibility
+from treaty.core.handlers.contexts import refuse_bad_subject, refuse_invisible_name
 from treaty.core.handlers.extras import metadata_for, refuse_bad_rules, retag_draft, rules_for, rules_over, tags_in
 from treaty.core.handlers.lookup import matching, same_version
 from treaty.core.handlers.policies import created_config
@@ -28,22 +29,13 @@ from treaty.core.handlers.versions import (
     select,
     version_with_number,
 )
-from treaty.core.limits import NAME_LENGTH, TIME_AHEAD
-from treaty.core.names import Subject, is_subject_name, subject_of
-from treaty.core.refusals import (
-    Incompatible,
-    InvalidRules,
-    InvalidSchema,
-    InvalidSubject,
-    NotLatest,
-    NotPermitted,
-    Reason,
-)
+from treaty.core.limits import TIME_AHEAD
+from treaty.core.refusals import Incompatible, InvalidRules, InvalidSchema, NotLatest, NotPermitted, Reason
 from treaty.core.requests import Derive, Register, Scope, Visible
 from treaty.core.schema import Draft, Metadata, Rule, RuleSet
 from treaty.core.schema_engine import InvalidText, SchemaEngine
-from treaty.core.values import ConfigValue, PolicyValue, Schema
-from treaty.core.view import View
+from treaty.core.state.values import ConfigValue, PolicyValue, Schema
+from treaty.core.state.view import View
 
 NEXT = -1
 """The number of a version that takes the next one, and is to say so in its metadata."""
@@ -87,6 +79,7 @@ def register(view: View, command: Command[Register], engine: SchemaEngine) -> De
     made = created_config(view, request.subject, request.create_with.policy, engine)
     case = case_of(view, request, made)
     _refuse_unexpected(case)
+    refuse_invisible_name(view, request.subject, imported=case.importing)
     there = _already_there(view, case, engine)
     if there is not None:
         return Decision((), RegisteredVersion(describe_version(view, there), created=False))
@@ -151,29 +144,6 @@ def admit_draft(
         refuse_faults(request.subject, new, inspect(engine, request.subject, new, case.policy))
         _refuse_incompatible(view, case, new, engine)
     return new_version(view, command, new, imported=case.importing, policy=case.policy, made=case.made)
-
-
-def refuse_bad_subject(subject: Subject) -> None:
-    """Raise `InvalidSubject` for a name that no subject may have."""
-    if (
-        not is_subject_name(subject.name)
-        or subject.context in {"*", ".__GLOBAL"}
-        or not is_subject_name(subject.context)
-        or subject_of(str(subject)) != subject  # its qualified name is another subject's
-    ):
-        raise InvalidSubject.of(
-            "SUBJECT_NAME",
-            f"The specified subject '{subject}' is not a valid.",
-            subject=str(subject),
-            allowed="printable characters, and not __GLOBAL or __EMPTY",
-        )
-    if len(subject.name) + len(subject.context) > NAME_LENGTH:
-        raise InvalidSubject.of(
-            "NAME_LENGTH",
-            f"The specified subject '{str(subject)[:100]}...' is not a valid.",
-            new=f"{len(subject.name)} characters",
-            allowed=f"at most {NAME_LENGTH} characters",
-        )
 
 
 def case_of(view: View, request: Register, made: ConfigValue | None = None) -> RegistrationState:

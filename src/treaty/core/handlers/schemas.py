@@ -20,8 +20,8 @@ from treaty.core.schema_engine import (
     ResolvedSchema,
     SchemaEngine,
 )
-from treaty.core.values import StoredReference
-from treaty.core.view import View
+from treaty.core.state.values import StoredReference
+from treaty.core.state.view import View
 
 
 class UnansweredError(Exception):

@@ -18,10 +18,10 @@ from treaty.core.policy import (
 )
 from treaty.core.refusals import NotPermitted
 from treaty.core.requests import Scope
-from treaty.core.rows import Row, make_tombstone
-from treaty.core.state_tables import CONFIG, MODE, ScopeKey
-from treaty.core.values import ConfigValue, PolicyValue
-from treaty.core.view import View
+from treaty.core.state.rows import Row, make_tombstone
+from treaty.core.state.state_tables import CONFIG, MODE, ScopeKey
+from treaty.core.state.values import ConfigValue, PolicyValue
+from treaty.core.state.view import View
 
 DEFAULT_MODE = "READWRITE"
 MODES = ("READWRITE", "READONLY", "READONLY_OVERRIDE", "IMPORT", "FORWARD")

@@ -29,11 +29,11 @@ from treaty.core.names import EVERYWHERE, Subject, is_subject_name
 from treaty.core.policy import DEFAULT_LEVEL
 from treaty.core.refusals import InvalidSetting, InvalidSubject, NotPermitted, SettingNotFound
 from treaty.core.requests import DeleteConfig, DeleteMode, GetConfig, GetMode, Scope, SetConfig, SetMode
-from treaty.core.rows import Row, make_row, make_tombstone
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state_tables import CONFIG, MODE, SUBJECT, VERSION
-from treaty.core.values import Mode
-from treaty.core.view import ALL_KEYS, View, span
+from treaty.core.state.rows import Row, make_row, make_tombstone
+from treaty.core.state.state_tables import CONFIG, MODE, SUBJECT, VERSION
+from treaty.core.state.values import Mode
+from treaty.core.state.view import ALL_KEYS, View, span
 
 _MEMBERS = frozenset(one.name for one in fields(Config))
 

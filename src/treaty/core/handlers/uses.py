@@ -11,15 +11,15 @@ from heapq import merge
 from itertools import chain
 from typing import Any, Literal
 
-from treaty.core import state_tables as t
 from treaty.core.handlers.versions import STATES, Kept, schema_row, subject_of_key, with_schema
 from treaty.core.names import Subject
 from treaty.core.refusals import Referenced, Refusal, SubjectAssociated
 from treaty.core.requests import Visible
-from treaty.core.rows import Row, make_tombstone
-from treaty.core.table import Key
-from treaty.core.values import Version
-from treaty.core.view import View, subject_span
+from treaty.core.state import state_tables as t
+from treaty.core.state.rows import Row, make_tombstone
+from treaty.core.state.table import Key
+from treaty.core.state.values import Version
+from treaty.core.state.view import View, subject_span
 
 Effect = Literal["refuses", "goes along", "keeps alive", "needs force"]
 """What a user does to what it needs: it refuses that it goes, goes along, keeps it alive, or lets it go by force alone."""
@@ -162,7 +162,7 @@ def subject_associated(subject: Subject) -> SubjectAssociated:
 
 def _counters_of(view: View, subject: Subject, _going: GoingRows) -> Iterator[t.CounterKey]:
     walks = (view.walk(t.COUNTER_OF_SUBJECT, *subject_span(kind, *subject)) for kind in t.KINDS_OF_SUBJECT)
-    return (t.CounterKey(*entry) for entry in chain.from_iterable(walks))  # a state file gives plain tuples
+    return chain.from_iterable(walks)
 
 
 USES: tuple[Use, ...] = (

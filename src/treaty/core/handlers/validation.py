@@ -8,7 +8,7 @@ from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NotPermitted, Reason
 from treaty.core.schema import Metadata
 from treaty.core.schema_engine import InspectionResult, InspectSchema, InvalidText, ResolvedSchema, SchemaEngine
-from treaty.core.values import PolicyValue
+from treaty.core.state.values import PolicyValue
 
 
 def inspect(engine: SchemaEngine, subject: Subject, new: ParsedDraft, policy: PolicyValue) -> tuple[Diagnostic, ...]:

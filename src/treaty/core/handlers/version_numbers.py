@@ -4,8 +4,8 @@ import hashlib
 from dataclasses import replace
 
 from treaty.core import limits
+from treaty.core.access.authorized_view import AuthorizedView
 from treaty.core.answers import ForcedRegistration, RegisteredVersion, VersionFound
-from treaty.core.authorized_view import AuthorizedView
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.capacity import make_room, refuse_new_context, refuse_new_schema, refuse_new_subject
 from treaty.core.handlers.schemas import ParsedDraft
@@ -16,8 +16,8 @@ from treaty.core.limits import ID_GAP
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarge
 from treaty.core.requests import Register, Scope, SubjectCreation
-from treaty.core.rows import Row, make_row
-from treaty.core.state_tables import (
+from treaty.core.state.rows import Row, make_row
+from treaty.core.state.state_tables import (
     CONFIG,
     CONTENT,
     CONTEXT,
@@ -38,8 +38,18 @@ from treaty.core.state_tables import (
     ordinals_key,
     types_key,
 )
-from treaty.core.values import ConfigValue, Content, Context, Counter, Name, PolicyValue, Schema, SubjectValue, Version
-from treaty.core.view import View
+from treaty.core.state.values import (
+    ConfigValue,
+    Content,
+    Context,
+    Counter,
+    Name,
+    PolicyValue,
+    Schema,
+    SubjectValue,
+    Version,
+)
+from treaty.core.state.view import View
 
 
 def id_counter(view: View, context: str) -> Counter:

@@ -10,7 +10,8 @@ from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import InvalidVersion, SubjectNotFound, VersionNotFound
 from treaty.core.requests import LATEST, Visible
 from treaty.core.schema import Reference
-from treaty.core.state_tables import (
+from treaty.core.state.rows import UnreadableRowError
+from treaty.core.state.state_tables import (
     SCHEMA,
     SUBJECT,
     SUBJECT_ELSEWHERE,
@@ -23,8 +24,8 @@ from treaty.core.state_tables import (
     SchemaKey,
     VersionKey,
 )
-from treaty.core.values import Schema, StoredReference, Version
-from treaty.core.view import View, subject_span
+from treaty.core.state.values import Schema, StoredReference, Version
+from treaty.core.state.view import View, subject_span
 
 Kept = tuple[VersionKey, Version]
 """A version with its key (context, subject, generation, ordinal)."""
@@ -197,10 +198,21 @@ def no_subject(subject: Subject) -> SubjectNotFound:
     return SubjectNotFound.of("SUBJECT_NOT_FOUND", f"Subject '{subject}' not found.", subject=str(subject))
 
 
+class MissingSchemaError(UnreadableRowError):
+    """A version has a schema that is not there, so that nothing can be said of the version."""
+
+
 def schema_row(view: View, context: str, schema_id: int) -> Schema:
-    """Return a schema that a row refers to; that it is there is an invariant."""
+    """Return a schema that a row refers to; that it is there is an invariant.
+
+    Raises `MissingSchemaError` in a log that was restored although it breaks that.
+    """
     value = view.get(SCHEMA, SchemaKey(context, schema_id))
-    assert value is not None, f"schema {schema_id} of context {context} is missing"
+    if value is None:
+        raise MissingSchemaError(
+            f"a version has schema {schema_id} of context {context}, which is missing (SCHEMA_MISSING): `treaty log verify` "
+            "lists such rows; restore a sound dump"
+        )
     return value
 
 

@@ -32,6 +32,7 @@ from treaty.formats.avro.rules import (
     READER_FIELD_MISSING_DEFAULT_VALUE,
     TYPE_MISMATCH,
 )
+from treaty.formats.budget import StepsError, current_budget, limit_steps
 from treaty.formats.place import Path, pointer
 from treaty.formats.rule import Rule
 
@@ -50,9 +51,15 @@ WIDENS: Mapping[str, frozenset[str]] = {
 """By the reader's primitive type, the other ones that it reads."""
 
 
+_PAIR = 12
+"""Steps that a pair of types costs beside its members."""
 _LARGE_UNION = 32
 """From here on the branches of a union are not tried in their order; Java does, which only changes which of several
 places is told for a pair of types that meets again."""
+
+
+_ASSUMED: Found = []
+"""What is known of a pair while it is being compared."""
 
 
 class _StopError(Exception):
@@ -67,18 +74,35 @@ def compare(reader: Schema, writer: Schema, policy: str = "STRICT") -> tuple[Fin
     """All findings, none if `reader` can read data written with `writer`.
 
     Names match without their namespaces, promotions and defaults of enums count; docs and the order of fields do not,
-    and logical types only under the policy ``LOGICAL``. Never raises.
+    and logical types only under the policy ``LOGICAL``. Raises `StepsError` where the budget of who asks is spent.
     """
     try:
-        return tuple(_Comparison(reader, writer, policy == "LOGICAL").run())
+        with limit_steps(COMPARE_STEPS, "COMPARE_STEPS"):
+            return tuple(_Comparison(reader, writer, policy == "LOGICAL").run())
     except _StopError as stop:
         return (stop.finding,)
+    except StepsError as stop:
+        if stop.limit != "COMPARE_STEPS":
+            raise
+        return (COMPARISON_TOO_LARGE.finding("/", str(COMPARE_STEPS), writer="", reader=""),)
 
 
 class _Comparison:
     """One comparison. Pairs wait on a list and not on Python's stack, so that no chain of types is too long for it."""
 
-    __slots__ = ("_branches", "_logical", "_memo", "_reader", "_steps", "_writer", "_writer_fields")
+    __slots__ = (
+        "_assumed",
+        "_begun",
+        "_branches",
+        "_budget",
+        "_careful",
+        "_doubtful",
+        "_logical",
+        "_memo",
+        "_reader",
+        "_writer",
+        "_writer_fields",
+    )
 
     def __init__(self, reader: Schema, writer: Schema, logical: bool) -> None:  # noqa: FBT001
         self._logical = logical
@@ -87,10 +111,23 @@ class _Comparison:
         self._memo: dict[tuple[int, int], Found] = {}
         self._writer_fields: dict[int, dict[str, Field]] = {}
         self._branches: dict[int, Mapping[str, Type]] = {}
-        self._steps = 0
+        self._budget = current_budget()
+        self._begun: list[tuple[int, int]] = []
+        self._assumed = 0
+        self._doubtful = False
+        self._careful = False
 
     def run(self) -> Found:
-        """Compare the two roots."""
+        """Compare the two roots; a second time with care where the first found nothing and may have assumed too much."""
+        found = self._roots()
+        if found or not self._doubtful:
+            return found
+        self._careful = True
+        self._memo.clear()
+        self._begun.clear()
+        return self._roots()
+
+    def _roots(self) -> Found:
         waiting = [self._pair(self._reader.root, self._writer.root, None)]
         found: Found | None = None
         while waiting:
@@ -109,17 +146,18 @@ class _Comparison:
 
         As in Java, a pair of definitions that was found wanting once is told again with its first place.
         """
-        self._steps += 1
-        if self._steps > COMPARE_STEPS:
-            raise _StopError(COMPARISON_TOO_LARGE.finding("/", str(COMPARE_STEPS), writer="", reader=""))
+        self._budget.spend(_PAIR)
         reader = self._reader.resolve(reading)
         writer = self._writer.resolve(writing)
         if type(reader) is Primitive or type(writer) is Primitive:
             return (yield from self._calculate(reader, writer, path))
         key = (id(reader), id(writer))
         if key not in self._memo:
-            self._memo[key] = []
+            self._memo[key] = _ASSUMED
+            self._begun.append(key)
             self._memo[key] = (yield from self._calculate(reader, writer, path))[:FINDINGS]
+        elif self._memo[key] is _ASSUMED:
+            self._assumed += 1
         return self._memo[key]
 
     def _calculate(self, reader: Resolved, writer: Resolved, path: Path) -> Task:
@@ -141,6 +179,7 @@ class _Comparison:
                     *self._meant(reader, writer, path),
                 ]
             case (Enum(), Enum()):
+                self._budget.spend((len(reader.symbols) + len(writer.symbols)) >> 3)
                 return [*_names(reader, writer, path), *_symbols(reader, writer, path)]
             case (Record(), Record()):
                 found = list(_names(reader, writer, path))
@@ -176,16 +215,29 @@ class _Comparison:
         if len(reader.branches) > _LARGE_UNION and isinstance(writer, Record | Enum | Fixed):
             # The branch of the writer's own name first, or two large unions would take a step for every two branches.
             named = self._branch_of_name(reader, writer.full)
-            if named is not None and not (yield named, writer, inside):
+            if named is not None and not (yield from self._attempt(named, writer, inside)):
                 return []
         meant: Found = []
         for branch in reader.branches:
-            told = yield branch, writer, inside
+            told = yield from self._attempt(branch, writer, inside)
             if not told:
                 return []
             if not meant and _only_meant(told):
                 meant = told
         return meant or [_no_branch(reader, writer, path)]
+
+    def _attempt(self, branch: Type, writer: Resolved, path: Path) -> Task:
+        """Compare one of several branches. Java keeps what it only assumed on the way to a branch that then does not fit."""
+        begun, assumed = len(self._begun), self._assumed
+        told = yield branch, writer, path
+        if told and self._assumed > assumed:
+            self._doubtful = True
+            if self._careful:
+                for key in self._begun[begun:]:
+                    if not self._memo[key]:
+                        del self._memo[key]
+                del self._begun[begun:]
+        return told
 
     def _branch_of_name(self, union: Union, full: str) -> Type | None:
         if id(union) not in self._branches:
@@ -199,6 +251,7 @@ class _Comparison:
 
     def _fields(self, reader: Record, writer: Record, path: Path) -> Task:
         found: Found = []
+        self._budget.spend((len(reader.fields) + len(writer.fields)) >> 1)
         written = self._writer_fields.setdefault(id(writer), {})
         if not written:
             written.update((field.name, field) for field in writer.fields)

@@ -5,6 +5,7 @@ from collections.abc import Collection, Generator, Iterable, Mapping
 
 from treaty.core.limits import DEFAULT_STEPS
 from treaty.formats.avro.model import ABSENT, Array, Map, Named, Record, Reference, Resolved, Type, Union
+from treaty.formats.budget import current_budget
 from treaty.formats.literal import Json
 
 _DECIMAL = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?")
@@ -42,13 +43,14 @@ class Checker:
     caller asks again at the end.
     """
 
-    __slots__ = ("_enclosing", "_names", "_seen", "_steps", "waiting")
+    __slots__ = ("_budget", "_enclosing", "_names", "_seen", "_steps", "waiting")
 
     def __init__(self, names: Mapping[str, Named], enclosing: Collection[str]) -> None:
         self._names = names
         self._enclosing = enclosing
         self._seen: dict[tuple[int, int], bool] = {}
         self._steps = 0
+        self._budget = current_budget()
         self.waiting = False
 
     def allows(self, node: Type, value: Json) -> bool:
@@ -79,6 +81,7 @@ class Checker:
 
     def _scalar(self, node: Type, value: Json) -> bool:
         self._steps += 1
+        self._budget.spend(1)
         found = self._resolve(node, value)
         if isinstance(found, bool):
             return found
@@ -88,6 +91,7 @@ class Checker:
 
     def _fits(self, node: Type, value: Json) -> Task:
         self._steps += 1
+        self._budget.spend(3 + (len(node.fields) >> 3 if isinstance(node, Record) else 0))
         found = self._resolve(node, value)
         if isinstance(found, bool):
             return found

@@ -17,6 +17,7 @@ from treaty.formats.avro.model import (
     Type,
     Union,
 )
+from treaty.formats.budget import spend
 from treaty.formats.literal import literal
 
 
@@ -25,6 +26,7 @@ def same_type(one: Type, other: Type, names: Mapping[str, Named], late: Collecti
 
     A type that was used before its definition (`late`) equals nothing there.
     """
+    spend(3)
     if type(one) is Reference and type(other) is Reference:
         return one.full == other.full and one.full not in late
     left = names.get(one.full, one) if type(one) is Reference else one
@@ -64,7 +66,9 @@ def _same_field(one: Field, other: Field, names: Mapping[str, Named], late: Coll
 
 def _default(field: Field) -> str | None:
     # As text, because 1, 1.0 and true are equal values in Python and different ones in a schema.
-    return None if field.default is ABSENT else literal(field.default)
+    text = None if field.default is ABSENT else literal(field.default)
+    spend(len(text or "") >> 3)
+    return text
 
 
 def _same_props(one: Props, other: Props) -> bool:

@@ -8,12 +8,15 @@ from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.model import Enum, Fixed, Named, Record, Reference, Schema
 from treaty.formats.avro.reader import Reader
+from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.place import positions
 from treaty.formats.text import fault, read
 
 _STORED_BYTES = 4 * SCHEMA_BYTES
 """A canonical text may be longer than the text that was sent: a dotted name becomes two members."""
+_PER_STEP = 6
+"""Characters that are read in a step."""
 
 
 def parse(meaning: ResolvedSchema, strict: bool) -> Schema:  # noqa: FBT001 - the signature of `Format.parse`
@@ -25,6 +28,7 @@ def parse(meaning: ResolvedSchema, strict: bool) -> Schema:  # noqa: FBT001 - th
     names: dict[str, Named] = {}
     outside = frozenset(_outside(meaning, names))
     reader = Reader(names, strict)
+    spend(len(meaning.text) // _PER_STEP)
     value = read(meaning.text, SCHEMA_BYTES if strict else _STORED_BYTES)
     try:
         root = reader.whole(value)
@@ -38,6 +42,7 @@ def parse(meaning: ResolvedSchema, strict: bool) -> Schema:  # noqa: FBT001 - th
 
 def _placed(wrong: InvalidSchemaError, text: str) -> InvalidSchemaError:
     """The same faults with line and column."""
+    spend(len(text) >> 2)
     places = positions(text, {one.path for one in wrong.faults})
     faults = (replace(one, line=places[one.path][0], column=places[one.path][1]) for one in wrong.faults)
     return InvalidSchemaError(tuple(faults))
@@ -46,6 +51,7 @@ def _placed(wrong: InvalidSchemaError, text: str) -> InvalidSchemaError:
 def _outside(meaning: ResolvedSchema, names: dict[str, Named]) -> Iterator[str]:
     """Read the references into `names`; the full names of their top-level types."""
     for bound in _bindings(meaning.bindings, set(), 1):
+        spend(len(bound.meaning.text) // _PER_STEP)
         try:
             root = Reader(names, strict=False).whole(read(bound.meaning.text, _STORED_BYTES))
         except InvalidSchemaError as wrong:

@@ -8,7 +8,7 @@ EXPECTED: Mapping[str, str] = {
     "TYPE_NOT_READABLE": "a type name, an object with a type, or an array of union branches",
     "TYPE_MISSING": 'a member "type" that is a string',
     "NAME_MISSING": 'a member "name" that is a string',
-    "NAME_ILLEGAL": "letters, digits and underscores, not beginning with a digit",
+    "NAME_ILLEGAL": "letters and digits of any script and underscores, not beginning with a digit",
     "NAME_OF_PRIMITIVE": "a name that no primitive type has, or a namespace before it",
     "NAME_REDEFINED": "one definition; later uses call the type by its name",
     "NAME_UNDEFINED": "a primitive type, a type defined in this text, or a reference to a schema that defines it",

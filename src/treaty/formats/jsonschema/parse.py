@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES, SUBSCHEMAS
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
+from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError, ReferenceName
 from treaty.formats.jsonschema.drafts import DEFAULT, draft_of, meta_schema, meta_schemas
 from treaty.formats.jsonschema.model import Document, Draft, Json, SchemaNode
@@ -62,6 +63,7 @@ def references(text: str) -> tuple[ReferenceName, ...]:
 
 
 def _schema(text: str, limit: int) -> Json:
+    spend(len(text) >> 1)  # what reading and judging takes for a character, before it begins
     value = read_exact(text, limit)
     if not isinstance(value, dict | bool):
         message = f"a schema is an object or a boolean, not {_kind(value)}"
@@ -145,6 +147,7 @@ class Library:
         while at < len(referring):
             node, to = referring[at]
             at += 1
+            spend(5 + (len(to) >> 2))
             target = locate(self, node, to) or self._meta(node, to, referring)
             if target is None:
                 self.blocked.append((node, to))
@@ -160,6 +163,7 @@ class Library:
                 continue
             self._seen.add(node.key)
             self._walked += 1
+            spend(4)
             if self._walked > SUBSCHEMAS:
                 message = f"more schemas inside each other than the limit SUBSCHEMAS of {SUBSCHEMAS}"
                 raise fault("TOO_MANY", message, f"at most {SUBSCHEMAS}, those of references included")

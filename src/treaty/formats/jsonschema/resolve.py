@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
+from treaty.formats.budget import spend
 from treaty.formats.jsonschema.drafts import HOLDING, known
 from treaty.formats.jsonschema.model import Document, Draft, Json, SchemaNode
 from treaty.formats.jsonschema.uri import join, pointed, split
@@ -166,6 +167,7 @@ def ambiguous(document: Document, node: SchemaNode) -> bool:
 
 def _several(document: Document, node: SchemaNode, keyword: str) -> bool:
     target = follow(document, node, keyword)
+    spend(1 + (len(document.dynamic) >> 3))
     if target is None or not isinstance(target.value, dict):
         return False
     if keyword == "$recursiveRef":

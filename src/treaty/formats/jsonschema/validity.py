@@ -12,6 +12,7 @@ import jsonschema_rs
 
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS, REGEX_LENGTH, REGEXES, SCHEMA_MEMBERS
+from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.cycle import cycles
 from treaty.formats.jsonschema.drafts import meta_schemas
@@ -54,11 +55,7 @@ def judge(document: Document, own: Sequence[SchemaNode], blocked: Sequence[tuple
     """Raise `InvalidSchemaError` with the first faults of a text, in its order; `own` are all its schemas."""
     root = document.root
     found: dict[tuple[str, str], Diagnostic] = {}
-    told = (
-        *_meta(root, many=len(document.written) <= _SMALL),
-        *_own(own),
-        *(_unresolved(document, node, to) for node, to in blocked),
-    )
+    told = (*_meta(root, len(document.written)), *_own(own), *(_unresolved(document, node, to) for node, to in blocked))
     for one in told or cycles(document, own):
         found.setdefault((one.rule, one.path), one)
     if not found:
@@ -76,10 +73,11 @@ def _validator(draft: Draft) -> Any:
     return jsonschema_rs.validator_for(asked, offline=True)
 
 
-def _meta(root: SchemaNode, *, many: bool) -> Iterator[Diagnostic]:
-    """What the meta-schema says: the library finds all errors at once or the first one, nothing between."""
-    validator = _validator(root.draft)
+def _meta(root: SchemaNode, size: int) -> Iterator[Diagnostic]:
+    """What the meta-schema says of a text of this size: the library finds all errors or the first one, nothing between."""
+    validator, many = _validator(root.draft), size <= _SMALL
     if many and not validator.is_valid(root.value):
+        spend(size + size * size // 30_000)
         for error in islice(validator.iter_errors(root.value), FAULTS):
             yield from _said(error)
     elif not many:
@@ -177,6 +175,7 @@ def _own(nodes: Sequence[SchemaNode]) -> Iterator[Diagnostic]:
         message = f"{total} regular expressions, more than the limit REGEXES of {REGEXES}"
         yield Diagnostic("TOO_MANY", "", message, EXPECTED["TOO_MANY"])
         return
+    spend(20 * total)
     for node in nodes:
         value = node.value
         if not isinstance(value, dict):

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from treaty.core import columns as table
-from treaty.core.columns import Column, ColumnLoss, Columns, ColumnType, Decimal, Scalar, Struct
 from treaty.core.limits import COLUMN_RECURSION, COLUMNS, SCHEMA_DEPTH
+from treaty.core.state import columns as table
+from treaty.core.state.columns import Column, ColumnLoss, Columns, ColumnType, Decimal, Scalar, Struct
 from treaty.formats.protobuf.circles import circular
 from treaty.formats.protobuf.linking.features import features_of, inherited
 from treaty.formats.protobuf.model import Aggregate, Enum, Field, Message, Option, Schema, Symbol

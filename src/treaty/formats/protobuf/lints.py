@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS
+from treaty.formats.protobuf.judging.options import is_unknown
 from treaty.formats.protobuf.linking.features import own
-from treaty.formats.protobuf.model import Enum, EnumValue, Field, Message, Method, OneOf, Place, Schema, Service
+from treaty.formats.protobuf.model import Enum, EnumValue, Field, Message, Method, OneOf, Option, Place, Schema, Service
 from treaty.formats.rule import Lint
 
 Node = Message | Enum | Service | Method | Field | OneOf | EnumValue
@@ -233,6 +234,32 @@ def _names(schema: Schema) -> Iterator[str]:
     )
 
 
+def _unknown_options(schema: Schema) -> tuple[Diagnostic, ...]:
+    """Custom options that no imported file defines; what they mean is known to nobody who reads the file."""
+    found = [
+        Diagnostic(
+            "CUSTOM_OPTION_UNKNOWN",
+            full,
+            f"no imported file defines the option {'.'.join(option.name)}"[:200],
+            "an import of the file that defines the option",
+            *_at(option.place),
+        )
+        for full, options in _options(schema)
+        for option in options
+        if is_unknown(schema, option, full)
+    ]
+    return tuple(found[:FAULTS])
+
+
+def _options(schema: Schema) -> Iterator[tuple[str, Iterable[Option]]]:
+    """The options of each definition, by its full name."""
+    yield "", schema.file.options
+    for one in definitions(schema):
+        yield one.full, one.node.options
+        if isinstance(one.node, Message):
+            yield from ((one.full, statement.options) for statement in one.node.extensions)
+
+
 def _no_package(schema: Schema) -> str:
     return "" if schema.file.package else "the file has no package"
 
@@ -319,6 +346,11 @@ _LINTS: tuple[Lint[Schema], ...] = (
         _of_file("SYNTAX_MISSING", 'a statement like syntax = "proto3"', _no_syntax),
     ),
     Lint("IMPORT_UNUSED", "A file uses what it imports.", _unused),
+    Lint(
+        "CUSTOM_OPTION_UNKNOWN",
+        "A file imports what defines its custom options; others are kept as they were written, and not checked.",
+        _unknown_options,
+    ),
 )
 
 LINTS: Mapping[str, Lint[Schema]] = {lint.id: lint for lint in _LINTS}

@@ -28,6 +28,10 @@ class Word:
     text: str
 
 
+class MinusZero(int):
+    """The whole number ``-0``: zero, but nothing that an unsigned field takes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Aggregate:
     """A message as a constant, in text format: names (``[full.name]`` for extensions) and values, in their order."""

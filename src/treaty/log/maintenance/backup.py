@@ -10,8 +10,8 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
-from treaty.core.commit import START, Position
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import START, Position
+from treaty.core.state.rows import EncodedRow
 from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.log.maintenance.dump import DumpHead, make_head
 from treaty.log.sqlite import layout

@@ -14,10 +14,10 @@ from typing import IO
 
 import zstandard
 
-from treaty.core.commit import Position
 from treaty.core.limits import DUMP_LINE_BYTES
-from treaty.core.root import add, roots_of
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import Position
+from treaty.core.state.root import add, roots_of
+from treaty.core.state.rows import EncodedRow
 from treaty.log.log import LogDelta
 from treaty.log.state_roots import find_root_mismatches
 
@@ -121,7 +121,7 @@ def read_rows(head: DumpHead, first: bytes, lines: Iterable[bytes], *, lenient: 
                 _refuse_changed(head, value, checksum.hexdigest(), found)
             return
         row = _parse_row(value, number)
-        if count and not lenient and before >= _sort_key(row):
+        if count and before >= _sort_key(row):
             raise DumpError(
                 f"line {number}, row {row.key} of {row.table}, is not in its order, or there twice; copy it again"
             )

@@ -6,10 +6,10 @@ What was acknowledged by the old log is in the new one, and nothing else can be:
 
 from dataclasses import dataclass
 
-from treaty.core.commit import START, Position
-from treaty.core.root import roots_of
-from treaty.core.rows import Row, decode_row, encode_row
-from treaty.core.values import LogOrigin
+from treaty.core.state.commit import START, Position
+from treaty.core.state.root import roots_of
+from treaty.core.state.rows import Row, decode_row, encode_row
+from treaty.core.state.values import LogOrigin
 from treaty.log.log import Log, LogDelta
 from treaty.log.maintenance.dump import DumpHead
 from treaty.log.maintenance.restore import (

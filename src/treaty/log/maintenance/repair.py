@@ -5,14 +5,14 @@ ids that ids far above the rest hold up are lowered, and the root of rows that w
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from treaty.core.commit import START, Position, as_root
 from treaty.core.reserved import ReservedIds, healing_row, reserved_ids
-from treaty.core.root import roots_of
-from treaty.core.rows import EncodedRow, Row, UnreadableValue, decode_row, encode_row, key_text
-from treaty.core.state_tables import TABLES
-from treaty.core.table import Key
-from treaty.core.tables import DictTables
-from treaty.core.values import QuarantinedRow
+from treaty.core.state.commit import START, Position, as_root
+from treaty.core.state.root import roots_of
+from treaty.core.state.rows import EncodedRow, Row, UnreadableValue, decode_row, encode_row, key_text
+from treaty.core.state.state_tables import TABLES
+from treaty.core.state.table import Key
+from treaty.core.state.tables import DictTables
+from treaty.core.state.values import QuarantinedRow
 from treaty.log.capabilities import OrphanRow, OrphanRowFinder
 from treaty.log.kafka.single_writer.records import FOREIGN_TABLE
 from treaty.log.log import Log, LogDelta

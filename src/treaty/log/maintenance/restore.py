@@ -9,12 +9,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from treaty.core.commit import START, Commit, Position, make_append
 from treaty.core.limits import COUNTER, RESTORE_BYTES, RESTORE_GAP
-from treaty.core.root import RowDigests, add, roots_of
-from treaty.core.rows import EncodedRow, Row, decode_row, encode_row
-from treaty.core.state_tables import IDS_SPARED, KINDS_FOR_EVER
-from treaty.core.values import Counter, LogOrigin
+from treaty.core.state.commit import START, Commit, Position, make_append
+from treaty.core.state.root import RowDigests, add, roots_of
+from treaty.core.state.rows import EncodedRow, Row, decode_row, encode_row
+from treaty.core.state.state_tables import IDS_SPARED, KINDS_FOR_EVER
+from treaty.core.state.values import Counter, LogOrigin
 from treaty.log.log import AppendResult, Log, LogDelta, LogUnavailableError
 from treaty.log.maintenance.dump import DumpHead
 from treaty.log.state_roots import ROOT_REMEDY, has_stated_root

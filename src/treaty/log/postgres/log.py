@@ -14,9 +14,9 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 import asyncpg
 from asyncpg import Connection
 
-from treaty.core.commit import NO_DIGEST, START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import NO_DIGEST, START, Append, Position
+from treaty.core.state.rows import EncodedRow
 from treaty.log.concurrency import LockOwner
 from treaty.log.log import AppendResult, Leader, LogDelta, LogUnavailableError, StoreStats
 from treaty.log.postgres.connection import (

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 
-from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import START, Append, Position
+from treaty.core.state.rows import EncodedRow
 from treaty.log.log import AppendResult, LogDamagedError, LogDelta
 from treaty.log.sql import TableRootWriter, bind_text, decode_text, read_position, read_table_roots
 from treaty.log.sqlite import layout

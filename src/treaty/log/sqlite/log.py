@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
 
-from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import START, Append, Position
+from treaty.core.state.rows import EncodedRow
 from treaty.log.concurrency import LockOwner, SerialExecutor
 from treaty.log.log import AppendResult, Leader, LogDelta, StoreStats
 from treaty.log.sqlite import maintenance as files

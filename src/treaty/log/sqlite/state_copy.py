@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from treaty.core.commit import Position
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import Position
+from treaty.core.state.rows import EncodedRow
 from treaty.log.sqlite.connection import SqliteConnection
 from treaty.log.sqlite.layout import translate_errors
 from treaty.log.sqlite.maintenance import compress_rows

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from treaty.core.answers import Config
-from treaty.core.codec import encode
-from treaty.core.commit import START
 from treaty.core.handlers.settings import config_in_force, policy_of
 from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
 from treaty.core.requests import Scope as Asked
-from treaty.core.rows import ROW_FORMAT, EncodedRow
-from treaty.core.tables import DictTables
+from treaty.core.state.codec import encode
+from treaty.core.state.commit import START
+from treaty.core.state.rows import ROW_FORMAT, EncodedRow
+from treaty.core.state.tables import DictTables
 from treaty.log.upgrade.conversion import (
     ENDED_TABLES,
     RENAMED_TABLES,

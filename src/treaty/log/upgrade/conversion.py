@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from treaty.core.rows import ROW_FORMAT, EncodedRow
+from treaty.core.state.rows import ROW_FORMAT, EncodedRow
 from treaty.log.upgrade.old_format import FORMAT, OldRow, to_canonical_json
 from treaty.log.upgrade.policies import Members, OldSubjectPolicy, Scope, convert_config, convert_policy, merge_policy
 

@@ -7,9 +7,9 @@ after it was made, and ids are raised as a restore raises them.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from treaty.core.commit import Position, as_root
 from treaty.core.limits import RESTORE_GAP
-from treaty.core.root import roots_of
+from treaty.core.state.commit import Position, as_root
+from treaty.core.state.root import roots_of
 from treaty.log.log import Log
 from treaty.log.maintenance.dump import DumpHead
 from treaty.log.maintenance.restore import ProgressCallback, ignore_progress, refuse_used_log, restore_log

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from treaty.core.root import add
-from treaty.core.rows import EncodedRow, UnreadableValue
-from treaty.core.state_tables import TABLES, AnyIndex, AnyTable
-from treaty.core.table import Key
+from treaty.core.state.root import add
+from treaty.core.state.rows import EncodedRow, UnreadableValue
+from treaty.core.state.state_tables import TABLES, AnyIndex, AnyTable
+from treaty.core.state.table import Key
 from treaty.node.segment.blocks import LEVEL, SAMPLES, BlockWriter, dictionary_of
 from treaty.node.segment.hash_index import ROWS, mark, merged_marks
 from treaty.node.segment.segment import GROUPED, Segment

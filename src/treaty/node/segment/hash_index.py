@@ -5,7 +5,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator
 
-from treaty.core.table import Key
+from treaty.core.state.table import Key
 
 ROW_BITS = 24
 """Bits of a mark that number a row in its table; the others are the hash."""

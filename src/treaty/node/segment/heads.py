@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Sequence
 from typing import overload
 
-from treaty.core.table import Key
+from treaty.core.state.table import Key
 from treaty.node.segment.value_format import keys_of
 
 DECODED = 1_024

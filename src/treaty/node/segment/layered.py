@@ -6,14 +6,14 @@ from heapq import merge
 from itertools import chain
 from typing import Any
 
-from treaty.core.codec import dumps
-from treaty.core.commit import START, Position, as_root
-from treaty.core.root import add, roots_with
-from treaty.core.rows import EncodedRow, Row
-from treaty.core.state_tables import TABLES, AnyIndex, AnyTable
-from treaty.core.table import E, Index, K, Key, Table, V
-from treaty.core.tables import DictTables, Read, read
-from treaty.core.view import count_group
+from treaty.core.state.codec import dumps
+from treaty.core.state.commit import START, Position, as_root
+from treaty.core.state.root import add, roots_with
+from treaty.core.state.rows import EncodedRow, Row
+from treaty.core.state.state_tables import TABLES, AnyIndex, AnyTable
+from treaty.core.state.table import E, Index, K, Key, Table, V
+from treaty.core.state.tables import DictTables, Read, read
+from treaty.core.state.view import count_group
 from treaty.node.segment.blocks import QUICK
 from treaty.node.segment.build import SegmentChanges, SegmentContents, build
 from treaty.node.segment.segment import Segment

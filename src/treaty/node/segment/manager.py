@@ -9,8 +9,8 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from treaty.core.commit import START
 from treaty.core.refusals import Unavailable
+from treaty.core.state.commit import START
 from treaty.log.capabilities import ResumableLog, StateFileStore, scan_rows
 from treaty.log.log import Log, LogDamagedError, LogUnavailableError
 from treaty.node.environment import trim_memory

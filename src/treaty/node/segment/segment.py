@@ -9,14 +9,14 @@ from typing import Any, Literal
 
 import msgspec
 
-from treaty.core.codec import dumps
 from treaty.core.refusals import Unavailable
-from treaty.core.root import add
-from treaty.core.rows import EncodedRow, Row, UnreadableValue
-from treaty.core.state_tables import CONTEXT, VERSION_BY_NUMBER, AnyIndex, AnyTable
-from treaty.core.table import Key, Table
-from treaty.core.values import Schema
-from treaty.core.view import subject_span
+from treaty.core.state.codec import dumps
+from treaty.core.state.root import add
+from treaty.core.state.rows import EncodedRow, Row, UnreadableValue
+from treaty.core.state.state_tables import CONTEXT, VERSION_BY_NUMBER, AnyIndex, AnyTable
+from treaty.core.state.table import Key, Table
+from treaty.core.state.values import Schema
+from treaty.core.state.view import subject_span
 from treaty.node.segment.blocks import BlockDamagedError, BlockReader
 from treaty.node.segment.hash_index import mark, row_of, rows_of
 from treaty.node.segment.heads import BlockHeads
@@ -287,7 +287,8 @@ class Segment:
     def walk(self, order: AnyTable | AnyIndex, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Any]:
         """Keys of a table or entries of an index, from `low` on and below `high`, up or down."""
         found = self._walk(order.name, low, high, reverse=reverse)
-        return map(partial(tuple.__new__, order.key), found) if isinstance(order, Table) else found
+        keys = isinstance(order, Table) or (order.of_key and order.key_of is not None)  # entries that are keys, whole
+        return map(partial(tuple.__new__, order.key), found) if keys else found
 
     def _walk(self, order: str, low: Key, high: Key, *, reverse: bool) -> Iterator[Key]:
         heads = self.heads(order)

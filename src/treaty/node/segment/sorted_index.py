@@ -3,9 +3,9 @@
 from bisect import bisect_right
 from collections.abc import Iterable
 
-from treaty.core.codec import dumps
-from treaty.core.state_tables import AnyIndex, AnyTable
-from treaty.core.table import Key, Table
+from treaty.core.state.codec import dumps
+from treaty.core.state.state_tables import AnyIndex, AnyTable
+from treaty.core.state.table import Key, Table
 from treaty.node.segment.blocks import BlockWriter
 from treaty.node.segment.segment import Segment
 

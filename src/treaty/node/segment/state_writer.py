@@ -4,7 +4,7 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from treaty.core.commit import Position, as_root
+from treaty.core.state.commit import Position, as_root
 from treaty.log.capabilities import ResumableLog, StateFileStore, scan_rows
 from treaty.log.log import Log, LogDamagedError
 from treaty.node.segment.build import SegmentContents, build

@@ -17,12 +17,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from treaty.core import values
-from treaty.core.commit import Position, as_root
 from treaty.core.names import Subject
-from treaty.core.rows import ROW_FORMAT, EncodedRow, Row, decode_row, encode_row
-from treaty.core.state_tables import ORDERS, ids_key, types_key
-from treaty.core.view import count_group, index_entries
+from treaty.core.state import values
+from treaty.core.state.commit import Position, as_root
+from treaty.core.state.rows import ROW_FORMAT, EncodedRow, Row, decode_row, encode_row
+from treaty.core.state.state_tables import ORDERS, ids_key, types_key
+from treaty.core.state.view import count_group, index_entries
 from treaty.node.segment.build import Column, SegmentContents
 from treaty.node.segment.hash_index import hash_of
 from treaty.node.segment.segment import Segment, SegmentDamagedError, totals

@@ -3,7 +3,7 @@
 Which form does is tried when a segment is built: every form gives the very same text and the very same value back.
 """
 
-import base64
+import binascii
 import json
 import types
 from collections.abc import Callable, Mapping
@@ -12,13 +12,13 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from treaty.core.codec import dumps
 from treaty.core.identity import guid, lookup_digest
-from treaty.core.rows import ROW_FORMAT, EncodedRow, Row, Value, decode_key, decode_row
 from treaty.core.schema import Reference
-from treaty.core.state_tables import TABLES
-from treaty.core.table import Key
-from treaty.core.values import Content, Outcome, Schema
+from treaty.core.state.codec import dumps
+from treaty.core.state.rows import ROW_FORMAT, EncodedRow, Row, Value, decode_key, decode_row
+from treaty.core.state.state_tables import TABLES
+from treaty.core.state.table import Key
+from treaty.core.state.values import Content, Outcome, Schema
 
 FAST = "!"
 """Begins a text that msgspec reads as the value's class, and reads whole."""
@@ -143,8 +143,10 @@ def _quick_schema(text: str) -> Schema:
 def _quick_content(text: str) -> Content:
     found = _CONTENT.decode(text)
     _same(found, text)
-    data = base64.b64decode(found.data, validate=True)
-    if base64.b64encode(data).decode() != found.data:  # bits behind the last byte
+    data = binascii.a2b_base64(found.data)
+    if (
+        binascii.b2a_base64(data, newline=False).decode() != found.data
+    ):  # other characters, or bits behind the last byte
         raise _NoCompactFormError
     return Content(data)
 

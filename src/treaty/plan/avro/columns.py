@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from treaty.formats.avro.model import Array, Fixed, Map, Named, Primitive, Record, Schema, Type, Union
+from treaty.formats.avro.model import Array, Fixed, Map, Named, Primitive, Record, Reference, Schema, Type, Union
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import INSTANTS, WALLS, held
 from treaty.plan.ddl import quoted
@@ -58,16 +58,24 @@ def _leaf(node: Primitive | Fixed) -> str:
     return "DATE" if logical.name == "date" else PLAIN[node.kind]
 
 
+def members(union: Union, names: Mapping[str, Named]) -> tuple[str, ...] | None:
+    """The names of the members of a choice's struct; None where all its values have one type, which is the column's then."""
+    parts = [names[one.full] if isinstance(one, Reference) else one for one in union.branches if not is_null(one)]
+    if len(parts) < 2 or {one.kind for one in parts} in ({"int", "long"}, {"float", "double"}):
+        return None
+    return tuple(f"member{place}" for place in range(len(parts)))
+
+
+def _bare(node: Type) -> Type:
+    return Primitive(node.kind) if isinstance(node, Primitive) else node
+
+
 def _union(node: Union, names: Mapping[str, Named]) -> str:
     parts = [one for one in node.branches if not is_null(one)]
-    if not parts:
-        return "VOID"
-    if len(parts) == 1:
-        return ddl(parts[0], names)
-    kinds = {one.kind if isinstance(one, Primitive) else "" for one in parts}
-    if len(parts) == 2 and kinds == {"int", "long"}:
-        return "BIGINT"
-    if len(parts) == 2 and kinds == {"float", "double"}:
-        return "DOUBLE"
-    inside = ", ".join(f"`member{place}`: {ddl(one, names)}" for place, one in enumerate(parts))
-    return f"STRUCT<{inside}>"
+    found = members(node, names)
+    if found is not None:
+        inside = ", ".join(f"`{name}`: {ddl(one, names)}" for name, one in zip(found, parts, strict=True))
+        return f"STRUCT<{inside}>"
+    if len(parts) > 1:
+        return "BIGINT" if Primitive("long") in map(_bare, parts) else "DOUBLE"
+    return ddl(parts[0], names) if parts else "VOID"

@@ -1,58 +1,71 @@
 """From Avro writers and a reader to a plan: each writer is fitted to the reader, and all are woven into one."""
 
+import json
 from collections.abc import Iterable, Sequence
 
 from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.data.columns import columns as table_columns
 from treaty.formats.avro.model import Array, Map, Record, Reference, Schema, Type, Union
+from treaty.formats.avro.reader import Reader
+from treaty.formats.format import InvalidSchemaError
 from treaty.plan.avro.bounds import bounded, walled
+from treaty.plan.avro.chances import takes_some
 from treaty.plan.avro.columns import columns, ddl
+from treaty.plan.avro.defaults import drop_wrong_defaults
 from treaty.plan.avro.fitting import Fitted, Hidden
 from treaty.plan.avro.flat import is_null
-from treaty.plan.avro.merging import MergeError, merge_two
+from treaty.plan.avro.merging import LOSSY, MergeError, merge_two
 from treaty.plan.avro.shapes import Shapes
-from treaty.plan.avro.weaving import weave
+from treaty.plan.avro.weaving import make_ending, weave
 from treaty.plan.ddl import docs_of
 from treaty.plan.known import Known
-from treaty.plan.reasons import left_out, nothing_readable, refused
+from treaty.plan.reasons import PlanError, left_out, nothing_readable, refused, refused_value
 from treaty.plan.recipes import AvroRecipe, Layout, Repair
 from treaty.plan.value import DecodePlan, Rejected, Writer
 
 
-def union(known: Sequence[Known]) -> tuple[Schema, list[Rejected]]:
-    """All versions as one reader, oldest first, and those that have no part in it."""
+def union(known: Sequence[Known], lossy: str = "refuse") -> tuple[Schema, list[Rejected]]:
+    """All versions as one reader, oldest first, and those that have no part in it. Raises `PlanError` for a `lossy` that is none."""
+    if lossy not in LOSSY:
+        raise PlanError(
+            f"lossy={lossy!r} is no way to read whole numbers beside fractions; there are {', '.join(LOSSY)}"
+        )
     merged, losers = known[0].schema, []
     assert merged is not None
     for one in known[1:]:
         assert one.schema is not None
         try:
-            merged = merge_two(merged, one.schema)
+            merged = merge_two(merged, one.schema, lossy)
         except MergeError as wrong:
             losers.append(left_out(one, wrong))
     return merged, losers
 
 
-def compose(known: Iterable[Known], reader: Schema, depth: int = 3) -> DecodePlan:
+def compose(known: Iterable[Known], reader: Schema, depth: int = 3, lossy: str = "refuse") -> DecodePlan:
     """The plan for these writers and this reader, without a registry. Raises `PlanError` if no writer can be read."""
+    reader = drop_wrong_defaults(reader)
     opened = bounded(reader, depth)
     writers: list[Writer] = []
     shapes = Shapes(opened)
     branches: list[int] = []
     rejected: list[Rejected] = []
+    partly: list[tuple[int, str]] = []
     for one in {one.schema_id: one for one in known}.values():
         assert one.schema is not None
         writer = walled(one.schema)
         seen = shapes.look(writer)
         findings = (*compare(reader, one.schema), *seen.findings)
-        if findings:
+        if findings and (seen.findings or not takes_some(reader, one.schema, findings)):
             rejected.append(refused(one, findings))
         else:
+            partly += [(one.schema_id, refused_value(one, findings))] if findings else []
             writers.append(Writer(one.schema_id, one.subject, one.version, print_schema(one.schema)))
             branches.append(shapes.place(writer, seen))
     if not writers:
         raise nothing_readable(rejected)
     woven = weave(shapes.fitted, opened)
+    _parse_strictly(woven.reader)
     repairs = tuple(_repairs(opened, writers, [shapes.fitted[place] for place in branches]))
     return DecodePlan(
         subject="",
@@ -72,10 +85,21 @@ def compose(known: Iterable[Known], reader: Schema, depth: int = 3) -> DecodePla
             repairs,
             tuple(_layouts(opened, repairs)),
             tuple(branches),
+            ending=make_ending(woven.writer, woven.reader, *(f"{one.schema_id}" for one in writers)).hex(),
+            lossy=lossy,
+            partly=tuple(partly),
         ),
         depth=depth,
         docs=tuple(docs_of(table_columns(opened, depth))),
     )
+
+
+def _parse_strictly(text: str) -> None:
+    """Hold a woven reader to all of Avro's rules: what an executor's parser refused would end a job, and not a row."""
+    try:
+        Reader({}, strict=True).whole(json.loads(text))
+    except InvalidSchemaError as wrong:
+        raise PlanError(f"no schema can read these versions: {wrong}. Choose another reader, such as latest") from None
 
 
 def _repairs(reader: Schema, writers: Sequence[Writer], fitted: Sequence[Fitted]) -> Iterable[Repair]:

@@ -1,7 +1,8 @@
 """The reader of all versions: the union of a subject's schemas, in which nothing is dropped or narrowed.
 
 A column keeps the first name it had; later names reach it through aliases. Types widen (int to long, float to double,
-decimals to more digits), unions and enums grow, records and what lies inside arrays and maps merge likewise.
+decimals to more digits, text beside bytes to bytes), unions and enums grow, records and what lies inside arrays and maps
+merge likewise. A whole number of 64 bits beside a fraction is refused, unless the caller takes a double for it.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from treaty.core.finding import Finding
 from treaty.formats.avro.model import (
     ABSENT,
+    Absent,
     Array,
     Enum,
     Field,
@@ -25,12 +27,18 @@ from treaty.formats.avro.model import (
     Union,
 )
 from treaty.formats.literal import Json
+from treaty.plan.avro.defaults import translate_default
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import Logical, logical_of, united
 from treaty.plan.avro.pairing import Side, branch, fields
 
 NULL = Primitive("null")
 NUMBERS = ("int", "long", "float", "double")
+REFUSE, DOUBLE = "refuse", "double"
+LOSSY = (REFUSE, DOUBLE)
+"""What becomes of whole numbers of 64 bits beside fractions, which no type holds exactly: no part in the union, or doubles."""
+
+ROUNDED = ', unless lossy = "double" makes doubles of both, which rounds numbers beyond 53 bits'
 
 
 class MergeError(ValueError):
@@ -42,27 +50,30 @@ class MergeError(ValueError):
         self.finding = finding
 
 
-def merge(versions: Sequence[Schema]) -> Schema:
+def merge(versions: Sequence[Schema], lossy: str = REFUSE) -> Schema:
     """One schema that reads every version, oldest first. Raises `MergeError`."""
     merged = versions[0]
     for newer in versions[1:]:
-        merged = merge_two(merged, newer)
+        merged = merge_two(merged, newer, lossy)
     return merged
 
 
-def merge_two(older: Schema, newer: Schema) -> Schema:
+def merge_two(older: Schema, newer: Schema, lossy: str = REFUSE) -> Schema:
     """One schema that reads both. Raises `MergeError`."""
-    work = _Merger(older, newer, dict(older.names))
+    work = _Merger(older, newer, lossy, dict(older.names))
     root = work.both(older.root, newer.root, "")
-    return Schema(root, work.names)
+    return Schema(root, work.with_defaults())
 
 
 @dataclass(slots=True)
 class _Merger:
     older: Schema
     newer: Schema
+    lossy: str
     names: dict[str, Named]
     seen: set[tuple[str, str]] = field(default_factory=set)
+    origins: dict[tuple[str, str], tuple[Json, Side]] = field(default_factory=dict)
+    """Where the default of a merged field comes from, by record and field: as its version has it, and its type there."""
 
     def both(self, left: Type, right: Type, path: str) -> Type:
         """The type that reads a left and a right."""
@@ -86,13 +97,14 @@ class _Merger:
         if old.kind == new.kind:
             return Primitive(old.kind, _props(logical)) if logical else old
         if {old.kind, new.kind} == {"string", "bytes"}:
-            return old  # each reads the other, and a column doesn't change its type for that
+            return Primitive("bytes")  # any text has bytes, and not all bytes are text
         if old.kind not in NUMBERS or new.kind not in NUMBERS or (logical and logical.name != "time-micros"):
             raise _conflict(path, old.kind, new.kind)
         if "long" in {old.kind, new.kind} and {old.kind, new.kind} & {"float", "double"}:
-            raise _conflict(
-                path, old.kind, new.kind
-            )  # a double holds no long exactly, and no table widens one to the other
+            if self.lossy == DOUBLE and logical is None:
+                return Primitive("double")
+            # A double holds no long exactly, and no table widens one to the other.
+            raise _conflict(path, old.kind, new.kind, ROUNDED)
         wide = max(old.kind, new.kind, key=NUMBERS.index)
         # An int does not fit into a float without loss, but into a double.
         return Primitive("double" if wide == "float" else wide, _props(logical))
@@ -144,12 +156,15 @@ class _Merger:
         if old.size != new.size:
             raise _conflict(path, f"fixed of {old.size} bytes", f"fixed of {new.size} bytes")
         logical = united(old, new)
-        if isinstance(logical, str):
-            raise _conflict(path, str(logical_of(old)), str(logical_of(new)))
+        if isinstance(logical, str) or (logical and logical_of(replace(old, props=_props(logical))) != logical):
+            raise _conflict(
+                path, str(logical_of(old)), str(logical_of(new))
+            )  # its bytes have no room for the digits of both
         return _props(logical) if logical else old.props
 
     def _record(self, old: Record, new: Record, path: str) -> tuple[Field, ...]:
         pairs = {target.name: one for one in new.fields for target in [self._same(old, new).get(one.name)] if target}
+        self._originate(self.older, old.full, self.older.names.get(old.full))
         made = []
         for one in old.fields:
             partner = pairs.get(one.name)
@@ -158,9 +173,10 @@ class _Merger:
                 continue
             kind = self.both(one.type, partner.type, f"{path}/{one.name}")
             default = partner.default if partner.default is not ABSENT else one.default
+            if not isinstance(partner.default, Absent):
+                self.origins[old.full, one.name] = partner.default, Side(self.newer, partner.type)
             aliases = _names(one.aliases, (partner.name, *partner.aliases), one.name)
-            both = replace(one, type=kind, aliases=aliases, doc=partner.doc or one.doc)
-            made.append(_with_default(both, default, self.names))
+            made.append(replace(one, type=kind, aliases=aliases, doc=partner.doc or one.doc, default=default))
         matched = {one.name for one in pairs.values()}
         taken = {one.name for one in made} | {alias for one in made for alias in one.aliases}
         for one in new.fields:
@@ -168,7 +184,40 @@ class _Merger:
                 fresh = tuple(alias for alias in one.aliases if alias not in taken)
                 added = replace(one, type=self.adopted(one.type, f"{path}/{one.name}"), aliases=fresh)
                 made.append(_maybe(added))
+                if not isinstance(one.default, Absent):
+                    self.origins[old.full, one.name] = one.default, Side(self.newer, one.type)
         return tuple(made)
+
+    def _originate(self, schema: Schema, full: str, record: Named | None) -> None:
+        """Note where the defaults of a record come from that have no origin yet."""
+        for one in record.fields if isinstance(record, Record) else ():
+            if not isinstance(one.default, Absent):
+                self.origins.setdefault((full, one.name), (one.default, Side(schema, one.type)))
+
+    def with_defaults(self) -> dict[str, Named]:
+        """The merged names; each default is said in their words, and its branch of a union is the first, as Avro asks."""
+        for full in self.names:
+            self._originate(self.older, full, self.older.names.get(full))
+        for full, named in [
+            *self.names.items()
+        ] * 2:  # in the second turn all branches stand where the first one left them
+            if isinstance(named, Record):
+                known = self.names[full]
+                assert isinstance(known, Record)
+                self.names[full] = replace(known, fields=tuple(self._with_default(full, one) for one in known.fields))
+        return self.names
+
+    def _with_default(self, full: str, one: Field) -> Field:
+        origin = self.origins.get((full, one.name))
+        if origin is None or one.default is ABSENT:
+            return one
+        default, place = translate_default(*origin, Side(Schema(one.type, self.names), one.type))
+        if isinstance(default, Absent):
+            return _maybe(replace(one, default=ABSENT))
+        if not isinstance(one.type, Union):
+            return replace(one, default=default)
+        first, rest = one.type.branches[place], (*one.type.branches[:place], *one.type.branches[place + 1 :])
+        return replace(one, type=Union((first, *rest)), default=default)
 
     @staticmethod
     def _same(old: Record, new: Record) -> dict[str, Field]:
@@ -205,6 +254,7 @@ class _Merger:
         self.names[named.full] = named
         self.seen.add((named.full, named.full))
         if isinstance(named, Record):
+            self._originate(self.newer, named.full, named)
             made = tuple(replace(one, type=self.adopted(one.type, f"{path}/{one.name}")) for one in named.fields)
             self.names[named.full] = replace(named, fields=made)
         return Reference(named.full)
@@ -233,37 +283,7 @@ def _maybe(one: Field) -> Field:
     return replace(one, type=Union((NULL, *rest)), default=None)
 
 
-def _with_default(one: Field, default: Json | object, names: dict[str, Named]) -> Field:
-    """The field with this default; in a union the branch that it belongs to moves to the front, as Avro asks."""
-    if default is ABSENT:
-        return replace(one, default=ABSENT)
-    if not isinstance(one.type, Union):
-        return replace(one, default=default)  # type: ignore[arg-type]
-    parts = list(one.type.branches)
-    first = next((part for part in parts if _suits(part, default, names)), parts[0])
-    parts.remove(first)
-    return replace(one, type=Union((first, *parts)), default=default)  # type: ignore[arg-type]
-
-
-def _suits(node: Type, value: object, names: dict[str, Named]) -> bool:
-    kind = names[node.full].kind if isinstance(node, Reference) else node.kind
-    match value:
-        case None:
-            return kind == "null"
-        case bool():
-            return kind == "boolean"
-        case int():
-            return kind in NUMBERS
-        case float():
-            return kind in {"float", "double"}
-        case str():
-            return kind in {"string", "bytes", "enum", "fixed"}
-        case list():
-            return kind == "array"
-    return kind in {"map", "record"}
-
-
-def _conflict(path: str, old: str, new: str) -> MergeError:
+def _conflict(path: str, old: str, new: str, more: str = "") -> MergeError:
     remedy = "a type that can be read as the older one, or a new field beside it"
-    sentence = f"at {path or '/'}: {new} cannot share a column with {old}"
-    return MergeError(Finding("UNION_CONFLICT", path, sentence, "", old, new, remedy))
+    sentence = f"at {path or '/'}: {new} cannot share a column with {old}{more}"
+    return MergeError(Finding("UNION_CONFLICT", path, sentence, "", old, new, remedy + more))

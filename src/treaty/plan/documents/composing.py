@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from treaty.core.columns import Columns
+from treaty.core.state.columns import Columns
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.canonical import resolved
 from treaty.formats.jsonschema.data.columns import columns

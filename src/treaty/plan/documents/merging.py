@@ -1,6 +1,6 @@
 """Columns of several versions as one set: columns added, whole numbers widened, what can't be one type kept as JSON text."""
 
-from treaty.core.columns import Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.state.columns import Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 
 VARIANT = Scalar("variant")
 WIDER = {

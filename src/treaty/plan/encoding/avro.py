@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from treaty.core.columns import Decimal, Scalar
+from treaty.core.state.columns import Decimal, Scalar
 from treaty.formats.avro.model import ABSENT, Array, Enum, Field, Fixed, Map, Primitive, Record, Schema, Type, Union
 from treaty.formats.literal import Json, literal
 from treaty.plan.avro.columns import PLAIN, ddl
@@ -14,6 +14,7 @@ from treaty.plan.encoding.target import Choice, Entries, Fields, Items, Leaf, Lo
 from treaty.plan.reasons import PlanError
 
 STRINGS = Leaf(Scalar("string"))
+CARRIERS = {"timestamp-nanos": "nanos", "local-timestamp-nanos": "wall_nanos"}
 DEEPEST = 100
 """Records inside each other that a branch of a union may have to hold at least."""
 
@@ -79,8 +80,9 @@ class _Looker:
         assert isinstance(kind, Scalar)
         if isinstance(node, Fixed):
             return Leaf(kind, (Check("size", (str(node.size),)),))
-        nanos = logical is not None and {**INSTANTS, **WALLS}.get(logical.name) == 9
-        return Leaf(kind, carrier="nanos" if nanos else "")
+        name = logical.name if logical is not None else ""
+        millis = {**INSTANTS, **WALLS}.get(name) == 3
+        return Leaf(kind, (Check("millis"),) if millis else (), carrier=CARRIERS.get(name, ""))
 
     def _least(self, node: Type, depth: int, *, whole: bool = False) -> str:
         """The smallest Spark type that is one of a type: for nulls (`whole`: for defaults, with all fields)."""

@@ -1,19 +1,24 @@
-"""Casts that there are between column types, and what can go wrong in each."""
+"""Casts that there are between column types, and what can go wrong in each. None loses anything without a check."""
 
 from collections.abc import Mapping
 
-from treaty.core.columns import ColumnType, Decimal, Scalar
+from treaty.core.state.columns import ColumnType, Decimal, Scalar
 from treaty.plan.encoding.fit import Check
 
 Cast = tuple[str, tuple[Check, ...]]
 """A way of `fit.WAYS`, and what is checked after it."""
-FITS, EXACT = Check("fits"), Check("exact")
+FITS, EXACT, CLOCK = Check("fits"), Check("exact"), Check("clock")
 DIGITS: Mapping[str, int] = {"int32": 10, "int64": 19}
 FLOATS = ("float32", "float64")
 TEXTS = frozenset({"boolean", "date", "timestamp", "timestamp_ntz", *DIGITS, *FLOATS})
 """Scalars that have a text, and are read from one."""
 CLOCKS = frozenset({"date", "timestamp", "timestamp_ntz"})
 SAFE = frozenset({("int32", "int64"), ("int32", "float64"), ("float32", "float64")})
+READ: Mapping[str, str] = {
+    **dict.fromkeys(("float32", "float64", "decimal"), "digits"),
+    **dict.fromkeys(("date", "timestamp", "timestamp_ntz"), "text"),
+}
+"""By type, what is checked where it is read from a text, besides that it is one at all."""
 
 
 def cast(have: ColumnType, want: Scalar | Decimal) -> Cast | None:
@@ -31,11 +36,12 @@ def cast(have: ColumnType, want: Scalar | Decimal) -> Cast | None:
     if isinstance(want, Scalar) and want.name == "string":
         return _to_text(have)
     if have == Scalar("string") and (isinstance(want, Decimal) or want.name in TEXTS):
-        return "cast", (FITS,)
+        name = "decimal" if isinstance(want, Decimal) else want.name
+        return "cast", (FITS, Check(READ[name])) if name in READ else (FITS,)
     if have == Scalar("string") and want == Scalar("binary"):
         return "cast", ()
     if isinstance(have, Scalar) and isinstance(want, Scalar) and {have.name, want.name} <= CLOCKS:
-        return "cast", (EXACT,) if want.name == "date" else ()
+        return "cast", (EXACT,) if want.name == "date" else () if have.name == "date" else (CLOCK,)
     return None
 
 
@@ -50,7 +56,7 @@ def _to_variant(have: ColumnType) -> Cast | None:
 
 def _to_text(have: Scalar | Decimal) -> Cast | None:
     if isinstance(have, Decimal) or have.name in TEXTS:
-        return "cast", ()
+        return "cast", (CLOCK,) if have == Scalar("timestamp") else ()
     if have.name == "variant":
         return "json", ()
     return ("cast", (Check("utf8"),)) if have.name == "binary" else None
@@ -61,7 +67,7 @@ def _number(kind: Scalar | Decimal) -> bool:
 
 
 def _loss(have: Scalar | Decimal, want: Scalar | Decimal) -> tuple[Check, ...]:
-    """What a number may lose; digits after the point of a float are not counted as lost."""
+    """What a number may lose: what is cast back must be what it was."""
     if isinstance(want, Decimal):
         scale = have.scale if isinstance(have, Decimal) else 0
         if isinstance(have, Decimal) or have.name in DIGITS:
@@ -70,8 +76,9 @@ def _loss(have: Scalar | Decimal, want: Scalar | Decimal) -> tuple[Check, ...]:
             return (*((FITS,) if short else ()), *((EXACT,) if cut else ()))
         return FITS, EXACT
     if want.name in FLOATS:
-        safe = want.name == "float32" or (isinstance(have, Scalar) and (have.name, want.name) in SAFE)
-        return (Check("overflow"),) if have == Scalar("float64") else () if safe else (EXACT,)
+        if have == Scalar("float64"):
+            return Check("overflow"), EXACT
+        return () if isinstance(have, Scalar) and (have.name, want.name) in SAFE else (EXACT,)
     if isinstance(have, Scalar) and (have.name, want.name) in SAFE:
         return ()
     return (FITS,) if isinstance(have, Scalar) and have.name in DIGITS else (FITS, EXACT)

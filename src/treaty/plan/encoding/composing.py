@@ -9,7 +9,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from treaty.client.serializers.framing import prefix, stamp
 from treaty.client.serializers.indexes import head
 from treaty.client.serializers.protobuf import messages
-from treaty.core.columns import Column
+from treaty.core.state.columns import Column
 from treaty.formats.avro.canonical import print_schema
 from treaty.formats.jsonschema.format import FORMAT as JSON
 from treaty.formats.protobuf.encoding.files import descriptor_set
@@ -28,6 +28,10 @@ def compose(known: Known, columns: Sequence[Column], wish: EncodeWish) -> Encode
     composer = _COMPOSERS.get(known.format)
     if composer is None or known.schema is None:
         raise PlanError(f"rows can't be encoded as {known.format}; as {', '.join(sorted(_COMPOSERS))} they can")
+    if wish.message and known.format != "PROTOBUF":
+        raise PlanError(
+            f"message = {wish.message!r} is for PROTOBUF, and the rows to write are {known.format}; leave it out"
+        )
     if wish.validate and known.format != "JSON":
         raise PlanError(f"{known.format} is checked while it is written; only JSON is validated on request")
     made = composer(known, columns, wish)
@@ -50,7 +54,7 @@ def _plan(known: Known, columns: Sequence[Column], wish: EncodeWish, **parts: ob
 
 
 def _avro(known: Known, columns: Sequence[Column], wish: EncodeWish) -> EncodePlan:
-    fit = pair(columns, avro.look(known.schema), known.schema.root)
+    fit = pair(columns, avro.look(known.schema), known.schema.root, wish.lossy)
     return _plan(known, columns, wish, text=print_schema(known.schema), fit=fit)
 
 
@@ -64,14 +68,14 @@ def _protobuf(known: Known, columns: Sequence[Column], wish: EncodeWish) -> Enco
     pool = DescriptorPool()
     for one in files:
         pool.AddSerializedFile(one)
-    fit = pair(columns, protobuf.look(known.schema), pool.FindMessageTypeByName(name))
+    fit = pair(columns, protobuf.look(known.schema), pool.FindMessageTypeByName(name), wish.lossy)
     stored = tuple(base64.b64encode(one).decode() for one in files)
     return _plan(known, columns, wish, text="", fit=fit, message=name, files=stored, head=head(paths[name]).hex())
 
 
 def _json(known: Known, columns: Sequence[Column], wish: EncodeWish) -> EncodePlan:
     look, root = documents.look(known.schema)
-    fit = pair(columns, look, root)
+    fit = pair(columns, look, root, wish.lossy)
     return _plan(known, columns, wish, text=JSON.show(known.schema, False).resolved, fit=fit)
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from treaty.core.columns import ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.core.limits import COLUMN_RECURSION
+from treaty.core.state.columns import ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.formats.jsonschema.data.columns import columns
 from treaty.formats.jsonschema.gathered import Gathered, gather
 from treaty.formats.jsonschema.model import Document, SchemaNode
@@ -45,7 +45,7 @@ class _Looker:
             case Decimal():
                 return Leaf(kind)
         if kind.name == "variant":
-            return Leaf(kind, carrier="embed", carried="VARIANT")
+            return Leaf(kind, (Check("wide"),), carrier="embed", carried="VARIANT")
         if kind.name == "string":
             words = self._words(found)
             coded = found.told("contentEncoding") == ["base64"]

@@ -14,6 +14,7 @@ WAYS: Mapping[str, str] = {
     "branch": "a branch of the union",
     "constant": "the schema's default",
     "nanos": "counted in nanoseconds",
+    "wall_nanos": "counted in nanoseconds of its own clock",
     "instant": "split into seconds and nanoseconds",
     "day": "split into year, month and day",
     "wrap": "put into its message",
@@ -27,6 +28,11 @@ WAYS: Mapping[str, str] = {
 CHECKS: Mapping[str, str] = {
     "fits": "{path} does not fit into {type}",
     "exact": "{path} would lose digits as {type}",
+    "digits": "{path} would lose digits as {type}",
+    "clock": "{path} is another time when it is read back from {type}",
+    "text": "{path} is not exactly one {type}",
+    "millis": "{path} has microseconds, and the schema counts milliseconds",
+    "wide": "{path} has a number of more digits than Spark keeps in JSON",
     "overflow": "{path} is too large for {type}",
     "finite": "{path} is no finite number",
     "range": "{path} is not within {args[0]} and {args[1]}",
@@ -40,6 +46,8 @@ CHECKS: Mapping[str, str] = {
     "oneof": "{path} has more than one of {shown} set",
 }
 """What may be wrong with a value that is not null, and the sentence that a bad row gets."""
+LOSSY = frozenset({"exact", "digits", "clock", "text", "millis", "wide"})
+"""Checks that say something would be lost. `EncodeWish.lossy` takes them away at the places that it names."""
 SYMBOLS_SHOWN = 5
 
 

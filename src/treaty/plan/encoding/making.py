@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from treaty.client.meaning import meaning_of
-from treaty.core.columns import Column
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound, Refusal
 from treaty.core.registry import Registry
 from treaty.core.requests import LATEST, Check, GetVersion, Lookup, Register
 from treaty.core.schema import Draft, Reference
+from treaty.core.state.columns import Column
 from treaty.formats.format import InvalidSchemaError
 from treaty.plan import asking
+from treaty.plan.addresses import open_registry
 from treaty.plan.encoding.composing import compose
 from treaty.plan.encoding.deriving.deriving import derived
 from treaty.plan.encoding.value import EncodePlan
@@ -22,50 +23,61 @@ from treaty.plan.reasons import PlanError
 
 
 def make_encode_plan(
-    registry: Registry, subject: str, columns: Sequence[Column], wish: EncodeWish = WISH
+    registry: Registry | str, subject: str, columns: Sequence[Column], wish: EncodeWish = WISH
 ) -> EncodePlan:
     """Plan the encoding of rows with these columns for a subject; a schema that is to be registered is registered here.
 
     Asked again for the same columns it registers nothing: the schema is a version then. Raises `PlanError` where no row
     could be encoded, before anything is registered; `NotFound` for a version or schema that does not exist,
-    `Incompatible` where a new one is refused, and `Unavailable`.
+    `Incompatible` where a new one is refused, and `Unavailable`. `registry` may be the address of a server.
     """
-    place = subject_of(subject)
-    draft = draft_of(registry, place, columns, wish)
+    with open_registry(registry) as known:
+        return _encode_plan(known, subject_of(subject), columns, wish)
+
+
+def _encode_plan(registry: Registry, place: Subject, columns: Sequence[Column], options: EncodeWish) -> EncodePlan:
+    draft = draft_of(registry, place, columns, options)
     if draft is None:
-        return compose(asking.version(registry, place, wish.version), columns, wish)
-    if wish.register:
-        compose(_candidate(registry, place, draft), columns, wish)
+        return compose(asking.version(registry, place, options.version), columns, options)
+    if options.register:
+        compose(_candidate(registry, place, draft), columns, options)
         found = registry.ask(Register(place, draft)).answer.version
     else:
         found = registry.ask(Lookup(place, draft)).answer
     known = asking.by_id(registry, found.schema_id, place.context)
     if known is None:
-        raise PlanError(f"{subject} has no schema with id {found.schema_id}")
-    return compose(replace(known, subject=found.subject, version=found.number), columns, wish)
+        raise PlanError(f"{place} has no schema with id {found.schema_id}")
+    return compose(replace(known, subject=found.subject, version=found.number), columns, options)
 
 
-def judge(registry: Registry, subject: str, columns: Sequence[Column], wish: EncodeWish = WISH) -> Verdict:
+def judge(registry: Registry | str, subject: str, columns: Sequence[Column], wish: EncodeWish = WISH) -> Verdict:
     """What `make_encode_plan` would do, with the registry's reasons where it would refuse. Nothing is registered.
 
     Raises `NotFound` for a version that does not exist, and `Unavailable`.
     """
+    with open_registry(registry) as known:
+        return _check_columns(known, subject, columns, wish)
+
+
+def _check_columns(registry: Registry, subject: str, columns: Sequence[Column], options: EncodeWish) -> Verdict:
     place = subject_of(subject)
     try:
-        draft = draft_of(registry, place, columns, wish)
+        draft = draft_of(registry, place, columns, options)
     except PlanError as wrong:
         return Verdict(subject, "", "", problems=(str(wrong),))
     if draft is None:
-        known = asking.version(registry, place, wish.version)
-        return _planned(known, columns, wish, Verdict(subject, known.format, _text(known), schema_id=known.schema_id))
+        known = asking.version(registry, place, options.version)
+        return _planned(
+            known, columns, options, Verdict(subject, known.format, _text(known), schema_id=known.schema_id)
+        )
     verdict = Verdict(subject, draft.format, draft.text)
     try:
         found = registry.ask(Lookup(place, draft)).answer
         verdict = replace(verdict, schema_id=found.schema_id)
     except (NotFound, Refusal):
-        verdict = _checked(registry, place, draft, replace(verdict, registers=wish.register))
+        verdict = _checked(registry, place, draft, replace(verdict, registers=options.register))
     try:
-        return _planned(_candidate(registry, place, draft), columns, wish, verdict)
+        return _planned(_candidate(registry, place, draft), columns, options, verdict)
     except InvalidSchemaError as wrong:
         return replace(verdict, compatible=False, reasons=(str(wrong),))
 
@@ -93,6 +105,10 @@ def _planned(known: Known, columns: Sequence[Column], wish: EncodeWish, verdict:
 def draft_of(registry: Registry, place: Subject, columns: Sequence[Column], wish: EncodeWish) -> Draft | None:
     """The schema that is given or derived; None where a version of the subject is wanted."""
     if wish.derive is None and not wish.schema:
+        if wish.schema_type:
+            raise PlanError(
+                f"schema_type = {wish.schema_type!r} is for a schema's text, and none is given; leave it out"
+            )
         return None
     latest = _latest(registry, place)
     if wish.derive is None:

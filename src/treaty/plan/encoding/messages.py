@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from treaty.core.columns import Decimal, Scalar
+from treaty.core.state.columns import Decimal, Scalar
 from treaty.formats.protobuf.columns import DECIMAL, DECIMAL_DIGITS, KNOWN, PLAIN, WRAPPED, digits
 from treaty.formats.protobuf.model import Message, Schema
 from treaty.plan.ddl import type_ddl

@@ -3,23 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from treaty.core.columns import Column, ColumnType, List, Map, Scalar, Struct
+from treaty.core.state.columns import Column, ColumnType, List, Map, Scalar, Struct
 from treaty.plan.ddl import quoted, type_ddl
 from treaty.plan.encoding.casts import cast
-from treaty.plan.encoding.fit import Check, Fit, Part
+from treaty.plan.encoding.fit import LOSSY, Check, Fit, Part
 from treaty.plan.encoding.target import Choice, Entries, Fields, Handle, Items, Leaf, Look, Member
 from treaty.plan.reasons import PlanError
 
+NANOS = {"nanos": Scalar("timestamp"), "wall_nanos": Scalar("timestamp_ntz")}
+"""What is counted in nanoseconds; the other one is another time in each time zone, so it has to be cast first."""
 TOLD = 3
 """Problems that one refusal tells."""
 
 
-def pair(columns: Sequence[Column], look: Look, root: Handle) -> Fit:
+def pair(columns: Sequence[Column], look: Look, root: Handle, lossy: Sequence[str] = ()) -> Fit:
     """How rows of these columns become values of a schema. Raises `PlanError` with what does not go together.
 
-    A schema that is no record takes the one column that there is.
+    A schema that is no record takes the one column that there is. Values at the paths in `lossy` may lose something.
     """
-    walk = _Walk(look)
+    walk = _Walk(look, lossy=frozenset(lossy))
     if isinstance(look(root), Fields):
         found = walk.place(Struct(tuple(columns)), root, "", nullable=False)
     elif len(columns) == 1:
@@ -29,6 +31,8 @@ def pair(columns: Sequence[Column], look: Look, root: Handle) -> Fit:
     if found is None or walk.problems:
         more = f" (and {len(walk.problems) - TOLD} more)" if len(walk.problems) > TOLD else ""
         raise PlanError("; ".join(walk.problems[:TOLD]) + more)
+    if idle := sorted(walk.lossy - walk.used):
+        raise PlanError(f"lossy names {', '.join(idle)}, where nothing is there to be lost: leave it out")
     return found
 
 
@@ -36,6 +40,8 @@ def pair(columns: Sequence[Column], look: Look, root: Handle) -> Fit:
 class _Walk:
     look: Look
     problems: list[str] = field(default_factory=list)
+    lossy: frozenset[str] = frozenset()
+    used: set[str] = field(default_factory=set)
 
     def place(self, have: ColumnType, handle: Handle, path: str, *, nullable: bool) -> Fit | None:
         """A column that may be null (`nullable`) and must not be as one place of the schema; None after a problem."""
@@ -63,20 +69,27 @@ class _Walk:
     def _leaf(self, have: ColumnType, leaf: Leaf, path: str) -> Fit | None:
         taken = have.name in leaf.takes if isinstance(have, Scalar) else "decimal" in leaf.takes
         way = ("keep", ()) if taken else cast(have, leaf.type)
-        if leaf.carrier == "nanos":
-            instants = (Scalar("timestamp"), Scalar("timestamp_ntz"))
-            way = ("nanos", (Check("fits"),)) if have in instants else way
+        if leaf.carrier in NANOS and have in NANOS.values():
+            way = (leaf.carrier, (Check("fits"),)) if have == NANOS[leaf.carrier] else None
         if leaf.carrier == "base64" and have == Scalar("binary"):
             way = ("base64", ())
         if way is None:
             self.problems.append(f"{path or 'the value'} is {type_ddl(have)}, which cannot be {type_ddl(leaf.type)}")
             return None
         kind = type_ddl(have if taken else leaf.type)
-        checks = (*way[1], *leaf.checks)
+        checks = self._checks((*way[1], *leaf.checks), way[0], path)
         made = Fit(path, way[0], kind, type_ddl(have), same=way[0] == "keep", checks=checks)
         if not leaf.carried:
             return made
         return Fit(path, leaf.carrier, leaf.carried, kind, parts=(Part("", "", made),), checks=_carried(leaf))
+
+    def _checks(self, checks: tuple[Check, ...], way: str, path: str) -> tuple[Check, ...]:
+        """The checks of a place without those that were asked not to count."""
+        checks = tuple(one for one in checks if one.name != "wide" or way != "cast")  # booleans and whole numbers
+        if path not in self.lossy or LOSSY.isdisjoint(one.name for one in checks):
+            return checks
+        self.used.add(path)
+        return tuple(one for one in checks if one.name not in LOSSY)
 
     def _fields(self, have: Struct, target: Fields, path: str) -> Fit:
         there = {one.name: one for one in have.columns}

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from treaty.core.columns import Decimal, Scalar
+from treaty.core.state.columns import Decimal, Scalar
 from treaty.plan.encoding.fit import Check, Fit
 
 Handle = Any

@@ -32,7 +32,8 @@ class EncodeWish:
 
     A text or derived schema is made a version where `register` says so, else it must be one. `framing` is ``prefix`` or
     ``header``, `part` the half of a record, `message` a Protobuf message (default: the file's first). With `validate`
-    payloads in JSON are judged by their schema.
+    payloads in JSON are judged by their schema. `lossy` has the paths of values that may lose digits or a part of a time
+    (``/price``, ``/lines/[]/at``, ``/by/{}``); everywhere else a row that would lose something is bad.
     """
 
     version: int = LATEST
@@ -44,6 +45,7 @@ class EncodeWish:
     part: Part = "value"
     message: str = ""
     validate: bool = False
+    lossy: tuple[str, ...] = ()
 
 
 WISH = EncodeWish()

@@ -2,7 +2,7 @@
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from treaty.core.columns import Columns, ColumnType, List, Map, Scalar, Struct
+from treaty.core.state.columns import Columns, ColumnType, List, Map, Scalar, Struct
 
 
 def bare(descriptor: Descriptor, made: Columns) -> bool:

@@ -45,15 +45,16 @@ def plan_types(known: Sequence[Known], wish: Wish) -> tuple[DecodePlan, tuple[Re
     losers: list[Rejected] = []
     for place, group in enumerate(grouped(known, _names)):
         own = [replace(one, schema=moved(one.schema, f"t{place}")) for one in group.known]
-        merged, lost = union(own)
+        merged, lost = union(own, wish.lossy)
         losers += lost
         names |= merged.names
         fields.append(Field(group.column, _optional(merged), default=None))
-        wrapped += [replace(one, schema=_wrapped(one.schema, group.column)) for one in own]
+        ids = {one.schema_id for one in lost}
+        wrapped += [replace(one, schema=_wrapped(one.schema, group.column)) for one in own if one.schema_id not in ids]
         opened = bounded(merged, wish.depth)
         kinds.append(RecordType(group.column, group.name, ddl(opened.root, opened.names)))
     names[WHOLE] = Record(WHOLE, tuple(fields))
-    plan = compose(wrapped, Schema(Reference(WHOLE), names), wish.depth)
+    plan = compose(wrapped, Schema(Reference(WHOLE), names), wish.depth, wish.lossy)
     texts = {one.schema_id: print_schema(one.schema) for one in known}
     writers = tuple(replace(one, text=texts[one.schema_id]) for one in plan.writers)
     return replace(plan, writers=writers, rejected=once((*losers, *plan.rejected))), tuple(kinds)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from treaty.core.columns import Struct
+from treaty.core.state.columns import Struct
 from treaty.plan.ddl import free, type_ddl, type_of
 from treaty.plan.recipes import RecordType
 

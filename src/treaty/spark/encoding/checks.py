@@ -35,9 +35,64 @@ def _lost(fit: Fit, check: Check, column: Column, made: Column) -> Column:
     return column.isNotNull() & made.isNull()
 
 
+_GREATEST = {"INT": 2**31 - 1, "BIGINT": 2**63 - 1}
+_SHORTER = frozenset({("FLOAT", "INT"), ("FLOAT", "BIGINT"), ("DOUBLE", "BIGINT")})
+"""Floating numbers that do not have the greatest whole number; Spark casts the next one to it, and back."""
+
+
 def _inexact(fit: Fit, check: Check, column: Column, made: Column) -> Column:
     del check
-    return made.isNotNull() & ~made.try_cast(fit.have).eqNullSafe(column)
+    lost = made.isNotNull() & ~made.try_cast(fit.have).eqNullSafe(column)
+    if (fit.have, fit.type) in _SHORTER:
+        return lost | (made == F.lit(_GREATEST[fit.type]))
+    return lost | (column == F.lit(_GREATEST[fit.have])) if (fit.type, fit.have) in _SHORTER else lost
+
+
+_ALL_DIGITS = {"FLOAT": 6, "DOUBLE": 15}
+"""Digits of a text that each floating number has."""
+
+
+def _fewer_digits(fit: Fit, check: Check, column: Column, made: Column) -> Column:
+    """Whether a number has not the digits of the text that it was read from; `Infinity` has none."""
+    del check
+    before, after = _digits(column), _digits(made.cast("string"))
+    if fit.type not in _ALL_DIGITS:
+        return before != after
+    long = F.length(before) > F.lit(_ALL_DIGITS[fit.type])
+    return (before != after) & (long | (after == F.lit("")))
+
+
+def _digits(text: Column) -> Column:
+    """The digits of a number that count: no zeros at either end, no sign, point or exponent."""
+    mantissa = F.regexp_replace(text, "[eE].*$", "")
+    return F.regexp_replace(F.regexp_replace(mantissa, "[^0-9]", ""), "^0+|0+$", "")
+
+
+_TEXTS = {
+    "DATE": r"^\s*[+-]?\d{4,7}(-\d{1,2}){0,2}\s*$",
+    "TIMESTAMP": r"^\s*[+-]?\d{4,7}([^.]|\.\d{0,6}0*(\D|$))*$",
+    "TIMESTAMP_NTZ": r"^\s*[+-]?\d{4,7}(-\d{1,2}){0,2}([ T](\d{1,2}(:\d{1,2}){0,2}(\.\d{0,6}0*)?)?)?\s*$",
+}
+"""Texts that say what the type holds: a date without a time, no part of a microsecond, no time zone where there is none."""
+
+
+def _inexact_text(fit: Fit, check: Check, column: Column, made: Column) -> Column:
+    del check
+    return made.isNotNull() & ~column.rlike(_TEXTS[fit.type])
+
+
+def _microseconds(fit: Fit, check: Check, column: Column, made: Column) -> Column:
+    del fit, check, column
+    return F.pmod(F.unix_micros(made.cast("timestamp")), F.lit(1000)) != 0
+
+
+_WIDE = r"[0-9.]{40,}|[0-9.]{17,}[eE]|[eE]\+?0*(309|3[1-9]\d|[4-9]\d\d|\d{4,})"
+"""Numbers that Spark's JSON values hold as a double, with fewer digits, or not at all."""
+
+
+def _wide_number(fit: Fit, check: Check, column: Column, made: Column) -> Column:
+    del fit, check, column
+    return F.regexp_replace(made, r'"(\\.|[^"\\])*"', '""').rlike(_WIDE)
 
 
 def _overflow(fit: Fit, check: Check, column: Column, made: Column) -> Column:
@@ -99,6 +154,11 @@ def _count(columns: list[Column]) -> Column:
 CHECKS: Mapping[str, Wrong] = {
     "fits": _lost,
     "exact": _inexact,
+    "digits": _fewer_digits,
+    "clock": _inexact,
+    "text": _inexact_text,
+    "millis": _microseconds,
+    "wide": _wide_number,
     "overflow": _overflow,
     "finite": _infinite,
     "range": _outside,

@@ -14,6 +14,7 @@ from treaty.plan.encoding.value import EncodePlan
 from treaty.plan.encoding.verdict import Verdict
 from treaty.plan.encoding.wish import WISH, EncodeWish
 from treaty.plan.reasons import PlanError
+from treaty.spark.decode import ERROR_TYPE
 from treaty.spark.encoding.avro import AVRO
 from treaty.spark.encoding.documents import DOCUMENTS
 from treaty.spark.encoding.encoder import Encoder
@@ -42,7 +43,7 @@ WRITTEN = Written()
 
 def to_registry(
     frame: DataFrame,
-    registry: Registry,
+    registry: Registry | str,
     subject: str,
     wish: EncodeWish = WISH,
     *,
@@ -52,7 +53,7 @@ def to_registry(
     columns: Sequence[str] | str = (),
     names: Written = WRITTEN,
 ) -> DataFrame:
-    """The frame with its `columns` (all of them if none are named) as one registry frame in the column ``value``.
+    """The frame with its `columns` (all of them if none are named) as one registry frame in the column ``value``; `registry` may be the address of a server.
 
     The schema is a `version` of the subject, the text `schema`, or one that is derived from the columns; a text must be a
     version already, or is made one where `register` says so, once, on the driver (`wish` has these three and the rest).
@@ -70,7 +71,12 @@ def to_registry(
 
 
 def dry_run(
-    frame: DataFrame, registry: Registry, subject: str, wish: EncodeWish = WISH, *, columns: Sequence[str] | str = ()
+    frame: DataFrame,
+    registry: Registry | str,
+    subject: str,
+    wish: EncodeWish = WISH,
+    *,
+    columns: Sequence[str] | str = (),
 ) -> Verdict:
     """What `to_registry` would do with the frame: the schema, the registry's verdict, casts and checks of each column.
 
@@ -154,7 +160,8 @@ def _error(plan: EncodePlan, said: Column) -> Column:
         "schema_id": F.lit(plan.schema_id),
         "payload": F.lit(None).cast("binary"),
     }
-    return F.when(said.isNotNull(), F.struct(*(made.alias(name) for name, made in parts.items())))
+    found = F.struct(*(made.alias(name) for name, made in parts.items())).cast(ERROR_TYPE)  # whose parts may be null
+    return F.when(said.isNotNull(), found)
 
 
 def _told(columns: Sequence[tuple[str, str]]) -> str:

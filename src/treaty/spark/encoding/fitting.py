@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from treaty.core.columns import ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.state.columns import ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.plan.ddl import type_ddl, type_of
 from treaty.plan.encoding.fit import Fit, Part
 from treaty.spark.encoding.checks import Problem, checked
@@ -48,6 +48,10 @@ def _made(fit: Fit, column: Column) -> Column:
             return column.try_cast(fit.type)
         case "nanos":
             return F.try_multiply(F.unix_micros(column.cast("timestamp")), F.lit(1000))
+        case "wall_nanos":
+            # A time without a zone is cast by the session's; as a text in UTC it is what it says.
+            utc = F.concat(column.cast("string"), F.lit("Z")).try_cast("timestamp")
+            return F.try_multiply(F.unix_micros(utc), F.lit(1000))
         case "base64":
             return F.base64(column)
         case "json":

@@ -2,7 +2,7 @@
 
 from pyspark.sql import types as spark
 
-from treaty.core.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.plan.reasons import PlanError
 
 _SCALARS: dict[type[spark.DataType], str] = {

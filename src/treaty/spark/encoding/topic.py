@@ -35,7 +35,7 @@ class Outgoing:
 
 def to_topic(
     frame: DataFrame,
-    registry: Registry,
+    registry: Registry | str,
     topic: str,
     *,
     key: str = "",

@@ -1,9 +1,11 @@
 """JSON by Spark's own `from_json`: a document that is not of the columns' types is a bad row, and never half a record.
 
-`from_json` stops at the end of the first value and says nothing of what follows. So each payload is read as the only item of
-a list inside an object that has an end of its own: what is not exactly one value breaks one of the two.
+`from_json` stops at the end of the first value and says nothing of what follows, nor of members that it was not asked for. So each
+payload is read as the only item of a list, the first of two members of a map; the second one marks the end. What is not exactly
+one value has more items, more members, or no end: the names of both are known to this process alone.
 """
 
+import hashlib
 from collections.abc import Callable, Iterator
 from functools import reduce
 from typing import cast
@@ -18,11 +20,12 @@ from treaty.arrow.documents.validity import checker
 from treaty.plan.ddl import quoted, struct_ddl
 from treaty.plan.recipes import JsonKind, JsonRecipe
 from treaty.plan.value import DecodePlan
-from treaty.spark.engines.engine import DECODED, Engine, barrier
+from treaty.spark.engines.engine import DECODED, SECRET, Engine, barrier
 from treaty.spark.frames import looked_up
 
-CORRUPT, ITEMS, END = "_treaty_corrupt", "_treaty_items", "_treaty_end"
-BEFORE, BEHIND = f'{{"{ITEMS}":[', f'],"{END}":true}}'
+CORRUPT, BOTH = "_treaty_corrupt", "_treaty_both"
+ITEMS, END = (hashlib.blake2b(name, key=SECRET, digest_size=12).hexdigest() for name in (b"items", b"end"))
+BEFORE, BEHIND = f'{{"{BOTH}":{{"{ITEMS}":[', f'],"{END}":[]}}}}'
 ONE, MINE, REST, WRONG = "_treaty_one", "_treaty_mine", "_treaty_rest", "_treaty_wrong"
 READ = {
     "mode": "PERMISSIVE",
@@ -78,7 +81,7 @@ def _read(plan: DecodePlan, value: Column, kind: JsonKind) -> Column:
     # Bytes that are no UTF-8 would become replacement signs, and those a good row. What is null stays null all the way:
     # a condition around the whole would take the text out of the frame once for the condition and once for the value.
     readable = F.concat(F.lit(BEFORE), F.try_validate_utf8(_text(F.when(mine, value))), F.lit(BEHIND))
-    return F.from_json(readable, f"STRUCT<{ITEMS}: ARRAY<{kind.type}>, {END}: BOOLEAN, {CORRUPT}: STRING>", READ)
+    return F.from_json(readable, f"STRUCT<{BOTH}: MAP<STRING, ARRAY<{kind.type}>>, {CORRUPT}: STRING>", READ)
 
 
 def _recipe(plan: DecodePlan) -> JsonRecipe:
@@ -101,8 +104,23 @@ def _readable(plan: DecodePlan) -> Column:
 
 def _read_whole(kind: JsonKind, part: Column) -> Column:
     """Whether the payload was one value and nothing else; null may be one only where a document need not be an object."""
-    one = part.isNotNull() & part[CORRUPT].isNull() & part[END].isNotNull() & (F.size(part[ITEMS]) == 1)
-    return one if kind.whole else one & F.get(part[ITEMS], F.lit(0)).isNotNull()
+    both = part[BOTH]
+    one = (
+        part.isNotNull()
+        & part[CORRUPT].isNull()
+        & (F.size(both) == 2)
+        & F.try_element_at(both, F.lit(END)).isNotNull()
+        & (F.size(_items(part)) == 1)
+    )
+    return one if kind.whole else one & _item(part).isNotNull()
+
+
+def _items(part: Column) -> Column:
+    return F.try_element_at(part[BOTH], F.lit(ITEMS))
+
+
+def _item(part: Column) -> Column:
+    return F.get(_items(part), F.lit(0))
 
 
 def _good(plan: DecodePlan) -> Column:
@@ -113,7 +131,7 @@ def _good(plan: DecodePlan) -> Column:
 def _record(plan: DecodePlan, value: Column) -> Column:
     del value
     recipe = _recipe(plan)
-    parts = [F.get(F.col(DECODED)[one.column or ONE][ITEMS], F.lit(0)) for one in _kinds(plan)]
+    parts = [_item(F.col(DECODED)[one.column or ONE]) for one in _kinds(plan)]
     if recipe.kinds:
         return F.struct(*(part.alias(one.column) for one, part in zip(recipe.kinds, parts, strict=True)))
     return parts[0].withField(quoted(recipe.rest), F.col(DECODED)[REST]) if recipe.rest else parts[0]

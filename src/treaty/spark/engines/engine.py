@@ -1,5 +1,6 @@
 """`Engine`: one way from a frame's payload to a value, as a frozen record of functions."""
 
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from treaty.plan.value import DecodePlan
 
 DECODED = "_treaty"
 """The column that `decoded` adds."""
+SECRET = secrets.token_bytes(32)
+"""Of this process. What marks the end of a row depends on it, so that no row can hold the mark, whoever wrote it and whatever he read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,7 @@ class Engine:
     - ``good(plan)``: whether a row of that frame is a record.
     - ``record(plan, value)``: the record of a good row; `value` is the frame's column.
     - ``failed(plan)``: the code of a row of a known id that is no record.
+    - ``whole(plan, value)``: whether such a row is well formed, of ids that the reader takes some values of; None where `failed` says that too.
     - ``said(plan)``: a sentence about such a row, or null where its code says it all.
     """
 
@@ -28,6 +32,7 @@ class Engine:
     record: Callable[[DecodePlan, Column], Column]
     failed: Callable[[DecodePlan], Column]
     said: Callable[[DecodePlan], Column] | None = None
+    whole: Callable[[DecodePlan, Column], Column] | None = None
 
 
 def barrier(decoded: Column) -> Column:

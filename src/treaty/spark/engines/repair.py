@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -85,3 +86,39 @@ def _thousandth(leaf: Column) -> Column:
     """A whole number's thousandth, rounded down. Spark's `/` goes through doubles, which lose a microsecond of today's nanoseconds."""
     whole = leaf.cast("bigint")
     return F.call_function("div", whole - F.pmod(whole, F.lit(1000)), F.lit(1000))
+
+
+MOST = (2**63 - 1) // 1000
+"""Microseconds beyond these are no nanoseconds of 64 bits: Spark would end the job, and not the row."""
+
+
+def find_overflow(envelope: Column, plan: DecodePlan) -> Column | None:
+    """Whether a hidden field holds a number that its conversion has no room for; never null. None where none can."""
+    assert isinstance(plan.recipe, AvroRecipe)
+    whole = plan.recipe.whole
+    record = envelope[whole] if whole else envelope
+    found = [
+        _some(record, one.path, lambda owner, one=one: _exceeds(owner[one.hidden], one.type))  # type: ignore[misc]  # of this turn
+        for one in plan.recipe.repairs
+        if one.how.split(",")[0].split(":")[1].endswith("nanos")
+    ]
+    return reduce(Column.__or__, found) if found else None
+
+
+def _some(part: Column, path: tuple[str, ...], test: Callable[[Column], Column]) -> Column:
+    """Whether the test holds for a record at the path."""
+    if not path:
+        return test(part)
+    if path[0] in {"[]", "{}"}:
+        items = part if path[0] == "[]" else F.map_values(part)
+        return F.coalesce(F.exists(items, lambda item: _some(item, path[1:], test)), F.lit(False))
+    return _some(part[path[0]], path[1:], test)
+
+
+def _exceeds(hidden: Column, kind: str) -> Column:
+    if kind.startswith("ARRAY<"):
+        return F.coalesce(F.exists(hidden, lambda item: _exceeds(item, kind[6:-1])), F.lit(False))
+    if kind.startswith("MAP<STRING, "):
+        return F.coalesce(F.exists(F.map_values(hidden), lambda item: _exceeds(item, kind[12:-1])), F.lit(False))
+    micros = F.unix_micros(hidden.cast("timestamp"))
+    return F.coalesce((micros > MOST) | (micros < -MOST), F.lit(False))

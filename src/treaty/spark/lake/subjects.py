@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from treaty.core.columns import Column, Columns
+from treaty.core.state.columns import Column, Columns
 from treaty.plan.ddl import quoted, type_of
 from treaty.plan.value import DecodePlan
 from treaty.spark.lake import iceberg, lakes

@@ -15,10 +15,10 @@ from treaty.core.requests import ListVersions
 from treaty.plan.making import make_plan
 from treaty.plan.reasons import RESOLUTION, PlanError, once
 from treaty.plan.value import DecodePlan, Rejected
-from treaty.spark.explain import engine_of
+from treaty.spark.explain import fit_to_session
 from treaty.spark.lake import lakes
 from treaty.spark.lake.changes import EvolutionError
-from treaty.spark.pipelines.rows import columns_of
+from treaty.spark.pipelines.rows import columns_of, refuse_double
 from treaty.spark.pipelines.value import Pipeline
 
 T = TypeVar("T")
@@ -78,21 +78,22 @@ class Planning:
 
     def _made(self, spark: SparkSession, ids: frozenset[int]) -> DecodePlan:
         mine = self.pipeline
-        plan = make_plan(
+        made = make_plan(
             self.registry,
             mine.subject,
             reader=mine.reader,
             ids=ids,
             depth=mine.depth,
-            engine=engine_of(spark),
+            lossy=mine.lossy,
             message=mine.message,
             defaults=mine.defaults,
             framing=mine.framing,
         )
+        plan = fit_to_session(made, spark)
         if mine.keyed is None or not mine.keyed.subject:
             return plan
-        keys = make_plan(self.registry, mine.keyed.subject, reader="union", engine=engine_of(spark))
-        return replace(plan, key=keys)
+        keys = make_plan(self.registry, mine.keyed.subject, reader="union")
+        return replace(plan, key=fit_to_session(keys, spark))
 
     def _numbers(self) -> tuple[int, ...]:
         mine = self.pipeline
@@ -119,16 +120,17 @@ class Planning:
 def fitted(plan: DecodePlan, before: DecodePlan | None, pipeline: Pipeline, have: StructType | None) -> DecodePlan:
     """A plan whose rows its table can take: this one, else the one before, to which the new ids are bad.
 
-    Raises `EvolutionError` where there is no plan before, and where the pipeline's evolution is ``fail``.
+    Raises `EvolutionError`, or `PlanError` for two columns of one name, where there is no plan before, and where the pipeline's
+    evolution is ``fail``.
     """
-    if have is None:
-        return plan
     try:
-        lakes.grown(pipeline.good_table, have, columns_of(plan), pipeline.evolution)
-    except EvolutionError as wrong:
+        refuse_double(pipeline, plan)
+        if have is not None:
+            lakes.grown(pipeline.good_table, have, columns_of(plan), pipeline.evolution)
+    except (EvolutionError, PlanError) as wrong:
         if before is None or pipeline.evolution == "fail":
             raise
-        why = "; ".join(map(str, wrong.changes))
+        why = "; ".join(map(str, wrong.changes)) if isinstance(wrong, EvolutionError) else str(wrong)
         said = f"its rows can't go into {pipeline.good_table.place}: {why}"
         news = [
             Rejected(one.schema_id, RESOLUTION, f"id {one.schema_id} ({one.subject} version {one.version}): {said}")

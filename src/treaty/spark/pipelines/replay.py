@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from treaty.core.registry import Registry
+from treaty.plan.addresses import open_registry
 from treaty.plan.value import DecodePlan
 from treaty.spark.lake import lakes
 from treaty.spark.lake.table import Batch, Table
@@ -60,11 +61,16 @@ def still_bad(spark: SparkSession, bad: Table) -> DataFrame:
     return joined.withColumns(reasons).select(*rows.columns)
 
 
-def replay(pipeline: Pipeline, registry: Registry, spark: SparkSession) -> Replayed:
+def replay(pipeline: Pipeline, registry: Registry | str, spark: SparkSession) -> Replayed:
     """Decode the bad rows of a pipeline again with what the registry knows now; a running stream is not disturbed.
 
     Raises `NeverRanError`, what `make_plan` raises, and `EvolutionError` where the table can't take the rows.
     """
+    with open_registry(registry) as known:
+        return _replay_with(pipeline, known, spark)
+
+
+def _replay_with(pipeline: Pipeline, registry: Registry, spark: SparkSession) -> Replayed:
     query = query_id(spark, pipeline.checkpoint)
     ledger = Ledger(spark, Table(f"{pipeline.checkpoint}/{REPLAYS}", "parquet"), f"{query}/replay")
     ledger.load()

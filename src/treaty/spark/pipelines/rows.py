@@ -5,7 +5,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from treaty.plan.ddl import quoted, struct_ddl
+from treaty.plan.reasons import PlanError
 from treaty.plan.rows import Names
+from treaty.plan.strictness import find_twins
 from treaty.plan.value import DecodePlan
 from treaty.spark.decode import decode
 from treaty.spark.keyed.merging import Merge, merge
@@ -13,11 +15,13 @@ from treaty.spark.keyed.rows import changes_of, docs_of, judged, key_names, with
 from treaty.spark.lake import lakes
 from treaty.spark.lake.table import Batch
 from treaty.spark.pipelines.counting.counts import KEY, ROW_ID, key_of
-from treaty.spark.pipelines.value import Pipeline
+from treaty.spark.pipelines.value import Pipeline, PipelineError
 
 RECORD, ERROR = "_record", "_error"
 BAD_ID, BATCH = "bad_id", "batch"
 """Columns of the table of bad rows: a name for each of them, and the batch that brought it."""
+BAD_COLUMNS = ("code", "message", "schema_id", "payload", BAD_ID, BATCH)
+"""What a table of bad rows has beside the columns that are kept."""
 HEADERS = "headers"
 
 
@@ -71,6 +75,36 @@ def columns_of(plan: DecodePlan) -> StructType:
     found = StructType.fromDDL(struct_ddl(plan.columns or (("value", plan.type),)))
     assert isinstance(found, StructType), "names and types make a struct"
     return found
+
+
+def refuse_kept(pipeline: Pipeline) -> None:
+    """Raise `PipelineError` where a column that is kept would have the name of one that a table has of its own."""
+    for own in ((pipeline.with_id, pipeline.with_version), BAD_COLUMNS):
+        double = find_twins(dict.fromkeys(pipeline.keep), own)
+        if double:
+            raise PipelineError(
+                f"two columns of a table would be called {double[0]}: keep may have none of {', '.join(filter(None, own))}; "
+                "rename it in the source"
+            )
+
+
+def refuse_double(pipeline: Pipeline, plan: DecodePlan) -> None:
+    """Raise `PlanError` where a field of the record would be a column that the table of good rows has beside the record."""
+    keyed = pipeline.keyed
+    beside = [*pipeline.keep, pipeline.with_id, pipeline.with_version]
+    fields = [name for name, _ in plan.columns] or ["value"]
+    if keyed is not None:
+        beside = [one for one in (*beside, *keyed.order) if one not in keyed.key]
+        envelope = keyed.envelope
+        inside = [kind for name, kind in plan.columns if envelope is not None and name == envelope.after]
+        found = StructType.fromDDL(inside[0]) if inside else None
+        fields = found.fieldNames() if isinstance(found, StructType) else fields
+    double = find_twins(dict.fromkeys(beside), fields)
+    if double:
+        raise PlanError(
+            f"two columns of {pipeline.good_table.place} would be called {double[0]}, one of the source and one of the record: leave it "
+            "out of keep, the order of a keyed table and the columns of id and version, or rename it in the source"
+        )
 
 
 def bad_rows(pipeline: Pipeline, decoded: DataFrame, number: int) -> DataFrame:

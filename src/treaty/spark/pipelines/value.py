@@ -30,7 +30,7 @@ class Pipeline:
 
     `source` is opened by `run`; `start` takes any frame instead. Without a `subject` each topic has its own, ``topic-value`` or
     ``topic-key`` by the `part` that is read, and with several topics ``{topic}`` stands in the place of the good table; a table of bad rows
-    for all of them needs ``topic`` in `keep`. `framing`, `depth` and `defaults` are those of `make_plan`. A registry that does not
+    for all of them needs ``topic`` in `keep`. `framing`, `depth`, `lossy` and `defaults` are those of `make_plan`. A registry that does not
     answer is asked `tries` times; one that does not know an id yet is asked again for `patience` seconds before its rows are bad.
     """
 
@@ -52,6 +52,7 @@ class Pipeline:
     part: str = "value"
     framing: str = "prefix"
     depth: int = 3
+    lossy: str = "refuse"
     defaults: bool = False
     tries: int = REGISTRY_TRIES
     patience: float = 0.0

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from treaty.core.answers import TOPIC
 from treaty.core.associations import (
     ANY,
     Associate,
@@ -24,7 +25,6 @@ from treaty.core.associations import (
     ResourceChange,
 )
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
-from treaty.core.resource import TOPIC
 from treaty.wire.confluent.drafts import DraftBody, register_body, register_of
 from treaty.wire.confluent.errors import ErrorBody, error_body, error_of
 from treaty.wire.confluent.listings import AssociationBody, association_of, resource_of

@@ -7,7 +7,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid
 from treaty.core.requests import Derive, ExpectedVersion, ForceReason, Register, SubjectCreation
-from treaty.core.schema import Draft
+from treaty.core.schema import Draft, refuse_many_references
 from treaty.wire.confluent.bodies import (
     Integer,
     MetadataBody,
@@ -98,7 +98,8 @@ class DeriveBody(Struct, omit_defaults=True, rename="camel"):
 
 
 def draft_of(body: DraftBody) -> Draft:
-    """Read the schema in a body."""
+    """Read the schema in a body. Raises `TooLarge` where it has too many references, before anything is made of them."""
+    refuse_many_references(len(body.references or ()))
     return Draft(
         text=body.schema or "",
         format=body.schema_type or "AVRO",

@@ -12,8 +12,7 @@ from msgspec import Struct
 
 from treaty.core import refusals as r
 from treaty.core import requests as q
-from treaty.core.compatibility_messages import format_list
-from treaty.core.finding import Diagnostic, Finding
+from treaty.core.finding import Diagnostic, Finding, format_list
 from treaty.core.limits import ERROR_CHARACTERS
 from treaty.core.names import Subject
 from treaty.core.refusals import Reason, Refusal, RegistryError

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from treaty.core.refusals import Invalid
-from treaty.core.registry import Call, PositionToken, refuse_bad_call
+from treaty.core.registry import Call, refuse_bad_call
+from treaty.core.state.commit import PositionToken
 
 TOKEN = "Treaty-Sequence"  # noqa: S105 (a place in the log, not a secret)
 """On an answer: the state it was taken from. On a request: the answer must not be older."""
@@ -24,8 +25,8 @@ MEDIA = (V1, "application/vnd.schemaregistry+json", "application/json")
 """What is produced, the preferred one first."""
 READ = (*MEDIA, "application/octet-stream")
 """What is accepted as a body."""
-ALWAYS = {"cache-control": "no-cache, no-store, must-revalidate", "x-xss-protection": "1; mode=block"}
-"""Headers of every answer, as Confluent's server sets them."""
+ALWAYS = {"cache-control": "no-cache, no-store, must-revalidate", "x-content-type-options": "nosniff"}
+"""Headers of every answer: nobody keeps it, and no browser takes it for anything but JSON."""
 
 
 @lru_cache(64)

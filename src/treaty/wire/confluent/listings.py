@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from treaty.core.resource import TOPIC, Resource, ResourceAssociation
+from treaty.core.answers import TOPIC, Resource, ResourceAssociation
 
 
 class UseBody(Struct):

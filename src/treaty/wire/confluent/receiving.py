@@ -10,7 +10,8 @@ from treaty.core import answers as a
 from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.refusals import RegistryError, Unavailable
-from treaty.core.registry import PositionToken, Reply
+from treaty.core.registry import Reply
+from treaty.core.state.commit import PositionToken
 from treaty.wire.confluent.associations import ResourceBody, ResultsBody, associations_of, resource_bound_of, results_of
 from treaty.wire.confluent.errors import ErrorBody, error_of
 from treaty.wire.confluent.headers import TOKEN

@@ -12,9 +12,8 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from treaty.core.answers import Config, VersionFound
+from treaty.core.answers import TOPIC, Config, Resource, ResourceAssociation, VersionFound
 from treaty.core.requests import Scope
-from treaty.core.resource import TOPIC, Resource, ResourceAssociation
 from treaty.wire.confluent.bodies import (
     MetadataBody,
     ReferenceBody,

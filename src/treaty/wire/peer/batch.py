@@ -12,13 +12,14 @@ from typing import Any
 
 import msgspec
 
-from treaty.core.codec import DecodeError, Json, decode_message, encode_message
+from treaty.core.access.rights import Access, AccessRule
 from treaty.core.command import Command
 from treaty.core.limits import CREDENTIALS_KNOWN, PEER_BATCH, PEER_BYTES
 from treaty.core.operations import OPERATIONS
-from treaty.core.registry import PositionToken, Reply
+from treaty.core.registry import Reply
 from treaty.core.requests import Request
-from treaty.core.rights import Access, AccessRule
+from treaty.core.state.codec import DecodeError, Json, decode_message, encode_message
+from treaty.core.state.commit import PositionToken
 from treaty.wire.peer.errors import decode_error, encode_error
 from treaty.wire.peer.message import (
     DecidedReply,

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from treaty.core.codec import DecodeError, Json, encode_message, message_reader
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.refusals import (
     ERROR_CLASSES,
@@ -16,6 +15,7 @@ from treaty.core.refusals import (
     Unavailable,
     error_tag,
 )
+from treaty.core.state.codec import DecodeError, Json, encode_message, message_reader
 
 
 def encode_error(error: RegistryError) -> Json:

@@ -5,8 +5,9 @@ from typing import Any
 
 from treaty.core.command import Command
 from treaty.core.refusals import RegistryError
-from treaty.core.registry import PositionToken, Reply
+from treaty.core.registry import Reply
 from treaty.core.requests import Request
+from treaty.core.state.commit import PositionToken
 
 PATH = "/treaty/peer/commands"
 SECRET = "Treaty-Peer-Secret"  # noqa: S105 (the name of a header)

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.simulation.judging.model.events import Event, Name
 from treaty.core.requests import Request
-from treaty.core.state_tables import OUTCOME
+from treaty.core.state.state_tables import OUTCOME
 
 OF_PRINCIPALS = len(OUTCOME.parts) > 1
 """Whether ids of commands are their senders' own."""

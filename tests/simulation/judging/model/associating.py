@@ -13,14 +13,14 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.referring import refuse_if_referred_to
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.registering import register
-from tests.simulation.judging.model.rights import may, of_associate, refuse_unless_allowed
+from tests.simulation.judging.model.rights import may, may_bind, of_associate, refuse_unless_allowed
 from tests.simulation.judging.model.selecting import describe
 from tests.simulation.judging.model.settings import GIVING_IDS, mode_in_force, refuse_if_readonly
 from tests.simulation.judging.model.subjects import refuse_bad_subject
 from treaty.core import associations as t
 from treaty.core import limits
 from treaty.core import requests as q
-from treaty.core.answers import DeletedVersions
+from treaty.core.answers import DeletedVersions, Resource, ResourceAssociation
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import (
     AssociationNotFound,
@@ -33,8 +33,7 @@ from treaty.core.refusals import (
     SubjectAssociated,
     TooManyAssociations,
 )
-from treaty.core.resource import Resource, ResourceAssociation
-from treaty.core.values import Association as Value
+from treaty.core.state.values import Association as Value
 
 Key = tuple[str, str, str]
 
@@ -280,6 +279,9 @@ def _take_apart(
     going = tuple({subject_of(one.subject) for _, one in ties if cascade and one.lifecycle == "STRONG"})
     for _, one in ties:
         subject = subject_of(one.subject)
+        topic = (one.resource, one.namespace, one.kind)
+        if access is not None and may(access, "register", *subject) and not may_bind(access, topic):
+            raise No(Forbidden, "RIGHTS", subject="")
         for permission in ("register", *(("delete",) if subject in going else ())):
             if access is not None and not may(access, permission, *subject):
                 raise No(Forbidden, "RIGHTS", subject=str(subject))

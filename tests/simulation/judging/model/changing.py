@@ -52,7 +52,7 @@ from treaty.core.refusals import (
     SubjectAssociated,
     TooLarge,
 )
-from treaty.core.values import ConfigValue
+from treaty.core.state.values import ConfigValue
 
 # -------------------------------------------------------------------------------------------------------- deletes
 

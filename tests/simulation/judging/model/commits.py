@@ -12,11 +12,11 @@ from tests.simulation.judging.model.facts import Place, fact, places
 from tests.simulation.judging.model.outcomes import fits_row, too_old
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
-from treaty.core import values
-from treaty.core.commit import Commit
 from treaty.core.requests import Request
-from treaty.core.rows import Row
 from treaty.core.schema import Pairs
+from treaty.core.state import values
+from treaty.core.state.commit import Commit
+from treaty.core.state.rows import Row
 
 
 def name_in(row: Row) -> Name | None:

@@ -8,15 +8,16 @@ from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.texts import FORMATS, Truth, answer
 from treaty.core.answers import CompatibilityResult
-from treaty.core.compatibility_messages import (
+from treaty.core.finding import (
     EXTERNAL_REFERENCE,
     OTHER_FORMAT,
+    Diagnostic,
     FailedVersion,
+    Finding,
     closing_message,
     format_finding,
     list_messages,
 )
-from treaty.core.finding import Diagnostic, Finding
 from treaty.core.names import Subject
 from treaty.core.policy import Level, VersionRange
 from treaty.core.refusals import InvalidSchema, NotPermitted
@@ -30,7 +31,7 @@ from treaty.core.schema_engine import (
     ParseSchema,
     ResolvedSchema,
 )
-from treaty.core.values import ConfigValue, PolicyValue
+from treaty.core.state.values import ConfigValue, PolicyValue
 
 RESERVED = "confluent:reserved"
 

@@ -38,7 +38,7 @@ RULES: Mapping[type, Rule] = {
     q.Derive: Rule(registering.derive, rights.of_derive, writes=True, follows_alias=True),
     q.DeleteVersion: Rule(changing.delete_version, rights.on_subject("delete"), writes=True, follows_alias=True),
     q.DeleteSubject: Rule(changing.delete_subject, rights.on_subject("delete"), writes=True, follows_alias=True),
-    q.SetConfig: Rule(changing.set_config, rights.of_scope("config"), writes=True),
+    q.SetConfig: Rule(changing.set_config, rights.of_set_config, writes=True),
     q.DeleteConfig: Rule(changing.delete_config, rights.of_scope("config"), writes=True),
     q.SetMode: Rule(changing.set_mode, rights.of_set_mode, writes=True),
     q.DeleteMode: Rule(changing.delete_mode, rights.of_scope("mode"), writes=True),

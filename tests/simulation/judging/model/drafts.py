@@ -23,7 +23,7 @@ from treaty.core.schema_engine import (
     RetagSchema,
     TagsFound,
 )
-from treaty.core.values import Schema, StoredReference
+from treaty.core.state.values import Schema, StoredReference
 
 VERSION_PROPERTY = "confluent:version"
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from treaty.core import values
 from treaty.core.names import Subject
 from treaty.core.requests import Request, Scope
 from treaty.core.schema import Metadata, Pairs, RuleSet
+from treaty.core.state import values
 
 Alike = tuple[str, str, Metadata | None, RuleSet | None]
 """What two schemas have in common that are the same for a look-up: format, text with its references inlined, metadata

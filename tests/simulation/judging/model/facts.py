@@ -17,10 +17,10 @@ from tests.simulation.judging.model.events import (
     VersionTurned,
 )
 from tests.simulation.judging.model.past import Past, VersionNow
-from treaty.core import values
 from treaty.core.names import Subject
 from treaty.core.requests import Scope
-from treaty.core.table import Key
+from treaty.core.state import values
+from treaty.core.state.table import Key
 
 Place = tuple[str, Key]
 """A table and a key in it."""

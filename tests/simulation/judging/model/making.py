@@ -20,11 +20,12 @@ from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.reserving import is_within
 from tests.simulation.judging.model.selecting import as_sent, describe
 from tests.simulation.judging.model.settings import GIVING_IDS
-from treaty.core import limits, values
+from treaty.core import limits
 from treaty.core import requests as q
 from treaty.core.answers import ForcedRegistration, RegisteredVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NameTaken, NotPermitted, TooLarge
+from treaty.core.state import values
 
 
 @dataclass(frozen=True, slots=True)

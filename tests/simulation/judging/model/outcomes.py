@@ -13,10 +13,10 @@ from tests.simulation.judging.model.selecting import describe
 from treaty.core import answers, limits
 from treaty.core import associations as t
 from treaty.core import requests as q
-from treaty.core.codec import dumps, encode
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, NotFound
-from treaty.core.values import Outcome
+from treaty.core.state.codec import dumps, encode
+from treaty.core.state.values import Outcome
 
 
 def recall(past: Past, asking: Asking) -> Yes:

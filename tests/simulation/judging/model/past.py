@@ -24,10 +24,10 @@ from tests.simulation.judging.model.events import (
     VersionPurged,
     VersionTurned,
 )
-from treaty.core import values
 from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
 from treaty.core.requests import Scope
+from treaty.core.state import values
 
 T = TypeVar("T")
 

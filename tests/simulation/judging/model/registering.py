@@ -36,7 +36,7 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, InvalidRules, InvalidSchema, InvalidSetting, NotLatest, NotPermitted
 from treaty.core.schema import Draft, Metadata, RuleSet
 from treaty.core.schema_engine import InvalidText
-from treaty.core.values import ConfigValue
+from treaty.core.state.values import ConfigValue
 
 
 def _case(past: Past, request: q.Register, time: int) -> Case:

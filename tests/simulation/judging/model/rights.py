@@ -10,23 +10,26 @@ from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import associations as t
 from treaty.core import requests as q
-from treaty.core import values
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
 from treaty.core.schema import Draft
+from treaty.core.state import values
 
 EVERY = ("read", "register", "delete", "config", "mode", "admin")
 
 
 class Need(NamedTuple):
     """One of these permissions: on a subject of a context, on the whole of a context (`name` None), or (`context` None)
-    on any subject at all; with `anywhere` on the subject of this name in any context.
+    on any subject at all; with `anywhere` on the subject of this name in any context. With `topic` on that kind of a topic in a
+    namespace, and on no subject.
     """
 
     permissions: tuple[str, ...]
     context: str | None = None
     name: str | None = None
     anywhere: bool = False
+    topic: tuple[str, str, str] | None = None
+    """Name, namespace and kind."""
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -55,10 +58,30 @@ def may_whole(access: Any, permission: str, context: str) -> bool:
     )
 
 
+def may_bind(access: Any, topic: tuple[str, str, str]) -> bool:
+    """Whether a rule lets the keys or values of a topic be bound: it names the topic; or, where it names no topics at all, it
+    lets the subject be registered that the topic has by its name, in the default context or in that of its namespace.
+    """
+    name, namespace, kind = topic
+    for rule in access.rules:
+        if "register" not in rule.may:
+            continue
+        if rule.topics is not None:
+            if any(matches(pattern, name) for pattern in rule.topics):
+                return True
+            continue
+        fits = any(matches(pattern, f"{name}-{kind}") for pattern in rule.subjects)
+        if fits and any(matches(pattern, home) for pattern in rule.contexts for home in (".", "." + namespace)):
+            return True
+    return False
+
+
 def _met(access: Any, need: Need) -> bool:
+    if need.topic is not None:
+        return may_bind(access, need.topic)
     for permission in need.permissions:
         if need.context is None:
-            met = any(permission in rule.may for rule in access.rules)
+            met = any(permission in rule.may and rule.subjects for rule in access.rules)
         elif need.anywhere and need.context == ".":
             name = need.name or ""
             met = any(
@@ -125,6 +148,14 @@ def of_scope(permission: str) -> Callable[[Any], list[Need]]:
     return needed
 
 
+def of_set_config(request: q.SetConfig) -> list[Need]:
+    """Who lets a name stand for a subject must be allowed to change the config of both."""
+    needed = of_scope("config")(request)
+    if request.change.alias:
+        needed.append(Need(("config",), *subject_of(request.change.alias, request.scope.context)))
+    return needed
+
+
 def of_shown_scope(permission: str) -> Callable[[Any], list[Need]]:
     def needed(request: Any) -> list[Need]:
         scope = request.scope
@@ -153,6 +184,7 @@ def of_associate(request: t.Associate) -> list[Need]:
     for wish in request.wishes:
         subject = wish.subject or Subject(f".{request.resource.namespace}", f"{request.resource.name}-{wish.kind}")
         needed.append(Need(("register",), *subject))
+        needed.append(Need(("register",), topic=(request.resource.name, request.resource.namespace, wish.kind)))
         if wish.given is not None:
             needed.append(Need(("mode",), subject.context))
         if wish.schema is not None:

@@ -7,7 +7,7 @@ from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidVersion, SubjectNotFound, VersionNotFound
 from treaty.core.schema import Reference
-from treaty.core.values import Schema, StoredReference
+from treaty.core.state.values import Schema, StoredReference
 
 STATES = {"live": ("live",), "all": ("live", "soft"), "deleted": ("soft",)}
 """By what is asked for: the states of the versions that may be seen."""

@@ -12,7 +12,7 @@ from treaty.core.names import Subject
 from treaty.core.policy import Level
 from treaty.core.refusals import InvalidSetting, NotPermitted, VersionNotFound
 from treaty.core.requests import Scope
-from treaty.core.values import ConfigValue, PolicyValue
+from treaty.core.state.values import ConfigValue, PolicyValue
 
 ROOT = Scope(".")
 EVERYWHERE = Scope("*")

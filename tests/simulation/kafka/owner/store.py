@@ -7,7 +7,7 @@ from tests.simulation.kafka.owner.coordinator import Coordinator, Group, Seat, a
 from tests.simulation.kafka.owner.partition import Entry, Partition
 from tests.simulation.kafka.owner.ways import ElectionModel, LinkModel, TransactionsModel, Way
 from tests.simulation.runs.store import Door, Ground, Store
-from treaty.core.commit import START, Append, Position
+from treaty.core.state.commit import START, Append, Position
 from treaty.log.kafka.broker.election import TakeoverElection
 from treaty.log.kafka.single_writer.log import SingleWriterLog
 from treaty.log.kafka.single_writer.records import END_KEY, read_end_record

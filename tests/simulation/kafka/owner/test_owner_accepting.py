@@ -15,13 +15,13 @@ from tests.simulation.kafka.owner.partition import Entry
 from tests.simulation.kafka.owner.store import OwnerStore
 from tests.simulation.model import Weather
 from tests.simulation.runs.store import Door, Ground
-from treaty.core.commit import START, Commit, as_root, make_append
 from treaty.core.refusals import OutcomeUnknown, Unavailable
 from treaty.core.registry import Call
 from treaty.core.requests import GetMode, Scope
-from treaty.core.root import roots_of
-from treaty.core.rows import Row, encode_row
-from treaty.core.values import Mode
+from treaty.core.state.commit import START, Commit, as_root, make_append
+from treaty.core.state.root import roots_of
+from treaty.core.state.rows import Row, encode_row
+from treaty.core.state.values import Mode
 from treaty.log.kafka.single_writer.records import END_KEY, make_transaction
 from treaty.log.log import Log
 from treaty.log.maintenance.repair import accept_state, check_state, find_orphan_rows

@@ -14,7 +14,7 @@ from itertools import combinations, product
 from tests.simulation.kafka.small.claims import ends, follow, named, place, second, spot, stranger, told, valid
 from tests.simulation.kafka.small.law import BrokenError, Law
 from tests.simulation.kafka.small.world import AWAY, World
-from treaty.core.commit import Position
+from treaty.core.state.commit import Position
 from treaty.log.kafka.multi_writer.validity import AppendHistory, NamedAppend, RecordValidity
 
 Whole = tuple[tuple[int, int], ...]

@@ -3,7 +3,7 @@
 from functools import cache
 
 from tests.simulation.kafka.small.law import Law
-from treaty.core.commit import ENVELOPE_FORMAT, NO_DIGEST, NO_ROOT, START, AppendPrefix, Position
+from treaty.core.state.commit import ENVELOPE_FORMAT, NO_DIGEST, NO_ROOT, START, AppendPrefix, Position
 from treaty.log.kafka.multi_writer.validity import AppendHistory, NamedAppend, RecordValidity
 
 IDENTITY = bytes([1]) * 16

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from treaty.core.commit import AppendPrefix, Position
+from treaty.core.state.commit import AppendPrefix, Position
 from treaty.log.kafka.multi_writer.validity import AppendHistory, RecordValidity, choose_start
 
 Begin = Callable[..., tuple[Position, bytes] | None]

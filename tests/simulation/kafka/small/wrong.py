@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from tests.simulation.kafka.small.law import RIGHT, Law, Size
-from treaty.core.commit import START, AppendPrefix, Position
+from treaty.core.state.commit import START, AppendPrefix, Position
 from treaty.log.kafka.multi_writer.validity import AppendHistory, NamedAppend, RecordValidity
 
 

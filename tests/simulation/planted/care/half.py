@@ -1,6 +1,6 @@
 """Planted: nodes serve a log while it is being restored, as if it was whole."""
 
-from treaty.core.view import View
+from treaty.core.state.view import View
 from treaty.node import node
 
 LAWS = {"log"}

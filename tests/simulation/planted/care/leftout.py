@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from tests.simulation.events import restoring
-from treaty.core.rows import EncodedRow
+from treaty.core.state.rows import EncodedRow
 from treaty.log.log import LogDelta
 from treaty.log.maintenance.dump import DumpHead, make_head
 from treaty.log.maintenance.dump import write_dump as original

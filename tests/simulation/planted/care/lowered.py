@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from treaty.core.reserved import ReservedIds
 from treaty.core.reserved import healing_row as original
-from treaty.core.rows import Row
-from treaty.core.values import Counter
-from treaty.core.view import View
+from treaty.core.state.rows import Row
+from treaty.core.state.values import Counter
+from treaty.core.state.view import View
 from treaty.log.maintenance import repair
 
 LAWS = {"4"}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from treaty.core.rows import EncodedRow, decode_row
+from treaty.core.state.rows import EncodedRow, decode_row
 from treaty.log.maintenance import repair
 from treaty.log.maintenance.repair import UnreadableRow
 from treaty.log.maintenance.repair import find_unreadable_rows as original

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from treaty.core.commit import Position
+from treaty.core.state.commit import Position
 from treaty.node.follower import Follower
 
 LAWS = {"log", "3"}

@@ -1,6 +1,6 @@
 """Planted: any token is taken that is not beyond the tip, also those of other logs."""
 
-from treaty.core.registry import PositionToken
+from treaty.core.state.commit import PositionToken
 from treaty.node.node import Node
 
 LAWS = {"3"}

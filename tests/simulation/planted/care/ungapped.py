@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from treaty.core.rows import EncodedRow
+from treaty.core.state.rows import EncodedRow
 from treaty.log.maintenance import restore
 
 LAWS = {"4"}

@@ -1,6 +1,6 @@
 """Planted: a node decides although there are rows that it can't read."""
 
-from treaty.core.log_origin import explain_sealed_log, explain_unfinished_restore
+from treaty.core.state.log_origin import explain_sealed_log, explain_unfinished_restore
 from treaty.node.queue import CommandQueue
 
 LAWS = {"log"}

@@ -1,6 +1,6 @@
 """Planted: nodes write to a log that was moved elsewhere."""
 
-from treaty.core.view import View
+from treaty.core.state.view import View
 from treaty.node import queue
 
 LAWS = {"log"}

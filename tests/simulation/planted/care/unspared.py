@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from treaty.core.rows import EncodedRow, decode_key
-from treaty.core.state_tables import IDS_SPARED
+from treaty.core.state.rows import EncodedRow, decode_key
+from treaty.core.state.state_tables import IDS_SPARED
 from treaty.log.maintenance import restore
 
 LAWS = {"4"}

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from treaty.core import decide, values
+from treaty.core import decide
 from treaty.core.command import Command, Decision
 from treaty.core.outcomes import record_outcome as original
 from treaty.core.policy import NONE, Level, VersionRange
-from treaty.core.rows import Row, UnreadableValue
-from treaty.core.state_tables import CounterKey, NameKey, VersionKey
-from treaty.core.view import View
+from treaty.core.state import values
+from treaty.core.state.rows import Row, UnreadableValue
+from treaty.core.state.state_tables import CounterKey, NameKey, VersionKey
+from treaty.core.state.view import View
 
 PLACE, NAME = decide, "record_outcome"
 Tamper = Callable[[Row], Row | None]
@@ -76,6 +77,7 @@ TAMPERS: Mapping[str, Tamper] = {
     "NUMBER_TWICE": _with(values.Version, lambda one: replace(one, number=1)),
     "CONTEXT_MISSING": _without("context", gone=False),
     "SCHEMA_UNUSED": _without("schema", gone=True),
+    "COUNTER_BEYOND": _with(values.Counter, lambda one: replace(one, highest=one.highest + 10**20)),
     "GUID_WRONG": _with(values.Schema, lambda one: replace(one, guid="0" * 8 + one.guid[8:])),
     "REFERENCE_DANGLING": _with(values.Schema, _dangling),
     "CONTENT_WRONG": _with(values.Content, lambda one: replace(one, data=one.data + b" ")),

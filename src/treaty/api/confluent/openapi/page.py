@@ -42,7 +42,8 @@ def page(described: Schema) -> Page:
     groups = (part for tag in described["tags"] for part in _group(described, tag))
     parts = [top, _contents(described), *groups, *_schemas(described), f"<script>{script}</script></body></html>\n"]
     policy = (
-        f"default-src 'none'; connect-src 'self'; base-uri 'none'; script-src {_hash(script)}; style-src {_hash(style)}"
+        "default-src 'none'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+        f"script-src {_hash(script)}; style-src {_hash(style)}"
     )
     return Page("\n".join(parts), policy)
 

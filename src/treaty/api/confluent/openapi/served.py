@@ -1,5 +1,6 @@
 """The document and the page, built when they are first asked for and kept in both forms."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -49,17 +50,18 @@ def _page() -> Kept:
 
 def _kept(body: bytes, headers: dict[str, str]) -> Kept:
     headers |= {"vary": "accept-encoding", "cache-control": "no-cache", "x-content-type-options": "nosniff"}
+    headers |= {"referrer-policy": "no-referrer", "x-frame-options": "DENY"}
     return Kept(body, packed(body), headers)
 
 
 async def show_document(accept_encoding: str) -> Response:
     """Answer ``/openapi.json``."""
-    return _document().response(accept_encoding)
+    return (await asyncio.to_thread(_document)).response(accept_encoding)
 
 
 async def show_page(accept_encoding: str) -> Response:
     """Answer ``/docs``."""
-    return _page().response(accept_encoding)
+    return (await asyncio.to_thread(_page)).response(accept_encoding)
 
 
 PAGES: Mapping[bytes, Callable[[str], Awaitable[Response]]] = {b"/openapi.json": show_document, b"/docs": show_page}

@@ -7,12 +7,10 @@ import functools
 import json
 import keyword
 import uuid
-from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Annotated, Any, Union
 
-from fastavro.read import LOGICAL_READERS
-
+from treaty.client.compiled.logical import READERS
 from treaty.client.types.failures import NoSchemaError
 from treaty.client.types.marks import Called, Digits, Doc, Formerly, Named, Size, Stored
 
@@ -38,7 +36,6 @@ _LOGICAL: dict[tuple[str, str], Any] = {
     ("string", "uuid"): uuid.UUID,
 }
 
-_LOGICAL_READERS: Mapping[str, Callable[..., Any]] = LOGICAL_READERS
 _TAKEN = frozenset({"mro", "name", "value"})
 """What members of an enum can't be called."""
 
@@ -150,13 +147,13 @@ class _Maker:
             logical = f"{kind}-{schema.get('logicalType')}" if isinstance(schema, dict) else ""
             if logical == "long-timedelta-micros":
                 return dt.timedelta(microseconds=raw)
-            return _LOGICAL_READERS[logical](raw, schema) if logical in _LOGICAL_READERS else raw
+            return READERS[logical](raw, schema) if logical in READERS else raw
         if kind == "array":
             return [self._value(schema["items"], each, space) for each in default]
         if kind == "map":
             return {key: self._value(schema["values"], each, space) for key, each in default.items()}
         if kind == "fixed" and schema.get("logicalType") == "decimal":
-            return _LOGICAL_READERS["fixed-decimal"](default.encode("latin-1"), schema)
+            return READERS["fixed-decimal"](default.encode("latin-1"), schema)
         made = self._known(_full(schema, space) if isinstance(schema, dict) else kind, space, "default")
         if dataclasses.is_dataclass(made):
             return self._made(made, default)

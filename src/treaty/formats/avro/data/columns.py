@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from treaty.core import columns as table
-from treaty.core.columns import Column, ColumnLoss, Columns, ColumnType, Scalar, Struct
 from treaty.core.limits import COLUMN_RECURSION, COLUMNS, SCHEMA_DEPTH
+from treaty.core.state import columns as table
+from treaty.core.state.columns import Column, ColumnLoss, Columns, ColumnType, Scalar, Struct
 from treaty.formats.avro.data.circles import circular
 from treaty.formats.avro.model import Array, Enum, Field, Fixed, Map, Primitive, Record, Resolved, Schema, Type, Union
 from treaty.formats.avro.normal import logical_of
@@ -24,7 +24,7 @@ PLAIN: Mapping[str, str] = {
     "string": "string",
     "fixed": "binary",
 }
-"""By Avro's type, the scalar of `treaty.core.columns.SCALARS` that holds it."""
+"""By Avro's type, the scalar of `treaty.core.state.columns.SCALARS` that holds it."""
 
 INSTANTS: Mapping[str, str] = {
     "date": "date",

@@ -4,17 +4,21 @@ from collections.abc import Hashable
 from decimal import Decimal
 from fractions import Fraction
 
+from treaty.formats.budget import spend
 from treaty.formats.jsonschema.model import Json
 
 _EXPONENT = 1_000
 """A number with more zeros than this is not divided: that would take memory, and nobody means it."""
 _SHOWN = 120
 """Characters of a value that a finding shows."""
+_ENOUGH = 4 * _SHOWN
+"""Pieces of a text that are more than a finding shows, since every other one has a character at least."""
 
 
 def frozen(value: Json) -> Hashable:
     """Something hashable that is equal for equal values and for no others."""
     if isinstance(value, dict):
+        spend(2 + len(value))
         members = []
         for (
             name,
@@ -23,6 +27,7 @@ def frozen(value: Json) -> Hashable:
             members.append((name, frozen(member)))
         return (dict, frozenset(members))
     if isinstance(value, list):
+        spend(2 + (len(value) >> 1))
         items = []
         for item in value:
             items.append(frozen(item))
@@ -44,7 +49,16 @@ def divides(divisor: Json, number: Json) -> bool | None:
     for one in (divisor, number):
         if isinstance(one, Decimal) and one and abs(one.adjusted()) > _EXPONENT:
             return None
+    spend(4 + _digits(divisor) + _digits(number))
     return Fraction(number) % Fraction(divisor) == 0  # type: ignore[arg-type]
+
+
+def _digits(value: Json) -> int:
+    """About how many digits a number has, which is what dividing it costs."""
+    if isinstance(value, int):
+        return value.bit_length() >> 2
+    assert isinstance(value, Decimal)
+    return abs(value.adjusted()) + len(value.as_tuple().digits)
 
 
 def _number(value: Json) -> bool:
@@ -88,12 +102,16 @@ def _write(value: Json, parts: list[str]) -> None:
         for at, (name, member) in enumerate(() if full else value.items()):
             parts.append(f'{", " if at else ""}"{name}": ')
             _write(member, parts)
+            if len(parts) > _ENOUGH:
+                break
         parts.append("}")
     elif isinstance(value, list):
         parts.append("[")
         for at, item in enumerate(() if full else value):
             parts.append(", " if at else "")
             _write(item, parts)
+            if len(parts) > _ENOUGH:
+                break
         parts.append("]")
     elif isinstance(value, str):
         parts.append(f'"{value[:_SHOWN]}"')

@@ -7,6 +7,7 @@ when it turns out to be wrong, and asked anew.
 from collections.abc import Callable, Generator, Hashable
 from typing import NamedTuple
 
+from treaty.formats.budget import current_budget
 from treaty.formats.jsonschema.compare.found import Found
 
 
@@ -21,13 +22,8 @@ Task = Generator[Question, Found, Found]
 """Answers one question: yields those that it leads to, is sent their answers, returns its own."""
 
 
-class StepsError(Exception):
-    """The comparison takes more steps than it may."""
-
-    def __init__(self, limit: str) -> None:
-        """Say which limit it was."""
-        super().__init__(limit)
-        self.limit = limit
+_QUESTION = 20
+"""Steps that a question costs beside what its task counts itself."""
 
 
 class _Frame:
@@ -50,28 +46,19 @@ class Fixpoint:
     about the very same value, which proves nothing.
     """
 
-    def __init__(
-        self, begin: Callable[[Hashable], Task], assumed: Found, circular: Found, limit: tuple[str, int]
-    ) -> None:
+    def __init__(self, begin: Callable[[Hashable], Task], assumed: Found, circular: Found) -> None:
         self._begin = begin
         self._assumed = assumed
         self._circular = circular
-        self._limit = limit
+        self._budget = current_budget()
         self._known: dict[Hashable, Found] = {}
         self._low: dict[Hashable, int] = {}
         self._order: list[Hashable] = []
         self._open: dict[Hashable, int] = {}
         self._frames: list[_Frame] = []
-        self.steps = 0
-
-    def step(self, cost: int = 1) -> None:
-        """Count work; raises `StepsError` past the limit."""
-        self.steps += cost
-        if self.steps > self._limit[1]:
-            raise StepsError(f"{self._limit[1]} steps, the limit {self._limit[0]}")
 
     def answer(self, pair: Hashable) -> Found:
-        """The answer to one question and to all that it leads to."""
+        """The answer to one question and to all that it leads to; raises `StepsError` where the budget is spent."""
         self._push(pair, 0)
         answer: Found | None = None
         while self._frames:
@@ -82,6 +69,7 @@ class Fixpoint:
                 answer = done.value
                 self._close(frame, done.value)
                 continue
+            self._budget.spend(2)
             answer = self._remembered(frame, asked)
             if answer is None:
                 self._push(asked.pair, frame.depth + asked.deeper)
@@ -89,7 +77,7 @@ class Fixpoint:
         return answer
 
     def _push(self, pair: Hashable, depth: int) -> None:
-        self.step()
+        self._budget.spend(_QUESTION)
         at = len(self._frames)
         self._open[pair] = at
         self._frames.append(_Frame(pair, self._begin(pair), depth, at, len(self._order)))
@@ -112,6 +100,7 @@ class Fixpoint:
         at = len(self._frames)
         self._known[frame.pair] = answer
         since = self._order[frame.begun :]
+        self._budget.spend(len(since) >> 2)
         if answer.harms:
             # Whoever concluded from it, or from something that may depend on it, has to be asked again.
             for pair in since:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from treaty.core.finding import Finding
 from treaty.core.limits import FINDINGS
+from treaty.formats.budget import spend
 from treaty.formats.jsonschema.compare.exact import shown
 from treaty.formats.jsonschema.model import Json
 from treaty.formats.place import escaped
@@ -41,18 +42,29 @@ def pointed(way: Way) -> str:
     return f"#/{'/'.join(steps)}"
 
 
+class NestedDifferences(NamedTuple):
+    """Differences found at the end of these steps, in a list that grows no more."""
+
+    inner: "list[Difference | NestedDifferences]"
+    steps: tuple[str | int, ...]
+
+
+Differences = list[Difference | NestedDifferences]
+
+
 class Found:
     """A growing list of differences under one policy: `harms` are refused by it, `notes` are not.
 
-    Each list stops at the limit FINDINGS; that something is refused is never forgotten.
+    What was found at another place is not copied but pointed to, since one place may be met on many ways; `list_differences`
+    walks it. Each list stops at the limit FINDINGS; that something is refused is never forgotten.
     """
 
     __slots__ = ("harms", "notes", "policy")
 
     def __init__(self, policy: str) -> None:
         self.policy = policy
-        self.harms: list[Difference] = []
-        self.notes: list[Difference] = []
+        self.harms: Differences = []
+        self.notes: Differences = []
 
     def tell(
         self,
@@ -73,8 +85,28 @@ class Found:
     def take(self, inner: "Found", *steps: str | int) -> None:
         """Add what was found at the end of these steps."""
         for kept, more in ((self.harms, inner.harms), (self.notes, inner.notes)):
-            for one in more[: FINDINGS - len(kept)]:
-                way = one.way
-                for step in reversed(steps):
-                    way = (step, way)
-                kept.append(one._replace(way=way) if steps else one)
+            if more and len(kept) < FINDINGS:
+                kept.append(NestedDifferences(more, steps))
+
+
+def list_differences(differences: Differences) -> list[Difference]:
+    """The first FINDINGS differences with their whole ways, in order."""
+    found: list[Difference] = []
+    waiting: list[tuple[Difference | NestedDifferences, Way]] = [(one, None) for one in reversed(differences)]
+    while waiting and len(found) < FINDINGS:
+        one, before = waiting.pop()
+        if isinstance(one, NestedDifferences):
+            for step in one.steps:
+                before = (step, before)
+            spend(1 + len(one.inner))
+            waiting += [(inner, before) for inner in reversed(one.inner)]
+            continue
+        way = one.way
+        cost = 8
+        while before is not None:
+            step, before = before
+            way = (step, way)
+            cost += 1
+        spend(cost)
+        found.append(one._replace(way=way))
+    return found

@@ -6,9 +6,11 @@ from functools import lru_cache
 
 import jsonschema_rs
 
+from treaty.formats.budget import spend
 from treaty.formats.jsonschema.compare.exact import frozen
 from treaty.formats.jsonschema.compare.keywords import Steps, keywords
 from treaty.formats.jsonschema.model import Document, Json, SchemaNode
+from treaty.formats.jsonschema.regex import count
 from treaty.formats.jsonschema.resolve import ambiguous, child, follow
 
 UNRESOLVED = "$unresolved"
@@ -16,10 +18,14 @@ UNRESOLVED = "$unresolved"
 _REFERRING = ("$ref", "$recursiveRef", "$dynamicRef")
 
 
+_VIEW, _PATTERN = 12, 150
+"""Steps that it costs to look at a schema, and to compile each expression in it."""
+
+
 class View:
     """A schema at a place: what it demands, and the schemas inside it. References alone are followed already."""
 
-    __slots__ = ("_one", "_several", "_steps", "_whole", "node", "shape", "side", "words")
+    __slots__ = ("_listed", "_one", "_several", "_steps", "_whole", "constants", "node", "shape", "side", "words")
 
     def __init__(self, side: "Side", node: SchemaNode, words: dict[str, Json], steps: Mapping[str, Steps]) -> None:
         self.side = side
@@ -27,9 +33,12 @@ class View:
         self.words: Mapping[str, Json] = words
         """Keywords in the words of draft 2020-12."""
         self._steps = steps
+        self._listed: dict[str, tuple[View, ...]] = {}
         self._one: dict[str, View | None] = {}
         self._several: dict[str, dict[str, View]] = {}
         self._whole: Hashable = None
+        self.constants: Mapping[str, frozenset[Hashable]] | None = None
+        """The few values that properties may have, once somebody has looked."""
         self.shape: object = None
         """What the established comparison makes of this schema."""
 
@@ -92,7 +101,11 @@ class View:
 
     def listed(self, word: str) -> tuple["View", ...]:
         """The schemas under a keyword that holds a list of them."""
-        return tuple(self.named(word).values()) if word in self.words else ()
+        if word not in self.words:
+            return ()
+        if word not in self._listed:
+            self._listed[word] = tuple(self.named(word).values())
+        return self._listed[word]
 
     def target(self) -> "View | None":
         """Where a reference leads that has other keywords beside it."""
@@ -123,6 +136,7 @@ class Side:
         here = node
         while True:
             words, steps = keywords(here)
+            spend(_VIEW + len(words) + _PATTERN * count(here.value))
             referring = [word for word in _REFERRING if word in words]
             if not referring or len(words) > 1:
                 break
@@ -179,13 +193,16 @@ def written_alike(one: Json, other: Json, *, noted: bool = False) -> bool:
     """
     if one == other:
         text = repr(one)  # where true is not 1
+        spend(2 + (len(text) >> 4))
         return "ef'" not in text and text == repr(other)
     if noted or not (isinstance(one, dict) and isinstance(other, dict)):
         return False
+    spend(2)
     bare = {word: value for word, value in one.items() if word not in _NOTES}
     if bare != {word: value for word, value in other.items() if word not in _NOTES}:
         return False
     text = repr(bare)
+    spend(len(text) >> 4)
     return "ef'" not in text and text == repr({word: other[word] for word in bare})
 
 
@@ -201,5 +218,6 @@ def _pattern(pattern: str) -> jsonschema_rs.Validator | None:
 
 def matches(pattern: str, text: str) -> bool | None:
     """Whether a regular expression finds something in a text, in linear time; None if that can't be told so."""
+    spend(2 + (len(text) >> 4))
     judge = _pattern(pattern)
     return None if judge is None else judge.is_valid(text)

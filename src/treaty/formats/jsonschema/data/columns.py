@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Mapping
 from decimal import Decimal as Exact
 
-from treaty.core.columns import Column, ColumnLoss, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.core.limits import COLUMN_DEPTH, COLUMN_RECURSION, COLUMNS
+from treaty.core.state.columns import Column, ColumnLoss, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.gathered import KINDS, Gathered, gather, kind_of
 from treaty.formats.jsonschema.model import Document, Json, SchemaNode
 from treaty.formats.text import fault
 
 FORMATS: Mapping[str, str] = {"date": "date", "date-time": "timestamp"}
-"""By format of a string, the scalar of `treaty.core.columns.SCALARS` that holds it."""
+"""By format of a string, the scalar of `treaty.core.state.columns.SCALARS` that holds it."""
 
 _DIGITS = 38
 _STEPS = 100_000

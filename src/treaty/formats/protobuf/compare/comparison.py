@@ -1,9 +1,10 @@
 """Can a reader's schema read what a writer's schema wrote: differences in the order of Confluent's checker."""
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 
 from treaty.core.finding import Finding
 from treaty.core.limits import COMPARE_STEPS, FINDINGS
+from treaty.formats.budget import StepsError, current_budget, limit_steps
 from treaty.formats.protobuf.compare import extras
 from treaty.formats.protobuf.compare.rules import established, harmless, own
 from treaty.formats.protobuf.compare.side import GROUPS, Body, Kind, Side, has
@@ -21,20 +22,31 @@ class _StopError(Exception):
 def compare(reader: Schema, writer: Schema, policy: str = "STRICT") -> tuple[Finding, ...]:
     """What stops `reader` from reading data written with `writer`; nothing if it can. Policies make no difference.
 
-    Fields are matched by number; names, defaults and the order of fields do not count. Never raises.
+    Fields are matched by number; names, defaults and the order of fields do not count. Raises `StepsError` where the
+    budget of who asks is spent.
     """
-    return _Comparison(reader, writer, told=False).run()
+    return _run(reader, writer, told=False)
 
 
 def differences(reader: Schema, writer: Schema) -> tuple[Finding, ...]:
     """All differences, also those that harm nobody."""
-    return _Comparison(reader, writer, told=True).run()
+    return _run(reader, writer, told=True)
+
+
+def _run(reader: Schema, writer: Schema, *, told: bool) -> tuple[Finding, ...]:
+    try:
+        with limit_steps(COMPARE_STEPS, "COMPARE_STEPS"):
+            return _Comparison(reader, writer, told=told).run()
+    except StepsError as stop:
+        if stop.limit != "COMPARE_STEPS":
+            raise
+        return (own.COMPARISON_TOO_LARGE.finding("#/", str(COMPARE_STEPS), writer="", reader=""),)
 
 
 class _Comparison:
     """One comparison; `told` says that harmless differences are told too."""
 
-    __slots__ = ("_found", "_harm", "_memo", "_reader", "_steps", "_told", "_writer")
+    __slots__ = ("_budget", "_found", "_harm", "_memo", "_reader", "_told", "_writer")
 
     def __init__(self, reader: Schema, writer: Schema, *, told: bool) -> None:
         self._reader = Side(reader)
@@ -43,7 +55,7 @@ class _Comparison:
         self._found: list[Finding] = []
         self._harm = 0
         self._memo: dict[tuple[int, int], bool] = {}
-        self._steps = 0
+        self._budget = current_budget()
 
     def run(self) -> tuple[Finding, ...]:
         """Compare the two files; messages of other files wait on a list and not on Python's stack."""
@@ -75,14 +87,9 @@ class _Comparison:
                 return
         else:
             self._harm += 1
+        self._budget.spend(4)
         self._found.append(rule.finding(path, detail, writer=writer, reader=reader))
         if len(self._found) >= FINDINGS:
-            raise _StopError
-
-    def _step(self, count: int) -> None:
-        self._steps += count
-        if self._steps > COMPARE_STEPS:
-            self._tell(own.COMPARISON_TOO_LARGE, "#/", detail=str(COMPARE_STEPS))
             raise _StopError
 
     def _file(self) -> Task:
@@ -121,6 +128,7 @@ class _Comparison:
         self._memo[key] = False
         before = self._harm
         mine, theirs = reader.node, writer.node
+        self._budget.spend(6 + len(mine.fields) + len(theirs.fields) + len(mine.messages) + len(theirs.messages))
         if mine.options or theirs.options:
             sets = [has(one, "message_set_wire_format") for one in (mine, theirs)]
             if sets[0] != sets[1]:
@@ -162,6 +170,7 @@ class _Comparison:
     def _with_oneofs(self, reader: Body, writer: Body, path: str) -> Task:
         """Fields inside and outside of oneofs."""
         mine, theirs = _oneofs(reader.node), _oneofs(writer.node)
+        self._budget.spend(2 * (len(reader.node.all_fields) + len(writer.node.all_fields)))
         inside = {number: name for name, fields in mine.items() for number in fields}
         was_inside = {number: name for name, fields in theirs.items() for number in fields}
         outside, was_outside = _numbered(reader.node.fields), _numbered(writer.node.fields)
@@ -171,6 +180,8 @@ class _Comparison:
         for name in (*mine, *(name for name in theirs if name not in mine)):
             if name not in theirs or name not in mine:
                 self._tell(harmless.ONEOF_ADDED if name in mine else harmless.ONEOF_REMOVED, f"{path}/{name}")
+                if name in theirs and not everything.isdisjoint(theirs[name]):
+                    self._report_dropped(theirs[name], everything, f"{path}/{name}")
                 continue
             for number in sorted(mine[name].keys() | theirs[name].keys()):
                 where = f"{path}/{name}/{number}"
@@ -179,8 +190,7 @@ class _Comparison:
                     yield from self._field(reader, one, writer, other, where)
                 elif one is not None:
                     self._tell(harmless.ONEOF_FIELD_ADDED, where, _shown(one), "no such field in the oneof")
-                elif other is not None and number not in everything:
-                    self._tell(established.ONEOF_FIELD_REMOVED, where, "no such field", _shown(other))
+            self._report_dropped(theirs[name], everything, f"{path}/{name}")
         left = {number: one for number, one in outside.items() if number not in was_inside}
         yield from self._fields(
             reader, writer, left, {number: one for number, one in was_outside.items() if number not in inside}, path
@@ -192,6 +202,11 @@ class _Comparison:
                 if number in outside:
                     self._tell(harmless.ONEOF_FIELD_MOVED_TO_TOP_LEVEL, f"{path}/{number}")
                 yield from self._field(reader, now[number], writer, before[number], f"{path}/{number}")
+
+    def _report_dropped(self, members: Mapping[int, Field], everything: Collection[int], path: str) -> None:
+        """Tell which members of a oneof the reader lost: those that are nowhere in its message, whatever the name."""
+        for number in sorted(members.keys() - everything):
+            self._tell(established.ONEOF_FIELD_REMOVED, f"{path}/{number}", "no such field", _shown(members[number]))
 
     def _exclusion(
         self, fields: Iterable[int], was_outside: Mapping[int, Field], was_inside: Mapping[int, str], path: str
@@ -210,7 +225,7 @@ class _Comparison:
 
     def _field(self, reader: Body, one: Field, writer: Body, other: Field, path: str) -> Task:
         """The same field on both sides."""
-        self._step(1)
+        self._budget.spend(8)
         if one.name != other.name:
             self._tell(harmless.FIELD_NAME_CHANGED, path, one.name, other.name)
         mine, theirs = self._reader.kind(reader, one), self._writer.kind(writer, other)
@@ -260,7 +275,7 @@ class _Comparison:
         at_home = not (one.home.path or other.home.path)
         if at_home and self._reader.walks(one.node) and self._writer.walks(other.node):
             return
-        self._step(1 + len(one.node.fields))
+        self._budget.spend(4 + len(one.node.fields))
         wrong = yield one, other
         if wrong and not at_home:
             self._tell(established.FIELD_NAMED_TYPE_CHANGED, path, mine.word, theirs.word)

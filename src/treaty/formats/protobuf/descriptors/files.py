@@ -5,7 +5,6 @@ from itertools import count, groupby
 
 from google.protobuf.descriptor_pb2 import (
     DescriptorProto,
-    Edition,
     EnumDescriptorProto,
     FieldDescriptorProto,
     FileDescriptorProto,
@@ -14,7 +13,7 @@ from google.protobuf.descriptor_pb2 import (
 )
 
 from treaty.formats.protobuf.descriptors.defaults import default
-from treaty.formats.protobuf.descriptors.legal import dotted, legible, name, refusal
+from treaty.formats.protobuf.descriptors.legal import dialect, dotted, legible, name, refusal
 from treaty.formats.protobuf.descriptors.names import json_name
 from treaty.formats.protobuf.descriptors.options import options
 from treaty.formats.protobuf.model import (
@@ -35,7 +34,7 @@ from treaty.formats.protobuf.model import (
     Service,
 )
 from treaty.formats.protobuf.syntax.cursor import MESSAGE_DEPTH
-from treaty.formats.protobuf.syntax.file import EDITIONS, PACKAGE, PACKAGE_POINTS
+from treaty.formats.protobuf.syntax.file import EDITIONS, PACKAGE, PACKAGE_POINTS, SYNTAXES
 
 _LABELS = {1: "optional", 2: "required", 3: "repeated"}
 _VISIBILITY = {
@@ -60,11 +59,12 @@ class _Reader:
     def __init__(self, proto: FileDescriptorProto) -> None:
         self.proto = proto
         self.places = (Place(0, number) for number in count(1))
-        self.syntax = proto.syntax if proto.syntax != "editions" else ""
-        self.edition = Edition.Name(proto.edition).removeprefix("EDITION_") if proto.syntax == "editions" else ""
-        if self.syntax not in ("", "proto2", "proto3") or (proto.syntax == "editions" and self.edition not in EDITIONS):
-            raise refusal(f"the syntax {proto.syntax!r} {self.edition}".rstrip(), f"proto2, proto3 or {EDITIONS}")
-        self.explicit = not self.edition and self.syntax in ("", "proto2")
+        written = dialect(proto)
+        if written not in (*SYNTAXES, *EDITIONS):
+            raise refusal(f"the syntax {proto.syntax!r} {written}", f"one of {', '.join((*SYNTAXES, *EDITIONS))}")
+        self.syntax = "" if written in EDITIONS or not proto.syntax else written
+        self.edition = written if written in EDITIONS else ""
+        self.explicit = written == "proto2"
 
     def file(self) -> File:
         """The whole file."""
@@ -144,7 +144,7 @@ class _Reader:
         members: dict[int, list[Field]] = {}
         for one in proto.field:
             inside = one.HasField("oneof_index") and not one.proto3_optional
-            entry = entries.get(one.type_name.rpartition(".")[2]) if one.type in (0, _MESSAGE) else None
+            entry = entries.get(one.type_name.rpartition(".")[2]) if _may_be_message(one) else None
             before = order.get(one.type_name.rpartition(".")[2], 0) if entry is not None or one.type == _GROUP else 0
             while waiting and order[waiting[-1]] < before:
                 places[waiting.pop()] = next(self.places)
@@ -240,8 +240,14 @@ def reserved(ranges: list[Range], names: Iterable[str]) -> tuple[Reserved, ...]:
     return (*found, Reserved(names=listed)) if listed else tuple(found)
 
 
+def _may_be_message(proto: FieldDescriptorProto) -> bool:
+    """Whether a field has the type of a message, or leaves it to the name whether it is one or an enum."""
+    return proto.type == _MESSAGE or not proto.HasField("type")
+
+
 def _type(proto: FieldDescriptorProto) -> str:
-    if proto.type in (0, _MESSAGE, _ENUM, _GROUP):
+    named = proto.type in (_MESSAGE, _ENUM, _GROUP) if proto.HasField("type") else bool(proto.type_name)
+    if named:
         return dotted(proto.type_name)
     return FieldDescriptorProto.Type.Name(proto.type).removeprefix("TYPE_").lower()
 

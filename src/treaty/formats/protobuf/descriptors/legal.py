@@ -2,6 +2,8 @@
 
 import re
 
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.descriptor_pb2 import Edition, FileDescriptorProto
 from google.protobuf.message import Message
 
 from treaty.core.finding import Diagnostic
@@ -9,6 +11,7 @@ from treaty.core.limits import FULL_NAME
 from treaty.formats.format import InvalidSchemaError
 
 _ANY_BYTES = frozenset(("default_value", "json_name"))
+"""Names of fields that are a string in the descriptor, and any bytes in a text."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+")
 _DOTTED = re.compile(r"\.?[A-Za-z_][A-Za-z0-9_]*+(?:\.[A-Za-z_][A-Za-z0-9_]*+)*+")
 
@@ -26,8 +29,19 @@ def legible(proto: Message) -> None:
             values = found if field.is_repeated else (found,)
             if field.message_type is not None:
                 waiting += () if field.name == "options" else values
-            elif field.name not in _ANY_BYTES and any(isinstance(one, bytes) for one in values):
+            elif (
+                field.type == FieldDescriptor.TYPE_STRING
+                and field.name not in _ANY_BYTES
+                and any(isinstance(one, bytes) for one in values)
+            ):
                 raise refusal(f"a {field.name} that is no UTF-8", "UTF-8")
+
+
+def dialect(proto: FileDescriptorProto) -> str:
+    """What a descriptor's file is written in: proto2, proto3, or its edition; an edition counts before a syntax."""
+    if not proto.HasField("edition"):
+        return proto.syntax or "proto2"
+    return Edition.Name(proto.edition).removeprefix("EDITION_").lower()
 
 
 def name(text: str) -> str:

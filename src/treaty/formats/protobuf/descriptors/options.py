@@ -16,14 +16,15 @@ from treaty.formats.protobuf.syntax.options import value
 
 def options(message: Message) -> tuple[Option, ...]:
     """Every option that is set, in the order of their numbers; those that this program does not know are left out."""
-    return tuple(_options(message))
+    left = tuple(_uninterpreted(one) for one in getattr(message, "uninterpreted_option", ()))
+    names = {one.name for one in left}
+    return (*_options(message, names), *left)
 
 
-def _options(message: Message) -> Iterator[Option]:
+def _options(message: Message, replaced: set[tuple[str, ...]]) -> Iterator[Option]:
+    """The options that are interpreted, without single ones that are `replaced` by others which are not."""
     for field, found in message.ListFields():
-        if field.name == "uninterpreted_option":
-            for one in found:
-                yield _uninterpreted(one)
+        if field.name == "uninterpreted_option" or (not field.is_repeated and (field.name,) in replaced):
             continue
         name = f"({field.full_name})" if field.is_extension else field.name
         if field.is_repeated:

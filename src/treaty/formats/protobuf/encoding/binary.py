@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
 
 from treaty.core.limits import REFERENCES, SCHEMA_BYTES
 from treaty.formats.protobuf.descriptors.classes import file_class, informed, set_class
@@ -27,17 +28,19 @@ def decoded(text: str) -> tuple[FileDescriptorProto, ...]:
         data = base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError):
         return ()
-    single = _single(data)
-    return single or _several(data)
-
-
-def _single(data: bytes) -> tuple[FileDescriptorProto, ...]:
     try:
-        proto = file_class().FromString(data)
+        single = file_class().FromString(data)
     except DecodeError:
-        return ()
-    plain = proto.HasField("syntax") or bool(proto.message_type or proto.enum_type or proto.service or proto.extension)
-    return (proto,) if plain else ()
+        return _several(data)
+    if single.HasField("syntax") or single.message_type or single.enum_type or single.service or single.extension:
+        return (single,)
+    return _several(data) or ((single,) if _is_bare(single) else ())
+
+
+def _is_bare(proto: FileDescriptorProto) -> bool:
+    """Whether this is a file without definitions: with a name or package that is text, and with nothing unknown."""
+    words = (proto.name, proto.package)
+    return any(words) and all(str(one).isprintable() for one in words) and not len(UnknownFieldSet(proto))
 
 
 def _several(data: bytes) -> tuple[FileDescriptorProto, ...]:

@@ -20,8 +20,8 @@ from google.protobuf.message import Message as EncodedRow
 from treaty.formats.protobuf.descriptors.classes import file_class, set_class
 from treaty.formats.protobuf.descriptors.names import entry_name, json_name, synthetic_name
 from treaty.formats.protobuf.encoding.defaults import default_text
-from treaty.formats.protobuf.encoding.wire import LENGTH, Encoder, tagged
-from treaty.formats.protobuf.judging.options import Options
+from treaty.formats.protobuf.encoding.wire import LENGTH, Encoder, keep_uninterpreted, tagged
+from treaty.formats.protobuf.judging.options import Options, is_unknown
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.linking.rules import EXPECTED
 from treaty.formats.protobuf.model import Enum, Extend, Field, Message, Method, Option, Schema, Service, find
@@ -117,6 +117,9 @@ class _Writer:
             settings = self.understood.settings(options, kind, full)
             if settings or kind != "field":
                 proto.options.MergeFromString(b"".join(self.encoder.setting(one.way, one.value) for one in settings))
+            for option in options:
+                if is_unknown(self.schema, option, full):
+                    proto.options.MergeFrom(keep_uninterpreted(option, type(proto.options)))
 
     def messages(
         self,

@@ -1,10 +1,15 @@
 """Values in Protobuf's binary encoding, as far as options need it."""
 
 import struct
+from math import isnan
+
+from google.protobuf.descriptor_pb2 import UninterpretedOption
+from google.protobuf.message import Message as EncodedRow
 
 from treaty.formats.protobuf.judging.constants import ADDRESSES, Judge, Slot
 from treaty.formats.protobuf.linking.features import DEFAULTS, Features, features_of, inherited
-from treaty.formats.protobuf.model import Aggregate, Constant, Enum, Message, Symbol, Word
+from treaty.formats.protobuf.model import Aggregate, Constant, Enum, Message, Option, Symbol, Word
+from treaty.formats.protobuf.printing.constants import constant
 
 _VARINT, _FIXED64, LENGTH, _START, _END, _FIXED32 = range(6)
 """How a field is encoded; `LENGTH` is for bytes with their length before them."""
@@ -43,6 +48,8 @@ class Encoder:
 
     def setting(self, way: tuple[Slot, ...], value: Constant) -> bytes:
         """An option: its value inside the messages that lead to it."""
+        if isinstance(value, float) and isnan(value):
+            value = abs(value)  # as protoc, which keeps the sign inside messages alone
         out = self.field(way[-1], value)
         for slot in reversed(way[:-1]):
             out = self.message(slot, out)
@@ -169,3 +176,31 @@ def _number(target: Symbol | None, name: str) -> int:
     node = target.node if target is not None else None
     assert isinstance(node, Enum)
     return next(one.number for one in node.values if one.name == name)
+
+
+def keep_uninterpreted(option: Option, holder: type[EncodedRow]) -> EncodedRow:
+    """Options of the class `holder` that hold one option, its name in parts and its value by its kind."""
+    found = UninterpretedOption()
+    for part in option.name:
+        extension = part.startswith("(")
+        found.name.add(name_part=part[1:-1] if extension else part, is_extension=extension)
+    _put(found, option.value)
+    made = holder()
+    made.uninterpreted_option.add().MergeFromString(found.SerializeToString())  # type: ignore[attr-defined]
+    return made
+
+
+def _put(found: UninterpretedOption, value: Constant) -> None:
+    match value:
+        case Word():
+            found.identifier_value = value.text
+        case bytes():
+            found.string_value = value
+        case Aggregate():
+            found.aggregate_value = constant(value, "").removeprefix("{").removesuffix("}").strip()
+        case float():
+            found.double_value = value
+        case int() if value < 0:
+            found.negative_int_value = value
+        case int():
+            found.positive_int_value = value

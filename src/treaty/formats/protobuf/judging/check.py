@@ -54,6 +54,7 @@ class _Check:
         if self.editions:
             self.edition(features)
         if self.styled:
+            extensions.check_option_imports(self.schema, self.faults)
             names.package_style(file.package, features, self.faults)
         if not extensions.is_lite(file):
             for path, linked in self.schema.imports.items():

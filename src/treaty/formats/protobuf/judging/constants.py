@@ -4,7 +4,18 @@ from typing import NamedTuple
 
 from treaty.formats.protobuf.descriptors.names import entry_name
 from treaty.formats.protobuf.linking.features import own
-from treaty.formats.protobuf.model import Aggregate, Constant, Enum, Field, Message, Schema, Symbol, Word, find
+from treaty.formats.protobuf.model import (
+    Aggregate,
+    Constant,
+    Enum,
+    Field,
+    Message,
+    MinusZero,
+    Schema,
+    Symbol,
+    Word,
+    find,
+)
 
 LIMITS = {
     **dict.fromkeys(("int32", "sint32", "sfixed32"), (-(2**31), 2**31 - 1)),
@@ -61,6 +72,8 @@ def shown(value: Constant) -> str:
             return "a message"
         case tuple():
             return "a list"
+        case MinusZero():
+            return "-0"
         case _:
             return str(value)[:40]
 
@@ -82,8 +95,10 @@ class Judge:
         if bounds is not None:
             if not isinstance(value, int):
                 raise InvalidConstantError(f"{shown(value)} for {slot.full}", f"a whole number for {kind}")
-            if not bounds[0] <= value <= bounds[1]:
-                raise InvalidConstantError(f"{value} for {slot.full}", f"a number from {bounds[0]} to {bounds[1]}")
+            if not bounds[0] <= value <= bounds[1] or (not bounds[0] and isinstance(value, MinusZero)):
+                raise InvalidConstantError(
+                    f"{shown(value)} for {slot.full}", f"a number from {bounds[0]} to {bounds[1]}"
+                )
         elif kind in FLOATS:
             word = isinstance(value, Word) and value.text.lower() in _INFINITE
             if not word and not isinstance(value, int | float):

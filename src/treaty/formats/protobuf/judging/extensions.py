@@ -9,6 +9,8 @@ from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.model import (
     Aggregate,
     Constant,
+    Enum,
+    EnumValue,
     Extensions,
     Field,
     File,
@@ -152,3 +154,37 @@ def _judge_names(said: dict[str, Constant], names: set[str], full: str, statemen
     names.add(name)
     if not _FULL.fullmatch(name) or (type_ not in SCALARS and not _FULL.fullmatch(type_)):
         faults.add("DECLARATION_INVALID", full, f"{name!r} of the type {type_!r}", statement.place)
+
+
+def check_option_imports(schema: Schema, faults: Faults) -> None:
+    """No option that ``import option`` brings has an enum with values to be redacted: at run time it is not there."""
+    for one in schema.file.imports:
+        home = schema.imports.get(one.path) if one.kind == "option" else None
+        for symbol in home.symbols.values() if home is not None else ():
+            if symbol.kind == "extension" and home is not None and _leads_to_redacted(symbol, home):
+                message = f"the option {symbol.full!r} of {one.path!r} has an enum with debug_redact"
+                faults.add("OPTION_REDACTED", one.path, message, one.place)
+                break
+
+
+def _leads_to_redacted(symbol: Symbol, home: Schema) -> bool:
+    """Whether an extension holds an enum with values to be redacted, itself or in the messages inside."""
+    assert isinstance(symbol.node, Field)
+    waiting = [(symbol.node, symbol.scope, home)]
+    seen: set[str] = set()
+    while waiting:
+        field, scope, file = waiting.pop()
+        found = file.resolve(scope, field.type)
+        if found is None or found.full in seen:
+            continue
+        seen.add(found.full)
+        if isinstance(found.node, Enum) and any(_is_redacted(value) for value in found.node.values):
+            return True
+        if isinstance(found.node, Message):
+            there = file.files.get(found.path, file)
+            waiting += ((inner, found.full, there) for inner in found.node.all_fields)
+    return False
+
+
+def _is_redacted(value: EnumValue) -> bool:
+    return any(one.name == ("debug_redact",) and one.value == Word("true") for one in value.options)

@@ -6,7 +6,7 @@ from treaty.formats.protobuf.judging.constants import FLOATS, LIMITS, shown
 from treaty.formats.protobuf.judging.names import custom_json_name
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.linking.features import Features, is_closed, own
-from treaty.formats.protobuf.model import Constant, Enum, Field, Message, Option, Schema, Symbol, Word
+from treaty.formats.protobuf.model import Constant, Enum, Field, Message, MinusZero, Option, Schema, Symbol, Word
 from treaty.formats.protobuf.syntax.messages import SCALARS
 
 _KEYS = frozenset(LIMITS) | {"bool", "string"}
@@ -76,11 +76,7 @@ class Fields:
             if (self.proto3 or self.implicit(field, here, entries=True)) and self.closed(here.type):
                 where = "a proto3 message" if self.proto3 else "a field of implicit presence"
                 self.add("ENUM_CLOSED", field, here.full, f"the closed enum {here.type.full!r} in {where}")
-        elif (
-            isinstance(here.type.node, Message)
-            and not field.key
-            and any(one.name == ("map_entry",) for one in here.type.node.options)
-        ):
+        elif isinstance(here.type.node, Message) and any(one.name == ("map_entry",) for one in here.type.node.options):
             self.add("MAP_BY_HAND", field, here.full, f"{here.type.full!r} is the entry of a map")
 
     def closed(self, enum: Symbol) -> bool:
@@ -223,7 +219,8 @@ def _unfit(kind: str, value: Constant) -> str:
     """What a default of a scalar type should have been; empty where it is right."""
     bounds = LIMITS.get(kind)
     if bounds is not None:
-        right = isinstance(value, int) and bounds[0] <= value <= bounds[1]
+        signless = not bounds[0] and isinstance(value, MinusZero)
+        right = isinstance(value, int) and bounds[0] <= value <= bounds[1] and not signless
         return "" if right else f"a whole number from {bounds[0]} to {bounds[1]}"
     if kind in FLOATS:
         right = isinstance(value, int | float) or value in (Word("inf"), Word("nan"))

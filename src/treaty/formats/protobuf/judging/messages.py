@@ -39,8 +39,9 @@ def _aside(message: Message, full: str, faults: Faults) -> None:
     reserved = [(one.start, one.end, kept.place) for kept in message.reserved for one in kept.ranges]
     extensions = [(one.start, one.end, kept.place) for kept in message.extensions for one in kept.ranges]
     for start, end, place in reserved:
-        if start < 1 or start > end:
-            faults.add("RANGE_ILLEGAL", full, f"the range {start} to {end}", place)
+        if start < 1 or start > end or end > MAX_IN_SET:
+            expected = f"numbers from 1 to {MAX_IN_SET}, the smaller one first"
+            faults.add("RANGE_ILLEGAL", full, f"the range {start} to {end}", place, expected)
     for start, end, place in extensions:
         if start < 1 or start > end or end > top:
             faults.add("RANGE_ILLEGAL", full, f"the range {start} to {end}", place)

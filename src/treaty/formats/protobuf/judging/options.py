@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from treaty.formats.protobuf.judging.constants import InvalidConstantError, Judge, Slot
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.linking.link import DESCRIPTOR, known_schema
-from treaty.formats.protobuf.model import Aggregate, Constant, Enum, Field, Message, Option, Schema, Symbol, Word
+from treaty.formats.protobuf.model import Aggregate, Constant, Enum, Field, Message, Option, Schema, Symbol, Word, find
 
 _HOLDERS: Mapping[str, str] = {
     "file": "FileOptions",
@@ -30,6 +30,20 @@ def described(schema: Schema) -> Schema:
     found = schema.files.get(DESCRIPTOR) or known_schema(DESCRIPTOR)
     assert found is not None
     return found
+
+
+def is_unknown(schema: Schema, option: Option, full: str) -> bool:
+    """Whether an option of the definition `full` is a custom one that no file defines which the schema imports.
+
+    Such an option is kept as it was written; a lint names it.
+    """
+    first = option.name[0]
+    return first.startswith("(") and find(schema.offered, scope_of(schema, full), first[1:-1]) is None
+
+
+def scope_of(schema: Schema, full: str) -> str:
+    """The scope in which the options of a definition are looked up; `full` is empty for the file."""
+    return full.rpartition(".")[0] if full else schema.file.package
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +73,8 @@ class Options:
         holder = f"google.protobuf.{_HOLDERS[kind]}"
         for option in options:
             if kind == "field" and option.name in (("default",), ("json_name",)):
+                continue
+            if is_unknown(self.schema, option, full):
                 continue
             setting = self.one(option, holder, full)
             if setting is None:
@@ -109,8 +125,7 @@ class Options:
     def part(self, target: Symbol, part: str, full: str) -> Slot | None:
         """The field that one part of a name means."""
         if part.startswith("("):
-            scope = full.rpartition(".")[0] if full else self.schema.file.package
-            return self.judge.extension(target, part[1:-1], scope)
+            return self.judge.extension(target, part[1:-1], scope_of(self.schema, full))
         home = self.judge.home(target)
         name = f"{target.full}.{part}"
         symbol = home.symbols.get(name)

@@ -75,6 +75,7 @@ _OPTIONS = {
     "OPTION_TARGET": "an option that is meant for this kind of definition",
     "OPTION_LIFETIME": "an option that the edition has",
     "OPTION_MISPLACED": "a field of another type",
+    "OPTION_REDACTED": "a regular import, or an enum without debug_redact",
     "FEATURE_NOT_ALLOWED": "an edition; proto2 and proto3 have no features",
     "FEATURE_MISPLACED": "a field that can have the feature",
     "LITE_CONFLICT": "files that are all optimised for the same runtime",

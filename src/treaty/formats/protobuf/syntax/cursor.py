@@ -5,6 +5,7 @@ from bisect import bisect_right
 
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import FULL_NAME, NUMBER_DIGITS, SCHEMA_BYTES
+from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.model import Place
 from treaty.formats.protobuf.syntax.comments import attached
@@ -63,10 +64,12 @@ class Cursor:
             raise InvalidSchemaError((Diagnostic("SCHEMA_TOO_LARGE", "", message, f"at most {SCHEMA_BYTES} bytes"),))
         self.words: list[str] = []
         self.starts: list[int] = []
+        spend(len(self.text) >> 3)
         add_word, add_start = self.words.append, self.starts.append
         for token in _TOKEN.finditer(self.text):
             add_word(token[1])
             add_start(token.start(1))
+        spend(2 * len(self.words))  # what reading, linking and judging takes for a token, before it begins
 
     @property
     def editions(self) -> bool:

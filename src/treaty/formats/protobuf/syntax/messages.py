@@ -100,7 +100,7 @@ def _top(found: list[Option]) -> int:
 
 
 def _ended(found: tuple[Range, ...], top: int) -> tuple[Range, ...]:
-    return tuple(Range(one.start, top) if one.end == INT32 else one for one in found)
+    return tuple(Range(one.start, top) if one.end == ranges.MAX else one for one in found)
 
 
 class Scope(Protocol):

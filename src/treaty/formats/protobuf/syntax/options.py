@@ -2,7 +2,7 @@
 
 from treaty.core.limits import SCHEMA_MEMBERS
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.protobuf.model import Aggregate, Constant, Option, Word
+from treaty.formats.protobuf.model import Aggregate, Constant, MinusZero, Option, Word
 from treaty.formats.protobuf.syntax.cursor import CONSTANT_DEPTH, Cursor
 from treaty.formats.protobuf.syntax.literals import LETTERS, QUOTES, InvalidLiteralError, integer
 
@@ -72,6 +72,8 @@ def _scalar(cursor: Cursor, expected: str) -> Constant:
     if not first or first not in "0123456789." or word == ".":
         raise cursor.unexpected("a number after the minus sign" if negative else expected)
     number = _number(cursor, word, INT64 if negative else UINT64)
+    if negative and isinstance(number, int) and not number:
+        return MinusZero()
     return -number if negative else number
 
 

@@ -7,10 +7,12 @@ from treaty.formats.protobuf.syntax.options import bracketed
 
 MAX_NUMBER = 2**29 - 1
 """The highest field number."""
+MAX = -1
+"""The end of a range of a message that ends with ``max``, until it is known which number that is."""
 
 
 def extensions(cursor: Cursor, place: Place) -> Extensions:
-    """``extensions 100 to 199 [...];``, with the cursor after the first word; ``max`` is `INT32` until it is known."""
+    """``extensions 100 to 199 [...];``, with the cursor after the first word; ``max`` is `MAX` until it is known."""
     ranges = _ranges(cursor, "a field number or a range of them")
     options = bracketed(cursor)
     cursor.expect(";")
@@ -56,7 +58,8 @@ def _ranges(cursor: Cursor, what: str, *, signed: bool = False) -> tuple[Range, 
         start = number(what)
         end = start
         if cursor.accept("to"):
-            end = INT32 if cursor.accept("max") else number('a number or "max"')
+            top = INT32 if signed else MAX
+            end = top if cursor.accept("max") else number('a number or "max"')
         found.append(Range(start, end))
         if not cursor.accept(","):
             return tuple(found)

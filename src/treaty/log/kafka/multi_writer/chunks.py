@@ -18,12 +18,12 @@ from pathlib import Path
 
 import zstandard
 
-from treaty.core.codec import dumps
-from treaty.core.commit import NO_ROOT, Position, as_root
 from treaty.core.limits import SNAPSHOT_CHUNK_BYTES, SNAPSHOT_CHUNKS
-from treaty.core.root import add, roots_of
-from treaty.core.rows import EncodedRow, decode_row
-from treaty.core.values import SnapshotPointer
+from treaty.core.state.codec import dumps
+from treaty.core.state.commit import NO_ROOT, Position, as_root
+from treaty.core.state.root import add, roots_of
+from treaty.core.state.rows import EncodedRow, decode_row
+from treaty.core.state.values import SnapshotPointer
 from treaty.log.kafka.multi_writer.spool import Payload, split_file
 
 CHUNK_MAGIC = b"TRTF"

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
-from treaty.core.commit import Append, Commit, Position, make_append
-from treaty.core.rows import EncodedRow, Row, encode_row
-from treaty.core.values import SnapshotPointer
+from treaty.core.state.commit import Append, Commit, Position, make_append
+from treaty.core.state.rows import EncodedRow, Row, encode_row
+from treaty.core.state.values import SnapshotPointer
 from treaty.log.kafka.multi_writer.chunks import (
     NEWEST_KEY,
     SNAPSHOT_TABLE,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from treaty.core.commit import ENVELOPE_FORMAT, START, Append, Position
 from treaty.core.limits import APPENDS_KEPT, SNAPSHOT_BYTES, SNAPSHOT_MARGIN, SNAPSHOT_RECORDS, WINDOW_BYTES
+from treaty.core.state.commit import ENVELOPE_FORMAT, START, Append, Position
 from treaty.log.kafka.multi_writer.chunks import make_state_file_chunks, write_state_file_chunks
 from treaty.log.kafka.multi_writer.compaction import plan_compaction, send_chunk, write_snapshot
 from treaty.log.kafka.multi_writer.reader_state import ADDRESS, SnapshotRejectedError, build_state, collect_changes

@@ -7,7 +7,8 @@ from enum import Enum
 from math import inf
 from zlib import crc32
 
-from treaty.core.commit import (
+from treaty.core.limits import APPENDS_KEPT, WINDOW_BYTES
+from treaty.core.state.commit import (
     ENVELOPE_FORMAT,
     MAGIC,
     START,
@@ -19,8 +20,7 @@ from treaty.core.commit import (
     read_append,
     read_prefix,
 )
-from treaty.core.limits import APPENDS_KEPT, WINDOW_BYTES
-from treaty.core.rows import EncodedRow
+from treaty.core.state.rows import EncodedRow
 from treaty.log.kafka.multi_writer.chunks import (
     FORMAT,
     POINTER_TRACE,

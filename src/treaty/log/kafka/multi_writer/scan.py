@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from treaty.core import limits
-from treaty.core.commit import ENVELOPE_FORMAT, START, AppendPrefix, read_prefix
-from treaty.core.values import SnapshotPointer
+from treaty.core.state.commit import ENVELOPE_FORMAT, START, AppendPrefix, read_prefix
+from treaty.core.state.values import SnapshotPointer
 from treaty.log.kafka.multi_writer.chunks import FORMAT, STATE_FILE_FORMAT, SnapshotChunk
 from treaty.log.kafka.multi_writer.reader_state import (
     ADDRESS,

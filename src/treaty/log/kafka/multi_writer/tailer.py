@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from treaty.core.commit import Position
+from treaty.core.state.commit import Position
 from treaty.log.kafka.multi_writer.reader_state import HistoryChangedError, ReaderState, SnapshotRejectedError
 from treaty.log.kafka.multi_writer.scan import ScanResult, read_records, scan_partition
 from treaty.log.kafka.partition import OffsetOutOfRangeError, PartitionClient

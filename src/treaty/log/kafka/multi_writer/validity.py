@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from treaty.core.commit import (
+from treaty.core.limits import SNAPSHOT_CHUNKS
+from treaty.core.state.commit import (
     ENVELOPE_FORMAT,
     NO_DIGEST,
     NO_ROOT,
@@ -24,8 +25,7 @@ from treaty.core.commit import (
     is_undamaged,
     read_append,
 )
-from treaty.core.limits import SNAPSHOT_CHUNKS
-from treaty.core.values import SnapshotPointer
+from treaty.core.state.values import SnapshotPointer
 from treaty.log.kafka.multi_writer.chunks import (
     FORMAT,
     POINTER_TRACE,

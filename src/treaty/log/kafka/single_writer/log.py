@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 
-from treaty.core.commit import START, Append, Position
 from treaty.core.limits import APPENDS_KEPT
-from treaty.core.rows import EncodedRow
+from treaty.core.state.commit import START, Append, Position
+from treaty.core.state.rows import EncodedRow
 from treaty.log.capabilities import OrphanRow
 from treaty.log.kafka.partition import (
     HangingTransactionError,

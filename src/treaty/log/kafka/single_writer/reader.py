@@ -2,8 +2,8 @@
 
 import asyncio
 
-from treaty.core.commit import Position
 from treaty.core.limits import APPENDS_KEPT
+from treaty.core.state.commit import Position
 from treaty.log.kafka.partition import OffsetOutOfRangeError, OffsetRange, PartitionClient
 from treaty.log.kafka.single_writer.orphan_rows import OrphanRowCollector
 from treaty.log.kafka.single_writer.records import EndRecordFormatError

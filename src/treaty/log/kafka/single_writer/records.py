@@ -5,9 +5,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from treaty.core.codec import dumps
-from treaty.core.commit import Append, Position
-from treaty.core.rows import EncodedRow
+from treaty.core.state.codec import dumps
+from treaty.core.state.commit import Append, Position
+from treaty.core.state.rows import EncodedRow
 
 END_KEY = b'{"log":"sequence"}'
 """Key of the record that says where the log ends. No row has it: keys of rows are lists."""

@@ -3,8 +3,8 @@
 from collections import deque
 from collections.abc import Mapping
 
-from treaty.core.commit import START, Position
 from treaty.core.limits import APPENDS_KEPT, WINDOW_BYTES
+from treaty.core.state.commit import START, Position
 from treaty.log.kafka.partition import RecordBatch
 from treaty.log.kafka.single_writer.orphan_rows import OrphanRowCollector
 from treaty.log.kafka.single_writer.records import (

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from treaty.core.columns import Column
 from treaty.core.names import Subject
 from treaty.core.schema import Draft, Reference
+from treaty.core.state.columns import Column
 from treaty.plan.encoding.deriving import avro, documents, messages
 from treaty.plan.encoding.wish import Derive
 from treaty.plan.known import Known

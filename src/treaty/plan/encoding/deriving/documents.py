@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from treaty.core.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
+from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.formats.jsonschema.format import FORMAT
 from treaty.plan.encoding.deriving.holding import holds
 from treaty.plan.encoding.documents import look

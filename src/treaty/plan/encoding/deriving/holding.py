@@ -1,11 +1,11 @@
 """Whether a place of a schema holds a column: without loss, so that it may stay as it is in a derived schema."""
 
-from treaty.core.columns import Column
+from treaty.core.state.columns import Column
 from treaty.plan.encoding.pairing import pair_one
 from treaty.plan.encoding.target import Handle, Look
 from treaty.plan.reasons import PlanError
 
-LOSSES = frozenset({"fits", "exact", "overflow", "utf8", "keys", "json"})
+LOSSES = frozenset({"fits", "exact", "overflow", "digits", "clock", "text", "utf8", "keys", "json"})
 """Checks that stand for a type which is too narrow; others belong to what a schema says about values."""
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
 
-from treaty.core.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.core.schema_engine import ResolvedSchema
+from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.encoding.files import descriptor
 from treaty.formats.protobuf.encoding.wire import varint

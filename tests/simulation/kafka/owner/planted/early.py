@@ -1,6 +1,6 @@
 """Planted: the owner takes its own transaction for seen when the commit is answered, before readers may see it."""
 
-from treaty.core.commit import Append
+from treaty.core.state.commit import Append
 from treaty.log.kafka.single_writer.log import SingleWriterLog
 from treaty.log.kafka.single_writer.records import END_KEY, make_transaction
 from treaty.log.kafka.single_writer.state import CompactedState

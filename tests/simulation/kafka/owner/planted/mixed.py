@@ -1,6 +1,6 @@
 """Planted: the answers of a batch are given out in the order in which they come, and not to whom they are for."""
 
-from treaty.core.codec import Json
+from treaty.core.state.codec import Json
 from treaty.node import peer_batches
 from treaty.wire.peer.batch import decode_replies
 

@@ -1,6 +1,6 @@
 """Planted: a look does not ask the brokers for the end, so that what writes nothing is answered from an old state."""
 
-from treaty.core.commit import Position
+from treaty.core.state.commit import Position
 from treaty.log.kafka.single_writer.log import SingleWriterLog
 
 LAWS = {"1", "3"}

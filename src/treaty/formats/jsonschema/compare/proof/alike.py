@@ -1,5 +1,6 @@
 """Schemas that mean the same because they are built the same way, wherever their references lead."""
 
+from treaty.formats.budget import StepBudget
 from treaty.formats.jsonschema.compare.exact import frozen, same
 from treaty.formats.jsonschema.compare.view import View, written_alike
 from treaty.formats.jsonschema.model import Json
@@ -28,7 +29,7 @@ _LIMIT = 5_000
 Pair = tuple[int, int]
 
 
-def alike(one: View, other: View, known: dict[Pair, bool]) -> bool:
+def alike(one: View, other: View, known: dict[Pair, bool], budget: StepBudget) -> bool:
     """Whether two schemas demand the same by the same keywords; a circle of references counts as alike.
 
     `known` remembers what was found about all pairs on the way, by the identities of their views.
@@ -38,6 +39,7 @@ def alike(one: View, other: View, known: dict[Pair, bool]) -> bool:
     waiting = [(one, other)]
     while waiting:
         left, right = waiting.pop()
+        budget.spend(6 + 2 * len(left.words))
         pair = (id(left), id(right))
         if left is right or known.get(pair):
             continue
@@ -48,6 +50,7 @@ def alike(one: View, other: View, known: dict[Pair, bool]) -> bool:
                 known[here] = False
                 here = above[here]
             return False
+        budget.spend(2 * len(inner))
         for left_part, right_part in inner:
             below = (id(left_part), id(right_part))
             if below not in above:

@@ -1,7 +1,9 @@
 """Goals about combined schemas: allOf, anyOf, oneOf, not, and conditions."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
+from treaty.formats.budget import spend
+from treaty.formats.jsonschema.compare.discriminator import LARGE, list_constants
 from treaty.formats.jsonschema.compare.fixpoint import Question, Task
 from treaty.formats.jsonschema.compare.found import Found
 from treaty.formats.jsonschema.compare.proof.known import Case, Known, Source
@@ -26,7 +28,7 @@ def _all_of(prover: Prover, claim: Sequent) -> Task:
 
 def _any_of(prover: Prover, claim: Sequent) -> Task:
     found = prover.found()
-    for inner in _likely_first(claim.known, claim.goal.listed("anyOf")):
+    for inner in _list_likely(claim.known, _near(prover, claim, "anyOf")):
         answer = yield Question(claim._replace(goal=inner, filling=_branch(claim.filling)), deeper=False)
         if not answer.harms:
             return found
@@ -34,8 +36,37 @@ def _any_of(prover: Prover, claim: Sequent) -> Task:
     return found
 
 
+def _near(prover: Prover, claim: Sequent, word: str) -> list[View]:
+    """The branches of the goal's choice without those that no value can fit, by a table; one that is equal comes first."""
+    several = claim.goal.listed(word)
+    if len(several) < LARGE:
+        return list(several)
+    table, known = prover.table(claim.goal, word), claim.known
+    equal = [at for view in known.views if not _is_choice(view) and (at := table.find_equal(view)) is not None]
+    near: list[int] | None = None
+    if known.types <= {"object"}:
+        constants = {name: one for view in known.views for name, one in list_constants(view).items()}
+        near = table.find_near(constants, known.required)
+    indexes = range(len(several)) if near is None else near
+    return [several[at] for at in dict.fromkeys((*(one for one in equal if near is None or one in near), *indexes))]
+
+
+def _is_choice(view: View) -> bool:
+    return "anyOf" in view.words or "oneOf" in view.words
+
+
+def _list_likely(known: Known, near: list[View]) -> Iterator[View]:
+    """The first branch, and then all others with those first that name the same properties as what is known."""
+    if len(near) < LARGE:
+        yield from _likely_first(known, tuple(near))
+        return
+    yield near[0]
+    yield from _likely_first(known, tuple(near[1:]))
+
+
 def _likely_first(known: Known, several: tuple[View, ...]) -> list[View]:
     """Schemas in an order in which those come first that name the same properties as what is known."""
+    spend(len(several))
     if len(several) < _FEW:
         return list(several)
     names = {name for view in known.views for name in view.names("properties")}
@@ -44,19 +75,19 @@ def _likely_first(known: Known, several: tuple[View, ...]) -> list[View]:
 
 def _one_of(prover: Prover, claim: Sequent) -> Task:
     found = prover.found()
-    several = claim.goal.listed("oneOf")
+    near = _near(prover, claim, "oneOf")
     overlap = False
     fillings = [Filling.NO]
-    if claim.filling is Filling.YES and all(map(prover.fills, several)):
+    if claim.filling is Filling.YES and prover.fill_all(claim.goal, "oneOf"):
         fillings.append(Filling.ASK)
     for filling in fillings:
         lasting = None if filling is Filling.NO else frozenset(claim.known.required)
-        for inner in _likely_first(claim.known, several):
+        for inner in _list_likely(claim.known, near):
             answer = yield Question(claim._replace(goal=inner, filling=filling), deeper=False)
             if answer.harms:
                 continue
             apart = True
-            for other in several:
+            for other in near:
                 if other is inner:
                     continue
                 apart = yield from _excluded(prover, claim.known, other, lasting=lasting)
@@ -73,6 +104,7 @@ def _excluded(
     prover: Prover, known: Known, view: View, *, lasting: frozenset[str] | None = None
 ) -> Generator[Question, Found, bool]:
     """Whether no value of which this is known fits a schema."""
+    spend(2 + (len(known.excluded) >> 1))
     if lasting is None and any(prover.alike(view, other) for other in known.excluded):
         return True
     if prover.impossible(prover.also(known, Case((view,))), lasting=lasting):

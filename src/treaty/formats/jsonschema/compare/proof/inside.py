@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from treaty.formats.budget import spend
 from treaty.formats.jsonschema.compare.proof.known import Case, Known, Source
 from treaty.formats.jsonschema.compare.view import View, matches
 from treaty.formats.jsonschema.model import Json
@@ -40,6 +41,7 @@ def evaluated(view: View, *, surely: bool) -> Evaluated:
         if id(here) in seen:
             continue
         seen.add(id(here))
+        spend(3 + (len(here.names("properties")) >> 3))
         if len(seen) > _LIMIT and not surely:
             found.all_names = found.all_items = True
             return found
@@ -65,6 +67,7 @@ def names(known: Known) -> dict[str, None]:
     """The properties that something is said about."""
     found: dict[str, None] = {}
     for view in known.views:
+        spend(1 + (len(view.names("properties")) >> 3))
         found.update(dict.fromkeys(view.names("properties")))
     for value in known.values or ():
         if isinstance(value, dict):
@@ -75,6 +78,7 @@ def names(known: Known) -> dict[str, None]:
 def of_property(known: Known, name: str) -> Source:
     """What is known of a property, if it is there."""
     fits: list[View] = []
+    spend(3 + len(known.views) + (len(known.values or ()) >> 3))
     for view in known.views:
         hit: bool | None = False
         if name in view.names("properties"):
@@ -112,6 +116,7 @@ def of_others(known: Known, handled: Iterable[str], pattern: str = "") -> Source
         return None
     fits: list[View] = []
     cases: list[tuple[tuple[int, str], tuple[Case, ...]]] = []
+    spend(3 + len(known.views))
     for view in known.views:
         patterns = {one: inner for one, inner in view.named("patternProperties").items() if one not in handled}
         rest = view.part("additionalProperties")
@@ -138,6 +143,7 @@ def of_name(known: Known) -> Source:
 def of_item(known: Known, at: int | None) -> Source:
     """What is known of the item at an index, if it is there; with None, of one after all that stand in tuples."""
     fits: list[View] = []
+    spend(3 + sum(1 + (len(view.names("prefixItems")) >> 1) for view in known.views) + len(known.values or ()))
     for view in known.views:
         prefix = view.listed("prefixItems")
         further = view.part("items")

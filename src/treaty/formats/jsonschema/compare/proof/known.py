@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterable
 from decimal import Decimal
 from typing import NamedTuple
 
+from treaty.formats.budget import spend
 from treaty.formats.jsonschema.compare.exact import frozen, types_of
 from treaty.formats.jsonschema.compare.view import View
 from treaty.formats.jsonschema.model import Json
@@ -96,6 +97,7 @@ class Known:
             before = len(self.required)
             for view in views:
                 held = view.words.get("dependentRequired")
+                spend(1 + (len(held) if isinstance(held, dict) else 0))
                 for name, needed in held.items() if isinstance(held, dict) else ():
                     if name in self.required and isinstance(needed, list):
                         self.required.update(one for one in needed if isinstance(one, str))
@@ -128,10 +130,12 @@ class Known:
     def _choices(self, view: View) -> None:
         """Note the cases of which one holds, if they are not told apart already."""
         words, settled = view.words, self.source.settled
+        spend(2 + len(view.names("anyOf")) + len(view.names("oneOf")))
         if "anyOf" in words and (id(view), "anyOf") not in settled:
             self.cases.append(((id(view), "anyOf"), tuple(Case((one,)) for one in view.listed("anyOf"))))
         if "oneOf" in words and (id(view), "oneOf") not in settled:
             several = view.listed("oneOf")
+            spend(len(several) * min(len(several), _APART) >> 4)
             others = [several[:at] + several[at + 1 :] if len(several) <= _APART else () for at in range(len(several))]
             cases = tuple(Case((one,), rest) for one, rest in zip(several, others, strict=True))
             self.cases.append(((id(view), "oneOf"), cases))
@@ -143,6 +147,7 @@ class Known:
             self.cases.append(((id(view), "if"), (yes, no)))
 
     def _limit(self, values: tuple[Json, ...]) -> None:
+        spend(len(values))
         if self.values is None:
             self.values = values
         else:
@@ -157,6 +162,7 @@ class Known:
 
     def bound(self, word: str, *, upper: bool) -> int | Decimal | None:
         """The sharpest number that a keyword says about the value, None if none does."""
+        spend(1 + (len(self.views) >> 3))
         said = [view.words[word] for view in self.views if word in view.words]
         numbers = [one for one in said if isinstance(one, int | Decimal)]
         return None if not numbers else min(numbers) if upper else max(numbers)

@@ -4,7 +4,8 @@ from collections.abc import Callable, Generator, Hashable, Iterator
 from enum import IntEnum
 from typing import NamedTuple
 
-from treaty.core.limits import PROOF_STEPS
+from treaty.formats.budget import current_budget
+from treaty.formats.jsonschema.compare.discriminator import LARGE, BranchTable
 from treaty.formats.jsonschema.compare.fixpoint import Fixpoint, Question, Task
 from treaty.formats.jsonschema.compare.found import Found
 from treaty.formats.jsonschema.compare.proof.alike import alike
@@ -53,17 +54,20 @@ _INSIDE = 3
 class Prover:
     """One proof under one policy; `goals` are the groups of keywords with what proves them."""
 
-    __slots__ = ("_alike", "_fixpoint", "_kept", "_plain", "goals", "policy")
+    __slots__ = ("_alike", "_budget", "_filled", "_fixpoint", "_kept", "_plain", "_tables", "goals", "policy")
 
     def __init__(self, policy: str, goals: tuple[tuple[frozenset[str], Goal], ...]) -> None:
         self.policy = policy
         self.goals = goals
+        self._budget = current_budget()
         self._kept: dict[Hashable, Known] = {}
         self._alike: dict[tuple[int, int], bool] = {}
         self._plain: dict[int, bool] = {}
+        self._filled: dict[tuple[int, str], bool] = {}
+        self._tables: dict[tuple[int, str], BranchTable] = {}
         circular = Found(policy)
         circular.tell(rules.REFERENCE_UNRESOLVED)
-        self._fixpoint = Fixpoint(self._begin, Found(policy), circular, ("PROOF_STEPS", PROOF_STEPS))
+        self._fixpoint = Fixpoint(self._begin, Found(policy), circular)
 
     def prove(self, writer: View, reader: View) -> Found:
         """What could not be shown of the two roots; raises `StepsError` past the limit."""
@@ -71,10 +75,12 @@ class Prover:
 
     def known(self, source: Source) -> Known:
         """The knowledge of a source, made only once."""
+        said = len(source.fits) + len(source.excluded) + (0 if source.values is None else len(source.values))
+        self._budget.spend(3 + (said >> 2))
         key = source.key
         if key not in self._kept:
             made = self._kept[key] = Known(source)
-            self._fixpoint.step(1 + (len(made.views) + len(made.cases) + len(made.excluded)) // 8)
+            self._budget.spend(12 + 2 * len(made.views) + (len(made.excluded) >> 2))
         return self._kept[key]
 
     def also(self, known: Known, case: Case, **changes: object) -> Known:
@@ -90,18 +96,26 @@ class Prover:
     def missing(self, found: Found, claim: Sequent, rule: Rule, *steps: str | int, word: str = "") -> None:
         """Note that a keyword of the goal could not be shown: `word`, or the first step to it."""
         word = word or (str(steps[0]) if steps else "")
+        self._budget.spend(4 + (len(claim.known.views) >> 2))
         said = next((view.words[word] for view in claim.known.views if word in view.words), None)
         there = any(word in view.words for view in claim.known.views)
         goal: Json = claim.goal.words.get(word, claim.goal.node.value)
         place = (claim.goal.node.key, *steps)
         found.tell(rule, *steps, writer=(said,) if there else None, reader=(goal,), place=place)
 
+    def table(self, choice: View, word: str) -> BranchTable:
+        """The table of a large choice."""
+        key = (id(choice), word)
+        if key not in self._tables:
+            self._tables[key] = BranchTable(choice.listed(word))
+        return self._tables[key]
+
     def alike(self, one: View, other: View) -> bool:
         """Whether two schemas are built the same way."""
         if one is other:
             return True
         known = self._alike.get((id(one), id(other)))
-        return alike(one, other, self._alike) if known is None else known
+        return alike(one, other, self._alike, self._budget) if known is None else known
 
     def impossible(self, known: Known, depth: int = _INSIDE, *, lasting: frozenset[str] | None = None) -> bool:
         """Whether no value can be as it is known to be, by a simple contradiction; False does not say that one can.
@@ -111,7 +125,7 @@ class Prover:
         """
         if not known.types:
             return True
-        self._fixpoint.step()
+        self._budget.spend(3 + (len(known.views) * len(known.excluded) >> 1))
         if lasting is None and any(self._contradicts(known, one) for one in known.excluded):
             return True
         if depth == 0:
@@ -143,9 +157,13 @@ class Prover:
 
     def attempt(self, goal: Goal, claim: Sequent, depth: int = _SPLITS) -> Generator[Question, Found, Found]:
         """Show one group of keywords directly, or in every case of a distinction."""
-        found = yield from goal(self, claim)
-        if not found.harms or depth == 0:
-            return found
+        large = depth > 0 and _meets_choice(claim)
+        found = self.found()
+        if not large:
+            # What a case knows is known in all of it: of two large choices each branch is looked for by itself.
+            found = yield from goal(self, claim)
+            if not found.harms or depth == 0:
+                return found
         closest = None
         for cases in self._distinctions(claim):
             for known in cases:
@@ -180,6 +198,7 @@ class Prover:
     def _shown(self, claim: Sequent) -> Task:
         found = self.found()
         known, goal = claim.known, claim.goal
+        self._budget.spend(2 + len(known.views))
         if not known.types or not (goal.words or goal.never) or any(self.alike(one, goal) for one in known.views):
             return found
         if goal.never or UNRESOLVED in goal.words:
@@ -196,11 +215,26 @@ class Prover:
                 found.take((yield from self.attempt(prove, claim)))
         return found
 
+    def fill_all(self, choice: View, word: str) -> bool:
+        """Whether `fills` is true for all branches of a choice."""
+        key = (id(choice), word)
+        if key not in self._filled:
+            branches = choice.listed(word)
+            self._budget.spend(2 * len(branches))
+            self._filled[key] = all(map(self.fills, branches))
+        return self._filled[key]
+
     def fills(self, goal: View) -> bool:
         """Whether a default that is put in at a place changes nothing for anything else that is demanded there."""
         if id(goal) not in self._plain:
             self._plain[id(goal)] = _plain(goal)
         return self._plain[id(goal)]
+
+
+def _meets_choice(claim: Sequent) -> bool:
+    """Whether a large choice is known and the goal is one too."""
+    words = claim.goal.words
+    return ("oneOf" in words or "anyOf" in words) and any(len(cases) >= LARGE for _, cases in claim.known.cases[:_WIDE])
 
 
 def _no_number(known: Known) -> bool:

@@ -3,7 +3,9 @@
 from collections.abc import Generator, Hashable, Sequence
 
 from treaty.core.limits import COMBINATION_BRANCHES
-from treaty.formats.jsonschema.compare.fixpoint import Question, StepsError, Task
+from treaty.formats.budget import StepsError
+from treaty.formats.jsonschema.compare.discriminator import BranchTable, list_constants
+from treaty.formats.jsonschema.compare.fixpoint import Question, Task
 from treaty.formats.jsonschema.compare.found import Found
 from treaty.formats.jsonschema.compare.rules import combination as rules
 from treaty.formats.jsonschema.compare.shape import Shape
@@ -64,14 +66,17 @@ def _partners(
         taken = yield from _alike(old, new)
     free = [at for at in range(len(new)) if at not in set(taken.values())]
     left = [at for at in range(len(old)) if at not in taken]
-    if min(len(free), len(left)) > COMBINATION_BRANCHES:
+    near = _near(old, new, left, free)
+    pairs = sum(map(len, near))
+    if min(len(free), len(left)) > COMBINATION_BRANCHES and pairs > COMBINATION_BRANCHES * COMBINATION_BRANCHES:
         limit = f"{COMBINATION_BRANCHES} changed schemas in a combination, the limit COMBINATION_BRANCHES"
-        raise StepsError(limit)
+        raise StepsError("COMBINATION_BRANCHES", limit)
     answers: dict[tuple[int, int], Found] = {}
     edges: list[list[int]] = []
-    for at in left:
+    for at, others in zip(left, near, strict=True):
         options = []
-        for to, other in enumerate(free):
+        for to in others:
+            other = free[to]
             answer = yield Question((old[at], new[other]))
             if not answer.harms:
                 answers[at, other] = answer
@@ -87,6 +92,23 @@ def _partners(
     if len(taken) < min(len(old), len(new)):
         sides = f"{len(old)} schemas", f"partners for {len(taken)} of them"
         found.tell(rules.COMBINED_TYPE_SUBSCHEMAS_CHANGED, *step, writer=(sides[0],), reader=(sides[1],))
+
+
+def _near(old: list[Shape], new: list[Shape], left: list[int], free: list[int]) -> list[Sequence[int]]:
+    """For each of the left old schemas, which of the free new ones may be its partner, by their places in `free`.
+
+    Objects that allow other constants for a property of one name never fit each other.
+    """
+    if len(free) * len(left) <= _SMALL * _SMALL:
+        return [range(len(free))] * len(left)
+    branches = [new[at] for at in free]
+    table = BranchTable([one.view for one in branches], usable=[one.kind == "object" for one in branches])
+    near: list[Sequence[int]] = []
+    for at in left:
+        constants = list_constants(old[at].view) if old[at].kind == "object" else {}
+        found = table.find_near(constants, constants)
+        near.append(range(len(free)) if found is None else found)
+    return near
 
 
 def _alike(old: list[Shape], new: list[Shape]) -> Generator[Question, Found, dict[int, int]]:

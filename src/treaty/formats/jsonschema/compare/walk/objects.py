@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Mapping
 
+from treaty.formats.budget import spend
 from treaty.formats.jsonschema.compare.fixpoint import Question, Task
 from treaty.formats.jsonschema.compare.found import Found
 from treaty.formats.jsonschema.compare.rules import property as rules
@@ -81,12 +82,14 @@ def _required(found: Found, old: View, new: View) -> None:
 
 def _properties(found: Found, old: View, new: View) -> Steps:
     before, after = old.names("properties"), new.names("properties")
+    needed = required(new)
+    spend(10 + len(before) + len(after) + len(needed))
     one_draft = old.node.draft.number == new.node.draft.number
     for name in dict.fromkeys((*before, *after)):
         if name not in after:
             yield from _removed(found, old.at("properties", name), new, name)
         elif name not in before:
-            yield from _added(found, old, new, name)
+            yield from _added(found, old, new, name, needed=name in needed)
         elif not (one_draft and _alike(old, new, name)):
             inner = yield Question((shape(old.at("properties", name)), shape(new.at("properties", name))))
             found.take(inner, "properties", name)
@@ -119,11 +122,11 @@ def _removed(found: Found, was: View, new: View, name: str) -> Steps:
         found.tell(rules.PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL, *at, writer=value)
 
 
-def _added(found: Found, old: View, new: View, name: str) -> Steps:
+def _added(found: Found, old: View, new: View, name: str, *, needed: bool) -> Steps:
     at = ("properties", name)
     now = new.at("properties", name)
     value = (now.node.value,)
-    needed, default = name in required(new), new.side.default(new, name)
+    default = new.side.default(new, name)
     if is_open(old):
         found.tell(_to_open(now, needed=needed, default=default is not None), *at, reader=value)
         return

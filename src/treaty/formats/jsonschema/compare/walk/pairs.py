@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Hashable, Mapping
 
-from treaty.core.limits import COMPARE_STEPS
 from treaty.formats.jsonschema.compare.fixpoint import Fixpoint, Question, Task
 from treaty.formats.jsonschema.compare.found import Found
 from treaty.formats.jsonschema.compare.rules.combination import (
@@ -35,9 +34,7 @@ def walked(writer: View, reader: View, policy: str) -> Found:
         assert isinstance(pair, tuple)
         return _pair(Found(policy), *pair)
 
-    return Fixpoint(begin, Found(policy), Found(policy), ("COMPARE_STEPS", COMPARE_STEPS)).answer(
-        (shape(writer), shape(reader))
-    )
+    return Fixpoint(begin, Found(policy), Found(policy)).answer((shape(writer), shape(reader)))
 
 
 def _pair(found: Found, writer: Shape, reader: Shape) -> Task:

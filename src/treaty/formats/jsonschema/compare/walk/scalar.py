@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from decimal import Decimal
 
+from treaty.formats.budget import spend
 from treaty.formats.jsonschema.compare.exact import divides, frozen, same
 from treaty.formats.jsonschema.compare.found import Found
 from treaty.formats.jsonschema.compare.rules import value as rules
@@ -93,6 +94,7 @@ def enums(found: Found, writer: Shape, reader: Shape) -> None:
     old, new = writer.view.words["enum"], reader.view.words["enum"]
     assert isinstance(old, list)
     assert isinstance(new, list)
+    spend(len(old) + len(new))
     was, now = set(map(frozen, old)), set(map(frozen, new))
     if was != now:
         rule = (

@@ -46,7 +46,7 @@ MESSAGE_SET_CHANGED = Rule(
 )
 COMPARISON_TOO_LARGE = Rule(
     "COMPARISON_TOO_LARGE",
-    "A comparison ends after COMPARE_STEPS messages and fields from other files.",
+    "Two schemas can be compared in bounded time, COMPARE_STEPS.",
     "The {reader} and the {writer} schema can't be compared within {detail} steps",
     "use fewer references, or several smaller schemas",
 )

@@ -1,0 +1,1 @@
+"""Who is connected: addresses, connections and their bounds, and the hosts that a request may be meant for."""

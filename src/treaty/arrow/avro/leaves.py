@@ -1,0 +1,91 @@
+"""Leaves, members of unions and defaults, as Arrow takes them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Context, Decimal
+from typing import Any
+
+from treaty.arrow.avro.primitives import WrongBytesError
+from treaty.formats.avro.model import Array, Enum, Fixed, Map, Named, Primitive, Record, Schema, Type, Union
+from treaty.plan.avro.columns import members
+from treaty.plan.avro.defaults import choose_branch
+from treaty.plan.avro.flat import is_null
+from treaty.plan.avro.logical import Logical, held
+from treaty.plan.avro.pairing import Side
+
+DIGITS = Context(prec=80)
+MOST = (2**63 - 1) // 1000
+"""Numbers beyond this have no thousandfold of 64 bits."""
+
+
+def write_conversion(old: Primitive | Fixed, new: Primitive | Fixed, constant: Callable[[Any], str]) -> Iterator[str]:
+    """The lines that make a raw value (``@``) of one leaf the value of the other; `constant` names what they use."""
+    if new.kind == "string":
+        yield '@ = str(@, "utf-8")'
+    elif old.kind in {"int", "long"} and new.kind in {"float", "double"}:
+        yield "@ = single(@)" if new.kind == "float" else "@ = float(@)"
+    logical = held(new)
+    if logical is not None and logical.name == "decimal":
+        yield f"@ = {constant(decimal_reader(logical))}(@)"
+    elif logical is not None and logical.name.endswith("timestamp-millis"):
+        yield f"@ = {constant(count_thousands)}(@)"
+
+
+def decimal_reader(logical: Logical) -> Callable[[bytes], Decimal]:
+    """What makes the bytes of a decimal its number; bytes that hold more digits, or none at all, are wrong."""
+    limit, scale = 10**logical.precision, -logical.scale
+
+    def made(value: bytes) -> Decimal:
+        number = int.from_bytes(value, "big", signed=True)
+        if not value or not -limit < number < limit:
+            raise WrongBytesError
+        return Decimal(number).scaleb(scale, DIGITS)
+
+    return made
+
+
+def count_thousands(number: int) -> int:
+    """Milliseconds as microseconds, or microseconds as nanoseconds, where 64 bits hold them."""
+    if not -MOST <= number <= MOST:
+        raise WrongBytesError
+    return number * 1000
+
+
+def write_member(union: Union, place: int, names: Mapping[str, Named], value: str) -> str:
+    """The words for a union's value as its column has it: a struct with the members; nothing where it is the value itself."""
+    if is_null(union.branches[place]) or (found := members(union, names)) is None:
+        return ""
+    mine = sum(not is_null(one) for one in union.branches[:place])
+    return "{" + ", ".join(f"{name!r}: {value if at == mine else None}" for at, name in enumerate(found)) + "}"
+
+
+def default_of(node: Type, value: Any, schema: Schema) -> Any:
+    """A default as Arrow takes it."""
+    solid = schema.resolve(node)
+    if isinstance(solid, Union):
+        part = choose_branch(Side(schema, node), value)
+        made, names = default_of(part, value, schema), members(solid, schema.names)
+        if names is None or is_null(part):
+            return made
+        mine = [one for one in solid.branches if not is_null(one)].index(part)
+        return {name: made if at == mine else None for at, name in enumerate(names)}
+    match solid:
+        case Record():
+            given = {one.name: value.get(one.name, one.default) for one in solid.fields}
+            return {one.name: default_of(one.type, given[one.name], schema) for one in solid.fields}
+        case Array():
+            return [default_of(solid.items, one, schema) for one in value]
+        case Map():
+            return [(key, default_of(solid.values, one, schema)) for key, one in value.items()]
+        case Enum():
+            return value
+    return _leaf(solid, value)
+
+
+def _leaf(leaf: Primitive | Fixed, value: Any) -> Any:
+    logical = held(leaf)
+    if leaf.kind in {"bytes", "fixed"}:
+        raw = value.encode("latin-1")
+        return decimal_reader(logical)(raw) if logical else raw
+    if logical is not None and logical.name.endswith("timestamp-millis"):
+        return count_thousands(value)
+    return float(value) if leaf.kind in {"float", "double"} else value

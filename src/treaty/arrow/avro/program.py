@@ -1,0 +1,274 @@
+"""A program that reads payloads of one writer as a reader's values, in the way of Avro's library for Java.
+
+What it takes and what it refuses is what that library takes and refuses, damage included: negative indexes, numbers of too
+many bytes, lengths that lead elsewhere. Values come as Arrow takes them. The program is written for the two schemas once;
+only numbers and names made here stand in its lines, everything else that a schema says comes in through constants.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from treaty.arrow.avro import primitives
+from treaty.arrow.avro.leaves import default_of, write_conversion, write_member
+from treaty.client.compiled.program import Program
+from treaty.core.limits import AVRO_ITEMS
+from treaty.formats.avro.model import Absent, Array, Enum, Fixed, Map, Primitive, Record, Schema, Type, Union
+from treaty.plan.avro.pairing import PROMOTIONS, Side, branch, fields
+
+Read = Callable[[bytes], tuple[Any, int]]
+"""From a frame to a value and where it ends. Raises some exception where the bytes are no value."""
+LINES = 1_000_000
+"""Lines of one program. Python takes some 10 us for each; a schema within its limits has fewer."""
+NUMBER = ("b = d[p]; p += 1", "if b > 127: b, p = @(d, p, b)")
+WRONG = "raise wrong"
+
+
+def program(writer: Schema, reader: Schema) -> Read:
+    """The program for payloads of the writer's root as values of the reader's root."""
+    return _Writing(writer, reader).program()
+
+
+class _Writing:
+    """Writes the program: a function for each pair of records, for each array and each map, and for what is passed over."""
+
+    def __init__(self, writer: Schema, reader: Schema) -> None:
+        self.writer, self.reader = writer, reader
+        self.code = Program(LINES)
+        self.functions: dict[tuple[str, str], str] = {}
+        self.waiting: list[Callable[[], None]] = []
+        self.code.constants.update(primitives.NAMES, left=[0])
+
+    def program(self) -> Read:
+        with self.code.under("def read(d):"):
+            self.code.add("p, z = 0, len(d)", f"left[0] = {AVRO_ITEMS}")
+            self.value(self.writer.root, self.reader.root, "v")
+            self.code.add("return v, p")
+        while self.waiting:
+            self.waiting.pop()()
+        made: Read = self.code.made("read")
+        return made
+
+    # ------------------------------------------------------------------------------------------------ values
+
+    def value(self, writer: Type, reader: Type, to: str) -> None:
+        """The lines that read a value into a variable."""
+        old, new = self.writer.resolve(writer), self.reader.resolve(reader)
+        if isinstance(old, Union):
+            self.choice(len(old.branches), lambda at: self.value(old.branches[at], reader, to))
+        elif isinstance(new, Union):
+            place = branch(Side(self.writer, writer), [Side(self.reader, one) for one in new.branches])
+            if place is None:
+                self.code.add(WRONG)
+                return
+            self.value(writer, new.branches[place], to)
+            if wrapped := write_member(new, place, self.reader.names, to):
+                self.code.add(f"{to} = {wrapped}")
+        elif isinstance(old, Record) and isinstance(new, Record):
+            self.code.add(f"{to}, p = {self.record(old, new)}(d, p, z)")
+        elif isinstance(old, Array) and isinstance(new, Array):
+            self.code.add(f"{to}, p = {self.array(old, new)}(d, p, z)")
+        elif isinstance(old, Map) and isinstance(new, Map):
+            self.code.add(f"{to}, p = {self.map(old, new)}(d, p, z)")
+        elif isinstance(old, Enum) and isinstance(new, Enum):
+            known = frozenset(new.symbols)
+            symbols = tuple(one if one in known else new.default for one in old.symbols)
+            self.number("index", to)
+            self.code.add(
+                f"{to} = {self.code.constant(symbols)}[{to}] if {to} >= 0 else None", f"if {to} is None: {WRONG}"
+            )
+        elif isinstance(old, Primitive | Fixed) and isinstance(new, Primitive | Fixed):
+            self.leaf(old, new, to)
+        else:
+            self.code.add(WRONG)
+
+    def number(self, kind: str, to: str) -> None:
+        """A whole number, of at most five bytes (int, index) or ten (long)."""
+        more = "more_long" if kind == "long" else "more_int"
+        self.code.add(*(line.replace("@", more) for line in NUMBER), f"{to} = (b >> 1) ^ -(b & 1)")
+
+    def choice(self, count: int, part: Callable[[int], None]) -> None:
+        """One of so many branches, by the index that stands before it."""
+        place = self.code.name("u")
+        self.number("index", place)
+        for at in range(count):
+            with self.code.under(f"{'elif' if at else 'if'} {place} == {at}:"):
+                part(at)
+        self.code.add(f"else: {WRONG}" if count else WRONG)
+
+    def leaf(self, old: Primitive | Fixed, new: Primitive | Fixed, to: str) -> None:
+        alike = old.kind == new.kind and not (
+            isinstance(old, Fixed) and isinstance(new, Fixed) and old.size != new.size
+        )
+        if not alike and new.kind not in PROMOTIONS.get(old.kind, ()):
+            self.code.add(WRONG)
+            return
+        match old.kind:
+            case "null":
+                self.code.add(f"{to} = None")
+            case "boolean":
+                self.code.add(f"{to} = d[p] == 1; p += 1")
+            case "int" | "long":
+                self.number(old.kind, to)
+            case "float" | "double":
+                self.code.add(f"{to} = {old.kind}_(d, p)[0]; p += {4 if old.kind == 'float' else 8}")
+            case "string" | "bytes":
+                self.number("long", "n")
+                self.code.add("q = p + n", f"if n < 0 or q > z: {WRONG}", f"{to} = d[p:q]; p = q")
+            case "fixed":
+                assert isinstance(old, Fixed)
+                self.code.add(f"q = p + {old.size}", f"if q > z: {WRONG}", f"{to} = d[p:q]; p = q")
+        for line in write_conversion(old, new, self.code.constant):
+            self.code.add(line.replace("@", to))
+
+    # --------------------------------------------------------------------------------------------- functions
+
+    def function(self, key: tuple[str, str], body: Callable[[], None]) -> str:
+        """The name of a function, which is written later."""
+        if key not in self.functions:
+            name = self.functions[key] = self.code.name("f")
+
+            def write() -> None:
+                with self.code.under(f"def {name}(d, p, z):"):
+                    body()
+
+            self.waiting.append(write)
+        return self.functions[key]
+
+    def alone(self, body: Callable[[], None]) -> str:
+        """A function that nothing else calls."""
+        return self.function((self.code.name("k"), ""), body)
+
+    def record(self, old: Record, new: Record) -> str:
+        def body() -> None:
+            pairs = fields(old, new)
+            found: dict[str, str] = {}
+            for one in old.fields:
+                target = pairs.get(one.name)
+                if target is None:
+                    self.skip(one.type)
+                else:
+                    found[target.name] = self.code.name("v")
+                    self.value(one.type, target.type, found[target.name])
+            parts = []
+            for field in new.fields:
+                if field.name in found:
+                    parts.append(f"{field.name!r}: {found[field.name]}")
+                elif isinstance(field.default, Absent):
+                    self.code.add(WRONG)
+                else:
+                    parts.append(f"{field.name!r}: {self.default(default_of(field.type, field.default, self.reader))}")
+            self.code.add(f"return {{{', '.join(parts)}}}, p")
+
+        return self.function((old.full, new.full), body)
+
+    def default(self, value: Any) -> str:
+        """A constant; what can be changed is made anew for each record."""
+        made = self.code.constant(value)
+        return f"copied({made})" if isinstance(value, list | dict) else made
+
+    def array(self, old: Array, new: Array) -> str:
+        def body() -> None:
+            item = self.code.name("i")
+            self.code.add("found = []", "add = found.append")
+            with self.blocks("found", free=_is_free(self.writer, old.items)):
+                self.value(old.items, new.items, item)
+                self.code.add(f"add({item})")
+
+        return self.alone(body)
+
+    def map(self, old: Map, new: Map) -> str:
+        def body() -> None:
+            key, item = self.code.name("k"), self.code.name("i")
+            self.code.add("found = {}")
+            with self.blocks("entries(found)", free=False):
+                self.number("long", "n")
+                self.code.add("q = p + n", f"if n < 0 or q > z: {WRONG}", f"{key} = d[p:q]; p = q")
+                self.value(old.values, new.values, item)
+                self.code.add(f"found[{key}] = {item}")
+
+        return self.alone(body)
+
+    @contextmanager
+    def blocks(self, result: str, *, free: bool) -> Iterator[None]:
+        """The lines around the items of an array or map: blocks of so many items, up to an empty one."""
+        code, count = self.code, self.code.name("m")
+        code.add("done = 0")
+        with code.under("while True:"):
+            self.number("long", count)
+            with code.under(f"if {count} <= 0:"):
+                code.add(f"if not {count}: return {result}, p")
+                self.number("long", "n")  # the bytes of the block, which nobody looks at
+                code.add(f"{count} = -{count}")
+                # Java has no such number: cut to 32 bits it is 0, and the first block so the end.
+                code.add(f"if {count} == {2**63} and not done: return {result}, p")
+            code.add(f"done += {count}", f"if done > {AVRO_ITEMS}: {WRONG}")
+            if free:
+                code.add(f"left[0] -= {count}", f"if left[0] < 0: {WRONG}")
+            with code.under(f"for _ in range({count}):"):
+                yield
+
+    # ----------------------------------------------------------------------------------------- passing over
+
+    def skip(self, writer: Type) -> None:
+        """The lines that pass over a value, as Java's library does it: it looks at less than where it reads."""
+        old = self.writer.resolve(writer)
+        match old:
+            case Union():
+                self.choice(len(old.branches), lambda at: self.skip(old.branches[at]))
+            case Record():
+                self.code.add(f"p = {self.function((old.full, ''), lambda: self.skip_fields(old))}(d, p, z)")
+            case Array():
+                self.code.add(f"p = {self.alone(lambda: self.skip_items(old.items, keys=False))}(d, p, z)")
+            case Map():
+                self.code.add(f"p = {self.alone(lambda: self.skip_items(old.values, keys=True))}(d, p, z)")
+            case Fixed():
+                self.code.add(f"p += {old.size}", f"if p > z: {WRONG}")
+            case Enum():
+                self.number("index", "n")
+            case Primitive():
+                self.skip_leaf(old.kind)
+
+    def skip_leaf(self, kind: str) -> None:
+        if kind in {"int", "long"}:
+            self.number(kind, "n")
+        elif kind in {"string", "bytes"}:
+            self.number("long", "n")
+            self.code.add("if n > 0: p += n", f"if p > z: {WRONG}")
+        else:
+            size = {"float": 4, "double": 8, "boolean": 1}.get(kind, 0)
+            self.code.add(f"p += {size}", f"if p > z: {WRONG}")
+
+    def skip_fields(self, old: Record) -> None:
+        for one in old.fields:
+            self.skip(one.type)
+        self.code.add("return p")
+
+    def skip_items(self, items: Type, *, keys: bool) -> None:
+        count, free = self.code.name("m"), not keys and _is_free(self.writer, items)
+        with self.code.under("while True:"):
+            self.number("long", count)
+            with self.code.under(f"while {count} < 0:"):  # a block that says its bytes is passed over as a whole
+                self.number("long", "n")
+                self.code.add("if n > 0: p += n", f"if p > z: {WRONG}")
+                self.number("long", count)
+            self.code.add(f"if not {count}: return p")
+            if free:
+                self.code.add(f"left[0] -= {count}", f"if left[0] < 0: {WRONG}")
+                return
+            with self.code.under(f"for _ in range({count}):"):
+                if keys:
+                    self.skip_leaf("string")
+                self.skip(items)
+
+
+def _is_free(schema: Schema, node: Type) -> bool:
+    """Whether a value of this type may take no bytes."""
+    match schema.resolve(node):
+        case Record() as one:
+            return all(_is_free(schema, field.type) for field in one.fields)
+        case Fixed() as one:
+            return one.size == 0
+        case Primitive() as one:
+            return one.kind == "null"
+    return False

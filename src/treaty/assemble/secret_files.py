@@ -1,0 +1,58 @@
+"""Files with secrets: which of them others on this machine may read."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from treaty.api.auth.settings import read_settings
+from treaty.api.auth.watched import AuthFileError
+from treaty.api.protection import Protection
+from treaty.api.tls import Tls
+from treaty.assemble.reach import PeeringError
+
+OTHERS = stat.S_IRWXO | stat.S_IWGRP
+"""Permissions that a file with a secret has not: any for others, writing for the group. The group may read it, as services do."""
+
+
+def find_open_mode(path: Path) -> str:
+    """Return the mode of a file that others may read or change, such as ``0644``; empty for any other file, and on Windows."""
+    if os.name == "nt":
+        return ""
+    try:
+        status = path.stat()
+    except OSError:
+        return ""  # who reads it says why it can't be read
+    mode = stat.S_IMODE(status.st_mode)
+    return f"{mode:04o}" if stat.S_ISREG(status.st_mode) and mode & OTHERS else ""
+
+
+def refuse_open(path: Path) -> None:
+    """Raise `PeeringError` for a secret of nodes that others may read: who has it may do everything."""
+    mode = find_open_mode(path)
+    if mode:
+        raise PeeringError(
+            f"{path}: others on this machine may read or change this secret (mode {mode}): chmod 600 {path}"
+        )
+
+
+def list_warnings(protection: Protection, tls: Tls | None, metadata_keys: Path | None) -> Iterator[str]:
+    """Yield a sentence for every other file with secrets that others may read."""
+    files: list[tuple[str, Path | None]] = [("keys of metadata", metadata_keys)]
+    if tls is not None:
+        files.append(("the key of the certificate", tls.key or tls.certificate))
+    if protection.auth is not None:
+        files += [("the rights", protection.auth), ("the passwords", _password_file(protection.auth))]
+    for what, path in files:
+        mode = find_open_mode(path) if path is not None else ""
+        if mode and (path != protection.auth or int(mode, 8) & (stat.S_IWOTH | stat.S_IWGRP)):
+            able = "change" if path == protection.auth else "read or change"
+            yield f"WARNING: others on this machine may {able} {what} in {path} (mode {mode}): chmod 600 {path}"
+
+
+def _password_file(rights: Path) -> Path | None:
+    try:
+        basic = read_settings(rights.read_bytes(), rights).basic
+    except (OSError, AuthFileError):
+        return None
+    return None if basic is None else basic.file

@@ -1,0 +1,86 @@
+"""What a plain value becomes where writer and reader have other types or logical types, as functions.
+
+A logical type is the reader's; where both have one, the writer's says what the number means. What cannot be converted
+exactly is refused: nanoseconds and microseconds are never taken for each other.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from treaty.client.compiled.defaults import round_to_float
+from treaty.client.compiled.logical import READERS
+from treaty.client.compiled.matches import UnmatchedError
+from treaty.client.compiled.names import kind_of, logical_of
+
+Convert = tuple[Callable[..., Any], tuple[Any, ...]]
+"""A function from a plain value of the writer to a value of the reader, and what it takes besides. Raises `ValueError`."""
+
+FLOATS = frozenset({"float", "double"})
+PROMOTED: Mapping[tuple[str, str], Callable[[Any], Any]] = {
+    ("int", "float"): round_to_float,
+    ("long", "float"): round_to_float,
+    ("int", "double"): float,
+    ("long", "double"): float,
+    ("string", "bytes"): str.encode,
+    ("bytes", "string"): bytes.decode,
+}
+"""Promotions that change the value."""
+INSTANTS = {"long-timestamp-millis": 10**6, "long-timestamp-micros": 10**3, "long-timestamp-nanos": 1}
+WALLS = {f"long-local-{word.removeprefix('long-')}": nanos for word, nanos in INSTANTS.items()}
+TIMES = {"int-time-millis": 10**6, "long-time-micros": 10**3}
+FAMILIES = (INSTANTS, WALLS, TIMES)
+"""Logical types that mean the same in other units, each with its nanoseconds."""
+KNOWN = frozenset({*READERS, *INSTANTS, *WALLS, "bytes-big-decimal", "fixed-duration", "fixed-uuid"})
+"""Logical types with a meaning; all others are ignored, as Avro does."""
+PLAIN = frozenset({"bytes-big-decimal", "fixed-duration", "fixed-uuid"})
+"""Those whose values the codec gives as bytes; they say nothing about values that a plain type wrote."""
+
+
+class LossError(ValueError):
+    """A value that the reader's type would cut."""
+
+
+def conversion_of(writer: Any, reader: Any) -> Convert | None:
+    """Return what is done with a plain value of one type to read it as another; None for nothing.
+
+    Both match and neither has parts. Raises `UnmatchedError` for logical types that do not mean the same.
+    """
+    promote, logical = PROMOTED.get((kind_of(writer), kind_of(reader))), _logical(writer, reader)
+    if promote is None:
+        return logical
+    if logical is None:
+        return promote, ()
+    make, more = logical
+    return (lambda value: make(promote(value), *more)), ()
+
+
+def _logical(writer: Any, reader: Any) -> Convert | None:
+    old, new = (key if key in KNOWN else "" for key in map(logical_of, (writer, reader)))
+    if not new or new in PLAIN:
+        if old and new and old != new:
+            raise UnmatchedError(f"{old} is not {new}")
+        return None
+    if old in PLAIN:
+        raise UnmatchedError(f"{old} is not {new}")
+    if old and old != new:
+        family = next((each for each in FAMILIES if old in each and new in each), None)
+        if family is None:
+            raise UnmatchedError(f"{old} is not {new}")
+        if "nanos" in old or "nanos" in new:
+            return _in_units(family[old], family[new], reader)
+    make: Callable[..., Any] | None = READERS.get(old or new)
+    schema = writer if old else reader
+    return None if make is None else (make, (schema,))
+
+
+def _in_units(old: int, new: int, reader: Any) -> Convert:
+    """Convert where one side counts nanoseconds, for which the codec has no type but whole numbers."""
+    make: Callable[..., Any] | None = READERS.get(logical_of(reader))
+
+    def convert(value: int) -> Any:
+        whole, rest = divmod(value * old, new)
+        if rest or not -(1 << 63) <= whole < 1 << 63:
+            raise LossError(f"{value} does not fit {logical_of(reader)} without a loss")
+        return whole if make is None else make(whole, reader)
+
+    return convert, ()

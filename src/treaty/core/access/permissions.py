@@ -1,0 +1,250 @@
+"""The permissions that a request needs: which one, on a resource of a kind and a name. The state plays no part in them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from treaty.core import associations as t
+from treaty.core import requests as q
+from treaty.core.access.rights import PERMISSIONS, Access, Permission, TopicPart
+from treaty.core.answers import Resource
+from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
+from treaty.core.refusals import Forbidden
+from treaty.core.schema import Draft
+
+N = TypeVar("N")
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceKind(Generic[N]):
+    """A kind of resource that permissions are given on, by its name."""
+
+    is_allowed: Callable[[Access, Permission, N], bool]
+    describe: Callable[[N], str]
+    """The resource in a sentence."""
+    subject_of: Callable[[N], str]
+    """What a refusal names as its subject."""
+    describe_rule: Callable[[N], str] = lambda _name: ""
+    """What a rule has to name beside the permission, where that is not plain from the resource."""
+
+
+def _is_allowed_in_any_context(access: Access, permission: Permission, subject: Subject) -> bool:
+    if subject.context == DEFAULT_CONTEXT:
+        return access.may_somewhere(permission, subject.name)
+    return access.may(permission, subject)
+
+
+ANYTHING: ResourceKind[None] = ResourceKind(
+    lambda access, permission, _name: access.may_somewhere(permission), lambda _name: "any subject", lambda _name: ""
+)
+"""Some subject, whichever it is. Who has the permission somewhere is shown only what may be read."""
+SUBJECT: ResourceKind[Subject] = ResourceKind(Access.may, lambda subject: f"subject '{subject}'", str)
+SUBJECT_IN_ANY_CONTEXT: ResourceKind[Subject] = ResourceKind(_is_allowed_in_any_context, SUBJECT.describe, str)
+"""A subject whose unqualified name is looked for in other contexts too: a right to it in any of them will do."""
+CONTEXT: ResourceKind[str] = ResourceKind(
+    Access.may_whole,
+    lambda context: "all contexts" if context == EVERYWHERE else f"all of context '{context}'",
+    lambda context: str(Subject(context, "")),
+)
+"""All subjects of a context; of all contexts where it is ``*``."""
+EVERYTHING: ResourceKind[Subject] = ResourceKind(
+    lambda access, permission, _subject: access.may_whole(permission, EVERYWHERE),
+    lambda _: CONTEXT.describe(EVERYWHERE),
+    str,
+)
+"""All subjects of all contexts, for what names a subject of none."""
+
+
+TOPIC: ResourceKind[TopicPart] = ResourceKind(
+    Access.may_associate,
+    lambda topic: f"the {topic.kind} of topic '{topic.name}'",
+    lambda _topic: "",
+    lambda topic: f" and topics = ['{topic.name}'], or that covers the subject '{topic.name}-{topic.kind}'",
+)
+"""The keys or values of a topic, which an association says the subject of."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequiredPermission(Generic[N]):
+    """One of these permissions on a resource; `path` is the member of the request that asks for it."""
+
+    permissions: tuple[Permission, ...]
+    kind: ResourceKind[N]
+    name: N
+    path: str = ""
+
+    def is_met(self, access: Access) -> bool:
+        """Tell whether somebody has one of the permissions."""
+        return any(self.kind.is_allowed(access, permission, self.name) for permission in self.permissions)
+
+
+Required = tuple[RequiredPermission[Any], ...]
+"""What a request needs; all of it has to be met."""
+
+
+def refuse_unless_met(access: Access, principal: str, required: Sequence[RequiredPermission[Any]], name: str) -> None:
+    """Raise `Forbidden` for the first permission that somebody lacks, for the operation of this name."""
+    for one in required:
+        if not one.is_met(access):
+            wanted = " or ".join(one.permissions)
+            raise Forbidden.of(
+                "RIGHTS",
+                f"{principal} is not allowed to do this: it needs the permission {wanted} on "
+                f"{one.kind.describe(one.name)}",
+                path=one.path,
+                subject=one.kind.subject_of(one.name),
+                new=name,
+                allowed=f"a rule that gives {wanted}{one.kind.describe_rule(one.name)}",
+            )
+
+
+def on_anything(*permissions: Permission) -> RequiredPermission[None]:
+    """One of these permissions, on whatever subject."""
+    return RequiredPermission(permissions, ANYTHING, None)
+
+
+def on_subject(permission: Permission, subject: Subject, path: str = "") -> RequiredPermission[Subject]:
+    """This permission on a subject."""
+    return RequiredPermission((permission,), SUBJECT, subject, path)
+
+
+def on_context(permission: Permission, context: str, path: str = "") -> RequiredPermission[str]:
+    """This permission on all of a context."""
+    return RequiredPermission((permission,), CONTEXT, context, path)
+
+
+def on_topic(permission: Permission, resource: Resource, kind: str, path: str = "") -> RequiredPermission[TopicPart]:
+    """This permission on the keys or values of a topic."""
+    return RequiredPermission((permission,), TOPIC, TopicPart(resource.name, resource.namespace, kind), path)
+
+
+# ------------------------------------------------------------------------------------- what several requests need
+
+
+def anywhere(*permissions: Permission) -> Callable[[Any], Required]:
+    """Require one of these permissions somewhere."""
+    required = (on_anything(*permissions),)
+    return lambda _request: required
+
+
+def of_subject(*permissions: Permission) -> Callable[[Any], Required]:
+    """Require all of these permissions on the request's subject."""
+    return lambda request: tuple(on_subject(one, request.subject) for one in permissions)
+
+
+def of_subject_in_any_context(permission: Permission) -> Callable[[Any], Required]:
+    """Require a permission on the request's subject, or on one of its name in another context."""
+    return lambda request: (RequiredPermission((permission,), SUBJECT_IN_ANY_CONTEXT, request.subject),)
+
+
+def of_context(permission: Permission) -> Callable[[Any], Required]:
+    """Require a permission on all of the request's context."""
+    return lambda request: (on_context(permission, request.context),)
+
+
+def of_scope(permission: Permission) -> Callable[[Any], Required]:
+    """Require a permission on what a setting holds for: a subject, all of a context, or everything."""
+
+    def required(request: Any) -> Required:
+        scope: q.Scope = request.scope
+        if scope.name is None:
+            return (on_context(permission, scope.context),)
+        kind = EVERYTHING if scope.context == EVERYWHERE else SUBJECT
+        return (RequiredPermission((permission,), kind, Subject(scope.context, scope.name)),)
+
+    return required
+
+
+def of_shown_scope(*permissions: Permission) -> Callable[[Any], Required]:
+    """Require one of these permissions on a setting's subject; above subjects, on something below it."""
+
+    def required(request: Any) -> Required:
+        scope: q.Scope = request.scope
+        if scope.name is None or scope.context == EVERYWHERE:
+            return (on_anything(*permissions),)
+        return (RequiredPermission(permissions, SUBJECT, Subject(scope.context, scope.name)),)
+
+    return required
+
+
+# --------------------------------------------------------------------------------------------- what one request needs
+
+
+def _references(subject: Subject, draft: Draft, kind: ResourceKind[Subject] = SUBJECT) -> Required:
+    return tuple(
+        RequiredPermission(("read",), kind, subject.sibling(one.subject), f"/references/{place}")
+        for place, one in enumerate(draft.references)
+        if one.subject
+    )
+
+
+def of_register(request: q.Register) -> Required:
+    """A registration that skips the policy or chooses one does what needs the right to change the config; one that gives an id
+    or a time does what is for who may set the mode of the whole context, whose ids all share.
+    """
+    chosen = request.create_with.policy is not None
+    paths = ("force",) * (request.force is not None) + ("/treaty/createWith/policy",) * chosen
+    config = tuple(on_subject("config", request.subject, path) for path in paths)
+    given = ("/id",) * (request.schema_id >= 0) + ("/treaty/time",) * (request.time >= 0)
+    importing = tuple(on_context("mode", request.subject.context, path) for path in given)
+    return (on_subject("register", request.subject), *config, *importing, *_references(request.subject, request.draft))
+
+
+def of_lookup(request: q.Lookup) -> Required:
+    """A look-up reads the subject and what the draft refers to, in whichever context they are found."""
+    kind = SUBJECT_IN_ANY_CONTEXT
+    references = _references(request.subject, request.draft, kind)
+    return (RequiredPermission(("read",), kind, request.subject), *references)
+
+
+def of_check(request: q.Check) -> Required:
+    """A check reads the subject and what the draft refers to."""
+    return (on_subject("read", request.subject), *_references(request.subject, request.draft))
+
+
+def of_make_context(request: q.MakeContext) -> Required:
+    """Ids that are given to nobody are taken from the whole context."""
+    importing = (on_context("mode", request.context, "/highestId"),) if request.highest_id > 0 else ()
+    return (on_context("register", request.context), *importing)
+
+
+def of_set_config(request: q.SetConfig) -> Required:
+    """An alias leads requests of others to its target, so that naming one needs the right to change the config there too."""
+    alias = request.change.alias
+    here = of_scope("config")(request)
+    if not alias:
+        return here
+    target = Subject(request.scope.context, request.scope.name or "").sibling(alias)
+    return (*here, on_subject("config", target, "/alias"))
+
+
+def of_set_mode(request: q.SetMode) -> Required:
+    """Entering IMPORT purges what is softly deleted."""
+    purging = (request.mode or "").upper() == "IMPORT" and not request.force
+    return of_scope("mode")(request) + (of_scope("delete")(request) if purging else ())
+
+
+def of_associate(request: t.Associate) -> Required:
+    """Clients of a topic take the schemas of the subject: a right to the subject alone does not decide for them."""
+    found: list[RequiredPermission[Any]] = []
+    for wish in request.wishes:
+        subject = t.subject_for(request.resource, wish)
+        found.append(on_subject("register", subject))
+        found.append(on_topic("register", request.resource, wish.kind, "/resourceName"))
+        if wish.given is not None:
+            found.append(on_context("mode", subject.context, "/treaty/guid"))
+        if wish.schema is not None:
+            found.extend(of_register(replace(wish.schema, subject=subject)))
+    return tuple(dict.fromkeys(found)) or (on_anything("register"),)
+
+
+def of_list_associations(request: t.ListAssociations) -> Required:
+    """Associations of a subject need a right to it; those of a resource are shown as far as they may be read."""
+    return (on_subject("read", request.of.subject),) if isinstance(request.of, t.OfSubject) else (on_anything("read"),)
+
+
+def of_get_outcome(request: q.GetOutcome) -> Required:
+    """Everybody may ask what became of their own commands, and administrators of everything what became of all."""
+    if request.principal is None:
+        return (on_anything(*PERMISSIONS),)
+    return (on_context("admin", EVERYWHERE, "principal"),)

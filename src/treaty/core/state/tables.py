@@ -1,0 +1,313 @@
+"""`DictTables`: state tables as dictionaries, every index kept in order, so that loading in any order ends alike."""
+
+from bisect import bisect_left, insort
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+from treaty.core.state.commit import START, Position, as_root
+from treaty.core.state.ordered import SortedKeys
+from treaty.core.state.root import add, roots_with
+from treaty.core.state.rows import (
+    EncodedRow,
+    Row,
+    UnreadableRowError,
+    UnreadableValue,
+    Value,
+    decode_row,
+    encode_row,
+    gives_back,
+    key_text,
+)
+from treaty.core.state.state_tables import TABLES, VERSION, VERSION_LISTED, AnyIndex, AnyTable
+from treaty.core.state.table import E, Index, K, Key, Table, V, may_lie_between
+from treaty.core.state.values import StoredValue
+from treaty.core.state.view import subject_span
+
+_OF_VALUES: Mapping[str, tuple[AnyIndex, ...]] = {
+    table.name: tuple(one for one in table.indexes if not one.of_key) for table in TABLES.values()
+}
+"""By table: the indexes whose entries may change while the row stays."""
+_COUNTED = {name: table.counted for name, table in TABLES.items() if table.counted and table is not VERSION}
+"""Tables whose rows are counted here; an index has the versions together, and they are counted in that."""
+
+
+Read = tuple[EncodedRow, Row, bool]
+"""A row, what was read of it, and whether that gives back its text."""
+
+
+def read(row: EncodedRow, known: Mapping[EncodedRow, Row] | None = None) -> Read:
+    """Read a row; one that was encoded here is `known`."""
+    found = known.get(row) if known else None
+    if found is not None:
+        return row, found, True
+    decoded = decode_row(row)
+    return row, decoded, gives_back(decoded, row.value)
+
+
+class DictTables:
+    """The `Tables` of one node: a dictionary per state table, a dictionary of sorted keys per index."""
+
+    __slots__ = (
+        "_counts", "_indexes", "_orders", "_position", "_quarantine", "_roots", "_shares", "_tables", "_texts", "_unreadable",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        """Hold nothing, at the start of no log."""
+        self._clear(START)
+
+    def _clear(self, position: Position) -> None:
+        self._tables: dict[str, dict[Key, StoredValue]] = {}
+        self._shares: dict[str, dict[Key, int]] = {}
+        self._indexes: dict[str, dict[Key, list[Key]]] = {}
+        self._orders: defaultdict[str, SortedKeys] = defaultdict(SortedKeys)
+        self._counts: defaultdict[tuple[str, Key], int] = defaultdict(int)
+        self._unreadable: dict[str, dict[Key, UnreadableValue]] = {}
+        """Rows that can't be read, by table; a table without one is not in it."""
+        self._quarantine: dict[tuple[str, Key], str] = {}
+        self._roots: dict[str, int] = {}
+        self._texts: dict[tuple[str, Key], str] = {}
+        """Texts of rows that would be encoded otherwise."""
+        self._position = position
+
+    @property
+    def sequence(self) -> int:
+        """Sequence of the last commit that these tables show."""
+        return self._position.sequence
+
+    @property
+    def position(self) -> Position:
+        """The place in the log that these tables show."""
+        return self._position
+
+    @property
+    def roots(self) -> Mapping[str, int]:
+        """What each table adds to the state root."""
+        return self._roots
+
+    def has(self, table: Table[K, Any], key: K) -> bool:
+        """Tell whether there is a row, one that can't be read too."""
+        return key in self._shares.get(table.name, ())
+
+    def share(self, table: str, key: Key) -> int:
+        """Return the digest of a row as it stands in the log; 0 where there is none."""
+        shares = self._shares.get(table)
+        return 0 if shares is None else shares.get(key, 0)
+
+    @property
+    def quarantine(self) -> Mapping[tuple[str, Key], str]:
+        """Rows that this version can't read, and why."""
+        return self._quarantine
+
+    @property
+    def damaged(self) -> bool:
+        """Never: dictionaries stand on nothing."""
+        return False
+
+    @property
+    def size(self) -> int:
+        """Rows, those that can't be read among them."""
+        return sum(map(len, self._tables.values())) + len(self._quarantine)
+
+    def rows(self) -> Iterator[EncodedRow]:
+        """Yield all rows as they stand in the log, in no order."""
+        for kept in (self._tables, self._unreadable):
+            yield from chain.from_iterable(self._encoded(table, rows) for table, rows in kept.items())
+
+    def _encoded(self, table: str, rows: Mapping[Key, Any]) -> Iterator[EncodedRow]:
+        for key, value in rows.items():
+            text = self._texts.get((table, key)) if self._texts else None
+            yield encode_row(Row(table, key, value)) if text is None else EncodedRow(table, key_text(key), text)
+
+    def get(self, table: Table[K, V], key: K) -> V | None:
+        """Return the value of a row, or None where there is no row."""
+        rows = self._tables.get(table.name)
+        value = None if rows is None else rows.get(key)
+        if value is None and key in self._unreadable.get(table.name, ()):
+            raise self._unreadable_row(table.name, key)
+        return value  # type: ignore[return-value]  # rows of a table have its values
+
+    def find(self, index: Index[E, K], entry: E, head: Key = ()) -> Iterator[K]:
+        """Return the keys of the rows that claim an index entry and begin with `head`, ascending."""
+        found = self.find_readable(index, entry, head)
+        return chain(found, self.refuse_rest(index, entry)) if self._unreadable else found
+
+    def find_readable(self, index: Index[E, K], entry: E, head: Key = ()) -> Iterator[Any]:
+        """Return the same keys, and leave it to `refuse_rest` to say that there may be more."""
+        entries = self._indexes.get(index.name)
+        keys = None if entries is None else entries.get(entry)
+        if keys is None:
+            return iter(())
+        if not head:
+            return iter(keys)
+        low, high = subject_span(*head)
+        return map(keys.__getitem__, range(bisect_left(keys, low), bisect_left(keys, high)))
+
+    def refuse_rest(self, index: AnyIndex, entry: Key) -> Iterator[Any]:
+        """Return no key, or raise `UnreadableRowError` once one is asked for: there may be more than was found."""
+        self._refuse_unreadable(index.table, lambda key: index.may_claim(key, entry))
+        yield from ()
+
+    def _refuse_unreadable(self, table: str, matters: Callable[[Key], bool]) -> None:
+        """Raise `UnreadableRowError` where a row of the table that can't be read matters for what is asked."""
+        for key in self._unreadable.get(table, ()):
+            if TABLES[table].typed_key(key) is not None and matters(key):
+                raise self._unreadable_row(table, key)
+
+    def _unreadable_row(self, table: str, key: Key) -> UnreadableRowError:
+        why = self._quarantine[table, key]
+        return UnreadableRowError(f"the row {[*key]} of table {table!r} can't be read here: {why}; upgrade this node")
+
+    def count(self, table: Table[K, V], group: Key) -> int:
+        """Return how many readable rows of a table are in a group."""
+        if table is VERSION:
+            return len(self._indexes.get(VERSION_LISTED.name, {}).get(group, ()))
+        return self._counts.get((table.name, group), 0)
+
+    def entries(self, index: Index[E, K]) -> Iterable[Any]:
+        """Return the entries of an index, in no order."""
+        return self._indexes.get(index.name, {}).keys()
+
+    def keys(self, table: Table[K, V]) -> Iterable[Any]:
+        """Return all keys of a table, in no order."""
+        keys = self._tables.get(table.name, {}).keys()
+        unreadable = self._unreadable.get(table.name)
+        return [*keys, *filter(table.typed_key, unreadable)] if unreadable else keys
+
+    def walk(self, order: AnyTable | AnyIndex, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Any]:
+        """Return the keys of a table, or the entries of an index, from `low` on and below `high`, up or down."""
+        if self._unreadable:
+            parts = order.key_parts if isinstance(order, Index) else range(len(order.parts))
+            table = order.table if isinstance(order, Index) else order.name
+            self._refuse_unreadable(
+                table, lambda key: may_lie_between([None if at is None else key[at] for at in parts], low, high)
+            )
+        kept = self._orders.get(order.name)
+        return iter(()) if kept is None else kept.walk(low, high, reverse=reverse)
+
+    def apply(
+        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
+    ) -> None:
+        """Put rows in (tombstones take out) and move to `position`; what is in `known` is not decoded again."""
+        self.put((read(one, known) for one in rows), position)
+
+    def advance(
+        self, rows: Iterable[EncodedRow], position: Position, known: Mapping[EncodedRow, Row] | None = None
+    ) -> bool:
+        """Do so where the rows then come to the root that `position` states; else change nothing, and return False."""
+        some = [read(one, known) for one in rows]
+        roots = roots_with(self, [(one, row.key) for one, row, _ in some])
+        if as_root(roots) != position.root:
+            return False
+        self.put(some, position)
+        return True
+
+    def put(self, rows: Iterable[Read], position: Position) -> None:
+        """Put rows in that have been read."""
+        for encoded, row, exact in rows:
+            kept = self._tables.get(row.table)
+            old = None if kept is None else kept.get(row.key)
+            if row.value is None or old is None or isinstance(row.value, UnreadableValue):
+                self._take_out(row, old)
+                if row.value is not None:
+                    self._put_in(row, row.value, encoded.digest)
+            else:
+                self._replace(row, old, row.value, encoded.digest)
+            if not exact and encoded.value is not None:
+                self._texts[row.table, row.key] = encoded.value
+            elif self._texts:
+                self._texts.pop((row.table, row.key), None)
+        self._position = position
+
+    def load(self, rows: Iterable[EncodedRow], position: Position) -> None:
+        """Forget everything and hold just these rows; ends exactly as `apply` of the same rows would."""
+        self._clear(position)
+        self.apply(rows, position)
+
+    def ready(self, rows: Iterable[EncodedRow], position: Position) -> Callable[[], None]:
+        """Return what loads these rows: there is nothing to do before."""
+        return lambda: self.load(rows, position)
+
+    def _take_out(self, row: Row, old: StoredValue | None) -> None:
+        place = row.table, row.key
+        if old is None and place not in self._quarantine:
+            return
+        add(self._roots, row.table, -self._shares[row.table].pop(row.key))
+        if old is None:
+            del self._quarantine[place], self._unreadable[row.table][row.key]
+            if not self._unreadable[row.table]:
+                del self._unreadable[row.table]
+            return
+        del self._tables[row.table][row.key]
+        table = TABLES[row.table]
+        if table.ordered:
+            self._orders[row.table].remove(row.key)
+        if row.table in _COUNTED:
+            self._count(row.table, _COUNTED[row.table](row.key, old), -1)
+        for index in table.indexes:
+            self._give_up(index, row.key, index.entries(row.key, old))
+
+    def _put_in(self, row: Row, value: Value, share: int) -> None:
+        self._shares.setdefault(row.table, {})[row.key] = share
+        add(self._roots, row.table, share)
+        if isinstance(value, UnreadableValue):
+            self._unreadable.setdefault(row.table, {})[row.key] = value
+            self._quarantine[row.table, row.key] = value.why
+            return
+        self._tables.setdefault(row.table, {})[row.key] = value
+        table = TABLES[row.table]
+        if table.ordered:
+            self._orders[row.table].add(row.key)
+        if row.table in _COUNTED:
+            self._count(row.table, _COUNTED[row.table](row.key, value), 1)
+        for index in table.indexes:
+            self._claim(index, row.key, index.entries(row.key, value))
+
+    def _replace(self, row: Row, old: StoredValue, value: StoredValue, share: int) -> None:
+        """Give a row another value: what follows from its key alone stays as it is."""
+        table, shares = row.table, self._shares[row.table]
+        self._tables[table][row.key] = value
+        add(self._roots, table, share - shares[row.key])
+        shares[row.key] = share
+        for index in _OF_VALUES[table]:
+            before, now = index.entries(row.key, old), index.entries(row.key, value)
+            if before != now:
+                self._give_up(index, row.key, before)
+                self._claim(index, row.key, now)
+
+    def _give_up(self, index: AnyIndex, key: Key, entries: tuple[Key, ...]) -> None:
+        """Take a row's key from entries of an index."""
+        if index.key_of is not None:
+            for entry in entries:
+                self._orders[index.name].remove(entry)
+            return
+        found = self._indexes[index.name]
+        for entry in entries:
+            keys = found[entry]
+            del keys[bisect_left(keys, key)]
+            if not keys:
+                del found[entry]
+                if index.ordered:
+                    self._orders[index.name].remove(entry)
+
+    def _claim(self, index: AnyIndex, key: Key, entries: tuple[Key, ...]) -> None:
+        """Put a row's key under entries of an index."""
+        if index.key_of is not None:
+            for entry in entries:
+                self._orders[index.name].add(entry)
+            return
+        found = self._indexes.setdefault(index.name, {})
+        for entry in entries:
+            keys = found.get(entry)
+            if keys is not None:
+                insort(keys, key)
+                continue
+            found[entry] = [key]
+            if index.ordered:
+                self._orders[index.name].add(entry)
+
+    def _count(self, table: str, group: Key, change: int) -> None:
+        self._counts[table, group] += change
+        if not self._counts[table, group]:
+            del self._counts[table, group]

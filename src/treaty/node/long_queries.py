@@ -1,0 +1,98 @@
+"""Queries that may read very many rows: answered in slices, on tables that stay as they are, and remembered until the next commit."""
+
+from collections import OrderedDict
+from typing import Any
+
+from treaty.core import answers
+from treaty.core.access.rights import Access
+from treaty.core.command import Command, Decision, OpenQuestions
+from treaty.core.decide import decide_with_pauses
+from treaty.core.limits import LIST_ENTRIES_KEPT
+from treaty.core.refusals import Refusal
+from treaty.core.registry import Reply
+from treaty.core.requests import ListSubjects, Request
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state.view import View
+from treaty.node.encryption import MetadataCipher, decrypt_view
+from treaty.node.environment import Environment
+from treaty.node.follower import Follower
+
+SLICE_SECONDS = 0.005
+"""How long such a query reads before others have their turn."""
+ENTRIES_OF_LIST = 10
+"""For how many names a remembered list counts besides those it has: a list without names takes memory too."""
+
+AnswerKey = tuple[Request[Any], Access | None]
+"""What a list depends on besides the position: the request, and the rights of who asks."""
+
+
+class LongQueries:
+    """Answers queries of operations that pause.
+
+    The tables do not change from the first slice to the last one, so that an answer is that of one position. One such query
+    reads at a time. Lists of names are remembered per request and rights, as many as `LIST_ENTRIES_KEPT` allows.
+    """
+
+    def __init__(self, follower: Follower, environment: Environment, cipher: MetadataCipher) -> None:
+        """Remember nothing yet."""
+        self._follower = follower
+        self._environment = environment
+        self._cipher = cipher
+        self._kept: OrderedDict[AnswerKey, answers.Subjects] = OrderedDict()
+        self._entries = 0
+        follower.on_change(self._forget)
+
+    def _forget(self) -> None:
+        self._kept.clear()
+        self._entries = 0
+
+    async def answer(
+        self, command: Command[Request[Any]], engine: SchemaEngine
+    ) -> Reply[Any] | Refusal | OpenQuestions:
+        """Decide a query on the tables as they are when its turn comes."""
+        key = (command.request, command.access)
+        async with self._follower.paused():
+            token = self._follower.position.token
+            known = self._kept.get(key)
+            if known is not None:
+                self._kept.move_to_end(key)
+                return Reply(known, token)
+            result = await self._decide(decrypt_view(self._cipher, self._follower.tables), command, engine)
+            if not isinstance(result, Decision):
+                return result
+            if isinstance(result.answer, answers.Subjects):
+                self._keep(key, result.answer)
+        await self._environment.sleep(0)  # what is done with a long answer is another turn
+        return Reply(result.answer, token)
+
+    async def _decide(
+        self, view: View, command: Command[Request[Any]], engine: SchemaEngine
+    ) -> Decision[Any] | Refusal | OpenQuestions:
+        now = self._environment.now
+        work, end = decide_with_pauses(view, command, engine), now() + SLICE_SECONDS
+        while True:
+            try:
+                next(work)
+            except StopIteration as ended:
+                result: Decision[Any] | Refusal | OpenQuestions = ended.value
+                return result
+            if now() > end:
+                await self._environment.sleep(0)
+                end = now() + SLICE_SECONDS
+
+    def _keep(self, key: AnswerKey, answer: answers.Subjects) -> None:
+        size = _count_entries(key, answer)
+        if size > LIST_ENTRIES_KEPT or key in self._kept:
+            return
+        self._kept[key] = answer
+        self._entries += size
+        while self._entries > LIST_ENTRIES_KEPT:
+            self._entries -= _count_entries(*self._kept.popitem(last=False))
+
+
+def _count_entries(key: AnswerKey, answer: answers.Subjects) -> int:
+    """Return what remembering a list counts: its names, and each character that it was asked with, as a client chooses them."""
+    request = key[0]
+    assert isinstance(request, ListSubjects)
+    asked = sum(map(len, request.prefix)) + len(request.after or "")
+    return ENTRIES_OF_LIST + len(answer.names) + asked

@@ -1,0 +1,220 @@
+"""Questions about schemas that wait for a worker: commands go before checks, principals take turns, and nobody works for nobody."""
+
+import asyncio
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from treaty.core.limits import POOL_BYTES, POOL_BYTES_EACH, POOL_DECISIONS, POOL_DECISIONS_EACH
+from treaty.core.refusals import Unavailable
+from treaty.core.schema_engine import Answer, Question
+
+N = TypeVar("N", bound=Hashable)
+
+RETRY_SECONDS = 60.0
+"""The longest time after which somebody is told to ask again."""
+WEIGHT_OF_LAST = 0.2
+"""How much the last question counts in the mean time of one."""
+
+AnswerQuestion = Callable[[Question], Awaitable[Answer]]
+"""Answers one question without stopping the event loop. Cancelling it ends the work."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSource:
+    """For whom questions are answered: principals take turns, and a command (`writes`) goes before checks."""
+
+    principal: str = ""
+    writes: bool = False
+
+
+NOBODY = QuestionSource()
+
+
+@dataclass(slots=True, eq=False)
+class QueuedQuestion:
+    """One question, for all who wait for its answer."""
+
+    key: Hashable
+    question: Question
+    answered: asyncio.Future[Answer]
+    sources: Counter[QuestionSource] = field(default_factory=Counter)
+    """Who waits, and how often."""
+    task: asyncio.Task[None] | None = None
+    """The work, once it has begun."""
+    began: float = 0.0
+    runs_for: QuestionSource = NOBODY
+    """Whose turn it took."""
+
+
+class QuestionQueue:
+    """Questions of all decisions of a node.
+
+    At most `workers` are answered at once. With more than one worker no principal has all of them, and checks leave one
+    to commands. A question for which nobody waits any more is taken out of the queue, or its work is ended.
+    """
+
+    def __init__(self, answer: AnswerQuestion, workers: int = 1) -> None:
+        """Nobody waits yet."""
+        self._answer = answer
+        self._workers = workers
+        self._most = max(1, workers - 1)
+        """Workers that one principal, or all checks, may have."""
+        self._open: dict[Hashable, QueuedQuestion] = {}
+        self._queues: OrderedDict[QuestionSource, dict[QueuedQuestion, None]] = OrderedDict()
+        """What has not begun; whose turn is next stands first."""
+        self._running: dict[asyncio.Task[None], QueuedQuestion] = {}
+        self._decisions: Counter[str] = Counter()
+        self._bytes: Counter[str] = Counter()
+        self._seconds = 0.1
+        """The mean time of a question."""
+
+    def __len__(self) -> int:
+        """Return how many questions have no answer yet."""
+        return len(self._open)
+
+    @property
+    def running(self) -> int:
+        """How many questions are being answered."""
+        return len(self._running)
+
+    @property
+    def retry_after(self) -> float:
+        """Seconds until what waits now will have been answered, as far as the last questions tell; at least one."""
+        now = asyncio.get_running_loop().time()
+        oldest = max((now - one.began for one in self._running.values()), default=0.0)
+        waiting = len(self._open) - len(self._running)
+        return min(RETRY_SECONDS, max(1.0, waiting * self._seconds / self._workers + oldest))
+
+    async def answer(
+        self, questions: Sequence[tuple[Hashable, Question]], source: QuestionSource, size: int = 0
+    ) -> list[Answer]:
+        """Answer the questions of one decision, each under its key; `size` is how many characters they read.
+
+        Raises `Unavailable` where too many wait, and what the work raises. A question that is open already is joined.
+        """
+        who = source.principal
+        self._refuse_full(who)
+        self._decisions[who] += 1
+        self._bytes[who] += size
+        entries = [self._join(key, question, source) for key, question in questions]
+        self._start()
+        try:
+            return [await asyncio.shield(one.answered) for one in entries]
+        finally:
+            for one in entries:
+                self._leave(one, source)
+            _lower(self._decisions, who, 1)
+            _lower(self._bytes, who, size)
+
+    def _refuse_full(self, principal: str) -> None:
+        """Raise `Unavailable` past a limit. A decision that is larger than a limit on bytes waits where no other does."""
+        counts = (
+            (
+                "POOL_DECISIONS_EACH",
+                self._decisions[principal],
+                POOL_DECISIONS_EACH,
+                "decisions of this principal wait",
+            ),
+            ("POOL_DECISIONS", self._decisions.total(), POOL_DECISIONS, "decisions wait"),
+            ("POOL_BYTES_EACH", self._bytes[principal], POOL_BYTES_EACH, "characters of this principal's schemas wait"),
+            ("POOL_BYTES", self._bytes.total(), POOL_BYTES, "characters of schemas wait"),
+        )
+        for limit, count, most, what in counts:
+            if count >= most:
+                message = f"{count} {what} to be read and compared (limit {limit}); nothing was written"
+                raise Unavailable(message, self.retry_after)
+
+    def _join(self, key: Hashable, question: Question, source: QuestionSource) -> QueuedQuestion:
+        found = self._open.get(key)
+        if found is None:
+            found = QueuedQuestion(key, question, asyncio.get_running_loop().create_future())
+            self._open[key] = found
+        found.sources[source] += 1
+        if found.task is None:
+            self._queues.setdefault(source, {})[found] = None
+        return found
+
+    def _leave(self, entry: QueuedQuestion, source: QuestionSource) -> None:
+        """Somebody waits no more: with the last one of a source its place goes, with the last one of all the work."""
+        _lower(entry.sources, source, 1)
+        if source not in entry.sources:
+            self._dequeue(entry, source)
+        if not entry.sources and not entry.answered.done():
+            self._close(entry)
+            if entry.task is not None:
+                entry.task.cancel()
+
+    # ---------------------------------------------------------------------------------------------------- working
+
+    def _start(self) -> None:
+        """Begin as many questions as there are workers for."""
+        while len(self._running) < self._workers and (source := self._next_source()) is not None:
+            entry = next(iter(self._queues[source]))
+            for waiting in entry.sources:
+                self._dequeue(entry, waiting)
+            if source in self._queues:
+                self._queues.move_to_end(source)
+            entry.runs_for, entry.began = source, asyncio.get_running_loop().time()
+            entry.task = asyncio.create_task(self._work(entry), name="question")
+            self._running[entry.task] = entry
+            entry.task.add_done_callback(self._finish)
+
+    def _next_source(self) -> QuestionSource | None:
+        """Return whose turn it is: commands first, and of each kind the one that has waited longest for a turn."""
+        busy = Counter(one.runs_for.principal for one in self._running.values())
+        checks = sum(not one.runs_for.writes for one in self._running.values())
+        ready = [one for one in self._queues if busy[one.principal] < self._most]
+        commands = (one for one in ready if one.writes)
+        return next(commands, None if checks >= self._most else next(iter(ready), None))
+
+    async def _work(self, entry: QueuedQuestion) -> None:
+        try:
+            answer = await self._answer(entry.question)
+        except Exception as error:  # noqa: BLE001 - whatever a format or the pool raises belongs to those who asked
+            self._close(entry)
+            if not entry.answered.done():
+                entry.answered.set_exception(error)
+                entry.answered.exception()  # seen, even if all who waited have left
+        else:
+            self._close(entry)
+            if not entry.answered.done():
+                entry.answered.set_result(answer)
+
+    def _finish(self, task: asyncio.Task[None]) -> None:
+        entry = self._running.pop(task)
+        took = asyncio.get_running_loop().time() - entry.began
+        self._seconds += WEIGHT_OF_LAST * (took - self._seconds)
+        self._start()
+
+    def _close(self, entry: QueuedQuestion) -> None:
+        """Let nobody join a question any more: who asks it again has it answered anew."""
+        if self._open.get(entry.key) is entry:
+            del self._open[entry.key]
+
+    def _dequeue(self, entry: QueuedQuestion, source: QuestionSource) -> None:
+        queue = self._queues.get(source)
+        if queue is not None:
+            queue.pop(entry, None)
+            if not queue:
+                del self._queues[source]
+
+    async def close(self) -> None:
+        """End all work, and tell those who wait."""
+        self._queues.clear()
+        for entry in list(self._open.values()):
+            if not entry.answered.done():
+                entry.answered.set_exception(Unavailable("this node stops; nothing was written"))
+                entry.answered.exception()
+        tasks = list(self._running)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _lower(counts: Counter[N], name: N, by: int) -> None:
+    """Lower a count, and forget it at zero."""
+    counts[name] -= by
+    if counts[name] <= 0:
+        del counts[name]

@@ -1,0 +1,44 @@
+"""A registry wherever one is taken: the object itself, or the address of a server, which is asked while the block runs."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+
+from treaty.client.properties import settings_of
+from treaty.client.sync import HttpRegistry
+from treaty.core.registry import Registry
+from treaty.plan.reasons import PlanError
+
+SCHEMES = ("http", "https")
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+@contextmanager
+def open_registry(registry: Registry | str, settings: Mapping[str, str] = NOTHING) -> Iterator[Registry]:
+    """The registry that is given, or a client of the server at an address, closed behind the block. Raises as `connect_address` does."""
+    if not isinstance(registry, str):
+        if settings:
+            raise PlanError(
+                f"the setting {min(settings)!r} is for an address, and a registry is given; leave one of both out"
+            )
+        yield registry
+        return
+    client = connect_address(registry, settings)
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+def connect_address(address: str, settings: Mapping[str, str] = NOTHING) -> HttpRegistry:
+    """A client of the server at an address, http where none is named; `settings` have the names of Confluent's clients.
+
+    Raises `PlanError` for the URL of anything but a server, and `ValueError` for an address or a setting that is none.
+    """
+    scheme, has_scheme, _ = address.partition("://")
+    if has_scheme and scheme.lower() not in SCHEMES:
+        raise PlanError(
+            f"a registry is taken by the address of its server, http(s)://HOST:PORT, not by one that begins with {scheme}://; "
+            "open the URL of a log with treaty.connect, and give the registry that it returns"
+        )
+    return HttpRegistry(settings_of({"url": address if has_scheme else f"http://{address}", **settings}))

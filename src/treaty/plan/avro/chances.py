@@ -1,0 +1,74 @@
+"""Writers of which a reader takes some values and not others: Avro refuses an enum's symbol or a union's branch when it meets one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from treaty.core.finding import Finding
+from treaty.formats.avro.model import ABSENT, Array, Enum, Fixed, Map, Primitive, Record, Schema, Type, Union
+from treaty.formats.avro.rules import (
+    FIXED_SIZE_MISMATCH,
+    MISSING_ENUM_SYMBOLS,
+    MISSING_UNION_BRANCH,
+    READER_FIELD_MISSING_DEFAULT_VALUE,
+    TYPE_MISMATCH,
+)
+from treaty.plan.avro.pairing import PROMOTIONS, Side, branch, fields
+
+BY_VALUE = frozenset(
+    one.id
+    for one in (
+        FIXED_SIZE_MISMATCH,
+        MISSING_ENUM_SYMBOLS,
+        MISSING_UNION_BRANCH,
+        READER_FIELD_MISSING_DEFAULT_VALUE,
+        TYPE_MISMATCH,
+    )
+)
+"""Rules that Avro's resolver applies to a value where it stands; whatever breaks another one makes no row of the writer readable."""
+
+
+def takes_some(reader: Schema, writer: Schema, findings: Sequence[Finding]) -> bool:
+    """Whether some values of the writer can be read, though the comparison has `findings` against it."""
+    if any(one.rule not in BY_VALUE for one in findings):
+        return False
+    return _Chances(writer, reader).passes(writer.root, reader.root)
+
+
+@dataclass(slots=True)
+class _Chances:
+    """Looks for a value that passes; a pair that is being looked at further out counts as one that has some."""
+
+    writer: Schema
+    reader: Schema
+    known: dict[tuple[str, str], bool] = field(default_factory=dict)
+
+    def passes(self, writer: Type, reader: Type) -> bool:
+        old, new = self.writer.resolve(writer), self.reader.resolve(reader)
+        if isinstance(old, Union):
+            return any(self.passes(part, reader) for part in old.branches)
+        if isinstance(new, Union):
+            place = branch(Side(self.writer, writer), [Side(self.reader, part) for part in new.branches])
+            return place is not None and self.passes(writer, new.branches[place])
+        match old, new:
+            case (Array(), Array()) | (Map(), Map()):
+                return True  # an empty one
+            case (Record(), Record()):
+                key = (old.full, new.full)
+                if key not in self.known:
+                    self.known[key] = True
+                    self.known[key] = self._fields(old, new)
+                return self.known[key]
+            case (Enum(), Enum()):
+                return new.default is not None or not set(old.symbols).isdisjoint(new.symbols)
+            case (Fixed(), Fixed()):
+                return old.size == new.size
+            case (Primitive(), Primitive()):
+                return old.kind == new.kind or new.kind in PROMOTIONS.get(old.kind, ())
+        return False
+
+    def _fields(self, old: Record, new: Record) -> bool:
+        pairs = fields(old, new)
+        filled = {one.name for one in pairs.values()}
+        if any(one.default is ABSENT and one.name not in filled for one in new.fields):
+            return False
+        return all(self.passes(one.type, pairs[one.name].type) for one in old.fields if one.name in pairs)

@@ -1,0 +1,140 @@
+"""Defaults of one version in the words of a merged schema: members under its names, numbers in its units, text as bytes.
+
+A default is a value that Avro's resolver makes of JSON by the *reader's* type. Where two versions share a reader, that
+type may have the names of one and the default of the other.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from treaty.formats.avro.defaults import Checker
+from treaty.formats.avro.model import ABSENT, Absent, Array, Fixed, Map, Named, Primitive, Record, Schema, Type, Union
+from treaty.formats.literal import Json
+from treaty.plan.avro.logical import INSTANTS, TIMES, WALLS, logical_of
+from treaty.plan.avro.pairing import Side, branch, fields
+
+Leaf = Primitive | Fixed
+
+
+class UncarriedError(ValueError):
+    """A default that the merged schema has no value for."""
+
+
+def translate_default(default: Json, source: Side, target: Side) -> tuple[Json | Absent, int]:
+    """The default of a `source` type as the `target` type has it, and the place of its branch where that is a union.
+
+    `ABSENT` where it is none for the source, or where the target has no value for it.
+    """
+    place = 0
+    try:
+        source = source.at(choose_branch(source, default))
+        if isinstance(target.solid, Union):
+            place = _pair_branch(source, target)
+            target = target.at(target.solid.branches[place])
+        found = _value(default, source, target)
+    except UncarriedError:
+        return ABSENT, 0
+    return (found, place) if _allows(target, target.node, found) else (ABSENT, 0)
+
+
+def drop_wrong_defaults(schema: Schema) -> Schema:
+    """The schema without defaults that do not fit their types: to whoever needs one of them, the field has none."""
+    names: dict[str, Named] = {}
+    for full, named in schema.names.items():
+        names[full] = named
+        if isinstance(named, Record):
+            wrong = {
+                one.name
+                for one in named.fields
+                if not isinstance(one.default, Absent) and not Checker(schema.names, ()).allows(one.type, one.default)
+            }
+            kept = tuple(replace(one, default=ABSENT) if one.name in wrong else one for one in named.fields)
+            names[full] = replace(named, fields=kept) if wrong else named
+    return replace(schema, names=names)
+
+
+def choose_branch(side: Side, value: Json) -> Type:
+    """The type that a default is a value of: of a union the first branch that it fits, as Java's library has it."""
+    solid = side.solid
+    found = next((one for one in _branches(side) if _allows(side, one, value)), None)
+    if found is None:
+        raise UncarriedError
+    return found if isinstance(solid, Union) else side.node
+
+
+def _branches(side: Side) -> tuple[Type, ...]:
+    return side.solid.branches if isinstance(side.solid, Union) else (side.node,)
+
+
+def _allows(side: Side, node: Type, value: Json) -> bool:
+    return Checker(side.schema.names, ()).allows(node, value)
+
+
+def _pair_branch(source: Side, target: Side) -> int:
+    place = branch(source, [target.at(one) for one in _branches(target)])
+    if place is None:
+        raise UncarriedError
+    return place
+
+
+def _value(value: Any, source: Side, target: Side) -> Any:
+    """A value of a type that is no union as a value of the other."""
+    old, new = source.solid, target.solid
+    if isinstance(old, Record) and isinstance(new, Record):
+        pairs = fields(old, new)
+        members = ((one, value.get(one.name, one.default)) for one in old.fields if one.name in pairs)
+        return {
+            pairs[one.name].name: _translate_member(member, source.at(one.type), target.at(pairs[one.name].type))
+            for one, member in members
+        }
+    if isinstance(old, Array) and isinstance(new, Array):
+        return [_translate_member(item, source.at(old.items), target.at(new.items)) for item in value]
+    if isinstance(old, Map) and isinstance(new, Map):
+        return {
+            key: _translate_member(item, source.at(old.values), target.at(new.values)) for key, item in value.items()
+        }
+    if isinstance(old, Leaf) and isinstance(new, Leaf):
+        return _leaf(value, old, new)
+    return value
+
+
+def _translate_member(value: Any, source: Side, target: Side) -> Any:
+    """A value inside a default. Its branch can't move to the front, so it must be the first that the value fits."""
+    source = source.at(choose_branch(source, value))
+    if not isinstance(target.solid, Union):
+        return _value(value, source, target)
+    part = target.at(target.solid.branches[_pair_branch(source, target)])
+    found = _value(value, source, part)
+    first = target.at(choose_branch(target, found)).solid
+    if first != part.solid and not {first.kind, part.solid.kind} <= {"int", "long", "float", "double"}:
+        raise UncarriedError
+    return found
+
+
+def _leaf(value: Any, old: Leaf, new: Leaf) -> Any:
+    """A leaf's value as that of the other leaf."""
+    if old.kind == "string" and new.kind == "bytes":
+        return value.encode("utf-8", "replace").decode("latin-1")
+    before, after = logical_of(old), logical_of(new)
+    if before is None or after is None or before == after:
+        return value
+    if before.name == after.name == "decimal":
+        return _rescale(value, after.scale - before.scale, new.size if isinstance(new, Fixed) else 0)
+    for family in (INSTANTS, WALLS, TIMES):
+        if before.name in family and after.name in family and family[after.name] >= family[before.name]:
+            return value * 10 ** (family[after.name] - family[before.name])
+    raise UncarriedError
+
+
+def _rescale(text: str, digits: int, size: int) -> str:
+    """The bytes of a decimal with so many digits more behind its point."""
+    number = int.from_bytes(text.encode("latin-1", "replace"), "big", signed=True)
+    if digits < 0:
+        raise UncarriedError
+    grown: int = number * 10**digits
+    length = size or (grown.bit_length() // 8 + 1)
+    try:
+        raw = grown.to_bytes(length, "big", signed=True)
+    except OverflowError:
+        raise UncarriedError from None
+    return raw.decode("latin-1")

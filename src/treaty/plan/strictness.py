@@ -1,0 +1,85 @@
+"""What a plan is not made with: options of another format, engines and readers that do not exist, columns of one name."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from treaty.plan.reasons import PlanError
+from treaty.plan.recipes import SHAPES
+from treaty.plan.rows import Names
+from treaty.plan.value import ENGINES
+from treaty.plan.wish import Wish
+
+MEANT_FOR: Mapping[str, str] = {
+    "lossy": "AVRO",
+    "message": "PROTOBUF",
+    "defaults": "PROTOBUF",
+    "unknown": "PROTOBUF",
+    "validate": "JSON",
+    "rest": "JSON",
+}
+"""Fields of a `Wish` that mean something to one format only."""
+NAMED = frozenset(("latest", "union", *SHAPES))
+"""Readers by name."""
+PARTS = ("value", "key")
+_WORD = re.compile(r"[\w.:-]*")
+_USUAL = Wish()
+
+
+def check_engine(engine: str, format_: str, usual: str) -> str:
+    """The engine that is asked for, or the format's usual one. Raises `PlanError` for one that does not read the format."""
+    if not engine or (format_, engine) in ENGINES:
+        return engine or usual
+    there = ", ".join(name for known, name in ENGINES if known == format_)
+    raise PlanError(f"engine = {engine!r} reads no {format_}; allowed are {there}, or none named")
+
+
+def refuse_foreign(choices: Mapping[str, Any], format_: str) -> None:
+    """Raise `PlanError` for an option that means nothing to the format of the rows."""
+    for name, value in choices.items():
+        meant = MEANT_FOR.get(name, format_)
+        if meant != format_ and value != getattr(_USUAL, name):
+            raise PlanError(f"{name} = {value!r} is for {meant}, and the rows to read are {format_}; leave it out")
+
+
+def is_word(text: str) -> bool:
+    """Whether a text is one word, so that it was meant as a reader's name when it is no schema."""
+    return _WORD.fullmatch(text) is not None
+
+
+def reader_error(name: str) -> PlanError:
+    """The error of a reader's name that is none."""
+    there = ", ".join(("latest", "union", *SHAPES))
+    return PlanError(
+        f"reader = {name!r} is neither a reader nor a schema; allowed are {there}, a version's number (an int), and a schema's text"
+    )
+
+
+def refuse_part(part: str) -> None:
+    """Raise `PlanError` for a half of a record that is none."""
+    if part not in PARTS:
+        raise PlanError(f"part = {part!r} is no half of a record; allowed are {', '.join(PARTS)}")
+
+
+def find_twins(*groups: Iterable[str], exact: bool = False) -> tuple[str, ...]:
+    """Names that stand in these groups more than once, whatever their case unless `exact`; empty ones are none."""
+    seen: set[str] = set()
+    double: dict[str, None] = {}
+    for name in (one for group in groups for one in group if one):
+        key = name if exact else name.lower()
+        if key in seen:
+            double[name] = None
+        seen.add(key)
+    return tuple(double)
+
+
+def refuse_twins(frame: Iterable[str], names: Names, fields: Iterable[str], *, exact: bool) -> None:
+    """Raise `PlanError` where decoding would add a column of a name that another one has. `fields` are those that get columns of their own."""
+    own = [f"{names.prefix}{name}" for name in fields]
+    record = () if own else (names.record,)
+    double = find_twins(frame, (*record, names.error, names.schema_id, names.version, names.subject), own, exact=exact)
+    if double:
+        raise PlanError(
+            f"two columns would be called {double[0]}: drop or rename that of the frame, or name what is added by "
+            "names=Names(record=…, error=…), and the fields of a record that gets columns by Names(prefix=…)"
+        )

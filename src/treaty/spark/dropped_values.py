@@ -1,0 +1,167 @@
+"""Who still writes what a candidate has no place for: symbols of an enum, null, types of a union; counted by the schema id of each row."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from treaty.core.limits import HISTORY_TROUBLES
+from treaty.formats.avro.model import Array, Enum, Map, Record, Reference, Schema, Type, Union
+from treaty.plan.avro.bounds import bounded
+from treaty.plan.avro.flat import is_null
+from treaty.plan.avro.pairing import Side, branch, fields
+
+Test = Callable[[Column], Column]
+"""Whether a record holds the value somewhere; null counts as no."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueUse:
+    """Rows of one schema id that hold a value."""
+
+    schema_id: int
+    version: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedValue:
+    """A value of a field that the candidate has no place for, and who writes it; `sample` is one frame with it, in hex.
+
+    `value` is ``symbol C``, ``null``, or a type that a union may hold (``string``). `field` is a path; ``[]`` is an item, ``{}`` a value of a map.
+    """
+
+    field: str
+    value: str
+    rows: int
+    uses: tuple[ValueUse, ...]
+    sample: str
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedPlace:
+    """A value that is missing, and the test for it."""
+
+    field: str
+    value: str
+    holds: Test
+
+
+def find_dropped(written: Schema, candidate: Schema, depth: int) -> tuple[DroppedPlace, ...]:
+    """The values that the schema of all versions has and the candidate has not; the first `HISTORY_TROUBLES`."""
+    old, new = bounded(written, depth), bounded(candidate, depth)
+    return tuple(islice(_SchemaPair(old, new).at(old.root, new.root, "", _itself, _always), HISTORY_TROUBLES))
+
+
+def count_dropped(
+    found: DataFrame,
+    wanted: tuple[DroppedPlace, ...],
+    *,
+    record: str,
+    ids: str,
+    frames: str,
+    versions: Mapping[int, int],
+) -> tuple[DroppedValue, ...]:
+    """Count these values in rows that the candidate does not take, decoded with the schema of all versions; those that no row holds are left out."""
+    if not wanted:
+        return ()
+    tests = [F.coalesce(one.holds(F.col(record)), F.lit(False)) for one in wanted]
+    counts = [F.count_if(test).alias(f"rows{at}") for at, test in enumerate(tests)]
+    samples = [F.max(F.when(test, F.col(frames))).alias(f"sample{at}") for at, test in enumerate(tests)]
+    rows = found.filter(F.col(record).isNotNull()).groupBy(ids).agg(*counts, *samples).collect()
+    made = []
+    for at, one in enumerate(wanted):
+        mine = sorted((row for row in rows if row[f"rows{at}"]), key=lambda row: row[ids])
+        if mine:
+            uses = tuple(ValueUse(row[ids], versions.get(row[ids], 0), row[f"rows{at}"]) for row in mine)
+            sample = bytes(mine[-1][f"sample{at}"]).hex()
+            made.append(DroppedValue(one.field, one.value, sum(use.rows for use in uses), uses, sample))
+    return tuple(made)
+
+
+@dataclass(frozen=True, slots=True)
+class _SchemaPair:
+    """Walks two schemas together; `column` leads from a record to the value at a path, `around` says whether what it lies in is there."""
+
+    old: Schema
+    new: Schema
+
+    def at(self, old: Type, new: Type, path: str, column: Test, around: Test) -> Iterator[DroppedPlace]:
+        """What is missing at a path and below it."""
+        before, after = self.old.resolve(old), self.new.resolve(new)
+        if isinstance(before, Union):
+            yield from self.union(before, new, path, column, around)
+        elif isinstance(after, Union):
+            place = branch(Side(self.old, old), [Side(self.new, part) for part in after.branches])
+            if place is not None:
+                yield from self.at(old, after.branches[place], path, column, around)
+        elif isinstance(before, Record) and isinstance(after, Record):
+            for name, target in fields(before, after).items():
+                one = next(each for each in before.fields if each.name == name)
+                inside = f"{path}.{name}" if path else name
+                yield from self.at(one.type, target.type, inside, _field(column, name), _is_there(column))
+        elif isinstance(before, Array) and isinstance(after, Array):
+            for item in self.at(before.items, after.items, f"{path}[]", _itself, _always):
+                yield DroppedPlace(item.field, item.value, _any_item(column, item.holds))
+        elif isinstance(before, Map) and isinstance(after, Map):
+            for item in self.at(before.values, after.values, f"{path}{{}}", _itself, _always):
+                yield DroppedPlace(item.field, item.value, _any_value(column, item.holds))
+        elif isinstance(before, Enum) and isinstance(after, Enum) and after.default is None:
+            for symbol in before.symbols:
+                if symbol not in after.symbols:
+                    yield DroppedPlace(path, f"symbol {symbol}", _equals(column, symbol))
+
+    def union(self, old: Union, new: Type, path: str, column: Test, around: Test) -> Iterator[DroppedPlace]:
+        """What is missing of a union: null, other types, and what these hold."""
+        target = self.new.resolve(new)
+        there = [Side(self.new, part) for part in (target.branches if isinstance(target, Union) else (new,))]
+        rest = [part for part in old.branches if not is_null(part)]
+        if len(rest) < len(old.branches) and not any(is_null(one.node) for one in there):
+            yield DroppedPlace(path, "null", _is_null(column, around))
+        for number, part in enumerate(rest):
+            mine = column if len(rest) == 1 else _field(column, f"member{number}")
+            place = branch(Side(self.old, part), there)
+            if place is None:
+                yield DroppedPlace(path, _name(self.old, part), _is_there(mine))
+            else:
+                yield from self.at(part, there[place].node, path, mine, around)
+
+
+def _name(schema: Schema, node: Type) -> str:
+    found = schema.resolve(node)
+    return node.full if isinstance(node, Reference) else getattr(found, "full", found.kind)
+
+
+def _itself(column: Column) -> Column:
+    return column
+
+
+def _always(column: Column) -> Column:
+    del column
+    return F.lit(True)
+
+
+def _field(column: Test, name: str) -> Test:
+    return lambda record: column(record)[name]
+
+
+def _equals(column: Test, symbol: str) -> Test:
+    return lambda record: column(record) == symbol
+
+
+def _is_there(column: Test) -> Test:
+    return lambda record: column(record).isNotNull()
+
+
+def _is_null(column: Test, around: Test) -> Test:
+    return lambda record: around(record) & column(record).isNull()
+
+
+def _any_item(column: Test, holds: Test) -> Test:
+    return lambda record: F.exists(column(record), lambda item: F.coalesce(holds(item), F.lit(False)))
+
+
+def _any_value(column: Test, holds: Test) -> Test:
+    return lambda record: F.exists(F.map_values(column(record)), lambda item: F.coalesce(holds(item), F.lit(False)))

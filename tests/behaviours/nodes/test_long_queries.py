@@ -1,0 +1,110 @@
+"""Lists made in slices while others write: each is the list of one position, and is made once for all who have the same rights."""
+
+import asyncio
+import random
+
+import pytest
+
+from tests.behaviours.nodes.lives import living, post, virtual, way
+from tests.laws.holder import access
+from tests.simulation.disk import Disk
+from treaty.core.handlers import listings
+from treaty.core.names import subject_of
+from treaty.core.registry import Call
+from treaty.core.requests import DeleteSubject, ListSubjects
+from treaty.node import long_queries
+from treaty.node.environment import Environment
+from treaty.node.long_queries import LongQueries
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_list_is_that_of_its_token(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_queries, "SLICE_SECONDS", -1.0)  # every pause is one
+    monkeypatch.setattr(listings, "PAUSE_ROWS", 1)
+    chance = random.Random(seed)
+
+    @virtual
+    async def story() -> None:
+        async with living(way(Disk(9)), seed) as node:
+            others = Environment(
+                node._environment.now, node._environment.wall, chance.randbytes, lambda _: asyncio.sleep(0.001)
+            )
+            node._long_queries._environment = others  # a pause takes a millisecond
+            changes: dict[int, list[tuple[str, bool]]] = {}
+            lists: list[tuple[int, tuple[str, ...]]] = []
+
+            async def write(name: str) -> None:
+                await asyncio.sleep(chance.random())
+                reply = await node.ask(post(name))
+                changes.setdefault(reply.token.sequence, []).append((name, True))
+                if chance.random() < 0.5:
+                    await asyncio.sleep(chance.random() / 10)
+                    deleted = await node.ask(DeleteSubject(subject_of(name)))
+                    changes.setdefault(deleted.token.sequence, []).append((name, False))
+
+            async def read() -> None:
+                for _ in range(40):
+                    reply = await node.ask(ListSubjects(), Call(chance.choice(["", "eventual", "latest"])))
+                    lists.append((reply.token.sequence, reply.answer.names))
+                    await asyncio.sleep(chance.random() / 20)
+
+            names = [f"s{number:03}" for number in range(60)]
+            chance.shuffle(names)
+            await asyncio.gather(*map(write, names), *(read() for _ in range(5)))
+            assert len({sequence for sequence, _ in lists}) > 5
+            for sequence, found in lists:
+                there: dict[str, bool] = {}
+                for at in sorted(changes):
+                    if at <= sequence:
+                        there |= dict(changes[at])
+                assert list(found) == sorted(name for name, live in there.items() if live)
+
+    story()
+
+
+@virtual
+async def test_a_list_is_made_once_for_a_position_and_rights() -> None:
+    made: list[object] = []
+    whole, some = access("read", contexts=("*",)), access("read", subjects=("a*",))
+    async with living(way(Disk(9))) as node:
+        queries: LongQueries = node._long_queries
+        decide = queries._decide
+
+        async def counted(*arguments: object) -> object:
+            made.append(arguments)
+            return await decide(*arguments)  # type: ignore[arg-type]
+
+        queries._decide = counted  # type: ignore[method-assign,assignment]
+        await node.ask(post("a"))
+        await node.ask(post("b"))
+        for bounds, names in ((None, ("a", "b")), (whole, ("a", "b")), (some, ("a",))):
+            for _ in range(3):
+                assert (await node.ask(ListSubjects(), Call(access=bounds))).answer.names == names
+        assert len(made) == 3
+        await node.ask(post("aa"))
+        assert (await node.ask(ListSubjects(), Call(access=some))).answer.names == ("a", "aa")
+        assert len(made) == 4
+
+
+@virtual
+async def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(long_queries, "LIST_ENTRIES_KEPT", 15)
+    async with living(way(Disk(9))) as node:
+        for name in "abc":
+            await node.ask(post(name))
+        for limit in range(1, 9):
+            assert len((await node.ask(ListSubjects(limit=limit))).answer.names) == min(3, limit)
+            assert 0 < node._long_queries._entries <= 15
+
+
+@virtual
+async def test_lists_without_names_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks for names that are not there, each time for others, fills no memory."""
+    monkeypatch.setattr(long_queries, "LIST_ENTRIES_KEPT", 1_000)
+    async with living(way(Disk(9))) as node:
+        for number in range(200):
+            assert (await node.ask(ListSubjects(subject_of(f"none-{number}-")))).answer.names == ()
+        assert len(node._long_queries._kept) <= 100
+        kept = len(node._long_queries._kept)
+        await node.ask(ListSubjects(subject_of("n" * 2_000)))
+        assert len(node._long_queries._kept) == kept, "a question that is as long as all of them is not remembered"

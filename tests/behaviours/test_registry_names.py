@@ -1,0 +1,51 @@
+"""What subjects may be called, for every registry."""
+
+import pytest
+
+from treaty.client.connection import Connection
+from treaty.core.refusals import InvalidSubject
+
+V1 = '"int"'
+V2 = '"long"'
+
+INVISIBLE = [
+    "pay\u200bments",
+    "\u202estnemyap",
+    "pay\u2028ments",
+    "pay\u00adments",
+    "\ufeffpay",
+    "p\u2066ay",
+    "pay\U000e0061",
+]
+
+
+@pytest.mark.parametrize("name", ["__GLOBAL", "__EMPTY", "a\nb", "\x00", ":.__GLOBAL:x", "x" * 5000, *INVISIBLE])
+def test_a_name_that_no_subject_may_have_is_refused(connection: Connection, name: str) -> None:
+    with pytest.raises(InvalidSubject):
+        connection.register(name, V1)
+    assert connection.subjects() == ()
+
+
+def test_an_imported_name_stays_as_it_was(connection: Connection) -> None:
+    name = INVISIBLE[0]
+    connection.set_mode(name, "IMPORT")
+    made = connection.register(name, V1, schema_id=7, number=3).version
+    connection.set_mode(name, "READWRITE")
+
+    assert (made.subject, made.number) == (name, 3)
+    assert connection.register(name, V2).version.number == 4  # the subject is there
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a/b", "a b", "a%2Fb", "a+b", "Käse & Brot", "日本", "?x=1#y", "a:b", "..", "a;b,c", "latest", ":.ctx:a/b", "*"],
+)
+def test_any_other_name_goes_there_and_back(connection: Connection, name: str) -> None:
+    made = connection.register(name, V1).version
+    assert made.subject == name
+    assert connection.subjects() == (name,)
+    assert connection.version(name, 1) == made
+    assert connection.lookup(name, V1) == made
+    connection.set_level(name, "FULL")
+    assert connection.config(name, resolve=False).level == "FULL"
+    assert connection.delete_subject(name) == (1,)

@@ -1,0 +1,46 @@
+"""Values of one schema read as another's: as Java reads them, where names decide between the branches of unions."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.oracle.avro_values import DIFFERENCES, KEPT, PAIRS, SEED, VALUES, Tally, asked, kept, questions, stored
+from tests.oracle.java import AvroOracle, avro_oracle
+
+SHARE = 0.1
+"""The most of all values that may differ for a reason that has a name."""
+
+
+@pytest.fixture(scope="module")
+def java() -> Iterator[AvroOracle]:
+    with avro_oracle() as oracle:
+        yield oracle
+
+
+def test_the_deserializer_reads_what_java_read(figure: Callable[[str], None]) -> None:
+    tally = Tally()
+    for question, answer in kept():
+        tally.compare(question, answer)
+
+    figure(f"values of the share: {tally}")
+    assert tally.read >= 0.7 * KEPT * VALUES
+    assert tally.refused >= 5
+    assert tally.excuses.total() <= SHARE * tally.read
+    assert set(tally.excuses) <= set(DIFFERENCES)
+
+
+@pytest.mark.jvm
+def test_the_values_that_are_kept_are_those_of_java(java: AvroOracle) -> None:
+    assert asked(java) == stored(), "run make oracle"
+
+
+@pytest.mark.soak
+@pytest.mark.jvm
+def test_the_deserializer_reads_as_java_in_the_long_run(java: AvroOracle, figure: Callable[[str], None]) -> None:
+    tally = Tally()
+    for question in questions(SEED + 1, PAIRS):
+        tally.compare(question, question.ask(java))
+
+    figure(f"all values: {tally}")
+    assert tally.excuses.total() <= SHARE * tally.read
+    assert set(tally.excuses) <= set(DIFFERENCES)

@@ -1,0 +1,85 @@
+"""Queries that may read very many rows pause every few of them, whatever they show, and come to what they come to without a pause."""
+
+import pytest
+
+from tests.laws.counting import Counting
+from tests.laws.holder import access
+from tests.laws.toy import ToyGrammar
+from treaty.core.access.rights import Access
+from treaty.core.command import Command, Decision
+from treaty.core.decide import decide, decide_with_pauses
+from treaty.core.names import Subject
+from treaty.core.operations import OPERATIONS
+from treaty.core.requests import FindVersion, ListSchemas, ListSubjects, Request, UsesOf
+from treaty.core.state import values
+from treaty.core.state.commit import Position
+from treaty.core.state.rows import Row, encode_row
+from treaty.core.state.tables import DictTables
+
+SUBJECTS = 1_500
+VERSIONS = 400
+MOST = 700
+"""Rows and keys that one slice may take: what stands for `PAUSE_ROWS` entries with all that is told of each."""
+STATES = ("live", "soft", "live", "hidden", "live")
+RIGHTS = {
+    "none": None,
+    "everything": access("read", contexts=("*",)),
+    "nothing of it": access("read", subjects=("nobody-*",)),
+    "little": access("read", subjects=("s-1*7",)),
+}
+WHOLE = Subject("*", "")
+REQUESTS: dict[str, Request[object]] = {
+    "names": ListSubjects(),
+    "deleted names": ListSubjects(visible="deleted"),
+    "all names": ListSubjects(visible="all", prefix=WHOLE),
+    "far names": ListSubjects(offset=SUBJECTS - 10),
+    "versions": ListSchemas(WHOLE),
+    "far versions": ListSchemas(WHOLE, offset=SUBJECTS - 10),
+    "deleted versions": ListSchemas(WHOLE, visible="deleted"),
+    "latest versions": ListSchemas(WHOLE, visible="all", latest=True),
+    "versions with a rule that none has": ListSchemas(WHOLE, rule_type="ENCRYPT"),
+    "versions with an association that none has": ListSchemas(WHOLE, lifecycles=("STRONG",)),
+    "uses": UsesOf(1, None, "all"),
+    "a version that is not there": FindVersion(Subject(".", "many"), (("key", "value"),)),
+}
+
+
+@pytest.fixture(scope="module")
+def tables() -> DictTables:
+    rows = [Row("schema", (".", 1), values.Schema("g", "TOY", "[]", "l")), Row("context", (".",), values.Context())]
+    for number in range(SUBJECTS):
+        subject = (".", f"s-{number:04}")
+        rows.append(Row("subject", subject, values.SubjectValue(1)))
+        rows.append(Row("version", (*subject, 1, 0), values.Version(1, 1, "TOY", state=STATES[number % len(STATES)])))
+    rows.append(Row("subject", (".", "many"), values.SubjectValue(1)))
+    rows += [Row("version", (".", "many", 1, at), values.Version(at + 1, 1, "TOY")) for at in range(VERSIONS)]
+    made = DictTables()
+    made.load(map(encode_row, rows), Position(b"i" * 16, 1, b"d" * 32))
+    return made
+
+
+def test_all_operations_that_pause_are_here() -> None:
+    assert {type(one) for one in REQUESTS.values()} == {one.request for one in OPERATIONS.values() if one.pauses}
+
+
+@pytest.mark.parametrize("rights", RIGHTS)
+@pytest.mark.parametrize("name", REQUESTS)
+def test_they_pause_and_come_to_the_same(tables: DictTables, name: str, rights: str) -> None:
+    bounds: Access | None = RIGHTS[rights]
+    command = Command(REQUESTS[name], "c", 1_000, "user:a", bounds)
+    counting, most, before = Counting(tables), 0, 0
+    work = decide_with_pauses(counting, command, ToyGrammar())
+    while True:
+        try:
+            next(work)
+        except StopIteration as ended:
+            result = ended.value
+            break
+        finally:
+            most, before = max(most, counting.work - before), counting.work
+    assert most <= MOST
+    whole = decide(tables, command, ToyGrammar())
+    if isinstance(whole, Decision):
+        assert result == whole
+    else:
+        assert (type(result), str(result)) == (type(whole), str(whole))

@@ -1,0 +1,173 @@
+"""The union of versions: defaults in the words of the merged reader, text beside bytes, whole numbers beside fractions."""
+
+import datetime as dt
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tests.frames import frame, record
+from treaty import arrow
+from treaty.assemble import connect
+from treaty.client.connection import Connection
+from treaty.core.answers import Config
+from treaty.core.names import DEFAULT_CONTEXT, subject_of
+from treaty.core.requests import Register, Scope, SetConfig
+from treaty.core.schema import Draft
+from treaty.formats.avro.canonical import print_schema
+from treaty.plan.asking import parsed
+from treaty.plan.avro import composing
+from treaty.plan.avro.merging import MergeError, merge
+from treaty.plan.known import Known
+from treaty.plan.making import extend, make_plan
+from treaty.plan.reasons import PlanError
+from treaty.plan.value import DecodePlan
+
+SUBJECT = "orders-value"
+
+
+@pytest.fixture
+def registry() -> Iterator[Connection]:
+    with connect("memory:") as found:
+        found.ask(SetConfig(Scope("*"), Config(level="NONE")))
+        yield found
+
+
+def put(registry: Connection, *texts: str) -> list[int]:
+    return [registry.ask(Register(subject_of(SUBJECT), Draft(text))).answer.version.schema_id for text in texts]
+
+
+def inner(*fields: Any, name: str = "In") -> Any:
+    return json.loads(record(*fields, name=name))
+
+
+def merged_default(*versions: str) -> Any:
+    """The default of the first field of the merged record."""
+    return json.loads(print_schema(merge([parsed(one) for one in versions])))["fields"][0]["default"]
+
+
+def rows(plan: DecodePlan, *frames: bytes) -> list[Any]:
+    found: list[Any] = arrow.decode(pa.array(frames, pa.binary()), plan).to_pylist()
+    return [one["record"] or one["error"]["code"] for one in found]
+
+
+RENAMED = [
+    record(("n", "int")),
+    record(("f", inner(("a", "string")), {"a": "q"}), ("n", "int")),
+    record(("f", inner({"name": "b", "type": "string", "aliases": ["a"]}), {"b": "x"}), ("n", "int")),
+]
+
+
+def test_the_default_of_a_record_follows_the_names_of_its_fields(registry: Connection) -> None:
+    assert merged_default(*RENAMED[1:]) == {"a": "x"}
+    ids = put(registry, *RENAMED)
+    plan = make_plan(registry, SUBJECT, reader="union")
+    assert plan.rejected == ()
+    found = rows(
+        plan,
+        frame(ids[0], RENAMED[0], {"n": 1}),
+        frame(ids[1], RENAMED[1], {"f": {"a": "y"}, "n": 2}),
+        frame(ids[2], RENAMED[2], {"f": {"b": "z"}, "n": 3}),
+    )
+    assert found == [{"n": 1, "f": {"a": "x"}}, {"n": 2, "f": {"a": "y"}}, {"n": 3, "f": {"a": "z"}}]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "expected"),
+    [
+        (inner(("a", "string", "own")), inner(("a", "bytes", "\u00e9"), ("c", "int", 3)), {"a": "\u00e9", "c": 3}),
+        ({"type": "array", "items": inner(("a", "int"))}, {"type": "array", "items": inner({"name": "b", "type": "int", "aliases": ["a"]})}, [{"a": 7}]),
+        (["null", inner(("a", "int"))], [inner({"name": "b", "type": "int", "aliases": ["a"]}), "null"], {"a": 7}),
+    ],
+    ids=["members left out", "items", "a branch"],
+)  # fmt: skip
+def test_defaults_follow_into_lists_and_choices(older: Any, newer: Any, expected: Any) -> None:
+    given = {"members left out": {}, "items": [{"b": 7}], "a branch": {"b": 7}}
+    default = given["items" if isinstance(expected, list) else "members left out" if "c" in expected else "a branch"]
+    assert merged_default(record(("f", older)), record(("f", newer, default))) == expected
+
+
+def test_a_default_of_text_becomes_its_bytes() -> None:
+    assert merged_default(record(("f", "string", "\u00e9")), record(("f", "bytes"))) == "\u00c3\u00a9"
+    assert merged_default(record(("f", "bytes")), record(("f", "string", "\u00e9"))) == "\u00c3\u00a9"
+
+
+def test_a_default_is_counted_in_the_unit_of_the_merged_type(registry: Connection) -> None:
+    """A default of one second was one of a millisecond, and one of 1.00 one of 0.01."""
+    texts = [
+        record(("n", "int")),
+        record(
+            ("n", "int"),
+            ("at", {"type": "long", "logicalType": "timestamp-millis"}, 1000),
+            ("price", {"type": "bytes", "logicalType": "decimal", "precision": 8, "scale": 2}, "\u0064"),
+        ),
+        record(
+            ("n", "int"),
+            ("at", {"type": "long", "logicalType": "timestamp-micros"}),
+            ("price", {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 4}),
+        ),
+    ]
+    ids = put(registry, *texts)
+    (found,) = rows(make_plan(registry, SUBJECT, reader="union"), frame(ids[0], texts[0], {"n": 1}))
+    assert found == {"n": 1, "at": dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.UTC), "price": Decimal("1.0000")}
+
+
+def test_decimals_that_their_bytes_have_no_room_for_share_no_column() -> None:
+    def price(scale: int) -> str:
+        kind = {"type": "fixed", "name": "F", "size": 4, "logicalType": "decimal", "precision": 9, "scale": scale}
+        return record(("f", kind))
+
+    with pytest.raises(MergeError):
+        merge([parsed(price(2)), parsed(price(4))])
+
+
+def test_text_beside_bytes_is_bytes(registry: Connection) -> None:
+    texts = [record(("f", "string")), record(("f", "bytes"))]
+    ids = put(registry, *texts)
+    plan = make_plan(registry, SUBJECT, reader="union")
+    assert plan.columns == (("f", "BINARY"),)
+    found = rows(plan, frame(ids[0], texts[0], {"f": "\u00e9"}), frame(ids[1], texts[1], {"f": b"\xff\xfe"}))
+    assert found == [{"f": b"\xc3\xa9"}, {"f": b"\xff\xfe"}]
+
+
+COUNTS = [
+    record(("id", "int"), ("x", "long")),
+    record(("id", "int"), ("x", "double")),
+    record(("id", "long"), ("x", "float")),
+]
+
+
+def test_whole_numbers_beside_fractions_are_refused_or_doubles(registry: Connection) -> None:
+    ids = put(registry, *COUNTS[:2])
+    frames = (frame(ids[0], COUNTS[0], {"id": 1, "x": 2**53 + 1}), frame(ids[1], COUNTS[1], {"id": 2, "x": 0.5}))
+    refused = make_plan(registry, SUBJECT, reader="union")
+    assert rows(refused, *frames) == [{"id": 1, "x": 2**53 + 1}, "RESOLUTION"]
+    assert 'lossy = "double"' in refused.rejected[0].message
+    plan = make_plan(registry, SUBJECT, reader="union", lossy="double")
+    assert DecodePlan.from_json(plan.to_json()) == plan
+    assert rows(plan, *frames) == [{"id": 1, "x": float(2**53)}, {"id": 2, "x": 0.5}]
+    ids += put(registry, COUNTS[2])
+    longer = extend(plan, registry, ids)
+    assert rows(longer, frame(ids[2], COUNTS[2], {"id": 3, "x": 0.25})) == [{"id": 3, "x": 0.25}]
+    with pytest.raises(PlanError, match="refuse, double"):
+        make_plan(registry, SUBJECT, reader="union", lossy="float")
+
+
+def test_a_default_that_is_none_is_missed_by_those_who_need_it_alone() -> None:
+    """Imported schemas may have one. Spark's parser takes it, and fails at the first row that needs it."""
+    texts = [record(("a", "int")), record(("a", "int"), ("b", "int", "x")), record(("a", "int"), ("b", "int"))]
+    known = [Known(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", parsed(text)) for place, text in enumerate(texts)]
+    plan = composing.compose(known, parsed(texts[1]))
+    assert [one.schema_id for one in plan.rejected] == [1]
+    assert rows(plan, frame(3, texts[2], {"a": 1, "b": 2})) == [{"a": 1, "b": 2}]
+
+
+def test_a_reader_that_breaks_a_rule_of_avro_is_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is woven wrongly ends on the driver, with the rule, and not in the tasks of a job."""
+    monkeypatch.setattr(composing, "drop_wrong_defaults", lambda schema: schema)
+    texts = [record(("a", "int"), ("b", "int")), record(("a", "int"), ("b", "int", "x"))]
+    with pytest.raises(PlanError, match="does not fit its type"):
+        composing.compose([Known(1, DEFAULT_CONTEXT, 1, "AVRO", parsed(texts[0]))], parsed(texts[1]))

@@ -1,0 +1,62 @@
+"""A driver that tests kill: a stream over a topic of a real broker into each format of tables that was named, every step told on stdout."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.servers.small import SMALL
+from treaty.assemble import connect
+from treaty.spark import KafkaSource, Pipeline, PipelineQuery, Step, Table, Trigger, run, session, wait_for_all
+from treaty.spark.lake import lakes
+from treaty.spark.lake.table import FORMATS
+from treaty.spark.session import QUICK
+
+BATCH = 42
+"""Offsets of a batch."""
+
+
+def pipeline(root: Path, format_: str) -> Pipeline:
+    servers, topic = (root / "topic").read_text("utf-8").split()
+    good, bad = (Table(str(root / format_ / name), format_) for name in ("good", "bad"))
+    return Pipeline(
+        "orders-value", good, bad, str(root / format_ / "checkpoint"), keep=("offset",), with_version="version",
+        source=KafkaSource(servers, (topic,), most=BATCH), trigger=Trigger("available"),
+    )  # fmt: skip
+
+
+def main(root: Path, formats: Sequence[str], *, reading: bool) -> None:
+    """Go on until all records are read; then, where it is wanted, write down what the tables hold and how often streams came back."""
+    spark = session(
+        "treaty kills", master="local[2]", memory="1g", iceberg=True, kafka=True, java_options=QUICK, settings=SMALL
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    with connect(f"sqlite://{root / 'registry.db'}") as registry:
+
+        def started(format_: str) -> PipelineQuery:
+            def watch(step: Step) -> None:
+                # In one piece: the streams tell from threads of their own, and `print` writes the end of a line apart.
+                sys.stdout.write(f"{format_} {step.batch} {step.name}\n")
+                sys.stdout.flush()
+
+            return run(pipeline(root, format_), registry, spark, watch=watch)
+
+        queries = {one: started(one) for one in formats}
+        wait_for_all(*queries.values())
+    for one, query in queries.items():
+        print(f"{one} restarts {query.restarts}", flush=True)
+    if reading:
+        held = {}
+        for format_ in FORMATS:
+            mine = pipeline(root, format_)
+            good = lakes.read(spark, mine.good_table).select("offset", "n", "version").collect()
+            bad = lakes.read(spark, mine.bad_table).select("offset", "code").collect()
+            held[format_] = {"good": [list(row) for row in good], "bad": [list(row) for row in bad]}
+        (root / "held.json").write_text(json.dumps(held), "utf-8")
+    print("ended", flush=True)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    named = [one for one in sys.argv[2:] if one in FORMATS]
+    main(Path(sys.argv[1]), named or FORMATS, reading="--read" in sys.argv)

@@ -1,0 +1,131 @@
+"""Processes that read large schemas: ended when nobody waits for them, shared in turns, and no reason not to stop."""
+
+import asyncio
+import json
+import os
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from multiprocessing import active_children
+from pathlib import Path
+
+import pytest
+
+from tests.real.running import Running, serving
+from tests.real.slow_format import offer, text_of
+from treaty.core.names import subject_of
+from treaty.core.refusals import Unavailable
+from treaty.core.registry import Call
+from treaty.core.requests import Check, Register
+from treaty.core.schema import Draft
+from treaty.log.urls import open_log
+from treaty.node.environment import real_environment
+from treaty.node.node import Node
+from treaty.node.schema_service import make_process_service
+
+LONG = 600.0
+"""Seconds that a text takes to read for which nobody waits so long."""
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The slow format is installed."""
+    offer(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+
+
+def draft(seconds: float, name: str = "") -> Draft:
+    return Draft(text_of(seconds, name), "SLOW")
+
+
+async def ask(node: Node, what: Check | Register, principal: str, timeout: float) -> object:
+    return await node.ask(what, Call(principal=principal, timeout=timeout))
+
+
+def with_node(story: Callable[[Node], object]) -> None:
+    async def run() -> None:
+        node = Node(await open_log("memory:"), make_process_service(), real_environment())
+        await node.start()
+        try:
+            await story(node)  # type: ignore[misc]  # a coroutine function
+        finally:
+            await node.close()
+
+    asyncio.run(run())
+    end = time.monotonic() + 10  # who was killed at work is waited for in a thread
+    while active_children() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not active_children()
+
+
+@pytest.mark.usefixtures("slow")
+def test_a_process_ends_with_the_patience_of_its_asker() -> None:
+    async def story(node: Node) -> None:
+        await ask(node, Register(subject_of("s"), draft(0, "first")), "alice", 60)
+        working = {one.pid for one in active_children()}
+        with pytest.raises(Unavailable, match="no answer within 1"):
+            await ask(node, Check(subject_of("s"), draft(LONG)), "alice", 1.0)
+        await ask(node, Register(subject_of("s"), draft(0, "second")), "alice", 60)
+        assert len(active_children()) == 1
+        assert not working & {one.pid for one in active_children()}
+
+    with_node(story)
+
+
+@pytest.mark.usefixtures("slow")
+def test_one_who_asks_for_too_much_keeps_nobody_else_waiting() -> None:
+    """Somebody has checks that never end; others' registrations go on beside them, and their own come after."""
+
+    async def story(node: Node) -> None:
+        await ask(node, Register(subject_of("s"), draft(0, "first")), "bob", 60)
+        hostile = [
+            asyncio.create_task(ask(node, Check(subject_of("s"), draft(LONG, str(at))), "mallory", 300))
+            for at in range(8)
+        ]
+        await asyncio.sleep(0.2)
+        for at in range(3):
+            await ask(node, Register(subject_of(f"s{at}"), draft(0, f"harmless {at}")), "bob", 60)
+        assert not any(one.done() for one in hostile)
+        assert len(node._schemas.queue) == 8
+        for one in hostile:
+            one.cancel()
+        await asyncio.gather(*hostile, return_exceptions=True)
+        await ask(node, Register(subject_of("s9"), draft(0, "mine")), "mallory", 60)
+
+    with_node(story)
+
+
+def post(server: Running, path: str, text: str) -> int:
+    body = json.dumps({"schema": text, "schemaType": "SLOW"}).encode()
+    request = urllib.request.Request(server.base + path, body, {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+    except (urllib.error.URLError, ConnectionError):
+        return 0
+
+
+@pytest.mark.slow
+def test_a_server_stops_in_time_whatever_its_pool_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    with serving(tmp_path, "--log", f"sqlite://{tmp_path}/r.db") as server:
+        assert post(server, "/subjects/s/versions", text_of(0)) == 200
+        told: list[int] = []
+        asking = threading.Thread(target=lambda: told.append(post(server, "/subjects/s/versions", text_of(LONG))))
+        asking.start()
+        while not server.get("/status")["node"]["queue"]:
+            time.sleep(0.05)
+        began = time.monotonic()
+        assert server.stop() == 0
+        assert time.monotonic() - began < 19  # requests get 15 seconds to end
+        asking.join()
+        assert told == [504]
+    assert "Traceback" not in server.said.read_text()

@@ -1,0 +1,195 @@
+"""Damaged and random bytes through every engine for Avro: the same records, codes, sentences and payloads from each."""
+
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.damage import DEEDS, Logical, damaged
+from tests.frames import frame, header, record
+from tests.histories import long_history
+from tests.orders import sorted_maps
+from treaty import arrow
+from treaty.client.connection import Connection
+from treaty.core.names import DEFAULT_CONTEXT, subject_of
+from treaty.core.requests import Register
+from treaty.core.schema import Draft
+from treaty.plan.asking import parsed
+from treaty.plan.avro.composing import compose
+from treaty.plan.avro.merging import merge
+from treaty.plan.known import Known
+from treaty.plan.reasons import PlanError
+from treaty.plan.recipes import ENDING
+from treaty.spark import DecodePlan, Names, decode, make_plan
+from treaty.spark.engines.builtin import recipe_of
+
+pytestmark = pytest.mark.jvm
+
+A_JOB = 10
+"""Plans that one job runs, each in columns of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A plan, and frames for it."""
+
+    name: str
+    plan: DecodePlan
+    frames: list[bytes]
+
+
+def planned(*texts: str, reader: Any = None) -> DecodePlan:
+    schemas = [parsed(one) for one in texts]
+    known = [Known(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", one) for place, one in enumerate(schemas)]
+    return compose(known, reader or merge(schemas))
+
+
+def pairs(first: int, count: int) -> Iterator[Case]:
+    """Schemas that some reader reads, half of them beside the reader's own, and frames of the first one."""
+    for seed in itertools.count(first):
+        maker = Logical(seed)
+        writer = maker.top()
+        reader = maker.reader(writer)
+        values = [maker.value(writer) for _ in range(4)]
+        texts = [json.dumps(one) for one in ((writer, reader) if seed % 2 else (writer,))]
+        try:
+            plan = planned(*texts, reader=parsed(json.dumps(reader)))
+        except PlanError:
+            continue
+        if plan.writers[0].schema_id == 1:
+            frames = [made for _, made in damaged(seed, writer, values, count)]
+            yield Case(f"seed {seed}: {json.dumps(writer)} read as {json.dumps(reader)}", plan, frames)
+
+
+def bare(value: Any) -> Any:
+    """A value of Arrow with instants and days as numbers (Python has none before the year 1), entries of maps in one order."""
+    if not value.is_valid:
+        return None
+    if isinstance(value, pa.StructScalar):
+        return {name: bare(one) for name, one in value.items()}
+    if isinstance(value, pa.MapScalar):
+        return sorted(((bare(key), bare(one)) for key, one in (one.values() for one in value.values)), key=repr)
+    if isinstance(value, pa.ListScalar):
+        return [bare(one) for one in value.values]
+    if isinstance(value, pa.TimestampScalar | pa.Date32Scalar):
+        return value.value
+    return sorted_maps(value.as_py())
+
+
+def compared(spark: SparkSession, folder: Path, cases: list[Case]) -> tuple[int, int]:
+    """Rows and good rows, once Spark's own functions, Python workers and Arrow agree on each."""
+    rows = good = 0
+    for first in range(0, len(cases), A_JOB):
+        some = cases[first : first + A_JOB]
+        most = max(len(one.frames) for one in some)
+        columns = {
+            f"v{at}": pa.array([*one.frames, *[None] * (most - len(one.frames))], pa.binary())
+            for at, one in enumerate(some)
+        }
+        path = folder / f"{first}.parquet"
+        pq.write_table(pa.table({"at": range(most), **columns}), path)
+        source = spark.read.parquet(str(path))
+        for at, one in enumerate(some):
+            source = decode(source, one.plan, column=f"v{at}", names=Names(f"r{at}", f"e{at}"))
+            if not at % A_JOB:  # workers read one plan of each job; they run what Arrow runs
+                slow = replace(one.plan, engine="fastavro")
+                source = decode(source, slow, column=f"v{at}", names=Names(f"s{at}", f"x{at}"))
+        theirs = source.toArrow().sort_by("at")
+        for at, one in enumerate(some):
+            ours = arrow.decode(pa.array(one.frames, pa.binary()), one.plan)
+            for rows_, errors in ((f"r{at}", f"e{at}"), *([(f"s{at}", f"x{at}")] if not at % A_JOB else [])):
+                for mine, other in ((ours["record"], theirs[rows_]), (ours["error"], theirs[errors])):
+                    wrong = [
+                        (value[5:].hex(), left, right)
+                        for left, right, value in zip(map(bare, mine), map(bare, other), one.frames, strict=False)
+                        if left != right
+                    ]
+                    assert wrong == [], f"{one.name}: {wrong[:3]}"
+            rows += len(one.frames)
+            good += len(one.frames) - ours["record"].null_count
+    return rows, good
+
+
+@pytest.mark.parametrize("first", [0, pytest.param(5_000, marks=pytest.mark.soak)])
+def test_damaged_bytes_are_the_same_rows_to_every_engine(
+    spark: SparkSession, tmp_path: Path, first: int, figure: Callable[[str], None]
+) -> None:
+    size = 200 if first else 20
+    rows, good = compared(spark, tmp_path, list(itertools.islice(pairs(first, 6 * len(DEEDS)), size)))
+    assert good > rows // 12
+    figure(f"{size} plans from seed {first}: {rows} damaged rows, {good} of them still records, alike in every engine")
+
+
+@pytest.mark.parametrize("first", [0, pytest.param(1_000, marks=pytest.mark.soak)])
+def test_histories_of_fifty_versions_are_the_same_rows_to_every_engine(
+    spark: SparkSession, tmp_path: Path, first: int, figure: Callable[[str], None]
+) -> None:
+    cases = []
+    for seed in range(first, first + (200 if first else 2)):
+        texts, frames = long_history(seed, 2)
+        cases.append(Case(f"seed {seed}", planned(*texts), frames))
+    rows, good = compared(spark, tmp_path, cases)
+    assert rows == good
+    figure(f"{len(cases)} histories of 50 versions from seed {first}: {rows} rows alike in every engine")
+
+
+def test_an_instant_that_has_no_nanoseconds_is_a_bad_row(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark's multiplication ended the job."""
+
+    def text(unit: str) -> str:
+        at = {"type": "long", "logicalType": f"timestamp-{unit}"}
+        return record(
+            ("at", at),
+            ("list", {"type": "array", "items": at}),
+            ("in", inner("micros" if unit == "micros" else "nanos")),
+        )
+
+    def inner(unit: str) -> object:
+        return json.loads(record(("at", {"type": "long", "logicalType": f"timestamp-{unit}"}), name="In"))
+
+    bare_ = text("micros").replace('"logicalType"', '"plain"')
+    instants = [(5, [7], 8), (2**62, [], 0), (0, [1, -(2**62)], 0), (0, [], 2**61), (2**63 // 1000, [], 0)]
+    frames = [frame(1, bare_, {"at": at, "list": some, "in": {"at": one}}) for at, some, one in instants]
+    plan = planned(text("micros"), text("nanos"), reader=parsed(text("nanos")))
+    rows, good = compared(spark, tmp_path, [Case("micros read as nanos", plan, frames)])
+    assert (rows, good) == (5, 2)
+
+
+FORGED = (
+    "{}],END:true}", '{"n":1}],END:[]}}', '{"n":1}],"x":[{"n":666}', '{"n":1}]},"x":{"y":[{"n":666}', '{"n":1}],ITEMS:[{"n":666}',
+    '{"n":1}],ITEMS:[{"n":2}],END:[]}} and more', '{"n":1},{"n":2}', '{"n":1}]}}', '{"n":1}', '{"n":2} ',
+)  # fmt: skip
+"""Documents that end the list that they are read in, by names of it; the last two are documents."""
+
+
+def test_no_row_can_hold_the_mark_of_its_end(spark: SparkSession, registry: Connection) -> None:
+    """What stood behind every payload was a constant, and a document could end its list and begin another one."""
+    text = record(("n", "int"))
+    number = registry.ask(Register(subject_of("a-value"), Draft(text))).answer.version.schema_id
+    plan = make_plan(registry, "a-value")
+    recipe = recipe_of(plan)
+    good = frame(number, text, {"n": 7})
+    tails = (bytes.fromhex(ENDING), bytes.fromhex(recipe.ending))
+    values = [good, *(good + tail + more for tail in tails for more in (b"", b"junk", good[5:]))]
+    source = spark.createDataFrame([(one,) for one in values], "value BINARY")
+    found = [row["error"] and row["error"]["code"] for row in decode(source, plan).collect()]
+    assert found == [None, *["TRAILING"] * 6]
+
+    schema = json.dumps({"type": "object", "properties": {"n": {"type": "integer"}}})
+    number = registry.ask(Register(subject_of("j-value"), Draft(schema, "JSON"))).answer.version.schema_id
+    words = [("_treaty_items", "_treaty_end"), ("0" * 24, "1" * 24)]
+    texts = [one.replace("ITEMS", f'"{items}"').replace("END", f'"{end}"') for items, end in words for one in FORGED]
+    values = [header(number) + one.encode() for one in texts]
+    source = spark.createDataFrame([(one,) for one in values], "value BINARY")
+    plan = make_plan(registry, "j-value")
+    found = [row["error"] and row["error"]["code"] for row in decode(source, plan).collect()]
+    assert found == [*["MALFORMED"] * 8, None, None] * 2
+    theirs = arrow.decode(pa.array(values, pa.binary()), plan)["error"].to_pylist()
+    assert [one and one["code"] for one in theirs] == found
