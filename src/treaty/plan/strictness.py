@@ -26,6 +26,15 @@ _WORD = re.compile(r"[\w.:-]*")
 _USUAL = Wish()
 
 
+class ForeignOptionError(PlanError):
+    """An option of a wish means nothing to the format of the rows."""
+
+    def __init__(self, option: str, message: str) -> None:
+        """Keep the option's name."""
+        super().__init__(message)
+        self.option = option
+
+
 def check_engine(engine: str, format_: str, usual: str) -> str:
     """The engine that is asked for, or the format's usual one. Raises `PlanError` for one that does not read the format."""
     if not engine or (format_, engine) in ENGINES:
@@ -39,7 +48,9 @@ def refuse_foreign(choices: Mapping[str, Any], format_: str) -> None:
     for name, value in choices.items():
         meant = MEANT_FOR.get(name, format_)
         if meant != format_ and value != getattr(_USUAL, name):
-            raise PlanError(f"{name} = {value!r} is for {meant}, and the rows to read are {format_}; leave it out")
+            raise ForeignOptionError(
+                name, f"{name} = {value!r} is for {meant}, and the rows to read are {format_}; leave it out"
+            )
 
 
 def is_word(text: str) -> bool:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
@@ -14,6 +14,7 @@ from treaty.core.registry import Registry
 from treaty.core.requests import ListVersions
 from treaty.plan.making import make_plan
 from treaty.plan.reasons import RESOLUTION, PlanError, once
+from treaty.plan.strictness import ForeignOptionError
 from treaty.plan.value import DecodePlan, Rejected
 from treaty.spark.explain import fit_to_session
 from treaty.spark.lake import lakes
@@ -78,17 +79,22 @@ class Planning:
 
     def _made(self, spark: SparkSession, ids: frozenset[int]) -> DecodePlan:
         mine = self.pipeline
-        made = make_plan(
-            self.registry,
-            mine.subject,
-            reader=mine.reader,
-            ids=ids,
-            depth=mine.depth,
-            lossy=mine.lossy,
-            message=mine.message,
-            defaults=mine.defaults,
-            framing=mine.framing,
-        )
+        # The topics of a pattern may have several formats: what is for another one is passed over.
+        choices: dict[str, Any] = {"lossy": mine.lossy, "message": mine.message, "defaults": mine.defaults}
+        while True:
+            try:
+                made = make_plan(
+                    self.registry,
+                    mine.subject,
+                    reader=mine.reader,
+                    ids=ids,
+                    depth=mine.depth,
+                    framing=mine.framing,
+                    **choices,
+                )
+                break
+            except ForeignOptionError as foreign:
+                del choices[foreign.option]
         plan = fit_to_session(made, spark)
         if mine.keyed is None or not mine.keyed.subject:
             return plan
