@@ -12,7 +12,7 @@ from tests.behaviours.drivers import Door, Plain, Waiting
 from tests.behaviours.neighbours import neighbours
 from tests.behaviours.served import Served, served
 from treaty.assemble import connect, connect_async
-from treaty.client.aioconnection import AsyncConnection
+from treaty.client.async_connection import AsyncConnection
 from treaty.client.connection import Connection
 from treaty.client.settings import Settings
 

@@ -1,37 +1,47 @@
-"""What is written twice, with and without ``await``, says the same: `Connection` and `AsyncConnection`."""
+"""`Connection` and `AsyncConnection` run the same exchanges: they have the same methods with the same parameters."""
 
-import ast
 import inspect
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
-from treaty.client import aioconnection, connection
+import pytest
 
+from treaty.client import exchanges
+from treaty.client.async_connection import AsyncConnection
+from treaty.client.connection import Connection
 
-class Waiting(ast.NodeTransformer):
-    """Makes ordinary code of asyncio's."""
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        members = {name: getattr(node, name) for name in node._fields}
-        made = ast.FunctionDef(**members)
-        made.name = made.name.replace("__aenter__", "__enter__").replace("__aexit__", "__exit__")
-        return self.generic_visit(made)
-
-    def visit_Await(self, node: ast.Await) -> ast.AST:
-        self.generic_visit(node)
-        return node.value
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return ast.Name(node.id.replace("AsyncRegistry", "Registry"), node.ctx)
+ARGUMENTS = {"as_draft", "as_scope", "method_signature", "request_answer"}
+"""Functions of the module that are no methods."""
 
 
-def methods(path: str, name: str) -> dict[str, str]:
-    tree = Waiting().visit(ast.parse(Path(path).read_text("utf-8")))
-    (found,) = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
-    return {node.name: ast.dump(node) for node in found.body if isinstance(node, ast.FunctionDef)}
+def methods(kind: type) -> dict[str, Callable[..., Any]]:
+    return {name: member for name, member in vars(kind).items() if callable(member) and not name.startswith("_")}
 
 
-def test_both_connections_have_the_same_methods_and_these_say_the_same() -> None:
-    plain = methods(inspect.getfile(connection), "Connection")
-    waiting = methods(inspect.getfile(aioconnection), "AsyncConnection")
-    assert len(plain) > 25
-    assert waiting == plain
+def described() -> dict[str, Callable[..., Any]]:
+    found = dict(inspect.getmembers(exchanges, inspect.isfunction))
+    return {
+        name: each for name, each in found.items() if each.__module__ == exchanges.__name__ and name not in ARGUMENTS
+    }
+
+
+@pytest.mark.parametrize("kind", [Connection, AsyncConnection])
+def test_a_connection_has_a_method_for_every_exchange(kind: type) -> None:
+    assert len(described()) > 25
+    assert set(methods(kind)) - {"ask", "close"} == set(described())
+
+
+@pytest.mark.parametrize("kind", [Connection, AsyncConnection])
+def test_a_method_shows_the_parameters_and_the_answer_of_its_exchange(kind: type) -> None:
+    made = methods(kind)
+    for name, exchange in described().items():
+        first, *rest = inspect.signature(made[name]).parameters.values()
+        assert first.name == "self"
+        assert rest == list(inspect.signature(exchange).parameters.values())
+        assert made[name].__doc__ == exchange.__doc__
+    assert inspect.signature(made["versions"]).return_annotation == tuple[int, ...]
+
+
+def test_methods_of_asyncio_are_coroutine_functions() -> None:
+    assert all(inspect.iscoroutinefunction(method) for method in methods(AsyncConnection).values())
+    assert not any(inspect.iscoroutinefunction(method) for method in methods(Connection).values())

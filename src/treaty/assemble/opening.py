@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 from treaty.assemble.reach import PeeringError
 from treaty.client.aio import AsyncHttpRegistry
 from treaty.client.aiocache import AsyncCached
-from treaty.client.aioconnection import AsyncConnection
+from treaty.client.async_connection import AsyncConnection
 from treaty.client.cache import Cached
 from treaty.client.connection import Connection
 from treaty.client.properties import named

@@ -1,0 +1,98 @@
+"""`AsyncConnection`: `Connection` for asyncio programs; each method is a coroutine function."""
+
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from treaty.client import exchanges
+from treaty.client.exchanges import Exchange
+from treaty.core.registry import CALL, AsyncRegistry, Call, Reply
+from treaty.core.requests import Request
+
+A = TypeVar("A")
+P = ParamSpec("P")
+
+
+def _as_coroutine(
+    exchange: Callable[P, Exchange[A]],
+) -> Callable[Concatenate["AsyncConnection", P], Coroutine[Any, Any, A]]:
+    """Make a coroutine function that runs the exchange and returns its value."""
+
+    @wraps(exchange)
+    async def method(self: "AsyncConnection", /, *args: P.args, **kwargs: P.kwargs) -> A:
+        steps = exchange(*args, **kwargs)
+        try:
+            request = next(steps)
+            while True:
+                request = steps.send((await self.registry.ask(request, self.call)).answer)
+        except StopIteration as done:
+            value: A = done.value
+            return value
+
+    method.__signature__ = exchanges.method_signature(exchange)  # type: ignore[attr-defined]
+    return method
+
+
+class AsyncConnection:
+    """A registry for asyncio and the `Call` that its methods are made with."""
+
+    def __init__(self, registry: AsyncRegistry, call: Call = CALL) -> None:
+        """Make requests of `registry`, which is closed with this one."""
+        self.registry = registry
+        self.call = call
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def ask(self, request: Request[A], call: Call | None = None) -> Reply[A]:
+        """Answer any request, with the token of the state that the answer was taken from."""
+        return await self.registry.ask(request, call or self.call)
+
+    async def close(self) -> None:
+        """Close the registry: its connections, threads and files."""
+        await self.registry.close()
+
+    register = _as_coroutine(exchanges.register)
+    derive = _as_coroutine(exchanges.derive)
+    lookup = _as_coroutine(exchanges.lookup)
+    check = _as_coroutine(exchanges.check)
+    version = _as_coroutine(exchanges.version)
+    find = _as_coroutine(exchanges.find)
+    versions = _as_coroutine(exchanges.versions)
+    subjects = _as_coroutine(exchanges.subjects)
+    schemas = _as_coroutine(exchanges.schemas)
+    delete_version = _as_coroutine(exchanges.delete_version)
+    delete_subject = _as_coroutine(exchanges.delete_subject)
+
+    schema = _as_coroutine(exchanges.schema)
+    by_guid = _as_coroutine(exchanges.by_guid)
+    ids_of = _as_coroutine(exchanges.ids_of)
+    uses = _as_coroutine(exchanges.uses)
+    referenced_by = _as_coroutine(exchanges.referenced_by)
+
+    config = _as_coroutine(exchanges.config)
+    set_config = _as_coroutine(exchanges.set_config)
+    set_level = _as_coroutine(exchanges.set_level)
+    settings = _as_coroutine(exchanges.settings)
+    delete_config = _as_coroutine(exchanges.delete_config)
+    mode = _as_coroutine(exchanges.mode)
+    set_mode = _as_coroutine(exchanges.set_mode)
+    delete_mode = _as_coroutine(exchanges.delete_mode)
+
+    contexts = _as_coroutine(exchanges.contexts)
+    make_context = _as_coroutine(exchanges.make_context)
+    delete_context = _as_coroutine(exchanges.delete_context)
+
+    associations = _as_coroutine(exchanges.associations)
+    find_associations = _as_coroutine(exchanges.find_associations)
+    associate = _as_coroutine(exchanges.associate)
+    dissociate = _as_coroutine(exchanges.dissociate)
+    change_associations = _as_coroutine(exchanges.change_associations)
+
+    outcome = _as_coroutine(exchanges.outcome)

@@ -1,0 +1,352 @@
+"""The methods of a connection as exchanges, without I/O: which requests are made, and what is returned of their answers.
+
+An exchange is a generator. It yields requests, receives their answers and returns a value. `Connection` and
+`AsyncConnection` run it against a registry. Subjects are strings in their qualified form (``orders-value``,
+``:.context:orders-value``), schemas are texts or a `Draft`.
+"""
+
+import inspect
+from collections.abc import Callable, Generator
+from typing import Any, TypeAlias, TypeVar, cast
+
+from treaty.core.answers import (
+    CommandOutcome,
+    CompatibilityResult,
+    Config,
+    RegisteredVersion,
+    Resource,
+    ResourceAssociation,
+    SchemaFound,
+    ScopeSetting,
+    VersionFound,
+)
+from treaty.core.associations import (
+    Associate,
+    AssociationResult,
+    AssociationSpec,
+    ChangeAssociations,
+    Dissociate,
+    GetAssociations,
+    ListAssociations,
+    OfId,
+    OfName,
+    OfSubject,
+    ResourceBound,
+    ResourceChange,
+)
+from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE
+from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, context_of, subject_of
+from treaty.core.requests import (
+    LATEST,
+    Check,
+    DeleteConfig,
+    DeleteContext,
+    DeleteMode,
+    DeleteSubject,
+    DeleteVersion,
+    Derive,
+    ExpectedVersion,
+    FindVersion,
+    ForceReason,
+    GetConfig,
+    GetGuid,
+    GetGuidIds,
+    GetMode,
+    GetOutcome,
+    GetSchema,
+    GetVersion,
+    ListContexts,
+    ListSchemas,
+    ListSettings,
+    ListSubjects,
+    ListVersions,
+    Lookup,
+    MakeContext,
+    ReferencedBy,
+    Register,
+    Request,
+    Scope,
+    SetConfig,
+    SetMode,
+    UsesOf,
+    Visible,
+)
+from treaty.core.schema import Draft, Metadata, Pairs, RuleSet, TaggedPath
+
+A = TypeVar("A")
+Exchange: TypeAlias = Generator[Request[Any], Any, A]
+"""Requests that are made one after the other, and the value that their answers come to."""
+
+EVERY_SCOPE = "*"
+"""In place of a subject: the settings that hold everywhere."""
+
+
+def request_answer(request: Request[A]) -> Exchange[A]:
+    """Make one request and return its answer."""
+    return cast("A", (yield request))
+
+
+def method_signature(exchange: Callable[..., Exchange[Any]]) -> inspect.Signature:
+    """Return the signature of the method that runs an exchange: `self`, its parameters, and what it returns."""
+    signature = inspect.signature(exchange)
+    owner = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    returned = signature.return_annotation.__args__[2]
+    return signature.replace(parameters=[owner, *signature.parameters.values()], return_annotation=returned)
+
+
+# ------------------------------------------------------------------------------------------------------------ versions
+
+
+def register(
+    subject: str,
+    schema: Draft | str,
+    *,
+    normalize: bool | None = None,
+    number: int = 0,
+    schema_id: int = -1,
+    expected: ExpectedVersion | None = None,
+    force: ForceReason | None = None,
+    properties: Pairs = (),
+) -> Exchange[RegisteredVersion]:
+    """Make the schema a version of the subject, unless it is one already.
+
+    `number` guards the version's number, `schema_id` gives the id in mode IMPORT.
+    """
+    draft, into = as_draft(schema), subject_of(subject)
+    return (
+        yield from request_answer(
+            Register(into, draft, normalize, number, schema_id, expected=expected, force=force, properties=properties)
+        )
+    )
+
+
+def derive(
+    subject: str,
+    version: int = LATEST,
+    *,
+    add_tags: tuple[TaggedPath, ...] = (),
+    remove_tags: tuple[TaggedPath, ...] = (),
+    metadata: Metadata | None = None,
+    rules: RuleSet | None = None,
+    number: int = 0,
+) -> Exchange[RegisteredVersion]:
+    """Make a new version out of one: with tags inside its text added and removed, other metadata, other rules."""
+    request = Derive(subject_of(subject), version, number, add_tags, remove_tags, metadata, rules)
+    return (yield from request_answer(request))
+
+
+def lookup(
+    subject: str, schema: Draft | str, *, normalize: bool | None = None, deleted: bool = False
+) -> Exchange[VersionFound]:
+    """Return the version of the subject that this schema is."""
+    return (yield from request_answer(Lookup(subject_of(subject), as_draft(schema), normalize, deleted)))
+
+
+def check(
+    subject: str, schema: Draft | str, version: int | None = None, *, normalize: bool | None = None
+) -> Exchange[CompatibilityResult]:
+    """Tell whether the schema would pass: against one version, or those that the subject's policy compares."""
+    return (yield from request_answer(Check(subject_of(subject), as_draft(schema), version, normalize)))
+
+
+def version(
+    subject: str, number: int = LATEST, *, deleted: bool = False, find_tags: tuple[str, ...] = ()
+) -> Exchange[VersionFound]:
+    """Return one version of the subject, the latest by default; `find_tags` asks for tags inside it (``*``: all)."""
+    return (yield from request_answer(GetVersion(subject_of(subject), number, deleted, find_tags)))
+
+
+def find(subject: str, properties: Pairs, *, deleted: bool = False) -> Exchange[VersionFound]:
+    """Return the newest version whose metadata has all these properties."""
+    return (yield from request_answer(FindVersion(subject_of(subject), properties, deleted)))
+
+
+def versions(subject: str, visible: Visible = "live") -> Exchange[tuple[int, ...]]:
+    """Return the subject's version numbers, ascending."""
+    return (yield from request_answer(ListVersions(subject_of(subject), visible))).numbers
+
+
+def subjects(prefix: str = ":*:", visible: Visible = "live") -> Exchange[tuple[str, ...]]:
+    """Return qualified names of subjects, sorted; of all contexts by default."""
+    return (yield from request_answer(ListSubjects(subject_of(prefix), visible))).names
+
+
+def schemas(
+    prefix: str = "", visible: Visible = "live", *, latest: bool = False, limit: int = 1000
+) -> Exchange[tuple[VersionFound, ...]]:
+    """Return versions of all subjects whose names begin with `prefix`; at most `limit` of them."""
+    return (yield from request_answer(ListSchemas(subject_of(prefix), visible, latest, limit=limit))).versions
+
+
+def delete_version(subject: str, number: int, *, permanent: bool = False) -> Exchange[tuple[int, ...]]:
+    """Hide a version, or (when it is hidden) remove it for good."""
+    return (yield from request_answer(DeleteVersion(subject_of(subject), number, permanent))).numbers
+
+
+def delete_subject(subject: str, *, permanent: bool = False) -> Exchange[tuple[int, ...]]:
+    """Hide all versions of a subject, or (when they are hidden) remove it for good; returns their numbers."""
+    return (yield from request_answer(DeleteSubject(subject_of(subject), permanent))).numbers
+
+
+# ------------------------------------------------------------------------------------------------------------- schemas
+
+
+def schema(schema_id: int, subject: str | None = None) -> Exchange[SchemaFound]:
+    """Return the schema with this id, in the subject's context if one is given."""
+    return (yield from request_answer(GetSchema(schema_id, None if subject is None else subject_of(subject))))
+
+
+def by_guid(guid: str) -> Exchange[SchemaFound]:
+    """Return the schema with this guid."""
+    return (yield from request_answer(GetGuid(guid)))
+
+
+def ids_of(guid: str) -> Exchange[tuple[tuple[str, int], ...]]:
+    """Return the (context, id) pairs of a guid."""
+    return (yield from request_answer(GetGuidIds(guid))).ids
+
+
+def uses(
+    schema_id: int, subject: str | None = None, visible: Visible = "live"
+) -> Exchange[tuple[tuple[str, int], ...]]:
+    """Return every (subject, number) that has the schema with this id."""
+    return (
+        yield from request_answer(UsesOf(schema_id, None if subject is None else subject_of(subject), visible))
+    ).uses
+
+
+def referenced_by(subject: str, number: int = LATEST, *, deleted: bool = False) -> Exchange[tuple[int, ...]]:
+    """Return ids of the schemas that refer to this version."""
+    return (yield from request_answer(ReferencedBy(subject_of(subject), number, deleted))).ids
+
+
+# ------------------------------------------------------------------------------------------------------------ settings
+
+
+def config(scope: str = "", *, resolve: bool = True) -> Exchange[Config]:
+    """Return the config in force at a subject or context ("": the default one); or only what is set there."""
+    return (yield from request_answer(GetConfig(as_scope(scope), resolve))).config
+
+
+def set_config(scope: str, change: Config, clear: tuple[str, ...] = ()) -> Exchange[Config]:
+    """Change members of the config and forget those named in `clear`; returns what is set there now."""
+    return (yield from request_answer(SetConfig(as_scope(scope), change, clear))).config
+
+
+def set_level(scope: str, level: str) -> Exchange[Config]:
+    """Set the compatibility level at a subject or context."""
+    return (yield from set_config(scope, Config(level=level)))
+
+
+def settings(prefix: str = ":*:") -> Exchange[tuple[ScopeSetting, ...]]:
+    """Return what is set at contexts, everywhere and at subjects that begin with `prefix`; contexts are always among them."""
+    found: list[ScopeSetting] = []
+    while True:
+        after = Scope(found[-1].context, found[-1].name) if found else None
+        page = (yield from request_answer(ListSettings(subject_of(prefix), after=after))).settings
+        found += page
+        if len(page) < SETTINGS_PAGE:
+            return tuple(found)
+
+
+def delete_config(scope: str) -> Exchange[Config]:
+    """Forget the config at a scope; returns what it was."""
+    return (yield from request_answer(DeleteConfig(as_scope(scope)))).config
+
+
+def mode(scope: str = "", *, resolve: bool = True) -> Exchange[str | None]:
+    """Return the mode in force at a subject or context, or only what is set there."""
+    return (yield from request_answer(GetMode(as_scope(scope), resolve))).mode
+
+
+def set_mode(scope: str, mode: str | None, *, force: bool = False) -> Exchange[str | None]:
+    """Set the mode at a scope, or clear it with None."""
+    return (yield from request_answer(SetMode(as_scope(scope), mode, force))).mode
+
+
+def delete_mode(scope: str, *, recursive: bool = False) -> Exchange[str | None]:
+    """Forget the mode at a scope; returns what it was."""
+    return (yield from request_answer(DeleteMode(as_scope(scope), recursive))).mode
+
+
+# -------------------------------------------------------------------------------------------------------------- others
+
+
+def contexts(prefix: str = "") -> Exchange[tuple[str, ...]]:
+    """Return the names of all contexts, the default one first."""
+    return (yield from request_answer(ListContexts(prefix))).names
+
+
+def make_context(context: str, highest_id: int = 0) -> Exchange[int]:
+    """Make a context in mode IMPORT before it has a subject; returns the highest id that counts as given there."""
+    return (yield from request_answer(MakeContext(context_of(context), highest_id))).highest_id
+
+
+def delete_context(context: str) -> Exchange[None]:
+    """Forget an empty context."""
+    yield from request_answer(DeleteContext(context_of(context)))
+
+
+# -------------------------------------------------------------------------------------------------------- associations
+
+
+def associations(
+    of: OfSubject | OfName | OfId | str,
+    *,
+    kinds: tuple[str, ...] = (),
+    lifecycle: str = "",
+    offset: int = 0,
+    limit: int = ASSOCIATIONS_LISTED,
+) -> Exchange[tuple[ResourceAssociation, ...]]:
+    """Return the associations of a subject (a string names one) or of resources; at most `limit` of them."""
+    place = OfSubject(subject_of(of)) if isinstance(of, str) else of
+    request = ListAssociations(place, kinds=kinds, lifecycle=lifecycle, offset=offset, limit=limit)
+    return (yield from request_answer(request)).associations
+
+
+def find_associations(
+    gets: tuple[ListAssociations, ...], *, schemas: bool = False
+) -> Exchange[tuple[AssociationResult, ...]]:
+    """Return the associations of several resources, entry by entry; `schemas` tells the latest schemas too."""
+    return (yield from request_answer(GetAssociations(gets, schemas))).results
+
+
+def associate(
+    resource: Resource, *wishes: AssociationSpec, update: bool = False, dry_run: bool = False
+) -> Exchange[ResourceBound]:
+    """Bind kinds of a resource to subjects, all or none; `update` changes what is bound already."""
+    return (yield from request_answer(Associate(resource, wishes, update, dry_run)))
+
+
+def dissociate(resource_id: str, *kinds: str, cascade: bool = False, dry_run: bool = False) -> Exchange[None]:
+    """Forget associations of a resource; with `cascade` the subjects of strong ones go for good."""
+    yield from request_answer(Dissociate(resource_id, kinds=kinds, cascade=cascade, dry_run=dry_run))
+
+
+def change_associations(*changes: ResourceChange, dry_run: bool = False) -> Exchange[tuple[AssociationResult, ...]]:
+    """Create, change and delete associations of several resources; returns what became of each entry."""
+    return (yield from request_answer(ChangeAssociations(changes, dry_run))).results
+
+
+# ------------------------------------------------------------------------------------------------------------ outcomes
+
+
+def outcome(command_id: str, principal: str | None = None) -> Exchange[CommandOutcome]:
+    """Return what became of a command; raises `NotFound` where nobody remembers it."""
+    return (yield from request_answer(GetOutcome(command_id, principal)))
+
+
+# ---------------------------------------------------------------------------------------------------------- arguments
+
+
+def as_draft(schema: Draft | str) -> Draft:
+    """A schema as people give it: a text is Avro."""
+    return Draft(schema) if isinstance(schema, str) else schema
+
+
+def as_scope(text: str) -> Scope:
+    """Read a scope: a subject, a context (``:.context:``), the default context (``""``) or everywhere (``*``)."""
+    if text == EVERY_SCOPE:
+        return Scope(EVERYWHERE, None)
+    subject = subject_of(text)
+    return Scope(subject.context, subject.name or None) if text else Scope(DEFAULT_CONTEXT, None)
