@@ -51,8 +51,9 @@ class QueuedQuestion:
 class QuestionQueue:
     """Questions of all decisions of a node.
 
-    At most `workers` are answered at once. With more than one worker no principal has all of them, and checks leave one
-    to commands. A question for which nobody waits any more is taken out of the queue, or its work is ended.
+    At most `workers` are answered at once. With more than one worker, checks leave one to commands. A command may take it
+    beside checks of the same principal; where a principal then has all workers and the command of another one comes, one
+    of these checks goes back to the queue. A question for which nobody waits is taken out of the queue, or its work is ended.
     """
 
     def __init__(self, answer: AnswerQuestion, workers: int = 1) -> None:
@@ -60,7 +61,7 @@ class QuestionQueue:
         self._answer = answer
         self._workers = workers
         self._most = max(1, workers - 1)
-        """Workers that one principal, or all checks, may have."""
+        """Workers that the commands of one principal, or all checks, may have."""
         self._open: dict[Hashable, QueuedQuestion] = {}
         self._queues: OrderedDict[QuestionSource, dict[QueuedQuestion, None]] = OrderedDict()
         """What has not begun; whose turn is next stands first."""
@@ -160,14 +161,35 @@ class QuestionQueue:
             entry.task = asyncio.create_task(self._work(entry), name="question")
             self._running[entry.task] = entry
             entry.task.add_done_callback(self._finish)
+        self._preempt_check()
 
     def _next_source(self) -> QuestionSource | None:
         """Return whose turn it is: commands first, and of each kind the one that has waited longest for a turn."""
-        busy = Counter(one.runs_for.principal for one in self._running.values())
-        checks = sum(not one.runs_for.writes for one in self._running.values())
-        ready = [one for one in self._queues if busy[one.principal] < self._most]
-        commands = (one for one in ready if one.writes)
-        return next(commands, None if checks >= self._most else next(iter(ready), None))
+        running = [one.runs_for for one in self._running.values()]
+        busy = Counter(one.principal for one in running)
+        commands = Counter(one.principal for one in running if one.writes)
+        checks = sum(not one.writes for one in running)
+        for source in self._queues:
+            if source.writes and commands[source.principal] < self._most:
+                return source
+        if checks >= self._most:
+            return None
+        return next((one for one in self._queues if not one.writes and busy[one.principal] < self._most), None)
+
+    def _preempt_check(self) -> None:
+        """Where one principal has all workers and the command of another one waits, put one of its checks back."""
+        principals = {entry.runs_for.principal for entry in self._running.values()}
+        if self._workers == 1 or len(self._running) < self._workers or len(principals) != 1:
+            return
+        if not any(one.writes and one.principal not in principals for one in self._queues):
+            return
+        if any(entry.task is not task for task, entry in self._running.items()):
+            return  # one has gone back, and its worker will be free in a moment
+        task, entry = next((task, entry) for task, entry in self._running.items() if not entry.runs_for.writes)
+        entry.task = None
+        for source in entry.sources:
+            self._queues.setdefault(source, {})[entry] = None
+        task.cancel()
 
     async def _work(self, entry: QueuedQuestion) -> None:
         try:

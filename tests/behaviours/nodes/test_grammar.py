@@ -8,11 +8,12 @@ from tests.behaviours.nodes.lives import desk, living, post, virtual, way
 from tests.simulation.disk import Disk
 from tests.simulation.texts import AVRO, FORMATS, OUTER, answer
 from treaty.core.limits import INLINE_STEPS
-from treaty.core.refusals import TooLarge
+from treaty.core.refusals import TooLarge, Unavailable
 from treaty.core.schema_engine import Answer, CompareSchemas, ParseSchema, Question, ResolvedReference, ResolvedSchema
 from treaty.formats.budget import spend
 from treaty.node import schema_service
 from treaty.node.schema_service import SchemaService, key_of, weight
+from treaty.wire.confluent.errors import error_body, status_of
 
 
 def toy(*names: str) -> ResolvedSchema:
@@ -116,6 +117,21 @@ async def test_what_takes_many_steps_goes_to_the_pool_however_short_it_is() -> N
     assert session.ask(fourth) is not None
     assert session.ask(fifth) is not None  # another turn
     assert spot.asked == [first, second, third, fifth]
+
+
+@virtual
+async def test_a_decision_that_waited_too_often_is_refused_with_503(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schema_service, "DECISION_ROUNDS", 3)
+    count = Counting()
+    made = SchemaService(FORMATS, count.answer, count.run, inline_bytes=0)
+    session = made.open_session(writes=True)
+    for number in range(3):
+        await made.answer_questions(session, (ParseSchema(toy(f"f{number}")),))
+    with pytest.raises(Unavailable, match="changed 3 times") as refused:
+        await made.answer_questions(session, (ParseSchema(toy("f3")),))
+    assert (status_of(error_body(refused.value).error_code), refused.value.retry_after) == (503, 1.0)
+    assert len(count.asked) == 3
+    await made.answer_questions(made.open_session(writes=True), (ParseSchema(toy("f3")),))  # another decision
 
 
 @virtual

@@ -74,11 +74,41 @@ async def test_no_principal_and_no_checks_have_all_workers() -> None:
     tasks = [asking(queue, ALICE, "a0", "a1"), asking(queue, BOB, "b0")]
     await asyncio.sleep(0.5)
     assert worker.began == ["a0"]
-    tasks.append(asking(queue, QuestionSource("alice", writes=True), "mine"))
     tasks.append(asking(queue, QuestionSource("carol", writes=True), "c0"))
+    tasks.append(asking(queue, QuestionSource("alice", writes=True), "mine"))
     await asyncio.sleep(0.1)
     assert worker.began == ["a0", "c0"]
     await asyncio.gather(*tasks)
+    assert worker.left == []
+
+
+@virtual
+async def test_a_command_does_not_wait_for_a_check_of_the_same_principal() -> None:
+    worker = Worker()
+    queue = QuestionQueue(worker.answer, workers=2)
+    tasks = [asking(queue, ALICE, "check")]
+    await asyncio.sleep(0.5)
+    tasks.append(asking(queue, QuestionSource("alice", writes=True), "command", "next command"))
+    await asyncio.sleep(0.1)
+    assert worker.began == ["check", "command"]
+    await asyncio.gather(*tasks)
+    assert (worker.ended, worker.left) == (["check", "command", "next command"], [])
+
+
+@virtual
+async def test_a_check_gives_its_worker_to_the_command_of_another_principal() -> None:
+    worker = Worker()
+    queue = QuestionQueue(worker.answer, workers=2)
+    tasks = [asking(queue, ALICE, "check")]
+    await asyncio.sleep(0.5)
+    tasks.append(asking(queue, QuestionSource("alice", writes=True), "mine", "also mine"))
+    await asyncio.sleep(0.1)
+    tasks.append(asking(queue, QuestionSource("carol", writes=True), "c0"))
+    await asyncio.sleep(0.1)
+    assert (worker.began, worker.left) == (["check", "mine", "c0"], ["check"])
+    await asyncio.gather(*tasks)
+    assert sorted(worker.ended) == ["also mine", "c0", "check", "mine"]
+    assert worker.left == ["check"]
 
 
 @virtual
@@ -165,6 +195,17 @@ async def test_a_node_that_stops_answers_those_who_wait() -> None:
     assert worker.left == ["a0"]
 
 
+def assert_shares(queue: QuestionQueue, workers: int) -> None:
+    """Commands of one principal, and checks, leave a worker; no principal keeps all where another one's command waits."""
+    sources = [one.runs_for for task, one in queue._running.items() if one.task is task]
+    commands = [one.principal for one in sources if one.writes]
+    assert max(map(commands.count, commands), default=0) <= max(1, workers - 1)
+    assert len(sources) - len(commands) <= max(1, workers - 1)
+    waiting = {one.principal for one in queue._queues if one.writes}
+    principals = {one.principal for one in sources}
+    assert workers == 1 or len(sources) < workers or len(principals) > 1 or waiting <= principals
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_whoever_stays_is_answered_and_no_limit_is_passed(seed: int) -> None:
     """Askers come, share questions, and leave, at random: those who stay are answered, and nothing is left of the others."""
@@ -177,8 +218,7 @@ def test_whoever_stays_is_answered_and_no_limit_is_passed(seed: int) -> None:
         running[question.meaning.text] = running.get(question.meaning.text, 0) + 1
         assert len(running) <= workers
         assert len(queue._running) <= workers
-        busy = [one.runs_for.principal for one in queue._running.values()]
-        assert max(map(busy.count, busy)) <= max(1, workers - 1)
+        assert_shares(queue, workers)
         try:
             await asyncio.sleep(chance.random())
             if chance.random() < 0.05:
