@@ -14,6 +14,7 @@ from tests.facades.authority import Authority
 from tests.facades.test_rights_server import secure
 from tests.real.running import Running, serving
 from tests.real.test_server import eventually
+from treaty.api.serving import is_whole_host
 from treaty.core.limits import IN_FLIGHT_EACH
 
 FILES = 700
@@ -115,13 +116,20 @@ def test_a_local_server_answers_under_its_names_and_takes_changes_from_its_own_p
             assert ask(one, "POST", "/subjects/s/versions", change, Origin=f"http://localhost:{server.port}")[0] == 200
 
 
-def test_browsers_come_with_tls_alone_where_others_reach_the_server(tmp_path: Path) -> None:
+def test_browsers_use_tls_alone_for_a_host_whose_port_443_the_server_has() -> None:
+    assert is_whole_host("0.0.0.0", 443)
+    assert not is_whole_host("0.0.0.0", 8443)
+    assert not is_whole_host("127.0.0.1", 443)
+
+
+def test_browsers_use_tls_alone_where_the_server_was_asked_to_say_so(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     certificate, key = authority.make("server")
     key.chmod(0o644)
     context = ssl.create_default_context(cafile=authority.file)
-    for host, expected in (("0.0.0.0", "max-age=31536000"), ("127.0.0.1", None)):
-        with secure(tmp_path, "--host", host, "--tls-cert", str(certificate), "--tls-key", str(key)) as (base, _):
+    asked = ("--host", "0.0.0.0", "--hsts")
+    for options, expected in ((asked, "max-age=31536000"), (asked[:2], None), (("--host", "127.0.0.1"), None)):
+        with secure(tmp_path, *options, "--tls-cert", str(certificate), "--tls-key", str(key)) as (base, _):
             one = http.client.HTTPSConnection("localhost", int(base.rpartition(":")[2]), timeout=60, context=context)
             one.request("GET", "/subjects")
             answer = one.getresponse()

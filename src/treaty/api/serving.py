@@ -31,6 +31,7 @@ KEEP_ALIVE_SECONDS = 65
 """An idle connection is closed after this: longer than common proxies keep theirs, so that they close first."""
 RENEW_SECONDS = 5.0
 """How often a worker looks whether its certificate was renewed."""
+HTTPS_PORT = 443
 HSTS = ("strict-transport-security", "max-age=31536000")
 BEAT_SECONDS = 1.0
 """How often a worker writes its gauges, looks after its parent, and looks for clients that are too slow."""
@@ -58,6 +59,8 @@ class Listening:
     """Proxies that say in ``X-Forwarded-For`` whom they ask for."""
     hosts: tuple[str, ...] = ()
     """Names that the server may be asked under, beside those of this machine."""
+    hsts: bool = False
+    """With TLS, send ``Strict-Transport-Security`` from any address and port, not from port 443 alone."""
 
 
 class _Server(uvicorn.Server):
@@ -135,9 +138,16 @@ async def serve(application: Application, listening: Listening, stopping: asynci
 
 
 def _transport_headers(listening: Listening) -> list[tuple[str, str]]:
-    """Headers of every answer: with TLS, browsers come with TLS alone; a machine's own address is for others too."""
-    address = str(listening.socket.getsockname()[0])
-    return [] if listening.tls is None or is_loopback(address) else [HSTS]
+    """Return the headers of every answer. The one that has browsers use TLS alone holds for all ports of a host."""
+    if listening.tls is None:
+        return []
+    address, port = listening.socket.getsockname()[:2]
+    return [HSTS] if listening.hsts or is_whole_host(str(address), port) else []
+
+
+def is_whole_host(address: str, port: int) -> bool:
+    """Whether a server with TLS there is what browsers reach under the host's name: others reach it, and no port is written."""
+    return port == HTTPS_PORT and not is_loopback(address)
 
 
 async def _end(server: uvicorn.Server, stopping: asyncio.Event) -> None:

@@ -37,6 +37,12 @@ OPTIONS = (
         help="Believe certificates of clients that these vouch for.",
     ),
     click.option(
+        "--hsts",
+        envvar="TREATY_HSTS",
+        is_flag=True,
+        help="Send Strict-Transport-Security: browsers use TLS for every port of this host for a year. Always sent on port 443.",
+    ),
+    click.option(
         "--allowed-host",
         "allowed_hosts",
         envvar="TREATY_ALLOWED_HOST",
@@ -64,6 +70,7 @@ class Safety:
     tls: Tls | None = None
     hosts: tuple[str, ...] = ()
     proxies: TrustedProxies = NO_PROXIES
+    hsts: bool = False
 
     @property
     def scheme(self) -> str:
@@ -82,6 +89,8 @@ class Safety:
                 yield from (name, str(path))
         if given.read_only:
             yield "--read-only"
+        if self.hsts:
+            yield "--hsts"
         for host in self.hosts:
             yield from ("--allowed-host", host)
         for proxy in self.proxies.texts():
@@ -115,11 +124,14 @@ def safety_of(
     tls_client_ca: Path | None,
     allowed_hosts: tuple[str, ...] = (),
     trusted_proxies: tuple[str, ...] = (),
+    hsts: bool = False,
 ) -> Safety:
     """Read the options; raises `click.UsageError` where they contradict each other."""
     for name, path in (("--tls-key", tls_key), ("--tls-client-ca", tls_client_ca)):
         if path is not None and tls_cert is None:
             raise click.UsageError(f"{name} needs --tls-cert, the certificate of this server")
+    if hsts and tls_cert is None:
+        raise click.UsageError("--hsts needs --tls-cert, the certificate of this server")
     for host in allowed_hosts:
         if not host or set("/@?# ").intersection(host):
             raise click.UsageError(f"--allowed-host {host!r} is no host; write its name or its address alone")
@@ -129,4 +141,4 @@ def safety_of(
         raise click.UsageError(f"--trusted-proxy {wrong}") from None
     tls = None if tls_cert is None else Tls(tls_cert, tls_key, tls_client_ca, optional=auth is not None)
     protection = Protection(auth, audit or (STDERR if auth is not None else None), read_only)
-    return Safety(protection, tls, tuple(allowed_hosts), proxies)
+    return Safety(protection, tls, tuple(allowed_hosts), proxies, hsts)

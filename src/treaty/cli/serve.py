@@ -58,7 +58,7 @@ class Serving:
     def listen_on(self, shared: socket.socket, parent: int = 0, own: socket.socket | None = None) -> Listening:
         """How a worker listens."""
         safety = self.safety
-        return Listening(shared, self.access_log, parent, safety.tls, own, safety.proxies, safety.hosts)
+        return Listening(shared, self.access_log, parent, safety.tls, own, safety.proxies, safety.hosts, safety.hsts)
 
 
 class ServeOptions(TypedDict):
@@ -79,6 +79,7 @@ class ServeOptions(TypedDict):
     tls_client_ca: Path | None
     allowed_hosts: tuple[str, ...]
     trusted_proxies: tuple[str, ...]
+    hsts: bool
     state_file: Path | None
     metadata_key_file: Path | None
     advertise: str
@@ -185,6 +186,7 @@ def command(**options: Unpack[ServeOptions]) -> None:
             tls_client_ca=options["tls_client_ca"],
             allowed_hosts=options["allowed_hosts"],
             trusted_proxies=options["trusted_proxies"],
+            hsts=options["hsts"],
         ),
     )
     peering = Peering(
