@@ -39,7 +39,7 @@ class Peer:
 
     def answer(self, seen: Seen) -> Say:
         """Answer one request."""
-        assert not [name for name in seen.headers if name == "treaty-sequence"], "it has given no token"
+        assert not [name for name in seen.headers if name == "treaty-position"], "it has given no token"
         parts = urlsplit(seen.target)
         query = {name: value for name, value in parse_qsl(parts.query) if name not in self.rules["passed_over"]}
         given = [unquote(part) for part in parts.path.split("/")]

@@ -76,7 +76,7 @@ def free_port() -> int:
 
 
 def test_an_answer_comes_with_its_token(ask: Ask) -> None:
-    with scripted(replace(FOUND, headers=(("treaty-sequence", "aa.5.bb"),))) as server:
+    with scripted(replace(FOUND, headers=(("treaty-position", "aa.5.bb"),))) as server:
         reply = ask(GetSchema(7), quick(server.url))
     assert reply.token == PositionToken("aa", 5, "bb")
     assert (reply.answer.schema_id, reply.answer.text, reply.answer.number) == (7, '"int"', 3)
@@ -88,7 +88,7 @@ def test_how_a_call_is_made_travels_in_headers(ask: Ask) -> None:
         ask(GetSchema(7), quick(server.url), Call(consistency="latest", after=PositionToken("aa", 5, "bb")))
     headers = server.seen[0].headers
     assert headers["treaty-consistency"] == "latest"
-    assert headers["treaty-sequence"] == "aa.5.bb"
+    assert headers["treaty-position"] == "aa.5.bb"
     assert "treaty-command" not in headers
 
 
@@ -231,7 +231,7 @@ def test_a_refusal_after_a_lost_answer_counts_only_where_commands_are_remembered
     gone = {"error_code": 40406, "message": "soft deleted"}
     with scripted(Hang(), Say(404, gone)) as server, pytest.raises(OutcomeUnknown):
         ask(DeleteVersion(S, 1), quick(server.url))
-    with scripted(Hang(), Say(404, gone, (("Treaty-Sequence", "aa.5.bb"),))) as server, pytest.raises(AlreadyDeleted):
+    with scripted(Hang(), Say(404, gone, (("Treaty-Position", "aa.5.bb"),))) as server, pytest.raises(AlreadyDeleted):
         ask(DeleteVersion(S, 1), quick(server.url))
 
 
@@ -242,7 +242,7 @@ def test_a_command_that_may_still_wait_somewhere_is_not_refused_for_good(ask: As
         over.wait(10)
         return Hang()
 
-    gone = Say(404, {"error_code": 40406, "message": "soft deleted"}, (("Treaty-Sequence", "aa.5.bb"),))
+    gone = Say(404, {"error_code": 40406, "message": "soft deleted"}, (("Treaty-Position", "aa.5.bb"),))
     with scripted(late, gone) as server:
         with pytest.raises(OutcomeUnknown) as raised:
             ask(DeleteVersion(S, 1), replace(quick(server.url), attempt_timeout=0.2))
@@ -318,13 +318,13 @@ def test_a_long_list_is_asked_for_in_pages(ask: Ask) -> None:
         members = dict(part.split("=") for part in seen.target.split("?")[1].split("&"))
         start, size = int(members.get("offset", "0")), int(members["limit"])
         listed = [{"subject": f"s{n}", "version": 1} for n in range(start, min(start + size, 2500))]
-        return Say(200, listed, (("Treaty-Sequence", "aa.5.bb"),))
+        return Say(200, listed, (("Treaty-Position", "aa.5.bb"),))
 
     with scripted(page) as server:
         found = ask(ListSchemas(limit=10_000), quick(server.url)).answer.versions
         assert [each.subject for each in found] == [f"s{n}" for n in range(2500)]
         assert len(server.seen) == 3
-        assert server.seen[1].headers["treaty-sequence"] == "aa.5.bb"
+        assert server.seen[1].headers["treaty-position"] == "aa.5.bb"
         assert len(ask(ListSchemas(offset=10, limit=1200), quick(server.url)).answer.versions) == 1200
 
 

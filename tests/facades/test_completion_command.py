@@ -16,7 +16,7 @@ from treaty.cli.completion import VARIABLE
 from treaty.cli.main import group
 
 BIN = Path(sys.executable).parent
-SUBJECTS = Say(200, ["bills-value", "orders-key", "orders-value"], (("Treaty-Sequence", "aa.1.bb"),))
+SUBJECTS = Say(200, ["bills-value", "orders-key", "orders-value"], (("Treaty-Position", "aa.1.bb"),))
 
 BASH = """
 source {script}

@@ -168,12 +168,12 @@ def test_a_command_sent_again_with_its_id_is_the_same_command(server: Running) -
     for _ in range(2):
         connection.request("POST", "/subjects/once/versions", body, {"Treaty-Command": "once-1"})
         answer = connection.getresponse()
-        answers.append((answer.status, json.loads(answer.read()), answer.getheader("Treaty-Sequence")))
+        answers.append((answer.status, json.loads(answer.read()), answer.getheader("Treaty-Position")))
     assert answers[0] == answers[1]
     connection.request("GET", "/treaty/outcome/once-1")
     told = json.loads(connection.getresponse().read())
     assert (told["command"], told["sequence"]) == ("once-1", int(str(answers[0][2]).split(".")[1]))
-    connection.request("GET", "/subjects", headers={"Treaty-Sequence": "ffff.1.ffff"})
+    connection.request("GET", "/subjects", headers={"Treaty-Position": "ffff.1.ffff"})
     refused = connection.getresponse()
     assert refused.status in {400, 503}
     refused.read()

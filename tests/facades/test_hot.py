@@ -60,7 +60,7 @@ def test_the_second_answer_comes_from_memory_with_the_same_bytes(headers: bytes)
         (b"/config", PLAIN, b"GET"),
         (b"/schemas/ids/7", PLAIN + b"X-Request-ID: 1\r\n", b"GET"),
         (b"/schemas/ids/7", PLAIN + b"Authorization: Basic eDp5\r\n", b"GET"),
-        (b"/schemas/ids/7", PLAIN + b"Treaty-Sequence: ab.5.cd\r\n", b"GET"),
+        (b"/schemas/ids/7", PLAIN + b"Treaty-Position: ab.5.cd\r\n", b"GET"),
         (b"/schemas/ids/7", PLAIN + b"Treaty-Consistency: latest\r\n", b"GET"),
         (b"/schemas/ids/7?consistency=latest", PLAIN, b"GET"),
         (b"/schemas/ids/7", PLAIN + b"Content-Length: 0\r\n", b"GET"),

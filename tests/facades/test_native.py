@@ -173,7 +173,7 @@ def test_the_same_command_again_is_the_same_command() -> None:
                 again = await post(http, STORY[0], treaty_command="c1", treaty_again="true")
                 assert first.status == again.status == 200
                 assert read_answer(STORY[0], first) == read_answer(STORY[0], again)
-                missing = await post(http, q.GetVersion(A, 1), treaty_sequence="ff.1.ff")
+                missing = await post(http, q.GetVersion(A, 1), treaty_position="ff.1.ff")
                 assert (missing.status, b"TOKEN" in missing.body) == (400, True)
 
     asyncio.run(run())
@@ -282,7 +282,7 @@ def test_answers_are_counted_by_operation_identified_packed_and_never_kept(membe
     got = http.post(PATH, content=ask_bytes(q.ListSubjects()), headers={"x-request-id": "mine"})
     assert got.json()["answer"]["names"][4_999] == "s4999"
     assert (got.headers["content-encoding"], got.headers["x-request-id"]) == ("gzip", "mine")
-    assert (got.headers["content-type"], got.headers["treaty-sequence"]) == ("application/json", str(TOKEN))
+    assert (got.headers["content-type"], got.headers["treaty-position"]) == ("application/json", str(TOKEN))
     assert "no-store" in got.headers["cache-control"]
     plain = http.post(PATH, content=ask_bytes(q.ListSubjects()), headers={"accept-encoding": "identity"})
     assert (plain.json(), len(gzip.compress(plain.content)) < len(plain.content)) == (got.json(), True)

@@ -179,8 +179,8 @@ async def play_paths(folder: Path, every: int) -> None:
         token = (await it.app.member.ask(q.SetMode(q.Scope(".", "zzz"), "READWRITE"), command)).token
         extras: list[dict[str, str]] = [
             {},
-            {"Treaty-Sequence": str(token)},
-            {"Treaty-Command": "roots", "Treaty-Again": "true"},
+            {"Treaty-Position": str(token)},
+            {"Treaty-Command": "roots", "Treaty-Retry": "true"},
         ]
         extras += [{"Treaty-Consistency": "eventual"}]
         for rows in ROWS.values():

@@ -250,7 +250,7 @@ def entries() -> set[str]:
 
 def test_the_page_says_of_each_who_may_send_it() -> None:
     own, listed = own_names(), entries()
-    assert {"treaty.force.who", "treaty.createWith.policy", "treaty.guid", "validators", "Treaty-Again", "alias"} <= own
+    assert {"treaty.force.who", "treaty.createWith.policy", "treaty.guid", "validators", "Treaty-Retry", "alias"} <= own
     assert own - listed == set(), "say in docs/howto/rights.md who may send these, and see to it that nobody else may"
     known = own | CONFLUENTS_QUERY | {"id"}
     assert {one for one in listed if not one.startswith("/treaty/")} - known == set(), "nothing of the API is called so"

@@ -130,7 +130,7 @@ def cases(draw: Callable[..., Any], operation: Any, mode: GenerationMode) -> Cas
     for name, value in _members(case.path_parameters).items():
         _members(case.path_parameters)[name] = value if value != "" else "x"  # without a segment it is another path
     if draw(st.booleans()):  # nearly all that are made up are refused
-        for name in ("Treaty-Sequence", "Treaty-Command", "Treaty-Consistency"):
+        for name in ("Treaty-Position", "Treaty-Command", "Treaty-Consistency"):
             _members(case.headers).pop(name, None)
         _members(case.query).pop("consistency", None)
     if operation.body and draw(st.booleans()):

@@ -117,7 +117,7 @@ def test_a_route_asks_and_prints(
     assert got.headers["content-type"] == V1
     if asked is not None:
         assert member.asked == [asked]
-        assert got.headers["treaty-sequence"] == str(TOKEN)
+        assert got.headers["treaty-position"] == str(TOKEN)
     if answer is not None:
         assert got.json() == answer
 
@@ -214,7 +214,7 @@ def test_deleting_a_context_has_no_body(http: TestClient, member: Fixed) -> None
 
 
 def test_the_call_is_read_from_headers_and_query(http: TestClient, member: Fixed) -> None:
-    sent = {"Treaty-Sequence": str(TOKEN), "Treaty-Command": "c1", "Treaty-Consistency": "eventual"}
+    sent = {"Treaty-Position": str(TOKEN), "Treaty-Command": "c1", "Treaty-Consistency": "eventual"}
     http.get("/subjects?consistency=LATEST", headers=sent)
     call = member.calls[0]
     assert (call.after, call.command_id, call.consistency) == (TOKEN, "c1", "latest")
@@ -222,7 +222,7 @@ def test_the_call_is_read_from_headers_and_query(http: TestClient, member: Fixed
 
 @pytest.mark.parametrize(
     "headers",
-    [{"Treaty-Sequence": "x"}, {"Treaty-Consistency": "maybe"}, {"Treaty-Command": "c" * 129}],
+    [{"Treaty-Position": "x"}, {"Treaty-Consistency": "maybe"}, {"Treaty-Command": "c" * 129}],
     ids=["token", "consistency", "command"],
 )
 def test_a_header_that_cannot_be_right_is_refused(http: TestClient, member: Fixed, headers: dict[str, str]) -> None:

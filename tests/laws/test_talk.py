@@ -256,11 +256,11 @@ def test_a_command_that_may_be_under_way_says_so_when_it_is_sent_again(native: b
         net = Net([script(first, good), always(good)], native=native)
         net.ask(REGISTER)
         assert all(step.url.endswith(PATH) is native for _, _, step in net.asked)
-        marks = [step.headers.get("Treaty-Again") for _, _, step in net.asked]
+        marks = [step.headers.get("Treaty-Retry") for _, _, step in net.asked]
         assert marks == [None, "true" if again else None], first
     read = Net([always(slow), always(GOOD)])
     read.ask()
-    assert [step.headers.get("Treaty-Again") for _, _, step in read.asked] == [None, None]
+    assert [step.headers.get("Treaty-Retry") for _, _, step in read.asked] == [None, None]
 
 
 # --------------------------------------------------------------------------------------------------- Treaty's native API

@@ -36,7 +36,7 @@ class Told:
         self.status = answer.status
         self.body: Any = json.loads(answer.read())
         self.again = float(answer.headers.get("retry-after", 0))
-        self.token = answer.headers.get("treaty-sequence", "")
+        self.token = answer.headers.get("treaty-position", "")
 
     def __repr__(self) -> str:
         return f"{self.status} {self.body}"
@@ -46,7 +46,7 @@ def ask(server: Running, path: str, text: str = "", token: str = "") -> Told:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=90)
     with closing(connection):
         body = json.dumps({"schema": text}) if text else None
-        headers = {"Content-Type": "application/json"} | ({"Treaty-Sequence": token} if token else {})
+        headers = {"Content-Type": "application/json"} | ({"Treaty-Position": token} if token else {})
         connection.request("POST" if text else "GET", path, body, headers)
         return Told(connection.getresponse())
 

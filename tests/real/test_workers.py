@@ -20,7 +20,7 @@ from tests.real.running import Running, serving
 from treaty.core.limits import REQUEST_BYTES
 
 WORKERS = 3
-TOKEN = "Treaty-Sequence"
+TOKEN = "Treaty-Position"
 
 
 @dataclass

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from starlette.types import Scope
 
 from treaty.api.caller import caller
-from treaty.wire.confluent.headers import TOKEN
+from treaty.wire.confluent.headers import POSITION
 
 log = logging.getLogger("treaty.access")
 
 PATH_CHARACTERS = 500
 """Characters of a path that a line shows."""
-_TOKEN = TOKEN.lower().encode()
+_TOKEN = POSITION.lower().encode()
 
 
 def wanted() -> bool:

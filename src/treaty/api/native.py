@@ -19,7 +19,7 @@ from treaty.core.operations import operation_name
 from treaty.core.registry import AsyncRegistry
 from treaty.core.requests import Request
 from treaty.wire.confluent.errors import INCOMPATIBLE
-from treaty.wire.confluent.headers import ALWAYS, TOKEN, call_of, negotiate, readable
+from treaty.wire.confluent.headers import ALWAYS, POSITION, call_of, negotiate, readable
 from treaty.wire.native import MEDIA, PATH, answer_bytes, request_from
 
 _METHODS = "OPTIONS, POST"
@@ -48,7 +48,7 @@ class NativeDialect:
                 request = request_from(await read_body(http))
                 scope[ROUTE] = f"{PATH}:{operation_name(request)}"
                 reply = await self.registry.ask(request, call)
-                headers = {**ALWAYS, TOKEN: str(reply.token)}
+                headers = {**ALWAYS, POSITION: str(reply.token)}
                 response = Response(answer_bytes(reply.answer), 200, headers, MEDIA)
                 await compression.fit(response, http.headers.get("accept-encoding", ""))
         except Exception as failure:  # noqa: BLE001 (every failure has its answer)

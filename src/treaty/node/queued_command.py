@@ -306,7 +306,7 @@ def refuse_token(token: PositionToken, here: Position) -> Invalid:
     return Invalid.of(
         "TOKEN",
         "The token is of another log, or of a history that this log does not have",
-        path="Treaty-Sequence",
+        path="Treaty-Position",
         old=str(here.token),
         new=str(token),
         allowed="a token that this registry gave; leave it out to read what is there now",

@@ -19,7 +19,7 @@ from treaty.core.requests import Register, Request, SubjectCreation
 from treaty.core.state.codec import DecodeError, Json, decode_message, encode_message
 from treaty.core.state.commit import PositionToken
 from treaty.wire.confluent.drafts import refuse_members_of_apis
-from treaty.wire.confluent.headers import TOKEN
+from treaty.wire.confluent.headers import POSITION
 from treaty.wire.confluent.receiving import NOWHERE, Received, received_error
 from treaty.wire.peer.errors import decode_error, encode_error
 
@@ -130,7 +130,7 @@ def read_answer(request: Request[A], http: Received) -> Reply[A]:
             error = decode_error(members["error"])
         elif "answer" in members and 200 <= http.status < 300:
             answer = decode_message(OPERATIONS[type(request)].answer, members["answer"])
-            return Reply(answer, PositionToken.parse(http.header(TOKEN) or "") or NOWHERE)
+            return Reply(answer, PositionToken.parse(http.header(POSITION) or "") or NOWHERE)
         elif http.status >= 300:
             error = received_error(request, http)
         else:

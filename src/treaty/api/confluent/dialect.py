@@ -18,7 +18,7 @@ from treaty.api.routing import decode
 from treaty.api.ticket import ROUTE, ticket_of
 from treaty.core.registry import CALL, FRESH, AsyncRegistry
 from treaty.wire.confluent.errors import INCOMPATIBLE
-from treaty.wire.confluent.headers import ALWAYS, DETAILS, TOKEN, V1, call_of, negotiate, readable
+from treaty.wire.confluent.headers import ALWAYS, DETAILS, POSITION, V1, call_of, negotiate, readable
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -95,7 +95,7 @@ def _telling(allow: str) -> Endpoint:
 def _response(exchange: Exchange, result: object, media: str) -> Response:
     headers = dict(ALWAYS)
     if exchange.token is not None:
-        headers[TOKEN] = str(exchange.token)
+        headers[POSITION] = str(exchange.token)
     if isinstance(result, Nothing):
         return Response(None, 204, headers | ({"allow": result.allow} if result.allow else {}))
     if isinstance(result, Text):

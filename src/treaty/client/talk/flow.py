@@ -15,7 +15,7 @@ from treaty.core.operations import is_command, is_idempotent, needs_read_barrier
 from treaty.core.refusals import Invalid, NotOffered, OutcomeUnknown, Refusal, RegistryError, Unavailable
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import Request
-from treaty.wire.confluent.headers import TOKEN
+from treaty.wire.confluent.headers import POSITION
 from treaty.wire.confluent.receiving import Received, read_error
 from treaty.wire.native import is_native
 
@@ -94,7 +94,9 @@ class _Attempts(Generic[A]):
                 self.failure = Unavailable(f"nobody answered in time, and what was asked again was refused: {refused}")
         else:
             nodes.worked(node)
-            self.world.kin = bool(reply.token.identity) or (isinstance(event, Received) and bool(event.header(TOKEN)))
+            self.world.kin = bool(reply.token.identity) or (
+                isinstance(event, Received) and bool(event.header(POSITION))
+            )
             return reply
         return None
 
@@ -162,4 +164,4 @@ def _remembers(event: Received | Lost) -> bool:
     if isinstance(event, Lost):
         return False
     told = read_error(event.body)
-    return event.header(TOKEN) is not None or (told is not None and told.treaty is not None) or is_native(event)
+    return event.header(POSITION) is not None or (told is not None and told.treaty is not None) or is_native(event)

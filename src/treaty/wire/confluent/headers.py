@@ -7,12 +7,12 @@ from treaty.core.refusals import Invalid
 from treaty.core.registry import Call, refuse_bad_call
 from treaty.core.state.commit import PositionToken
 
-TOKEN = "Treaty-Sequence"  # noqa: S105 (a place in the log, not a secret)
-"""On an answer: the state it was taken from. On a request: the answer must not be older."""
+POSITION = "Treaty-Position"
+"""On an answer: the token of the position that it was read at. On a request: the answer must not be older."""
 COMMAND = "Treaty-Command"
 """Id of a command; sent again with the same id it is the same command."""
-AGAIN = "Treaty-Again"
-"""``true`` with a command that was sent before and may wait somewhere still: its outcome is remembered whatever it is."""
+RETRY = "Treaty-Retry"
+"""``true`` with a command that was sent before and may still be pending: its outcome is stored even where it changes nothing."""
 CONSISTENCY = "Treaty-Consistency"
 """``latest``, ``strict`` or ``eventual``; the query member ``consistency`` says the same."""
 DETAILS = "Treaty-Details"
@@ -70,7 +70,7 @@ def call_of(header: Callable[[str], str | None], consistency: str = "", principa
 
     Raises `Invalid` where a token, a command id or a consistency is not one.
     """
-    text = header(TOKEN)
+    text = header(POSITION)
     after = PositionToken.parse(text) if text else None
     if text and after is None:
         raise Invalid.of("TOKEN", f"{text[:100]!r} is no token", new=text[:100], allowed="a token that a registry gave")
@@ -80,7 +80,7 @@ def call_of(header: Callable[[str], str | None], consistency: str = "", principa
         after=after,
         command_id=header(COMMAND) or "",
         principal=principal,
-        again=header(AGAIN) == "true",
+        again=header(RETRY) == "true",
     )
     refuse_bad_call(call)
     return call
@@ -92,9 +92,9 @@ def headers_of(call: Call) -> dict[str, str]:
     if call.consistency:
         headers[CONSISTENCY] = call.consistency
     if call.after is not None:
-        headers[TOKEN] = str(call.after)
+        headers[POSITION] = str(call.after)
     if call.command_id:
         headers[COMMAND] = call.command_id
     if call.again:
-        headers[AGAIN] = "true"
+        headers[RETRY] = "true"
     return headers

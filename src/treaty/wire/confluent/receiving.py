@@ -14,7 +14,7 @@ from treaty.core.registry import Reply
 from treaty.core.state.commit import PositionToken
 from treaty.wire.confluent.associations import ResourceBody, ResultsBody, associations_of, resource_bound_of, results_of
 from treaty.wire.confluent.errors import ErrorBody, error_of
-from treaty.wire.confluent.headers import TOKEN
+from treaty.wire.confluent.headers import POSITION
 from treaty.wire.confluent.listings import AssociationBody, ContextBody, OutcomeBody, PlaceBody, UseBody
 from treaty.wire.confluent.settings import ConfigBody, ModeBody, SettingBody, answer_of, setting_of
 from treaty.wire.confluent.versions import (
@@ -54,7 +54,7 @@ def received(request: q.Request[A], http: Received) -> Reply[A]:
     except msgspec.MsgspecError as wrong:
         message = f"status {http.status} with a body that is not the answer of a registry: {wrong}"
         raise Unavailable(message) from wrong
-    token = PositionToken.parse(http.header(TOKEN) or "") or NOWHERE
+    token = PositionToken.parse(http.header(POSITION) or "") or NOWHERE
     return Reply(answer, token)
 
 

@@ -12,7 +12,7 @@ from treaty.api.confluent.routes import PATHS
 from treaty.api.confluent.server import LEVEL, RELEASE
 from treaty.wire.confluent.errors import status_of
 from treaty.wire.confluent.headers import COMMAND as COMMAND_NAME
-from treaty.wire.confluent.headers import MEDIA, READ, TOKEN
+from treaty.wire.confluent.headers import MEDIA, POSITION, READ
 
 ABOUT = (
     "Treaty's HTTP interface: Confluent's schema registry API, level {level}, and what Treaty adds to it. Members of bodies that "
@@ -173,7 +173,7 @@ def _shared() -> dict[str, Schema]:
 
 
 _HEADERS = {
-    TOKEN: {"description": "The state that the answer was taken from", "schema": {"type": "string"}},
+    POSITION: {"description": "The state that the answer was taken from", "schema": {"type": "string"}},
     "X-Request-ID": {
         "description": "The id that was sent, or one made up; left out where the answer came from memory",
         "schema": {"type": "string"},
@@ -192,7 +192,7 @@ def _referred(*names: str) -> Schema:
 def _answered(answer: Answer, schema: Schema | None) -> Schema:
     made: Schema = {"description": f"{answer.says}."}
     if not answer.media or answer.kind is not None:
-        made["headers"] = _referred(TOKEN, "X-Request-ID")
+        made["headers"] = _referred(POSITION, "X-Request-ID")
     shape = answer.whole if schema is None else schema
     if shape is not None:
         content = {"schema": shape} | ({} if answer.example is None else {"example": answer.example})

@@ -30,7 +30,7 @@ CONSISTENCY = Parameter(
     "consistency", "The same as the header `Treaty-Consistency`, which it wins over", choices=CONSISTENCIES
 )
 HEADERS = (
-    Parameter("Treaty-Sequence", "The answer must not be older than this state: the token of an earlier answer"),
+    Parameter("Treaty-Position", "Position token of an earlier answer: this answer is not older"),
     Parameter(
         "Treaty-Consistency",
         "`latest` looks at the end of the log first, as all reads do but those of schemas by id and guid; `strict` waits "
@@ -50,8 +50,8 @@ HEADERS = (
 COMMANDS = (
     Parameter("Treaty-Command", "Id of this change: sent again with the same id it is done once"),
     Parameter(
-        "Treaty-Again",
-        "`true` where it was sent before and may be under way still: what it comes to is remembered, even where it changes nothing",
+        "Treaty-Retry",
+        "`true` for a command that was sent before and may still be pending: its outcome is stored, even where it changes nothing",
         "boolean",
     ),
 )
