@@ -21,7 +21,7 @@ from benchmarks.schemas import TEXTS, Texts
 from treaty.core.identity import guid
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import Format
-from treaty.formats.table import table
+from treaty.formats.registry import find_formats
 
 ROUNDS = 7
 SECONDS = 0.15
@@ -127,7 +127,7 @@ def _ran(arguments: list[str]) -> None:
 
 def run() -> list[Row]:
     """Measure every format that is here, and the other libraries on the same texts."""
-    formats = table()
+    formats = find_formats()
     rows = [row for name in formats.names if name in TEXTS for row in measured(formats[name], TEXTS[name])]
     parsed = {row.name: row.value for row in rows}
     with tempfile.TemporaryDirectory() as folder:

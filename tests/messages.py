@@ -6,7 +6,7 @@ from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from treaty.formats.protobuf.encoding.wire import varint
+from treaty.formats.protobuf.encoding.wire import encode_varint
 
 SCALARS = (
     "int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64",
@@ -114,12 +114,14 @@ def strange(dice: random.Random, descriptor: Descriptor, depth: int = 3) -> byte
     for field in dice.sample(fields, dice.randrange(3)) if entry else dice.choices(fields, k=dice.randrange(6)):
         inner = field.message_type
         if inner is not None and field.type == FieldDescriptor.TYPE_GROUP:
-            made += varint(field.number << 3 | 3) + strange(dice, inner, 0) + varint(field.number << 3 | 4)
+            made += (
+                encode_varint(field.number << 3 | 3) + strange(dice, inner, 0) + encode_varint(field.number << 3 | 4)
+            )
         elif dice.random() < 0.1 and not entry:  # an entry with more than key and value is none to Protobuf's runtime
             made += _other(dice, dice.choice((field.number, 77)))
         elif inner is not None:
             body = strange(dice, inner, depth - 1) if depth else b""
-            made += varint(field.number << 3 | 2) + varint(len(body)) + body
+            made += encode_varint(field.number << 3 | 2) + encode_varint(len(body)) + body
         else:
             made += _value(dice, field)
     return made
@@ -130,7 +132,7 @@ def _value(dice: random.Random, field: FieldDescriptor) -> bytes:
     number = dice.choice((0, 1, 2, 7, 127, 128, 300, 2**31, 2**32 + 1, 2**63, 2**64 - 1))
     if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
         body = dice.choice((*(word.encode() for word in WORDS), b"\xff", b"\xc3"))
-        return varint(tag | 2) + varint(len(body)) + body
+        return encode_varint(tag | 2) + encode_varint(len(body)) + body
     wide = {FieldDescriptor.TYPE_DOUBLE, FieldDescriptor.TYPE_FIXED64, FieldDescriptor.TYPE_SFIXED64}
     narrow = {FieldDescriptor.TYPE_FLOAT, FieldDescriptor.TYPE_FIXED32, FieldDescriptor.TYPE_SFIXED32}
     if field.type in wide:
@@ -138,18 +140,18 @@ def _value(dice: random.Random, field: FieldDescriptor) -> bytes:
     elif field.type in narrow:
         wire, body = 5, (number % 2**32).to_bytes(4, "little")
     else:
-        wire, body = 0, varint(number)
+        wire, body = 0, encode_varint(number)
     if field.is_repeated and dice.random() < 0.5:
         body *= dice.randrange(3)
-        return varint(tag | 2) + varint(len(body)) + body
-    return varint(tag | wire) + body
+        return encode_varint(tag | 2) + encode_varint(len(body)) + body
+    return encode_varint(tag | wire) + body
 
 
 def _other(dice: random.Random, number: int) -> bytes:
     tag = number << 3
     return dice.choice((
-        varint(tag) + varint(5), varint(tag | 1) + bytes(8), varint(tag | 2) + b"\2ab", varint(tag | 5) + bytes(4),
-        varint(tag | 3) + varint(8) + b"\1" + varint(tag | 4), varint(tag | 2) + b"\0",
+        encode_varint(tag) + encode_varint(5), encode_varint(tag | 1) + bytes(8), encode_varint(tag | 2) + b"\2ab", encode_varint(tag | 5) + bytes(4),
+        encode_varint(tag | 3) + encode_varint(8) + b"\1" + encode_varint(tag | 4), encode_varint(tag | 2) + b"\0",
     ))  # fmt: skip
 
 

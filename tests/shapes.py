@@ -5,7 +5,17 @@ from decimal import Context, Decimal
 from typing import Any
 
 from treaty.arrow.avro.rows import decoder_of
-from treaty.formats.avro.model import Array, Enum, Fixed, Map, Named, Primitive, Record, Type, Union
+from treaty.formats.avro.model import (
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroType,
+    AvroUnion,
+    NamedType,
+)
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import held
 from treaty.plan.value import DecodePlan
@@ -29,24 +39,24 @@ def envelope_of(plan: DecodePlan) -> Callable[[bytes], Any]:
     return envelope
 
 
-def shape_of(node: Type, names: Mapping[str, Named]) -> Shape:
+def shape_of(node: AvroType, names: Mapping[str, NamedType]) -> Shape:
     """What makes fastavro's value of a type (read without logical types) into the value that Arrow takes."""
     match node:
-        case Record():
+        case AvroRecord():
             # A default is to fastavro what stands in JSON, so members that it leaves out are not there.
             parts = [(one.name, shape_of(one.type, names), one.default) for one in node.fields]
             return lambda value: {name: shape(value.get(name, default)) for name, shape, default in parts}
-        case Array():
+        case AvroArray():
             item = shape_of(node.items, names)
             return lambda value: [item(one) for one in value]
-        case Map():
+        case AvroMap():
             inside = shape_of(node.values, names)
             return lambda value: [(key, inside(one)) for key, one in value.items()]
-        case Union():
+        case AvroUnion():
             return _union(node, names)
-        case Primitive() | Fixed():
+        case AvroPrimitive() | AvroFixed():
             return _leaf(node)
-        case Enum():
+        case AvroEnum():
             return _same
     return shape_of(names[node.full], names)
 
@@ -63,7 +73,7 @@ def _bytes(value: bytes | str) -> bytes:
 _PLAIN: Mapping[str, Shape] = {"float": float, "double": float, "bytes": _bytes, "fixed": _bytes}
 
 
-def _leaf(node: Primitive | Fixed) -> Shape:
+def _leaf(node: AvroPrimitive | AvroFixed) -> Shape:
     logical = held(node)
     if logical is None:
         return _PLAIN.get(node.kind, _same)
@@ -74,7 +84,7 @@ def _leaf(node: Primitive | Fixed) -> Shape:
     return _same
 
 
-def _union(node: Union, names: Mapping[str, Named]) -> Shape:
+def _union(node: AvroUnion, names: Mapping[str, NamedType]) -> Shape:
     parts = [names[one.full] if not hasattr(one, "kind") else one for one in node.branches if not is_null(one)]
     if len(parts) < 2 or _one_column(parts):
         shape = shape_of(parts[-1], names) if parts else _same

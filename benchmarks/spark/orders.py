@@ -18,7 +18,7 @@ from treaty.core.names import subject_of
 from treaty.core.registry import Registry
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
-from treaty.formats.protobuf.runtime import pool
+from treaty.formats.protobuf.runtime import build_pool
 from treaty.plan.asking import model_of
 
 FILES = 2
@@ -149,7 +149,9 @@ def plain(dice: random.Random, version: int) -> dict[str, Any]:
 def messages_of(texts: Sequence[str]) -> Callable[[int, int], bytes]:
     """Encodes an order as a message: the index of the first message, and its bytes."""
     dice = random.Random(1)
-    kinds = [GetMessageClass(pool(model_of("PROTOBUF", text)).FindMessageTypeByName("shop.Order")) for text in texts]
+    kinds = [
+        GetMessageClass(build_pool(model_of("PROTOBUF", text)).FindMessageTypeByName("shop.Order")) for text in texts
+    ]
 
     def encode(place: int, used: int) -> bytes:
         row = {name: one for name, one in plain(dice, place).items() if one is not None}

@@ -26,8 +26,8 @@ from treaty.core.state.columns import SCALARS as _SCALARS
 from treaty.core.state.columns import Decimal, Scalar
 from treaty.core.state.portable import row_schemas
 from treaty.formats.logical.faults import EXPECTED as LOGICAL
-from treaty.formats.rule import POLICIES, Rule
-from treaty.formats.table import BUILT_IN, Table
+from treaty.formats.registry import BUILT_IN, FormatRegistry
+from treaty.formats.rule import POLICIES, CompatibilityRule
 from treaty.plan.ddl import type_ddl
 from treaty.plan.encoding.casts import cast
 from treaty.plan.encoding.fit import LOSSY, Fit, sentence
@@ -286,7 +286,7 @@ def _sample(hint: Any) -> Any:
 
 def _rules() -> str:
     """Everything that each format can tell: differences, advice, and what makes a text invalid."""
-    formats = Table(BUILT_IN)
+    formats = FormatRegistry(BUILT_IN)
     lines = ["# Rules of the formats", "", *_HEAD]
     for name in formats.names:
         form = formats.find(name)
@@ -322,7 +322,7 @@ _HEAD = (
 )
 
 
-def _policies(rule: Rule) -> str:
+def _policies(rule: CompatibilityRule) -> str:
     return "all" if set(rule.policies) == set(POLICIES) else ", ".join(rule.policies) or "none"
 
 

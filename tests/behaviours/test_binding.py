@@ -16,8 +16,8 @@ from treaty.core.requests import Register, Request
 from treaty.core.schema import Draft, Reference
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.avro.format import FORMAT
-from treaty.formats.bind import bind, conflicts
 from treaty.formats.format import InvalidSchemaError
+from treaty.formats.resolution import find_conflicts, resolve_references
 
 A = TypeVar("A")
 
@@ -30,7 +30,7 @@ def record(name: str, *types: str) -> str:
 def test_names_are_followed_to_the_end_and_each_text_is_read_once() -> None:
     given = {"B": record("B", "C"), "C": record("C", "int"), "Unneeded": "not even a schema"}
 
-    meaning = bind(FORMAT, record("A", "B", "C"), given)
+    meaning = resolve_references(FORMAT, record("A", "B", "C"), given)
 
     assert [one.name for one in meaning.bindings] == ["B", "C"]
     assert meaning.bindings[0].meaning.bindings[0].meaning is meaning.bindings[1].meaning
@@ -39,7 +39,7 @@ def test_names_are_followed_to_the_end_and_each_text_is_read_once() -> None:
 
 def test_all_missing_names_are_told_with_their_places() -> None:
     with pytest.raises(InvalidSchemaError) as wrong:
-        bind(FORMAT, record("A", "B", "org.C"), {"D": record("D", "int")})
+        resolve_references(FORMAT, record("A", "B", "org.C"), {"D": record("D", "int")})
 
     assert [(one.rule, one.path) for one in wrong.value.faults] == [
         ("REFERENCE_MISSING", "/fields/0/type"),
@@ -51,21 +51,21 @@ def test_all_missing_names_are_told_with_their_places() -> None:
 
 def test_who_needs_a_missing_name_is_told() -> None:
     with pytest.raises(InvalidSchemaError, match="needed by 'B'"):
-        bind(FORMAT, record("A", "B"), {"B": record("B", "C")})
+        resolve_references(FORMAT, record("A", "B"), {"B": record("B", "C")})
 
 
 def test_a_circle_is_told_from_where_it_begins() -> None:
     given = {"B": record("B", "C"), "C": record("C", "D"), "D": record("D", "C")}
 
     with pytest.raises(InvalidSchemaError, match=r"circle: C -> D -> C"):
-        bind(FORMAT, record("A", "B"), given)
+        resolve_references(FORMAT, record("A", "B"), given)
 
 
 def test_a_chain_has_a_limit() -> None:
     given = {f"N{at}": record(f"N{at}", f"N{at + 1}") for at in range(REFERENCE_DEPTH + 5)}
 
     with pytest.raises(InvalidSchemaError) as wrong:
-        bind(FORMAT, record("A", "N0"), given)
+        resolve_references(FORMAT, record("A", "N0"), given)
 
     assert wrong.value.faults[0].rule == "REFERENCES_TOO_DEEP"
 
@@ -79,8 +79,8 @@ def test_two_texts_under_one_name_are_a_conflict_and_the_same_text_twice_is_none
             "AVRO", record("A", "C", "B"), (ResolvedReference("C", "c", 1, left), ResolvedReference("B", "b", 1, user))
         )
 
-    assert conflicts(schema(one, one)) == ()
-    (fault,) = conflicts(schema(one, other))
+    assert find_conflicts(schema(one, one)) == ()
+    (fault,) = find_conflicts(schema(one, other))
     assert (fault.rule, fault.message) == (
         "REFERENCE_CONFLICT",
         "the name 'C' leads to different schemas: c version 1 and c version 2",
@@ -94,7 +94,7 @@ def test_shared_references_are_walked_once() -> None:
             "AVRO", record(f"N{at}"), (ResolvedReference("l", "l", 1, here), ResolvedReference("r", "r", 1, here))
         )
 
-    assert len(conflicts(here)) == 2
+    assert len(find_conflicts(here)) == 2
 
 
 def test_a_registry_follows_each_shared_reference_once_and_no_chain_past_the_limit() -> None:

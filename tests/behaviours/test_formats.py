@@ -17,12 +17,12 @@ from treaty.core.schema_engine import (
     ResolvedReference,
     ResolvedSchema,
 )
-from treaty.formats.answer import Parser
 from treaty.formats.avro.format import FORMAT
-from treaty.formats.memo import Memo, weight
-from treaty.formats.place import positions
-from treaty.formats.table import BUILT_IN, table
-from treaty.formats.verdict import verdict
+from treaty.formats.engine import FormatEngine
+from treaty.formats.history import check_compatibility
+from treaty.formats.json_pointer import find_positions
+from treaty.formats.model_cache import ModelCache, count_characters
+from treaty.formats.registry import BUILT_IN, find_formats
 
 POINT = ResolvedSchema("AVRO", '{"type":"record","name":"Point","fields":[{"name":"x","type":"int"}]}')
 WIDE = ResolvedSchema("AVRO", '{"type":"record","name":"Point","fields":[{"name":"x","type":"long"}]}')
@@ -31,12 +31,12 @@ BAD_DEFAULT = ResolvedSchema(
 )
 
 PLUGIN = """
-from treaty.formats.format import Format, Printed
+from treaty.formats.format import Format, SchemaTexts
 
 FORMAT = Format(
     name="SHOUT",
     parse=lambda meaning, strict: meaning.text.upper(),
-    show=lambda model, normalize: Printed(model, model, ""),
+    show=lambda model, normalize: SchemaTexts(model, model, ""),
     references=lambda text: (),
     compare=lambda reader, writer, policy: (),
 )
@@ -56,14 +56,14 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_built_in_format_is_found_by_name() -> None:
-    assert table().find("AVRO") is FORMAT
-    assert set(BUILT_IN) <= set(table().names)
-    assert table().find("NOTHING") is None
+    assert find_formats().find("AVRO") is FORMAT
+    assert set(BUILT_IN) <= set(find_formats().names)
+    assert find_formats().find("NOTHING") is None
 
 
 @pytest.mark.usefixtures("plugin")
 def test_a_plugin_is_found_by_its_entry_point_and_replaces_nothing() -> None:
-    parser = Parser(table())
+    parser = FormatEngine(find_formats())
     answer = parser.answer(ParseSchema(ResolvedSchema("SHOUT", "hello")))
 
     assert isinstance(answer, ParsedSchema)
@@ -72,7 +72,7 @@ def test_a_plugin_is_found_by_its_entry_point_and_replaces_nothing() -> None:
 
 
 def test_a_valid_schema_is_answered_with_its_texts() -> None:
-    answer = Parser(table()).answer(ParseSchema(ResolvedSchema("AVRO", POINT.text.replace(":", " : "))))
+    answer = FormatEngine(find_formats()).answer(ParseSchema(ResolvedSchema("AVRO", POINT.text.replace(":", " : "))))
 
     assert answer == ParsedSchema(POINT.text, hashlib.sha256(POINT.text.encode()).hexdigest(), "Point", ("x",))
 
@@ -82,7 +82,7 @@ def test_what_resolves_alike_has_one_digest() -> None:
     whole = '{"type":"record","name":"Line","fields":[%s]}'
     cut = ResolvedSchema("AVRO", whole % (field % '"Point"'), (ResolvedReference("Point", "points", 1, POINT),))
     one, other = (
-        Parser(table()).answer(ParseSchema(meaning))
+        FormatEngine(find_formats()).answer(ParseSchema(meaning))
         for meaning in (cut, ResolvedSchema("AVRO", whole % (field % POINT.text)))
     )
 
@@ -93,7 +93,7 @@ def test_what_resolves_alike_has_one_digest() -> None:
 
 
 def test_an_invalid_schema_and_an_unknown_format_are_answers() -> None:
-    parser = Parser(table())
+    parser = FormatEngine(find_formats())
     wrong, unknown = (parser.answer(ParseSchema(ResolvedSchema(form, "{}"))) for form in ("AVRO", "NOTHING"))
 
     assert isinstance(wrong, InvalidText)
@@ -104,7 +104,7 @@ def test_an_invalid_schema_and_an_unknown_format_are_answers() -> None:
 
 
 def test_a_comparison_has_a_reader_and_a_writer() -> None:
-    parser = Parser(table())
+    parser = FormatEngine(find_formats())
     backward, forward = parser.answer(CompareSchemas(WIDE, POINT)), parser.answer(CompareSchemas(POINT, WIDE))
 
     assert backward == ComparisonResult()
@@ -114,7 +114,7 @@ def test_a_comparison_has_a_reader_and_a_writer() -> None:
 
 
 def test_validators_are_asked_about_a_text_and_those_of_other_formats_are_silent() -> None:
-    parser = Parser(table())
+    parser = FormatEngine(find_formats())
     names = ("FIELD_DOC_MISSING", "ADDITIONAL_PROPERTIES_UNSPECIFIED")
     told = parser.answer(InspectSchema(ResolvedSchema("AVRO", POINT.text.replace(",", ",\n")), names))
     other = parser.answer(InspectSchema(ResolvedSchema("JSON", '{"type":"object","properties":{"a":true}}'), names[1:]))
@@ -129,7 +129,7 @@ def test_validators_are_asked_about_a_text_and_those_of_other_formats_are_silent
 
 
 def test_strict_and_stored_reading_are_remembered_apart() -> None:
-    parser = Parser(table())
+    parser = FormatEngine(find_formats())
 
     assert isinstance(parser.answer(ParseSchema(BAD_DEFAULT, strict=False)), ParsedSchema)
     assert isinstance(parser.answer(ParseSchema(BAD_DEFAULT)), InvalidText)
@@ -139,12 +139,12 @@ def test_strict_and_stored_reading_are_remembered_apart() -> None:
 def test_stored_schemas_with_wrong_defaults_are_still_compared() -> None:
     right = ResolvedSchema("AVRO", BAD_DEFAULT.text.replace('"one"', "1"))
 
-    assert Parser(table()).answer(CompareSchemas(BAD_DEFAULT, right)) == ComparisonResult()
-    assert Parser(table()).answer(CompareSchemas(right, BAD_DEFAULT)) == ComparisonResult()
+    assert FormatEngine(find_formats()).answer(CompareSchemas(BAD_DEFAULT, right)) == ComparisonResult()
+    assert FormatEngine(find_formats()).answer(CompareSchemas(right, BAD_DEFAULT)) == ComparisonResult()
 
 
 def test_a_text_is_parsed_once_and_one_with_other_references_anew() -> None:
-    parser = Parser(table())
+    parser = FormatEngine(find_formats())
     first = parser.model(POINT, strict=True)[1]
     use = '{"type":"array","items":"Point"}'
     narrow, wide = (
@@ -156,7 +156,7 @@ def test_a_text_is_parsed_once_and_one_with_other_references_anew() -> None:
 
 
 def test_the_memo_forgets_what_was_not_used_for_longest() -> None:
-    memo = Memo(entries=2, text_bytes=100)
+    memo = ModelCache(entries=2, text_bytes=100)
     keys = [("AVRO", bytes([at]), True) for at in range(3)]
     memo.keep(keys[0], "zero", 10)
     memo.keep(keys[1], "one", 10)
@@ -167,7 +167,7 @@ def test_the_memo_forgets_what_was_not_used_for_longest() -> None:
 
 
 def test_the_memo_keeps_within_its_bytes() -> None:
-    memo = Memo(entries=10, text_bytes=100)
+    memo = ModelCache(entries=10, text_bytes=100)
     for at in range(5):
         memo.keep(("AVRO", bytes([at]), True), at, 40)
     memo.keep(("AVRO", b"large", True), "large", 101)
@@ -183,31 +183,35 @@ def test_a_model_weighs_what_its_references_weigh_once() -> None:
         "AVRO", use, (*twice, ResolvedReference("Deep", "deep", 1, ResolvedSchema("AVRO", use, twice)))
     )
 
-    assert weight(POINT) == len(POINT.text)
-    assert weight(outer) == 2 * len(use) + len(POINT.text)
+    assert count_characters(POINT) == len(POINT.text)
+    assert count_characters(outer) == 2 * len(use) + len(POINT.text)
 
 
 def test_a_verdict_tells_which_of_two_texts_is_not_valid() -> None:
-    parser = Parser(table())
-    said = verdict(parser, ResolvedSchema("AVRO", "{}"), BAD_DEFAULT, "BACKWARD")
+    parser = FormatEngine(find_formats())
+    said = check_compatibility(parser, ResolvedSchema("AVRO", "{}"), BAD_DEFAULT, "BACKWARD")
 
     assert not said.fits
     assert said.old_faults[0].rule == "TYPE_MISSING"
     assert said.new_faults[0].rule == "DEFAULT_INVALID"
-    assert verdict(parser, BAD_DEFAULT, ResolvedSchema("AVRO", BAD_DEFAULT.text.replace('"one"', "1")), "FULL").fits
+    assert check_compatibility(
+        parser, BAD_DEFAULT, ResolvedSchema("AVRO", BAD_DEFAULT.text.replace('"one"', "1")), "FULL"
+    ).fits
 
 
 def test_a_verdict_over_two_formats_fits_only_where_nothing_is_asked(plugin: None) -> None:
-    parser = Parser(table())
+    parser = FormatEngine(find_formats())
     other = ResolvedSchema("SHOUT", "x")
 
-    assert verdict(parser, POINT, other, "NONE").fits
-    assert [reason.rule for reason in verdict(parser, POINT, other, "BACKWARD").reasons] == ["FORMAT_CHANGED"]
+    assert check_compatibility(parser, POINT, other, "NONE").fits
+    assert [reason.rule for reason in check_compatibility(parser, POINT, other, "BACKWARD").reasons] == [
+        "FORMAT_CHANGED"
+    ]
 
 
 def test_a_level_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(KeyError):
-        verdict(Parser(table()), POINT, WIDE, "SIDEWAYS")
+        check_compatibility(FormatEngine(find_formats()), POINT, WIDE, "SIDEWAYS")
 
 
 @pytest.mark.parametrize(
@@ -239,7 +243,7 @@ def test_a_level_that_does_not_exist_is_an_error() -> None:
     ids=["properties", "decimal", "no decimal", "fixed decimal", "no fixed decimal", "enum", "error"],
 )
 def test_normal_form_of_types(sent: object, normal: str) -> None:
-    answer = Parser(table()).answer(ParseSchema(ResolvedSchema("AVRO", json.dumps(sent)), normalize=True))
+    answer = FormatEngine(find_formats()).answer(ParseSchema(ResolvedSchema("AVRO", json.dumps(sent)), normalize=True))
 
     assert isinstance(answer, ParsedSchema)
     assert answer.canonical == normal
@@ -272,7 +276,7 @@ def test_normal_form_of_types(sent: object, normal: str) -> None:
 def test_normal_form_of_defaults(kind: object, default: object, normal: str) -> None:
     field = {"name": "x", "type": kind, "default": default, "aliases": ["c", "b"], "order": "ascending"}
     node = {"type": "record", "name": "A", "fields": [field]}
-    answer = Parser(table()).answer(ParseSchema(ResolvedSchema("AVRO", json.dumps(node)), normalize=True))
+    answer = FormatEngine(find_formats()).answer(ParseSchema(ResolvedSchema("AVRO", json.dumps(node)), normalize=True))
 
     assert isinstance(answer, ParsedSchema)
     assert answer.canonical.endswith(f',"default":{normal},"aliases":["b","c"]}}]}}')
@@ -302,5 +306,5 @@ def test_the_names_that_a_text_needs_are_told_with_their_places(node: object, ne
 
 def test_places_are_found_in_any_text_and_never_cost_more_than_its_length() -> None:
     for text in ("[" * 500_000, "]" * 500_000, '{"a": [}]' * 1_000, ""):
-        assert positions(text, ("/a/0", "", "/0/0/0")).keys() == {"/a/0", "", "/0/0/0"}
-    assert positions('{"a": [1,\n  {"b": 2}]}', ("/a/1/b",)) == {"/a/1/b": (2, 9)}
+        assert find_positions(text, ("/a/0", "", "/0/0/0")).keys() == {"/a/0", "", "/0/0/0"}
+    assert find_positions('{"a": [1,\n  {"b": 2}]}', ("/a/1/b",)) == {"/a/1/b": (2, 9)}

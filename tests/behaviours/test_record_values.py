@@ -20,14 +20,14 @@ from treaty.client.serializers.failures import BadRecord, BadValue
 from treaty.core.names import Subject
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.formats.avro.model import Schema
-from treaty.formats.table import table
+from treaty.formats.avro.model import AvroSchema
+from treaty.formats.registry import find_formats
 
 SEEDS = 60
 
 
-def model(schema: Any) -> Schema:
-    made: Schema = table()["AVRO"].parse(ResolvedSchema("AVRO", json.dumps(schema), ()), False)
+def model(schema: Any) -> AvroSchema:
+    made: AvroSchema = find_formats()["AVRO"].parse(ResolvedSchema("AVRO", json.dumps(schema), ()), False)
     return made
 
 
@@ -70,7 +70,7 @@ WIDE: dict[str, Any] = {
     ids=["int", "string", "union", "flat", "wide"],
 )
 def test_values_in_avros_own_encoding_have_fastavros_bytes(schema: Any, figure: Callable[[str], None]) -> None:
-    example = table()["AVRO"].example
+    example = find_formats()["AVRO"].example
     assert example is not None
     made = model(schema)
     for seed in range(SEEDS):

@@ -7,10 +7,10 @@ import pytest
 
 from tests.oracle.avro_treaty import CASES
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.formats.answer import Parser
 from treaty.formats.avro.rules import COMPARISON_TOO_LARGE, RULES
-from treaty.formats.table import table
-from treaty.formats.verdict import verdict
+from treaty.formats.engine import FormatEngine
+from treaty.formats.history import check_compatibility
+from treaty.formats.registry import find_formats
 
 FOLDERS = sorted(path.parent for path in CASES.glob("*/verdict.json"))
 
@@ -19,7 +19,7 @@ FOLDERS = sorted(path.parent for path in CASES.glob("*/verdict.json"))
 def test_a_change_gets_its_recorded_findings(folder: Path) -> None:
     old, new = (ResolvedSchema("AVRO", (folder / name).read_text("utf-8")) for name in ("old.avsc", "new.avsc"))
     recorded = json.loads((folder / "verdict.json").read_text("utf-8"))
-    said = verdict(Parser(table()), old, new, "FULL", recorded.pop("policy", "STRICT"))
+    said = check_compatibility(FormatEngine(find_formats()), old, new, "FULL", recorded.pop("policy", "STRICT"))
 
     members = ("rule", "path", "sentence", "detail", "old", "new")
     told = {

@@ -11,9 +11,9 @@ from treaty.core import limits
 from treaty.core.finding import Diagnostic
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.avro.compatibility import compare
-from treaty.formats.avro.data.columns import columns
-from treaty.formats.avro.data.example import example
-from treaty.formats.avro.data.value import check
+from treaty.formats.avro.data.columns import derive_columns
+from treaty.formats.avro.data.example import generate_example
+from treaty.formats.avro.data.value import check_value
 from treaty.formats.avro.format import FORMAT
 from treaty.formats.avro.parse import parse
 from treaty.formats.format import InvalidSchemaError
@@ -127,15 +127,15 @@ def test_what_is_large_and_legal_gets_advice_columns_and_values(node: Any) -> No
     schema = model(json.dumps(node))
     for lint in FORMAT.lints.values():
         lint.find(schema)
-    value = example(schema, 1)
+    value = generate_example(schema, 1)
 
-    assert check(schema, value) == ()
-    assert check(schema, '{"nothing": [0]}')
+    assert check_value(schema, value) == ()
+    assert check_value(schema, '{"nothing": [0]}')
     if node is LARGE["a long chain"]:
         with pytest.raises(InvalidSchemaError):
-            columns(schema)
+            derive_columns(schema)
     else:
-        assert not columns(schema).whole or columns(schema).columns
+        assert not derive_columns(schema).whole or derive_columns(schema).columns
 
 
 def test_a_schema_that_would_become_too_much_is_refused_by_name() -> None:
@@ -144,10 +144,10 @@ def test_a_schema_that_would_become_too_much_is_refused_by_name() -> None:
     ]
     whole = record("All", field("known", {"type": "array", "items": doubling}), field("x", "R99"))
     with pytest.raises(InvalidSchemaError) as refused:
-        columns(model(json.dumps(whole)))
+        derive_columns(model(json.dumps(whole)))
     assert refused.value.faults[0].rule == "COLUMNS_TOO_MANY"
     with pytest.raises(ValueError, match="no value of at most"):
-        example(model(json.dumps(whole)), 1)
+        generate_example(model(json.dumps(whole)), 1)
 
 
 def test_large_unions_that_meet_are_compared_in_bounded_time() -> None:

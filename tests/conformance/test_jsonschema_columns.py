@@ -9,7 +9,7 @@ from tests.oracle.jsonschema_treaty import model
 from treaty.core.limits import COLUMN_RECURSION
 from treaty.core.state.columns import LOSSES, Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.jsonschema.data.columns import columns
+from treaty.formats.jsonschema.data.columns import derive_columns
 
 TEXT, WHOLE, DOUBLE, ANY = Scalar("string"), Scalar("int64"), Scalar("float64"), Scalar("variant")
 # What a property becomes: its schema, the type, whether it may be null though it is required, and the losses.
@@ -94,14 +94,14 @@ def test_a_place_becomes_its_type(schema: Any, kind: ColumnType | None, *, nulla
         "additionalProperties": False,
         "definitions": {"d": {"type": "string", "format": "date"}},
     }
-    found = columns(model(json.dumps({**closed, "properties": {"p": schema, "q": schema}, "required": ["p"]})))
+    found = derive_columns(model(json.dumps({**closed, "properties": {"p": schema, "q": schema}, "required": ["p"]})))
 
     made = () if kind is None else (Column("p", kind, nullable), Column("q", kind, nullable=True))
     assert found.columns == made
     assert sorted({one.rule for one in found.losses}) == losses
     assert all(one.rule in LOSSES and one.column.startswith(("p", "q")) for one in found.losses)
     if kind is not None and not isinstance(kind, Struct):
-        alone = columns(model(json.dumps({"allOf": [schema], "definitions": closed["definitions"]})))
+        alone = derive_columns(model(json.dumps({"allOf": [schema], "definitions": closed["definitions"]})))
         assert alone.whole
         assert alone.columns == (Column("value", kind, nullable),)
 
@@ -111,7 +111,9 @@ def test_columns_stand_in_the_order_of_the_text_and_keep_descriptions() -> None:
         "description": "x",
         "properties": {"z": {"description": "last", "type": "string"}, "a": {"$ref": "#/definitions/d"}},
     }
-    found = columns(model(json.dumps({**schema, "definitions": {"d": {"type": "string", "description": "first"}}})))
+    found = derive_columns(
+        model(json.dumps({**schema, "definitions": {"d": {"type": "string", "description": "first"}}}))
+    )
 
     assert [(one.name, one.doc) for one in found] == [("z", "last"), ("a", "first")]
 
@@ -122,7 +124,7 @@ def test_what_contains_itself_is_cut_at_a_stated_depth() -> None:
         "properties": {"name": {"type": "string"}, "next": {"$ref": "#"}},
         "additionalProperties": False,
     }
-    found = columns(model(json.dumps(node)))
+    found = derive_columns(model(json.dumps(node)))
 
     kind: ColumnType = Struct(found.columns)
     for _ in range(COLUMN_RECURSION - 1):
@@ -140,6 +142,6 @@ def test_too_many_columns_and_too_deep_ones_are_refused() -> None:
         ref = {"$ref": f"#/definitions/d{at - 1}"}
         wide[f"d{at}"] = {"type": "object", "properties": {"a": ref, "b": ref}}  # type: ignore[dict-item]  # any JSON
     with pytest.raises(InvalidSchemaError, match="COLUMNS"):
-        columns(model(json.dumps({"$ref": "#/definitions/d39", "definitions": wide})))
+        derive_columns(model(json.dumps({"$ref": "#/definitions/d39", "definitions": wide})))
     with pytest.raises(InvalidSchemaError, match="COLUMN_DEPTH"):
-        columns(model('{"type":"array","items":' * 150 + '{"type":"null"}' + "}" * 150))
+        derive_columns(model('{"type":"array","items":' * 150 + '{"type":"null"}' + "}" * 150))

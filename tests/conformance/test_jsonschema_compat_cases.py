@@ -11,15 +11,15 @@ from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.jsonschema.compare.compatibility import compare, differences
 from treaty.formats.jsonschema.compare.rules.own import COMPARISON_TOO_LARGE, OWN_RULES
 from treaty.formats.jsonschema.compare.rules.table import ESTABLISHED, RULES
-from treaty.formats.jsonschema.model import Document
+from treaty.formats.jsonschema.model import JsonSchema
 from treaty.formats.jsonschema.parse import parse
-from treaty.formats.rule import Rule
+from treaty.formats.rule import CompatibilityRule
 
 CASES = Path(__file__).parents[1] / "cases" / "jsonschema"
 FOLDERS = sorted(path.parent for path in CASES.glob("*/verdict.json"))
 
 
-def document(path: Path) -> Document:
+def document(path: Path) -> JsonSchema:
     return parse(ResolvedSchema("JSON", path.read_text("utf-8")), strict=False)
 
 
@@ -64,7 +64,7 @@ def told(folder: Path, *lists: str) -> set[str]:
 
 
 @pytest.mark.parametrize("rule", [pytest.param(rule, id=name) for name, rule in RULES.items()])
-def test_every_rule_has_a_case_that_tells_it_and_a_near_miss(rule: Rule) -> None:
+def test_every_rule_has_a_case_that_tells_it_and_a_near_miss(rule: CompatibilityRule) -> None:
     if rule is COMPARISON_TOO_LARGE:
         return  # its schemas are made by the tests of limits
     assert rule.id in told(CASES / rule.id, "differences")

@@ -7,14 +7,14 @@ import pytest
 
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.jsonschema.compare.compatibility import compare
-from treaty.formats.jsonschema.model import Document
+from treaty.formats.jsonschema.model import JsonSchema
 from treaty.formats.jsonschema.parse import parse
 
 NEWER = "https://json-schema.org/draft/2020-12/schema"
 OLDER = "https://json-schema.org/draft/2019-09/schema"
 
 
-def document(schema: Any, **texts: Any) -> Document:
+def document(schema: Any, **texts: Any) -> JsonSchema:
     """A schema and the texts that it names `<name>.json`."""
     bound = tuple(
         ResolvedReference(f"{name}.json", f"subject {name}", 1, ResolvedSchema("JSON", json.dumps(text)))
@@ -23,7 +23,7 @@ def document(schema: Any, **texts: Any) -> Document:
     return parse(ResolvedSchema("JSON", json.dumps(schema), bound), strict=True)
 
 
-def told(new: Document, old: Document) -> list[tuple[str, str]]:
+def told(new: JsonSchema, old: JsonSchema) -> list[tuple[str, str]]:
     return [(one.rule, one.path) for one in compare(new, old)]
 
 
@@ -75,7 +75,7 @@ def test_texts_that_refer_to_each_other_are_compared() -> None:
 
 
 def test_anchors_lead_to_what_they_name() -> None:
-    def anchored(name: str, kind: str) -> Document:
+    def anchored(name: str, kind: str) -> JsonSchema:
         schema = {
             "$schema": NEWER,
             "properties": {"x": {"$ref": f"#{name}"}},
@@ -98,7 +98,7 @@ def test_anchors_lead_to_what_they_name() -> None:
 def test_dynamic_references_are_followed_where_they_can_mean_one_place_only(
     draft: str, refers: dict[str, Any], anchor: dict[str, Any]
 ) -> None:
-    def tree(kind: str, *, several: bool) -> Document:
+    def tree(kind: str, *, several: bool) -> JsonSchema:
         inner = {"$id": "http://example.com/inner", **anchor} if several else {}
         properties = {"value": {"type": kind}, "next": refers}
         return document({"$schema": draft, **anchor, "type": "object", "properties": properties, "$defs": {"d": inner}})
@@ -111,7 +111,7 @@ def test_dynamic_references_are_followed_where_they_can_mean_one_place_only(
 
 
 def test_keywords_beside_a_reference_count_since_2019_09() -> None:
-    def beside(draft: str, **more: Any) -> Document:
+    def beside(draft: str, **more: Any) -> JsonSchema:
         word = "$defs" if draft == NEWER else "definitions"
         schema = {"$ref": f"#/{word}/d", **more}
         return document({"$schema": draft, "properties": {"x": schema}, word: {"d": {"type": "string"}}})

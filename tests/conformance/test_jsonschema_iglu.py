@@ -10,11 +10,11 @@ import jsonschema_rs
 from tests.iglu import families, schemas
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.core.state.columns import LOSSES
-from treaty.formats.jsonschema.canonical import printed, show
-from treaty.formats.jsonschema.data.columns import columns
-from treaty.formats.jsonschema.data.example import example, sample
-from treaty.formats.jsonschema.data.value import check
-from treaty.formats.jsonschema.model import Document
+from treaty.formats.jsonschema.canonical import print_texts, print_value
+from treaty.formats.jsonschema.data.columns import derive_columns
+from treaty.formats.jsonschema.data.example import generate_example, sample
+from treaty.formats.jsonschema.data.value import check_value
+from treaty.formats.jsonschema.model import JsonSchema
 from treaty.formats.jsonschema.parse import parse, references
 
 HOST = "http://iglucentral.com/schemas/"
@@ -30,7 +30,7 @@ def bound(path: str) -> ResolvedSchema:
 
 
 @cache
-def documents() -> dict[str, Document]:
+def documents() -> dict[str, JsonSchema]:
     return {path: parse(bound(path), strict=True) for path in schemas()}
 
 
@@ -43,14 +43,14 @@ def test_all_are_valid_with_the_references_that_they_name() -> None:
 
 def test_their_canonical_text_is_what_they_say_without_white_space() -> None:
     for path, document in documents().items():
-        canonical = show(document, False).canonical
+        canonical = print_texts(document, False).canonical
         assert json.loads(canonical) == json.loads(schemas()[path])
         assert list(json.loads(canonical)) == list(json.loads(schemas()[path]))
-        assert show(parse(ResolvedSchema("JSON", canonical), strict=False), False).canonical == canonical
+        assert print_texts(parse(ResolvedSchema("JSON", canonical), strict=False), False).canonical == canonical
 
 
 def test_every_one_becomes_columns(figure: Callable[[str], None]) -> None:
-    found = [columns(document) for document in documents().values()]
+    found = [derive_columns(document) for document in documents().values()]
     losses = Counter(loss.rule for one in found for loss in one.losses)
 
     assert all(loss in LOSSES for loss in losses)
@@ -68,8 +68,8 @@ def test_every_one_has_values_and_the_plain_library_agrees(figure: Callable[[str
             else jsonschema_rs.Draft7Validator(plain, offline=True, validate_formats=False)
         )
         for seed in range(3):
-            text = example(document, seed) if seed == 0 else printed(sample(document, seed))
-            assert check(document, text) == ()
+            text = generate_example(document, seed) if seed == 0 else print_value(sample(document, seed))
+            assert check_value(document, text) == ()
             assert judge is None or judge.is_valid(json.loads(text))
             made += 1
     figure(f"{made} values of {len(documents())} schemas")

@@ -12,12 +12,12 @@ from tests.oracle.jsonschema_treaty import meaning
 from treaty.core import limits
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.jsonschema.canonical import resolved, show
-from treaty.formats.jsonschema.data.columns import columns
-from treaty.formats.jsonschema.data.example import example
-from treaty.formats.jsonschema.data.value import check
+from treaty.formats.jsonschema.canonical import print_resolved, print_texts
+from treaty.formats.jsonschema.data.columns import derive_columns
+from treaty.formats.jsonschema.data.example import generate_example
+from treaty.formats.jsonschema.data.value import check_value
 from treaty.formats.jsonschema.lint.rows import LINTS
-from treaty.formats.jsonschema.model import Document
+from treaty.formats.jsonschema.model import JsonSchema
 from treaty.formats.jsonschema.parse import parse, references
 
 MEGABYTE = 1_000_000
@@ -111,14 +111,14 @@ HANDLED: dict[str, str] = {
 VALUES = ('"' + "a" * 60 + 'b"', '["' + "a" * 60 + 'b"]', '{"a":' * 40 + "1" + "}" * 40, "[" * 100_000, "9" * 100_000)
 
 
-def ways(document: Document) -> Iterator[tuple[str, Callable[[], object]]]:
+def ways(document: JsonSchema) -> Iterator[tuple[str, Callable[[], object]]]:
     """Everything that is done with a schema."""
-    yield "show", lambda: show(document, True)
-    yield "resolved", lambda: resolved(document)
+    yield "show", lambda: print_texts(document, True)
+    yield "resolved", lambda: print_resolved(document)
     for at, value in enumerate(VALUES):
-        yield f"check {at}", lambda value=value: check(document, value)  # type: ignore[misc]  # bound early
-    yield "columns", lambda: columns(document)
-    yield "example", lambda: example(document, 1)
+        yield f"check {at}", lambda value=value: check_value(document, value)  # type: ignore[misc]  # bound early
+    yield "columns", lambda: derive_columns(document)
+    yield "example", lambda: generate_example(document, 1)
     yield "lints", lambda: [lint.find(document) for lint in LINTS.values()]
 
 
@@ -174,9 +174,9 @@ def test_a_bomb_among_stored_schemas_is_refused_or_read(text: str) -> None:
         document = parse(meaning(text), strict=False)
     except InvalidSchemaError:
         return
-    assert show(document, False).canonical
+    assert print_texts(document, False).canonical
     for value in VALUES[:3]:
-        check(document, value)
+        check_value(document, value)
 
 
 def links(count: int, width: int = 1) -> ResolvedSchema:
@@ -190,7 +190,7 @@ def links(count: int, width: int = 1) -> ResolvedSchema:
 
 def test_chains_and_numbers_of_references_are_bounded() -> None:
     assert (
-        resolved(parse(links(limits.REFERENCE_DEPTH + 1, width=3), strict=True)).count('"items"')
+        print_resolved(parse(links(limits.REFERENCE_DEPTH + 1, width=3), strict=True)).count('"items"')
         == limits.REFERENCE_DEPTH
     )
     with pytest.raises(InvalidSchemaError, match="REFERENCE_DEPTH"):
@@ -208,12 +208,12 @@ def test_of_two_references_with_one_name_the_first_counts() -> None:
     bound = tuple(ResolvedReference("r.json", "s", at, ResolvedSchema("JSON", text)) for at, text in enumerate(texts))
     document = parse(ResolvedSchema("JSON", '{"$ref":"r.json"}', bound), strict=True)
 
-    assert check(document, "null") == ()
-    assert check(document, '""')
+    assert check_value(document, "null") == ()
+    assert check_value(document, '""')
 
 
 def test_a_value_that_doubles_the_steps_with_every_level_is_not_judged() -> None:
     document = parse(meaning(HANDLED["ways that double with every level"]), strict=True)
 
-    assert check(document, '{"a":' * 5 + "1" + "}" * 5) == ()
-    assert [one.rule for one in check(document, VALUES[2])] == ["VALUE_NOT_JUDGED"]
+    assert check_value(document, '{"a":' * 5 + "1" + "}" * 5) == ()
+    assert [one.rule for one in check_value(document, VALUES[2])] == ["VALUE_NOT_JUDGED"]

@@ -11,9 +11,9 @@ import pytest
 from tests.iglu import schemas
 from tests.oracle.jsonschema_schemas import NUMBERS, broken, made
 from tests.oracle.jsonschema_treaty import model
-from treaty.formats.draw import Draw
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.drafts import DRAFTS
+from treaty.formats.seeded_random import SeededRandom
 
 STRICTER = {
     "REGEX_INVALID": "meta-schemas since 2019-09, and those of draft 4 for patternProperties, do not look at expressions",
@@ -31,7 +31,7 @@ def asked(count: int) -> Iterator[dict[str, Any]]:
     real = list(schemas().values())
     for seed in range(count):
         number = NUMBERS[seed % len(NUMBERS)]
-        draw = Draw(seed)
+        draw = SeededRandom(seed)
         schema = made(seed, number)
         if seed % 10 == 9:
             schema = {**json.loads(real[draw.below(len(real))]), "$schema": DRAFTS[number].uri}

@@ -7,8 +7,8 @@ import jsonschema_rs
 import pytest
 
 from tests.oracle.jsonschema_treaty import model
-from treaty.formats.jsonschema.canonical import printed, resolved
-from treaty.formats.jsonschema.data.value import check
+from treaty.formats.jsonschema.canonical import print_resolved, print_value
+from treaty.formats.jsonschema.data.value import check_value
 from treaty.formats.jsonschema.resolve import ambiguous, child, follow
 
 NEW = "https://json-schema.org/draft/2020-12/schema"
@@ -124,28 +124,28 @@ CASES: dict[str, tuple[Any, list[dict[str, Any]], Any, Any]] = {
 )
 def test_a_reference_leads_to_its_text(schema: Any, references: list[dict[str, Any]], good: Any, bad: Any) -> None:
     document = model(json.dumps(schema), references)
-    alone = CLASSES[document.root.draft.number](json.loads(resolved(document)), offline=True)
+    alone = CLASSES[document.root.draft.number](json.loads(print_resolved(document)), offline=True)
 
-    assert check(document, printed(good)) == ()
-    assert check(document, printed(bad))
+    assert check_value(document, print_value(good)) == ()
+    assert check_value(document, print_value(bad))
     assert alone.is_valid(good)
     assert not alone.is_valid(bad)
-    again = model(resolved(document), strict=len({root.draft for root in document.roots}) == 1)
-    assert check(again, printed(good)) == ()
-    assert check(again, printed(bad))
+    again = model(print_resolved(document), strict=len({root.draft for root in document.roots}) == 1)
+    assert check_value(again, print_value(good)) == ()
+    assert check_value(again, print_value(bad))
 
 
 def test_formats_are_not_asserted() -> None:
-    assert check(model('{"format": "date"}'), '"tomorrow"') == ()
+    assert check_value(model('{"format": "date"}'), '"tomorrow"') == ()
 
 
 def test_a_text_without_a_draft_is_draft_7_wherever_it_is_referred_to_from() -> None:
     references = [text("a", {"items": [NULL], "additionalItems": False, "prefixItems": [TEXT]})]
     document = model(json.dumps({"$schema": NEW, "$ref": "a"}), references)
 
-    assert check(document, "[null]") == ()
-    assert check(document, "[null, 1]")
-    assert check(document, '["x"]')
+    assert check_value(document, "[null]") == ()
+    assert check_value(document, "[null, 1]")
+    assert check_value(document, '["x"]')
 
 
 def test_steps_into_a_schema_know_their_base_and_their_draft() -> None:
@@ -177,5 +177,5 @@ def test_a_dynamic_reference_may_mean_several_places() -> None:
     assert not ambiguous(alone, child(alone.root, "properties", "next"))
     assert ambiguous(derived, inner)
     assert follow(derived, inner) == derived.roots[1]
-    assert check(derived, '{"next": {"next": {}}}') == ()
-    assert check(derived, '{"next": {"other": 1}}'), "the outer schema's node counts inside too"
+    assert check_value(derived, '{"next": {"next": {}}}') == ()
+    assert check_value(derived, '{"next": {"other": 1}}'), "the outer schema's node counts inside too"

@@ -9,7 +9,7 @@ import pytest
 from tests.oracle.jsonschema_treaty import hand_made, meaning, text_of
 from treaty.core.identity import guid
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.jsonschema.canonical import show
+from treaty.formats.jsonschema.canonical import print_texts
 from treaty.formats.jsonschema.parse import parse
 from treaty.formats.jsonschema.validity import EXPECTED
 
@@ -29,9 +29,9 @@ def test_a_hand_made_schema_gets_its_recorded_verdict(row: dict[str, Any]) -> No
         assert first.expected
         return
     document = parse(asked, strict=True)
-    canonical = show(document, False).canonical
+    canonical = print_texts(document, False).canonical
     assert canonical == row.get("canonical", canonical)
-    assert show(parse(meaning(canonical, row.get("references")), strict=True), False).canonical == canonical
+    assert print_texts(parse(meaning(canonical, row.get("references")), strict=True), False).canonical == canonical
 
 
 def test_there_are_enough_of_each_kind_and_every_rule_of_validity_is_hit() -> None:
@@ -99,7 +99,7 @@ def test_stored_schemas_are_read_whatever_their_keywords_hold() -> None:
     stored = parse(meaning(text), strict=False)
 
     assert stored.blocked == ("gone.json",)
-    assert show(stored, False).canonical == text.replace(" ", "")
+    assert print_texts(stored, False).canonical == text.replace(" ", "")
 
 
 def test_the_canonical_text_gives_the_guid_that_is_recorded() -> None:
@@ -109,6 +109,6 @@ def test_the_canonical_text_gives_the_guid_that_is_recorded() -> None:
     assert len(found) == 1
     for one in found:
         spread = json.dumps(json.loads(one["text"]), indent=4)
-        canonical = show(parse(meaning(spread), strict=True), False).canonical
+        canonical = print_texts(parse(meaning(spread), strict=True), False).canonical
         assert canonical == one["text"]
         assert guid(canonical, (), None, None) == one["guid"]

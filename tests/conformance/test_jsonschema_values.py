@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.oracle.jsonschema_treaty import model
-from treaty.formats.jsonschema.data.value import check
+from treaty.formats.jsonschema.data.value import check_value
 
 SCHEMA = {
     "type": "object",
@@ -44,7 +44,7 @@ WRONG: dict[str, tuple[str, tuple[str, str, int, int, str]]] = {
 
 @pytest.mark.parametrize(("text", "told"), [pytest.param(*row, id=name) for name, row in WRONG.items()])
 def test_a_fault_of_a_value(text: str, told: tuple[str, str, int, int, str]) -> None:
-    found = check(model(json.dumps(SCHEMA)), text)
+    found = check_value(model(json.dumps(SCHEMA)), text)
 
     assert [(one.rule, one.path, one.line, one.column, one.expected) for one in found] == [told]
     assert found[0].message
@@ -53,8 +53,8 @@ def test_a_fault_of_a_value(text: str, told: tuple[str, str, int, int, str]) -> 
 def test_all_faults_are_told_and_numbers_are_exact() -> None:
     document = model('{"items": {"maximum": 0.3, "multipleOf": 0.1}}')
 
-    assert check(document, "[0.3, 0.1, 0.30000000000000000000]") == ()
-    assert [one.path for one in check(document, "[0.3, 0.30000000000000000001, 36893488147419103232]")] == [
+    assert check_value(document, "[0.3, 0.1, 0.30000000000000000000]") == ()
+    assert [one.path for one in check_value(document, "[0.3, 0.30000000000000000001, 36893488147419103232]")] == [
         "/1",
         "/1",
         "/2",
@@ -62,6 +62,6 @@ def test_all_faults_are_told_and_numbers_are_exact() -> None:
 
 
 def test_what_the_validator_can_not_compile_is_said() -> None:
-    found = check(model('{"pattern": "(?<n>a)\\\\k<n>"}'), '"aa"')
+    found = check_value(model('{"pattern": "(?<n>a)\\\\k<n>"}'), '"aa"')
 
     assert [one.rule for one in found] == ["VALUE_NOT_JUDGED"]

@@ -11,8 +11,8 @@ from tests.oracle.protobuf_same import arranged
 from tests.oracle.protoc import SITE, Protoc
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.protobuf.encoding.files import serialized
-from treaty.formats.protobuf.model import Schema
+from treaty.formats.protobuf.encoding.files import serialize_descriptor
+from treaty.formats.protobuf.model import ProtoSchema
 from treaty.formats.protobuf.parse import parse
 from treaty.formats.protobuf.printing.normal import normal
 from treaty.formats.protobuf.printing.plain import plain
@@ -21,14 +21,14 @@ from treaty.formats.protobuf.printing.text import text
 CASES = Path(__file__).parents[1] / "cases" / "protobuf" / "canonical"
 FOLDERS = sorted(path.parent for path in CASES.glob("*/schema.proto"))
 INSTALLED = sorted(SITE.glob("google/**/*.proto"))
-SHOWN: dict[str, Callable[[Schema], str]] = {
+SHOWN: dict[str, Callable[[ProtoSchema], str]] = {
     "canonical": lambda schema: text(schema.file),
     "normal": lambda schema: text(normal(schema)),
 }
-VIEWS: dict[str, Callable[[Schema], str]] = {**SHOWN, "plain": lambda schema: text(plain(schema.file))}
+VIEWS: dict[str, Callable[[ProtoSchema], str]] = {**SHOWN, "plain": lambda schema: text(plain(schema.file))}
 
 
-def model(written: str, other: str = "", *, strict: bool = True) -> Schema:
+def model(written: str, other: str = "", *, strict: bool = True) -> ProtoSchema:
     bound = (ResolvedReference("other.proto", "other", 1, ResolvedSchema("PROTOBUF", other)),) if other else ()
     return parse(ResolvedSchema("PROTOBUF", written, bound), strict)
 
@@ -92,7 +92,7 @@ def test_an_installed_file_keeps_its_meaning(figure: Callable[[str], None]) -> N
         printed = text(schema.file)
         again = model(printed)
         assert text(again.file) == printed, path
-        assert arranged(serialized(again), schema) == arranged(serialized(schema), schema), path
+        assert arranged(serialize_descriptor(again), schema) == arranged(serialize_descriptor(schema), schema), path
         shown = text(normal(schema))
         assert text(normal(model(shown))) == shown, path
     figure(f"{len(INSTALLED)} files")

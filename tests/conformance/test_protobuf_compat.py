@@ -14,15 +14,15 @@ from treaty.formats.protobuf.compare.rules.established import ESTABLISHED
 from treaty.formats.protobuf.compare.rules.harmless import HARMLESS
 from treaty.formats.protobuf.compare.rules.own import COMPARISON_TOO_LARGE, OWN
 from treaty.formats.protobuf.compare.rules.table import RULES
-from treaty.formats.protobuf.model import Schema
+from treaty.formats.protobuf.model import ProtoSchema
 from treaty.formats.protobuf.parse import parse
-from treaty.formats.rule import POLICIES, Rule
+from treaty.formats.rule import POLICIES, CompatibilityRule
 
 CASES = Path(__file__).parents[1] / "cases" / "protobuf"
 FOLDERS = sorted(path.parent for path in CASES.glob("*/verdict.json"))
 
 
-def schema(folder: Path, side: str) -> Schema:
+def schema(folder: Path, side: str) -> ProtoSchema:
     """One of the two schemas of a folder, with the file that it may import."""
     text, other = folder / f"{side}.proto", folder / f"{side}.line.proto"
     meaning = ResolvedSchema("PROTOBUF", other.read_text("utf-8")) if other.exists() else None
@@ -67,7 +67,7 @@ def told(folder: Path, *lists: str) -> set[str]:
 
 
 @pytest.mark.parametrize("rule", [pytest.param(rule, id=name) for name, rule in RULES.items()])
-def test_every_rule_has_a_case_that_tells_it_and_a_near_miss(rule: Rule) -> None:
+def test_every_rule_has_a_case_that_tells_it_and_a_near_miss(rule: CompatibilityRule) -> None:
     if rule is COMPARISON_TOO_LARGE:
         return  # its schemas are made below
     assert rule.id in told(CASES / rule.id, "differences")
@@ -90,7 +90,7 @@ def test_every_rule_says_what_it_is_for_and_what_would_help() -> None:
 # ------------------------------------------------------------------------------------------------------- limits
 
 
-def bound(texts: dict[str, str], text: str) -> Schema:
+def bound(texts: dict[str, str], text: str) -> ProtoSchema:
     """A schema with references, each of which may import the one before it."""
     bindings: list[ResolvedReference] = []
     for name, one in texts.items():
@@ -99,7 +99,7 @@ def bound(texts: dict[str, str], text: str) -> Schema:
     return parse(ResolvedSchema("PROTOBUF", text, tuple(bindings)), strict=False)
 
 
-def chain(files: int, last: str) -> Schema:
+def chain(files: int, last: str) -> ProtoSchema:
     """Files with messages in a chain, the last one ending in a field of type `last`."""
     texts = {}
     for at in range(files):
@@ -120,7 +120,7 @@ def test_a_long_chain_of_files_is_compared_in_linear_time() -> None:
 
 
 def test_a_deep_chain_of_messages_needs_no_stack() -> None:
-    def deep(last: str) -> Schema:
+    def deep(last: str) -> ProtoSchema:
         names = "".join(f"message M{at} {{ M{at + 1} a = 1; }}" for at in range(5_000))
         text = f'syntax = "proto3"; {names} message M5000 {{ {last} a = 1; }}'
         return bound({"a.proto": text}, 'syntax = "proto3"; import "a.proto"; message Top { M0 a = 1; }')
@@ -137,7 +137,7 @@ def test_too_large_a_comparison_is_refused_and_says_so() -> None:
     texts = {f"{at}.proto": f'syntax = "proto3"; package p{at}; message M {{{fields} }}' for at in range(40)}
     imports = "".join(f'import "{at}.proto";' for at in range(40))
 
-    def uses(count: int, *, turned: bool) -> Schema:
+    def uses(count: int, *, turned: bool) -> ProtoSchema:
         kinds = [divmod(at, 40)[turned] for at in range(count)]
         body = "".join(f"p{kind}.M u{at} = {at + 1};" for at, kind in enumerate(kinds))
         return bound(texts, f'syntax = "proto3"; {imports} message Top {{ {body} }}')
@@ -148,7 +148,7 @@ def test_too_large_a_comparison_is_refused_and_says_so() -> None:
 
 
 def test_no_more_findings_than_the_limit_are_told() -> None:
-    def wide(kind: str) -> Schema:
+    def wide(kind: str) -> ProtoSchema:
         fields = "".join(f" {kind} f{at} = {at + 1};" for at in range(2_000))
         return bound({}, f'syntax = "proto3"; message M {{{fields} }}')
 

@@ -10,15 +10,15 @@ from treaty.core.limits import COLUMNS, FAULTS
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.core.state.columns import Column, Decimal, List, Map, Scalar, Struct
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.protobuf.columns import PLAIN, columns
+from treaty.formats.protobuf.columns import PLAIN, derive_columns
 from treaty.formats.protobuf.compare.comparison import compare, differences
-from treaty.formats.protobuf.example import example
+from treaty.formats.protobuf.example import generate_example
 from treaty.formats.protobuf.lints import LINTS
-from treaty.formats.protobuf.model import Schema
+from treaty.formats.protobuf.model import ProtoSchema
 from treaty.formats.protobuf.parse import parse
 from treaty.formats.protobuf.printing.normal import normal
 from treaty.formats.protobuf.printing.text import text
-from treaty.formats.protobuf.value import VALUE_RULES, check
+from treaty.formats.protobuf.value import VALUE_RULES, check_value
 
 IMPORTS = "".join(
     f'import "{path}.proto"; '
@@ -29,16 +29,16 @@ IMPORTS = "".join(
 )
 
 
-def model(body: str, head: str = 'syntax = "proto3"; package acme; ') -> Schema:
+def model(body: str, head: str = 'syntax = "proto3"; package acme; ') -> ProtoSchema:
     return parse(ResolvedSchema("PROTOBUF", f"{head}{IMPORTS}{body}"), strict=True)
 
 
-def shape(schema: Schema) -> dict[str, object]:
-    return {column.name: (column.type, column.nullable) for column in columns(schema)}
+def shape(schema: ProtoSchema) -> dict[str, object]:
+    return {column.name: (column.type, column.nullable) for column in derive_columns(schema)}
 
 
-def losses(schema: Schema) -> set[tuple[str, str]]:
-    return {(loss.rule, loss.column) for loss in columns(schema).losses}
+def losses(schema: ProtoSchema) -> set[tuple[str, str]]:
+    return {(loss.rule, loss.column) for loss in derive_columns(schema).losses}
 
 
 # -------------------------------------------------------------------------------------------------------- columns
@@ -81,12 +81,12 @@ def test_a_column_may_be_null_where_its_field_knows_whether_it_is_set() -> None:
         "d": True,
         "e": False,
     }
-    assert [column.nullable for column in columns(proto2)] == [False, True, False, True]
-    assert [column.nullable for column in columns(edition)] == [True, False, False, False]
+    assert [column.nullable for column in derive_columns(proto2)] == [False, True, False, True]
+    assert [column.nullable for column in derive_columns(edition)] == [True, False, False, False]
 
 
-def named(schema: Schema) -> dict[str, Column]:
-    return {column.name: column for column in columns(schema)}
+def named(schema: ProtoSchema) -> dict[str, Column]:
+    return {column.name: column for column in derive_columns(schema)}
 
 
 def test_known_messages_have_columns_of_their_own() -> None:
@@ -127,8 +127,8 @@ def test_known_messages_have_columns_of_their_own() -> None:
 
 def test_a_message_inside_itself_is_opened_to_a_stated_depth() -> None:
     schema = model("message A { int32 n = 1; repeated B bs = 2; } message B { A a = 1; string s = 2; }")
-    one = columns(schema, depth=1)
-    three = columns(schema)
+    one = derive_columns(schema, depth=1)
+    three = derive_columns(schema)
 
     assert [column.name for column in one] == ["n"]
     assert [(loss.rule, loss.column) for loss in one.losses] == [("RECURSION_CUT", "bs.element")]
@@ -139,31 +139,31 @@ def test_another_message_than_the_first_may_be_asked_for() -> None:
     schema = model("message A { message B { int32 n = 1; } }")
 
     for name in ("acme.A.B", ".acme.A.B", "A.B"):
-        assert [column.name for column in columns(schema, name)] == ["n"]
+        assert [column.name for column in derive_columns(schema, name)] == ["n"]
     with pytest.raises(InvalidSchemaError, match="no message 'C'"):
-        columns(schema, "C")
+        derive_columns(schema, "C")
     with pytest.raises(InvalidSchemaError, match="no message"):
-        columns(model("enum E { Z = 0; }"))
+        derive_columns(model("enum E { Z = 0; }"))
 
 
 def test_comments_are_kept_and_so_is_the_order_of_the_text() -> None:
     schema = model("message A {\n// Which one.\noneof o {\n// By name.\nstring n = 9; }\n// The key.\nint32 k = 1; }")
 
-    assert [(column.name, column.doc) for column in columns(schema)] == [("n", "By name."), ("k", "The key.")]
+    assert [(column.name, column.doc) for column in derive_columns(schema)] == [("n", "By name."), ("k", "The key.")]
 
 
-def chain(length: int) -> Schema:
+def chain(length: int) -> ProtoSchema:
     names = "".join(f"message M{at} {{ M{at + 1} a = 1; }}" for at in range(length))
     return model(f"{names} message M{length} {{ int32 a = 1; }}")
 
 
 def test_columns_have_limits_with_names() -> None:
-    assert columns(chain(198)).columns
+    assert derive_columns(chain(198)).columns
     with pytest.raises(InvalidSchemaError, match="SCHEMA_DEPTH"):
-        columns(chain(5_000))
+        derive_columns(chain(5_000))
     doubled = "".join(f"message M{at} {{ M{at + 1} a = 1; M{at + 1} b = 2; }}" for at in range(40))
     with pytest.raises(InvalidSchemaError, match=f"COLUMNS of {COLUMNS}"):
-        columns(model(f"{doubled} message M40 {{ int32 a = 1; }}"))
+        derive_columns(model(f"{doubled} message M40 {{ int32 a = 1; }}"))
 
 
 # --------------------------------------------------------------------------------------------------------- values
@@ -193,7 +193,7 @@ ORDER = model(
     ],
 )
 def test_a_value_of_the_message_has_no_faults(value: object) -> None:
-    assert check(ORDER, json.dumps(value)) == ()
+    assert check_value(ORDER, json.dumps(value)) == ()
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_a_value_of_the_message_has_no_faults(value: object) -> None:
     ],
 )
 def test_a_wrong_value_is_told_with_its_place(value: object, rule: str, path: str) -> None:
-    (found,) = check(ORDER, json.dumps(value))
+    (found,) = check_value(ORDER, json.dumps(value))
 
     assert (found.rule, found.path) == (rule, path)
     assert found.rule in VALUE_RULES
@@ -236,7 +236,7 @@ def test_all_faults_are_told_up_to_a_limit_and_required_fields_are_asked_for() -
     schema = model(
         "message A { required int32 a = 1; optional A b = 2; required string c = 3; }", 'syntax = "proto2"; '
     )
-    found = check(schema, '{"b": {"a": null},\n "c": 1}')
+    found = check_value(schema, '{"b": {"a": null},\n "c": 1}')
 
     assert [(one.rule, one.path, one.line) for one in found] == [
         ("VALUE_TYPE_MISMATCH", "/c", 2),
@@ -244,13 +244,13 @@ def test_all_faults_are_told_up_to_a_limit_and_required_fields_are_asked_for() -
         ("VALUE_FIELD_MISSING", "/b", 1),
         ("VALUE_FIELD_MISSING", "/b", 1),
     ]
-    assert len(check(ORDER, json.dumps({"parts": [{"count": "x"}] * 100}))) == FAULTS
-    assert check(model("enum E { Z = 0; }"), "{}")[0].rule == "VALUE_HAS_NO_TYPE"
+    assert len(check_value(ORDER, json.dumps({"parts": [{"count": "x"}] * 100}))) == FAULTS
+    assert check_value(model("enum E { Z = 0; }"), "{}")[0].rule == "VALUE_HAS_NO_TYPE"
 
 
 def test_a_hostile_value_is_refused_and_does_no_harm() -> None:
     deep = '{"parts":[' * 90 + "{}" + "]}" * 90
-    assert check(ORDER, deep) == ()
+    assert check_value(ORDER, deep) == ()
     for hostile in (
         '{"parts":[' * 10_000,
         '{"any":' + "[" * 190 + "]" * 190 + "}",
@@ -258,25 +258,25 @@ def test_a_hostile_value_is_refused_and_does_no_harm() -> None:
         '{"count": 1e999999999}',
         "",
     ):
-        assert check(ORDER, hostile)
+        assert check_value(ORDER, hostile)
 
 
 def test_an_extension_is_a_member_under_its_full_name() -> None:
     proto = 'syntax = "proto2"; package a; message A { extensions 5 to 9; } extend A { optional int32 note = 5; }'
     schema = parse(ResolvedSchema("PROTOBUF", proto), strict=True)
 
-    assert check(schema, '{"[a.note]": 1}') == ()
-    assert [one.rule for one in check(schema, '{"[a.note]": "x"}')] == ["VALUE_FIELD_UNKNOWN"]
+    assert check_value(schema, '{"[a.note]": 1}') == ()
+    assert [one.rule for one in check_value(schema, '{"[a.note]": "x"}')] == ["VALUE_FIELD_UNKNOWN"]
 
 
 # -------------------------------------------------------------------------------------------------------- examples
 
 
 def test_an_example_of_a_message_inside_itself_ends() -> None:
-    values = {example(ORDER, seed) for seed in range(50)}
+    values = {generate_example(ORDER, seed) for seed in range(50)}
 
     assert len(values) > 40
-    assert all(check(ORDER, value) == () for value in values)
+    assert all(check_value(ORDER, value) == () for value in values)
 
 
 def test_without_an_end_there_is_no_example() -> None:
@@ -284,9 +284,9 @@ def test_without_an_end_there_is_no_example() -> None:
     doubled = "".join(f"message M{at} {{ required M{at + 1} a = 1; required M{at + 1} b = 2; }}" for at in range(40))
     for body in (endless, f"{doubled} message M40 {{}}"):
         with pytest.raises(ValueError, match="required"):
-            example(model(body, 'syntax = "proto2"; '), 1)
+            generate_example(model(body, 'syntax = "proto2"; '), 1)
     with pytest.raises(ValueError, match="no message"):
-        example(model("enum E { Z = 0; }"), 1)
+        generate_example(model("enum E { Z = 0; }"), 1)
 
 
 def test_a_message_of_a_reference_is_filled_too() -> None:
@@ -294,9 +294,9 @@ def test_a_message_of_a_reference_is_filled_too() -> None:
     proto = 'syntax = "proto3"; import "line.proto"; message A { dep.Line line = 1; }'
     schema = parse(ResolvedSchema("PROTOBUF", proto, (ResolvedReference("line.proto", "line", 1, line),)), strict=True)
 
-    assert "count" in json.loads(example(schema, 3))["line"]
-    assert check(schema, '{"line": {"count": 1}}') == ()
-    assert [one.path for one in check(schema, '{"line": {"counts": 1}}')] == ["/line/counts"]
+    assert "count" in json.loads(generate_example(schema, 3))["line"]
+    assert check_value(schema, '{"line": {"count": 1}}') == ()
+    assert [one.path for one in check_value(schema, '{"line": {"counts": 1}}')] == ["/line/counts"]
 
 
 # ------------------------------------------------------------------------------------------------------ large files
@@ -315,14 +315,14 @@ def test_what_is_large_is_handled_in_all_ways(name: str) -> None:
     for lint in LINTS.values():
         assert len(lint.find(one)) <= FAULTS
     with suppress(InvalidSchemaError):
-        assert len(columns(one).columns) <= COLUMNS
+        assert len(derive_columns(one).columns) <= COLUMNS
     if name in WITHOUT_VALUES:
-        assert [found.rule for found in check(one, "{}")] == ["VALUE_HAS_NO_TYPE"]
+        assert [found.rule for found in check_value(one, "{}")] == ["VALUE_HAS_NO_TYPE"]
         with pytest.raises(ValueError, match="no message"):
-            example(one, 1)
+            generate_example(one, 1)
     else:
-        assert [found.rule for found in check(one, '{"of none": 1}')] == ["VALUE_FIELD_UNKNOWN"]
-        assert check(one, example(one, 1)) == ()
+        assert [found.rule for found in check_value(one, '{"of none": 1}')] == ["VALUE_FIELD_UNKNOWN"]
+        assert check_value(one, generate_example(one, 1)) == ()
 
 
 def test_extensions_and_what_is_reserved_are_compared_in_near_linear_time() -> None:

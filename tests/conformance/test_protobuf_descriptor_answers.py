@@ -12,7 +12,7 @@ from treaty.core.finding import Diagnostic
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.format import FORMAT
-from treaty.formats.protobuf.model import Schema
+from treaty.formats.protobuf.model import ProtoSchema
 from treaty.formats.protobuf.parse import parse
 
 BY_HAND = hand_made()
@@ -55,7 +55,7 @@ def test_what_is_accepted_says_the_same_as_a_text(answers: list[Answer]) -> None
     count = 0
     for one in answers:
         schema = ours(one.files) if one.said.descriptor is not None else None
-        if isinstance(schema, Schema):
+        if isinstance(schema, ProtoSchema):
             again = parse(ResolvedSchema("PROTOBUF", FORMAT.views["resolved"](schema)), strict=True)
             assert sorted(_facts(again)) == sorted(_facts(schema))
             count += 1
@@ -63,7 +63,7 @@ def test_what_is_accepted_says_the_same_as_a_text(answers: list[Answer]) -> None
     assert count >= 100
 
 
-def _facts(schema: Schema) -> Iterator[str]:
+def _facts(schema: ProtoSchema) -> Iterator[str]:
     """Fields and oneofs of a file, a line each."""
     waiting = [(schema.file.package, one) for one in schema.file.messages]
     while waiting:

@@ -12,11 +12,11 @@ from tests.oracle.protobuf_treaty import judged, meaning
 from tests.oracle.protoc import Protoc, plain
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError, ReferenceName
-from treaty.formats.protobuf.encoding.files import descriptor, descriptor_set
+from treaty.formats.protobuf.encoding.files import build_descriptor, build_descriptor_set
 from treaty.formats.protobuf.format import FORMAT
 from treaty.formats.protobuf.known.files import PATHS
 from treaty.formats.protobuf.linking.link import known_schema
-from treaty.formats.protobuf.model import Message, Schema
+from treaty.formats.protobuf.model import Message, ProtoSchema
 from treaty.formats.protobuf.parse import parse, references
 
 PROTO3 = 'syntax = "proto3";\n'
@@ -28,11 +28,11 @@ def encoded(proto: FileDescriptorProto | FileDescriptorSet) -> str:
     return base64.b64encode(proto.SerializeToString()).decode()
 
 
-def schemas(count: int) -> Iterable[Schema]:
+def schemas(count: int) -> Iterable[ProtoSchema]:
     """Valid generated files of all dialects."""
     for seed in range(count):
         found = judged(made(seed, DIALECTS[seed % len(DIALECTS)]))
-        if isinstance(found, Schema):
+        if isinstance(found, ProtoSchema):
             yield found
 
 
@@ -54,7 +54,7 @@ def test_a_descriptor_says_what_its_text_says() -> None:
 
 def test_a_set_brings_its_imports_along() -> None:
     schema = parse(meaning(ORDER, {"shop/money.proto": MONEY}), strict=True)
-    whole = descriptor_set(schema)
+    whole = build_descriptor_set(schema)
     assert [one.name for one in whole.file] == ["shop/money.proto", "default"]
 
     turned = FileDescriptorSet(
@@ -108,7 +108,7 @@ def test_known_files_are_those_of_confluents_client() -> None:
         import_module(f"confluent_kafka.schema_registry.confluent.{module}").DESCRIPTOR.CopyToProto(theirs)
         schema = known_schema(path)
         assert schema is not None
-        ours = FileDescriptorProto.FromString(descriptor(schema).SerializeToString())
+        ours = FileDescriptorProto.FromString(build_descriptor(schema).SerializeToString())
         for one in (theirs, ours):
             _forget_names(one)
         assert ours == theirs, path
@@ -152,7 +152,7 @@ def test_places_docs_and_constants_are_kept() -> None:
         'import "google/protobuf/descriptor.proto";\n'
         "extend google.protobuf.FieldOptions { optional double x = 50000; }\n"
     )
-    assert isinstance(schema, Schema)
+    assert isinstance(schema, ProtoSchema)
     (order,) = schema.file.messages
 
     assert (order.doc, [one.doc for one in order.fields]) == ("An order.\nOf a shop.", ["Its id.", ""])
@@ -168,10 +168,10 @@ def test_names_mean_what_protoc_takes_them_for() -> None:
         "message B { A.B v = 1; }"
     )
     schema = judged(text)
-    assert isinstance(schema, Schema)
+    assert isinstance(schema, ProtoSchema)
     with Protoc() as protoc:
         said = protoc.ask(text).descriptor
     assert said is not None
-    assert plain(said) == plain(descriptor(schema, "schema.proto"))
+    assert plain(said) == plain(build_descriptor(schema, "schema.proto"))
     found = [schema.resolve("a.b.A", written) for written in ("B.A", "A", ".a.b.A", "b.A", "C", "B.C", "x")]
     assert [one and one.full for one in found] == ["a.b.A.B.A", "a.b.A", "a.b.A", "a.b.A", None, None, None]

@@ -11,12 +11,12 @@ from tests.oracle.protobuf_files import DIALECTS, made
 from tests.oracle.protobuf_treaty import judged, meaning
 from treaty.core.limits import FULL_NAME, NUMBER_DIGITS, REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES, SCHEMA_MEMBERS
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
-from treaty.formats.draw import Draw
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.encoding.wire import LENGTH, tagged
 from treaty.formats.protobuf.format import FORMAT
 from treaty.formats.protobuf.linking.rules import EXPECTED
 from treaty.formats.protobuf.parse import parse, references
+from treaty.formats.seeded_random import SeededRandom
 
 PROTO3 = 'syntax = "proto3";\n'
 PROTO2 = 'syntax = "proto2";\n'
@@ -152,7 +152,7 @@ def test_the_references_of_a_hostile_text_can_be_asked_for(name: str) -> None:
 
 @pytest.mark.parametrize("seed", range(300))
 def test_a_mangled_descriptor_is_refused_or_can_be_shown(seed: int) -> None:
-    draw = Draw(seed)
+    draw = SeededRandom(seed)
     text = made(seed, DIALECTS[seed % len(DIALECTS)])
     data = bytearray(
         base64.b64decode(FORMAT.views["serialized"](parse(ResolvedSchema("PROTOBUF", text), strict=False)))

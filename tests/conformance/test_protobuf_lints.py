@@ -12,14 +12,14 @@ from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.compare.rules.table import RULES
 from treaty.formats.protobuf.linking.rules import EXPECTED
 from treaty.formats.protobuf.lints import LINTS
-from treaty.formats.protobuf.model import Schema
+from treaty.formats.protobuf.model import ProtoSchema
 from treaty.formats.protobuf.parse import parse
 
 CASES = Path(__file__).parents[1] / "cases" / "protobuf" / "lint"
 FOLDERS = sorted(path.parent for path in CASES.glob("*/faults.json"))
 
 
-def model(text: str) -> Schema:
+def model(text: str) -> ProtoSchema:
     return parse(ResolvedSchema("PROTOBUF", text), strict=True)
 
 

@@ -9,12 +9,12 @@ import pytest
 from tests.oracle.protobuf_pairs import pair
 from tests.oracle.protobuf_wire import Files, Wrong, try_all
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
-from treaty.formats.draw import Draw
 from treaty.formats.protobuf.compare.comparison import compare, differences
 from treaty.formats.protobuf.compare.rules.own import COMPARISON_TOO_LARGE, OWN
 from treaty.formats.protobuf.compare.rules.table import RULES
-from treaty.formats.protobuf.model import Schema
+from treaty.formats.protobuf.model import ProtoSchema
 from treaty.formats.protobuf.parse import parse
+from treaty.formats.seeded_random import SeededRandom
 
 SAMPLES = 3
 FEW = 800
@@ -22,7 +22,7 @@ FEW = 800
 """Messages of every type that are written for a pair."""
 
 
-def model(texts: tuple[str, str]) -> Schema:
+def model(texts: tuple[str, str]) -> ProtoSchema:
     """A schema with the other file that it imports."""
     other = ResolvedReference("other.proto", "other", 1, ResolvedSchema("PROTOBUF", texts[1]))
     return parse(ResolvedSchema("PROTOBUF", texts[0], (other,)), strict=True)
@@ -46,7 +46,7 @@ class Told:
             self.rules.update(found | {one.rule for one in differences(reader, writer)})
             self.verdicts[not found] += 1
             try:
-                self.readings += try_all(written, read, Draw(seed), SAMPLES)
+                self.readings += try_all(written, read, SeededRandom(seed), SAMPLES)
             except Wrong as wrong:
                 self.broken.update(found)
                 if not found:

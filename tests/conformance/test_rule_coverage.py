@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from treaty.formats.table import table
+from treaty.formats.registry import find_formats
 
 CASES = Path(__file__).parents[1] / "cases"
 
@@ -107,7 +107,7 @@ def cases_of(name: str) -> Path:
 
 def lacking(format_: str, member: str, cases: Path) -> Iterator[str]:
     """Rules of a format that lack a case: those of `Format.rules`, `Format.faults` or `Format.lints`."""
-    form = table().find(format_)
+    form = find_formats().find(format_)
     assert form is not None, format_
     covered = LOOKS[member](cases)
     for rule in getattr(form, member):
@@ -125,7 +125,7 @@ def test_every_rule_is_told_in_a_case_and_nearly_told_in_another(name: str, memb
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_rules_without_files_are_told_by_the_tests_of_limits(name: str) -> None:
-    form = table().find(name)
+    form = find_formats().find(name)
     assert form is not None
     known = {*form.rules, *form.faults, *form.lints}
     text = {file: (Path(__file__).parent / file).read_text("utf-8") for file in LIMITS[name].values()}
@@ -140,7 +140,7 @@ HARM_SHOWN = ("AVRO",)
 
 @pytest.mark.parametrize("name", HARM_SHOWN)
 def test_a_rule_is_told_in_as_many_directions_as_it_does_harm(name: str) -> None:
-    form = table().find(name)
+    form = find_formats().find(name)
     assert form is not None
     shown: set[tuple[str, str]] = set()
     for path in cases_of(name).glob("*/verdict.json"):
@@ -156,7 +156,7 @@ def test_a_rule_is_told_in_as_many_directions_as_it_does_harm(name: str) -> None
 
 @pytest.mark.parametrize("member", LOOKS)
 def test_a_folder_without_cases_covers_nothing(member: str, tmp_path: Path) -> None:
-    form = table().find("AVRO")
+    form = find_formats().find("AVRO")
     assert form is not None
     rows = set(getattr(form, member)) - set(LIMITS["AVRO"])
 
@@ -165,7 +165,7 @@ def test_a_folder_without_cases_covers_nothing(member: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_no_folder_is_named_after_a_rule_that_does_not_exist(name: str) -> None:
-    form = table().find(name)
+    form = find_formats().find(name)
     assert form is not None
     cases = cases_of(name)
     known = {*form.rules, *form.faults, *form.lints}

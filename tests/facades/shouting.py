@@ -5,12 +5,16 @@ from pathlib import Path
 
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.formats.format import Format, InvalidSchemaError, Printed, ReferenceName
-from treaty.formats.rule import Lint, Rule
+from treaty.formats.format import Format, InvalidSchemaError, ReferenceName, SchemaTexts
+from treaty.formats.rule import CompatibilityRule, LintRule
 
-GONE = Rule("WORD_GONE", "Words stay.", "The word {detail} is gone from the {reader} schema", "keep it")
-CAME = Rule("WORD_CAME", "Words may come.", "The word {detail} came with the {reader} schema", "nothing", harm="none")
-MOVED = Rule("WORD_MOVED", "Words may move.", "The word {detail} has moved in the {reader} schema", "any", harm="none")
+GONE = CompatibilityRule("WORD_GONE", "Words stay.", "The word {detail} is gone from the {reader} schema", "keep it")
+CAME = CompatibilityRule(
+    "WORD_CAME", "Words may come.", "The word {detail} came with the {reader} schema", "nothing", harm="none"
+)
+MOVED = CompatibilityRule(
+    "WORD_MOVED", "Words may move.", "The word {detail} has moved in the {reader} schema", "any", harm="none"
+)
 
 
 def parse(meaning: ResolvedSchema, strict: bool) -> tuple[str, ...]:  # noqa: FBT001 - the signature of `Format.parse`
@@ -62,15 +66,15 @@ def example(model: tuple[str, ...], seed: int) -> str:
 FORMAT = Format(
     name="SHOUT",
     parse=parse,
-    show=lambda model, normalize: Printed("\n".join(sorted(model) if normalize else model), " ".join(model), ""),
+    show=lambda model, normalize: SchemaTexts("\n".join(sorted(model) if normalize else model), " ".join(model), ""),
     references=lambda text: tuple(ReferenceName(word[1:], "") for word in text.split() if word.startswith("@")),
     compare=lambda reader, writer, policy: gone(reader, writer) if policy == "STRICT" else (),
     views={"upper": lambda model: " ".join(model).upper()},
     fingerprints={"CRC-64-AVRO": lambda model: bytes([0, 1, 2, 3, 4, 5, 6, len(model)])},
     rules={rule.id: rule for rule in (GONE, CAME, MOVED)},
     lints={
-        "LOUD": Lint("LOUD", "Words are not shouted.", loud),
-        "SHORT": Lint("SHORT", "There are few words.", lambda model: tuple(_long(model))),
+        "LOUD": LintRule("LOUD", "Words are not shouted.", loud),
+        "SHORT": LintRule("SHORT", "There are few words.", lambda model: tuple(_long(model))),
     },
     check=check,
     example=example,

@@ -16,7 +16,7 @@ from tests.real.running import serving
 from treaty.cli.main import group
 from treaty.core.answers import Config
 from treaty.core.schema import Draft, Reference
-from treaty.formats.table import table
+from treaty.formats.registry import find_formats
 
 MONEY = '{"type":"fixed","name":"org.Money","size":8}'
 OLD = '{"type":"record","name":"F","fields":[{"name":"a","type":"int"}]}'
@@ -123,7 +123,7 @@ def test_a_file_whose_name_tells_nothing_has_the_format_of_the_subject(url: str,
     assert "can't be told" in CliRunner().invoke(group, [*words, "fresh"]).stderr
 
 
-@pytest.mark.parametrize("format_", table().names)
+@pytest.mark.parametrize("format_", find_formats().names)
 def test_every_format_is_asked_there_and_judged_there(url: str, format_: str, tmp_path: Path) -> None:
     sample = SAMPLES[format_]
     with treaty.connect(url) as registry:

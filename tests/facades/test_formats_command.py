@@ -11,12 +11,12 @@ from tests.facades.samples import SAMPLES, Sample
 from treaty.cli.main import group
 from treaty.core.policy import LEVELS
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.formats.answer import Parser
-from treaty.formats.table import table
-from treaty.formats.verdict import history, verdict
+from treaty.formats.engine import FormatEngine
+from treaty.formats.history import check_compatibility, compare_history
+from treaty.formats.registry import find_formats
 
 
-@pytest.fixture(params=table().names)
+@pytest.fixture(params=find_formats().names)
 def sample(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sample:
     one = SAMPLES[request.param]
     monkeypatch.chdir(tmp_path)
@@ -81,7 +81,7 @@ def test_canonical_is_canonical(sample: Sample) -> None:
 
 
 def test_every_view_and_every_fingerprint_is_printed(sample: Sample) -> None:
-    form = table().find(format_of(sample))
+    form = find_formats().find(format_of(sample))
     assert form is not None
     for view in form.views:
         assert run("canonical", f"old{sample.suffix}", "--view", view).exit_code == 0
@@ -93,13 +93,13 @@ def test_every_view_and_every_fingerprint_is_printed(sample: Sample) -> None:
 
 
 def test_a_history_is_judged_as_its_steps_are(sample: Sample) -> None:
-    parser, name = Parser(table()), format_of(sample)
+    parser, name = FormatEngine(find_formats()), format_of(sample)
     texts = [ResolvedSchema(name, text) for text in (sample.old, sample.fits, sample.breaks)]
     for first, second, new in product(texts, repeat=3):
-        told = history(parser, (first, second), new)
+        told = compare_history(parser, (first, second), new)
         for level, policy in LEVELS.items():
             looked = (first, second) if "all" in {policy.backward.kind, policy.forward.kind} else (second,)
-            alone = [verdict(parser, one, new, level).fits for one in looked]
+            alone = [check_compatibility(parser, one, new, level).fits for one in looked]
             assert told.fits(level) == all(alone), (first.text, second.text, new.text, level)
 
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from tests.facades.shouting import offer
 from treaty.cli.main import group
-from treaty.formats.table import table
+from treaty.formats.registry import find_formats
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +89,7 @@ def test_the_list_has_id_formats_and_purpose() -> None:
     rows = json.loads(lint("--list", "--json").stdout)
 
     assert {"id": "LOUD", "formats": ["SHOUT"], "purpose": "Words are not shouted."} in rows
-    assert {row["id"] for row in rows} == table().validators()
+    assert {row["id"] for row in rows} == find_formats().validators()
     assert lint("--list").stdout.splitlines()[0].split() == ["id", "formats", "purpose"]
 
 

@@ -15,13 +15,13 @@ from treaty.core.refusals import Incompatible, Refusal
 from treaty.core.requests import Check, DeleteVersion, ForceReason, Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import Answer, Question, ResolvedSchema
-from treaty.formats.answer import Parser
-from treaty.formats.table import table
-from treaty.formats.verdict import verdict
+from treaty.formats.engine import FormatEngine
+from treaty.formats.history import check_compatibility
+from treaty.formats.registry import find_formats
 
 CASES = Path(__file__).parents[1] / "cases"
 FOLDERS = {"AVRO": "avro", "JSON": "jsonschema", "PROTOBUF": "protobuf"}
-FORMATS = [name for name in table().names if name in FOLDERS]
+FORMATS = [name for name in find_formats().names if name in FOLDERS]
 PAIRS = 6
 """Pairs of each kind that are tried for every format."""
 
@@ -29,9 +29,9 @@ PAIRS = 6
 class Real:
     """The engine of the installed formats, answering at once."""
 
-    formats = table().names
+    formats = find_formats().names
     validators: frozenset[str] = frozenset()
-    parser = Parser(table())
+    parser = FormatEngine(find_formats())
 
     def ask(self, question: Question) -> Answer:
         return self.parser.answer(question)
@@ -89,7 +89,7 @@ def bench(format_: str, pair: Pair, config: Config) -> Bench:
 
 def fits(format_: str, pair: Pair, level: str, strictness: str) -> bool:
     old, new = (ResolvedSchema(format_, text) for text in (pair.old, pair.new))
-    return verdict(Real.parser, old, new, level, strictness).fits
+    return check_compatibility(Real.parser, old, new, level, strictness).fits
 
 
 @pytest.mark.parametrize("format_", FORMATS)

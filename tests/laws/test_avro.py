@@ -14,22 +14,22 @@ from tests.oracle.avro_schemas import PRIMITIVES, Maker, changed
 from tests.oracle.avro_treaty import meaning, model
 from treaty.core.identity import guid
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
-from treaty.formats.answer import Parser
 from treaty.formats.avro.compatibility import compare
-from treaty.formats.avro.data.columns import columns
-from treaty.formats.avro.data.example import example
+from treaty.formats.avro.data.columns import derive_columns
+from treaty.formats.avro.data.example import generate_example
 from treaty.formats.avro.data.logical import LOGICAL_RULES
-from treaty.formats.avro.data.value import check
+from treaty.formats.avro.data.value import check_value
 from treaty.formats.avro.format import FORMAT
-from treaty.formats.avro.model import Schema
+from treaty.formats.avro.model import AvroSchema
 from treaty.formats.avro.parse import parse
+from treaty.formats.engine import FormatEngine
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.place import positions
+from treaty.formats.history import check_compatibility
+from treaty.formats.json_pointer import find_positions
+from treaty.formats.registry import find_formats
 from treaty.formats.rule import POLICIES
-from treaty.formats.table import table
-from treaty.formats.verdict import verdict
 
-PARSER = Parser(table())
+PARSER = FormatEngine(find_formats())
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -136,7 +136,7 @@ def test_full_is_backward_and_forward(seed: int, change: int) -> None:
     old = schema_of(seed)
     texts = [ResolvedSchema("AVRO", json.dumps(node)) for node in (old, changed(old, random.Random(change)))]
     said = {
-        level: verdict(PARSER, texts[0], texts[1], level)
+        level: check_compatibility(PARSER, texts[0], texts[1], level)
         for level in ("NONE", "BACKWARD", "FORWARD", "FULL", "FULL_TRANSITIVE")
     }
 
@@ -216,7 +216,7 @@ def test_a_place_leads_to_its_value(node: Any, indent: int | None, char: str) ->
     text = json.dumps(node, indent=indent, ensure_ascii=char.isascii())
     lines = text.split("\n")
     values = dict(inside(node))
-    for pointer, (line, column) in positions(text, values).items():
+    for pointer, (line, column) in find_positions(text, values).items():
         start = sum(len(before) + 1 for before in lines[: line - 1]) + column - 1
         assert json.JSONDecoder().raw_decode(text, start)[0] == values[pointer]
 
@@ -244,18 +244,18 @@ rubbish = st.recursive(
 )
 
 
-def use(schema: Schema, text: str) -> None:
+def use(schema: AvroSchema, text: str) -> None:
     """Advice, columns, an example and the check of a value; raises `InvalidSchemaError` past a limit."""
     for lint in FORMAT.lints.values():
         lint.find(schema)
     try:
-        value = example(schema, 1)
+        value = generate_example(schema, 1)
     except ValueError:
         value = "null"  # no finite value
     else:
-        assert not check(schema, value)
-    check(schema, text)
-    columns(schema)
+        assert not check_value(schema, value)
+    check_value(schema, text)
+    derive_columns(schema)
 
 
 def survive(text: str) -> None:

@@ -12,10 +12,19 @@ from tests.oracle.avro_treaty import model
 from treaty.core.limits import COLUMN_RECURSION
 from treaty.core.state.columns import LOSSES, Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.formats.avro.data.circles import circular
-from treaty.formats.avro.data.columns import DECIMAL_DIGITS, columns
+from treaty.formats.avro.data.columns import DECIMAL_DIGITS, derive_columns
 from treaty.formats.avro.format import FORMAT
-from treaty.formats.avro.model import Array, Fixed, Primitive, Record, Reference, Schema, Type, Union
-from treaty.formats.avro.model import Map as AvroMap
+from treaty.formats.avro.model import (
+    AvroArray,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroReference,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+)
 from treaty.formats.avro.normal import logical_of
 from treaty.formats.format import InvalidSchemaError
 from treaty.plan.avro.bounds import bounded
@@ -45,30 +54,30 @@ def spark(kind: ColumnType) -> str:
             return f"STRUCT<{', '.join(f'{quoted(one.name)}: {spark(one.type)}' for one in inside)}>"
 
 
-def leaves(schema: Schema, node: Type, seen: set[str]) -> list[Primitive | Fixed]:
+def leaves(schema: AvroSchema, node: AvroType, seen: set[str]) -> list[AvroPrimitive | AvroFixed]:
     """Every leaf that a type leads to, each named type once."""
     match node:
-        case Array(items):
+        case AvroArray(items):
             return leaves(schema, items, seen)
         case AvroMap(values):
             return leaves(schema, values, seen)
-        case Union(branches):
+        case AvroUnion(branches):
             return [leaf for one in branches for leaf in leaves(schema, one, seen)]
-        case Record(full, fields):
+        case AvroRecord(full, fields):
             seen.add(full)
             return [leaf for one in fields for leaf in leaves(schema, one.type, seen)]
-        case Reference(full):
+        case AvroReference(full):
             return [] if full in seen else leaves(schema, schema.names[full], seen)
-        case Primitive() | Fixed():
+        case AvroPrimitive() | AvroFixed():
             return [node]
     return []
 
 
-def held_by_spark(leaf: Primitive | Fixed) -> bool:
+def held_by_spark(leaf: AvroPrimitive | AvroFixed) -> bool:
     """Whether the planner and Avro's own library agree on what a decimal is, and Spark has such a type."""
     members = dict(leaf.props)
     valid = logical_of(leaf) == "decimal"
-    if members.get("logicalType") == "decimal" and isinstance(leaf, Fixed):
+    if members.get("logicalType") == "decimal" and isinstance(leaf, AvroFixed):
         return valid and members["precision"] <= DECIMAL_DIGITS  # type: ignore[operator]
     return not valid or members["precision"] <= DECIMAL_DIGITS  # type: ignore[operator]
 
@@ -77,11 +86,11 @@ def held_by_spark(leaf: Primitive | Fixed) -> bool:
 def test_columns_are_those_of_the_decode_planner(seed: int) -> None:
     schema = model(json.dumps(dressed_schema(seed)))
     opened = bounded(flat(schema), COLUMN_RECURSION)
-    made = columns(schema)
+    made = derive_columns(schema)
     root = opened.resolve(opened.root)
     if not all(map(held_by_spark, leaves(schema, schema.root, set()))):
         return
-    if isinstance(root, Record):
+    if isinstance(root, AvroRecord):
         assert [(one.name, spark(one.type)) for one in made] == [
             (one.name, ddl(one.type, opened.names)) for one in root.fields
         ]
@@ -95,7 +104,7 @@ def test_columns_are_those_of_the_decode_planner(seed: int) -> None:
 
 def made_of(node: object) -> Columns:
     """The columns of a schema given as JSON values."""
-    return columns(model(json.dumps(node)))
+    return derive_columns(model(json.dumps(node)))
 
 
 def one(kind: object, **more: object) -> Columns:
@@ -162,18 +171,18 @@ def test_recursion_is_cut_at_the_stated_depth() -> None:
         "fields": [{"name": "value", "type": "int"}, {"name": "next", "type": ["null", "Node"]}],
     }
     schema = model(json.dumps(node))
-    made = columns(schema, 2)
+    made = derive_columns(schema, 2)
 
     assert spark(Struct(made.columns)) == "STRUCT<`value`: INT, `next`: STRUCT<`value`: INT>>"
     assert [(told.rule, told.column) for told in made.losses] == [("RECURSION_CUT", "next.next")]
     for depth in range(1, 6):
-        assert len(columns(schema, depth).losses) == 1
-        assert columns(schema, depth).losses[0].column == ".".join(["next"] * depth)
+        assert len(derive_columns(schema, depth).losses) == 1
+        assert derive_columns(schema, depth).losses[0].column == ".".join(["next"] * depth)
 
 
 @given(seeds)
 def test_every_loss_is_one_of_the_list_and_leads_to_a_place(seed: int) -> None:
-    made = columns(model(json.dumps(dressed_schema(seed))))
+    made = derive_columns(model(json.dumps(dressed_schema(seed))))
     for loss in made.losses:
         assert loss.rule in LOSSES
         assert loss.sentence

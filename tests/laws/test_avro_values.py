@@ -15,9 +15,9 @@ from tests.oracle import avro_fastavro
 from tests.oracle.avro_logical import dressed_schema
 from tests.oracle.avro_treaty import model
 from treaty.core.limits import FAULTS
-from treaty.formats.avro.data.example import example
-from treaty.formats.avro.data.value import VALUE_RULES, check
-from treaty.formats.avro.model import Enum, Record, Schema, Type, Union
+from treaty.formats.avro.data.example import generate_example
+from treaty.formats.avro.data.value import VALUE_RULES, check_value
+from treaty.formats.avro.model import AvroEnum, AvroRecord, AvroSchema, AvroType, AvroUnion
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -30,20 +30,20 @@ def of(node: Any) -> Any:
 def infinite(node: Any) -> bool:
     """Whether no example exists."""
     try:
-        example(of(node), 0)
+        generate_example(of(node), 0)
     except ValueError as wrong:
         return "no finite value" in str(wrong)
     return False
 
 
-def ends(schema: Schema, node: Type, around: frozenset[str]) -> bool:
+def ends(schema: AvroSchema, node: AvroType, around: frozenset[str]) -> bool:
     """Whether a type has a value that is in no record of the names `around`; slow and plain."""
     match schema.resolve(node):
-        case Union(branches):
+        case AvroUnion(branches):
             return any(ends(schema, branch, around) for branch in branches)
-        case Record(full, fields):
+        case AvroRecord(full, fields):
             return full not in around and all(ends(schema, field.type, around | {full}) for field in fields)
-        case Enum(_, symbols):
+        case AvroEnum(_, symbols):
             return bool(symbols)
     return True
 
@@ -55,10 +55,10 @@ def test_an_example_is_a_value_and_always_the_same(seed: int, which: int) -> Non
     if infinite(node):
         assert not ends(schema, schema.root, frozenset())
         return
-    text = example(schema, which)
+    text = generate_example(schema, which)
 
-    assert check(schema, text) == ()
-    assert example(of(node), which) == text
+    assert check_value(schema, text) == ()
+    assert generate_example(of(node), which) == text
 
 
 @given(seeds)
@@ -66,7 +66,7 @@ def test_fastavro_writes_and_reads_every_example(seed: int) -> None:
     schema = of(dressed_schema(seed))
     if not ends(schema, schema.root, frozenset()) or avro_fastavro.refused(schema):
         return
-    text = example(schema, 1)
+    text = generate_example(schema, 1)
     data = avro_fastavro.written(schema, text)
     assert (avro_fastavro.read(data, schema, schema) is None) == (text == "null")
 
@@ -80,7 +80,7 @@ def test_fastavro_reads_the_json_encoding_itself() -> None:
     ]
     node = {"type": "record", "name": "A", "namespace": "n", "fields": fields}
     for seed in range(50):
-        text = example(of(node), seed)
+        text = generate_example(of(node), seed)
         (value,) = fastavro.json_reader(io.StringIO(text), fastavro.parse_schema(node))
         out = io.BytesIO()
         fastavro.schemaless_writer(out, fastavro.parse_schema(node), value)
@@ -116,7 +116,7 @@ FIXED = {"type": "fixed", "name": "F", "size": 2}
     ids=str,
 )
 def test_a_value_has_no_faults(node: Any, text: str) -> None:
-    assert check(of(node), text) == ()
+    assert check_value(of(node), text) == ()
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_value_has_no_faults(node: Any, text: str) -> None:
     ids=str,
 )
 def test_a_slip_is_found_where_it_is(node: Any, text: str, rule: str, path: str, place: tuple[int, int]) -> None:
-    (fault,) = check(of(node), text)
+    (fault,) = check_value(of(node), text)
     assert (fault.rule, fault.path, (fault.line, fault.column)) == (rule, path, place)
     assert fault.expected
     assert fault.message
@@ -159,7 +159,7 @@ def test_every_rule_of_values_is_broken_above() -> None:
 
 
 def test_faults_come_in_the_order_of_the_text_and_have_an_end() -> None:
-    found = check(of({"type": "array", "items": "int"}), json.dumps(["x"] * 1_000))
+    found = check_value(of({"type": "array", "items": "int"}), json.dumps(["x"] * 1_000))
     assert [fault.path for fault in found] == [f"/{at}" for at in range(FAULTS)]
 
 
@@ -182,7 +182,9 @@ def test_a_value_that_is_only_found_the_shortest_way_is_found() -> None:
     ]
     tree = {**record(("l", ["A", "R19"]), ("m", ["A", "R19"]), ("r", ["A", "R19"])), "namespace": ""}
     schema = of([*names, tree])
-    sizes = {len(text) for seed in range(200) for text in [example(schema, seed)] if check(schema, text) == ()}
+    sizes = {
+        len(text) for seed in range(200) for text in [generate_example(schema, seed)] if check_value(schema, text) == ()
+    }
     assert max(sizes) > 50 * min(sizes)
 
 
@@ -196,10 +198,10 @@ def test_values_that_are_too_deep_or_too_many_are_told() -> None:
     for names in (chain, double[:40]):
         known = {"type": "array", "items": names}
         with pytest.raises(ValueError, match="at most"):
-            example(of(record(("known", known), ("x", f"n.{names[-1]['name']}"))), 1)
-        assert example(of(record(("known", known), ("x", "n.R5"))), 1)
+            generate_example(of(record(("known", known), ("x", f"n.{names[-1]['name']}"))), 1)
+        assert generate_example(of(record(("known", known), ("x", "n.R5"))), 1)
     with pytest.raises(ValueError, match="at most"):
-        example(of({"type": "fixed", "name": "F", "size": 10**6}), 1)
+        generate_example(of({"type": "fixed", "name": "F", "size": 10**6}), 1)
 
 
 @pytest.mark.parametrize(
@@ -222,4 +224,4 @@ def test_values_that_are_too_deep_or_too_many_are_told() -> None:
 )
 def test_examples_of_logical_types_are_plausible(node: Any, plausible: Callable[[Any], bool]) -> None:
     for seed in range(50):
-        assert plausible(json.loads(example(of(node), seed)))
+        assert plausible(json.loads(generate_example(of(node), seed)))

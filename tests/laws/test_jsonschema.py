@@ -13,20 +13,20 @@ from tests.oracle.jsonschema_schemas import NUMBERS, broken, made
 from tests.oracle.jsonschema_treaty import bindings, meaning, model
 from treaty.core.identity import guid
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.formats.draw import Draw
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.jsonschema.canonical import printed, resolved, show
-from treaty.formats.jsonschema.data.columns import columns
-from treaty.formats.jsonschema.data.example import example, sample
+from treaty.formats.jsonschema.canonical import print_resolved, print_texts, print_value
+from treaty.formats.jsonschema.data.columns import derive_columns
+from treaty.formats.jsonschema.data.example import generate_example, sample
 from treaty.formats.jsonschema.data.mutation import junk
 from treaty.formats.jsonschema.data.pattern import matching
-from treaty.formats.jsonschema.data.value import check
+from treaty.formats.jsonschema.data.value import check_value
 from treaty.formats.jsonschema.drafts import DRAFTS
 from treaty.formats.jsonschema.lint.rows import LINTS
-from treaty.formats.jsonschema.model import Document
+from treaty.formats.jsonschema.model import JsonSchema
 from treaty.formats.jsonschema.parse import parse, references
 from treaty.formats.jsonschema.regex import matches
 from treaty.formats.jsonschema.uri import join
+from treaty.formats.seeded_random import SeededRandom
 
 SEEDS = st.integers(0, 2**32 - 1)
 DRAFT = st.sampled_from(NUMBERS)
@@ -39,7 +39,7 @@ CLASSES = {
 }
 
 
-def some(seed: int, number: int) -> tuple[dict[str, Any], Document]:
+def some(seed: int, number: int) -> tuple[dict[str, Any], JsonSchema]:
     """A valid schema of a draft; of those that are not the next one is taken."""
     while True:
         schema = made(seed, number)
@@ -54,15 +54,15 @@ def test_printing_is_the_same_for_every_layout_and_printing_what_was_printed_cha
     seed: int, number: int
 ) -> None:
     schema, document = some(seed, number)
-    shown, spread = show(document, False), show(model(json.dumps(schema, indent=3)), False)
+    shown, spread = print_texts(document, False), print_texts(model(json.dumps(schema, indent=3)), False)
 
-    assert shown == spread == show(model(shown.canonical), False)
+    assert shown == spread == print_texts(model(shown.canonical), False)
     assert model(shown.canonical).root.value == document.root.value
     assert shown.resolved == shown.canonical
     assert guid(shown.canonical, (), None, None) == guid(spread.canonical, (), None, None)
 
 
-def reordered(value: Any, draw: Draw) -> Any:
+def reordered(value: Any, draw: SeededRandom) -> Any:
     if isinstance(value, dict):
         names = list(value)
         names = names[(at := draw.below(len(names) + 1)) :] + names[:at]
@@ -73,20 +73,20 @@ def reordered(value: Any, draw: Draw) -> Any:
 @given(SEEDS, DRAFT)
 def test_normal_texts_do_not_depend_on_the_order_of_keys(seed: int, number: int) -> None:
     schema, document = some(seed, number)
-    normal = show(document, True).canonical
-    other = model(json.dumps(reordered(schema, Draw(seed))), strict=False)
+    normal = print_texts(document, True).canonical
+    other = model(json.dumps(reordered(schema, SeededRandom(seed))), strict=False)
 
-    assert show(other, True).canonical == normal
-    assert show(model(normal), True).canonical == normal
+    assert print_texts(other, True).canonical == normal
+    assert print_texts(model(normal), True).canonical == normal
 
 
 def test_names_are_sorted_as_java_sorts_them() -> None:
     text = '{"\ufb01":1,"\U0001f600":2,"b":3,"B":4,"":5}'
 
-    assert show(model(text), True).canonical == '{"":5,"B":4,"b":3,"\U0001f600":2,"\ufb01":1}'
+    assert print_texts(model(text), True).canonical == '{"":5,"B":4,"b":3,"\U0001f600":2,"\ufb01":1}'
 
 
-def cut(schema: dict[str, Any], number: int, draw: Draw) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+def cut(schema: dict[str, Any], number: int, draw: SeededRandom) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """A schema, some parts of it moved into texts of their own, and some of those into further ones."""
     texts: list[dict[str, Any]] = []
 
@@ -123,31 +123,31 @@ def test_a_schema_cut_into_references_means_the_same_and_its_resolved_text_needs
     schema: dict[str, Any] = {"type": kinds[0], "minLength": 2, "minimum": 3}
     for kind in kinds[1:]:
         schema = {"type": kind, "items": schema, "properties": {"a": schema}, "maxItems": 2}
-    whole, texts = cut(schema, number, Draw(seed))
+    whole, texts = cut(schema, number, SeededRandom(seed))
     document = parse(ResolvedSchema("JSON", json.dumps(whole), bindings(texts)), strict=True)
-    alone = CLASSES[number](json.loads(resolved(document)), offline=True, validate_formats=False)
+    alone = CLASSES[number](json.loads(print_resolved(document)), offline=True, validate_formats=False)
     plain = CLASSES[number]({**whole, "properties": {"x": schema, "y": schema}}, offline=True, validate_formats=False)
 
     assert not document.blocked
-    assert model(resolved(document)).blocked == ()
+    assert model(print_resolved(document)).blocked == ()
     assert {one.name for one in references(json.dumps(whole))} <= {one["name"] for one in texts}
     for at in range(6):
-        draw = Draw(seed + at)
+        draw = SeededRandom(seed + at)
         inner = sample(model(json.dumps({"$schema": whole["$schema"], **schema})), at) if at < 3 else junk(draw)
         for value in ({"x": inner}, {"y": inner, "x": junk(draw)}):
             verdict = plain.is_valid(value)
             assert alone.is_valid(value) == verdict
-            assert (check(document, printed(value)) == ()) == verdict
+            assert (check_value(document, print_value(value)) == ()) == verdict
 
 
 @given(SEEDS, DRAFT)
 def test_values_are_judged_as_the_plain_library_judges_them(seed: int, number: int) -> None:
     schema, document = some(seed, number)
     plain = CLASSES[number](schema, offline=True, validate_formats=False)
-    draw = Draw(seed)
+    draw = SeededRandom(seed)
     for _ in range(10):
         value = {"a": junk(draw), "b": [junk(draw), junk(draw)]} if draw.chance(40) else junk(draw)
-        found = check(document, printed(value))
+        found = check_value(document, print_value(value))
         assert (found == ()) == plain.is_valid(value)
         assert all(one.line == 1 and one.message and one.expected for one in found)
 
@@ -157,14 +157,14 @@ def test_examples_are_valid_and_the_same_for_the_same_seed(seed: int, number: in
     schema, document = some(seed, number)
     plain = CLASSES[number](schema, offline=True, validate_formats=False)
     try:
-        text = example(document, seed)
+        text = generate_example(document, seed)
         value = sample(document, seed)
     except ValueError:
         return  # many random schemas have no value at all; how many have is counted below
     assert plain.is_valid(json.loads(text))
     assert plain.is_valid(value)
-    assert check(document, text) == check(document, printed(value)) == ()
-    assert example(model(json.dumps(schema)), seed) == text
+    assert check_value(document, text) == check_value(document, print_value(value)) == ()
+    assert generate_example(model(json.dumps(schema)), seed) == text
     assert sample(model(json.dumps(schema)), seed) == value
 
 
@@ -176,7 +176,7 @@ def test_most_schemas_that_have_a_value_get_one(figure: Any) -> None:
             sample(document, seed)
             found += 1
         except ValueError:
-            tried = (junk(Draw(at)) for at in range(100))
+            tried = (junk(SeededRandom(at)) for at in range(100))
             judge = CLASSES[NUMBERS[seed % 5]](schema, offline=True, validate_formats=False)
             missed += any(judge.is_valid(value) for value in tried)
 
@@ -190,7 +190,7 @@ def test_most_schemas_that_have_a_value_get_one(figure: Any) -> None:
     ["^[A-Z]{2}-\\d+$", "^(a|bc)*d?$", "^\\w+@\\w+\\.[a-z]{2,3}$", "x{3,}", "^[^a-z]{4}$", "^\\u0041\\x42$", "^(?:a(?=b))b$", "^$", "\\S\\s\\S"],
 )  # fmt: skip
 def test_texts_are_made_for_expressions(regex: str) -> None:
-    made_ = {matching(regex, Draw(seed)) for seed in range(20)}
+    made_ = {matching(regex, SeededRandom(seed)) for seed in range(20)}
 
     assert all(matches(regex, text) for text in made_)
     assert len(made_) > 1 or regex in ("^$", "^\\u0041\\x42$", "^(?:a(?=b))b$")
@@ -201,7 +201,7 @@ def test_columns_and_advice_do_not_depend_on_the_layout(seed: int, number: int) 
     schema, document = some(seed, number)
     spread = model(json.dumps(schema, indent=2))
 
-    assert columns(document) == columns(spread)
+    assert derive_columns(document) == derive_columns(spread)
     for lint in LINTS.values():
         told = [[(one.rule, one.path, one.message) for one in lint.find(each)] for each in (document, spread)]
         assert sorted(told[0]) == sorted(told[1])
@@ -211,7 +211,7 @@ def test_columns_and_advice_do_not_depend_on_the_layout(seed: int, number: int) 
 def test_whatever_is_broken_is_refused_with_a_place_and_never_fails_otherwise(
     seed: int, number: int, times: int
 ) -> None:
-    schema = broken(made(seed, number), Draw(seed), times)
+    schema = broken(made(seed, number), SeededRandom(seed), times)
     text = json.dumps(schema, indent=1)
     lines = text.split("\n")
     try:
@@ -226,15 +226,15 @@ def test_whatever_is_broken_is_refused_with_a_place_and_never_fails_otherwise(
 
     stored = model(text, strict=False)
     references(text)
-    show(stored, True)
-    resolved(stored)
+    print_texts(stored, True)
+    print_resolved(stored)
     deep: set[str] = set()
     try:
-        columns(stored)
+        derive_columns(stored)
     except InvalidSchemaError as no:  # what leads to itself and nowhere else has no end
         deep = {one.rule for one in no.faults}
     assert deep <= {"SCHEMA_TOO_DEEP"}
-    check(stored, '{"a": 1}')
+    check_value(stored, '{"a": 1}')
     for lint in LINTS.values():
         lint.find(stored)
 
@@ -246,7 +246,7 @@ def test_no_text_does_anything_but_parse_or_be_refused(text: str) -> None:
             document = parse(meaning(text), strict)
         except InvalidSchemaError:
             continue
-        assert json.loads(show(document, False).canonical) == json.loads(text)
+        assert json.loads(print_texts(document, False).canonical) == json.loads(text)
 
 
 # RFC 3986, 5.4: references against http://a/b/c/d;p?q

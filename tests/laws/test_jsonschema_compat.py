@@ -14,17 +14,17 @@ from tests.oracle.jsonschema_pairs import Maker, accepted, document, pair
 from tests.oracle.jsonschema_values import URIS, resolved
 from treaty.core.finding import Finding
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.formats.answer import Parser
+from treaty.formats.engine import FormatEngine
+from treaty.formats.history import check_compatibility
 from treaty.formats.jsonschema.compare.compatibility import compare, differences
 from treaty.formats.jsonschema.compare.fixpoint import Fixpoint, Question, Task
 from treaty.formats.jsonschema.compare.found import Found
 from treaty.formats.jsonschema.compare.rules.value import TYPE_CHANGED
 from treaty.formats.jsonschema.compare.walk.matching import matched
+from treaty.formats.registry import FormatRegistry
 from treaty.formats.rule import POLICIES
-from treaty.formats.table import Table
-from treaty.formats.verdict import verdict
 
-PARSER = Parser(Table({"JSON": "treaty.formats.jsonschema.format:FORMAT"}))
+PARSER = FormatEngine(FormatRegistry({"JSON": "treaty.formats.jsonschema.format:FORMAT"}))
 
 seeds = st.integers(0, 2**32 - 1)
 drafts = st.sampled_from(list(URIS))
@@ -88,7 +88,7 @@ def test_a_schema_reads_itself(seed: int, draft: int) -> None:
 @given(seeds, drafts)
 def test_full_is_backward_and_forward(seed: int, draft: int) -> None:
     old, new = (ResolvedSchema("JSON", json.dumps(one)) for one in pair(seed, draft))
-    said = {level: verdict(PARSER, old, new, level).fits for level in ("BACKWARD", "FORWARD", "FULL")}
+    said = {level: check_compatibility(PARSER, old, new, level).fits for level in ("BACKWARD", "FORWARD", "FULL")}
 
     assert said["FULL"] == (said["BACKWARD"] and said["FORWARD"])
 

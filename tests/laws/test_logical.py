@@ -16,7 +16,7 @@ from tests.oracle.protobuf_files import DIALECTS
 from tests.oracle.protobuf_files import made as made_protobuf
 from treaty.core.limits import LOGICAL_DEPTH, LOGICAL_MEMBERS
 from treaty.core.schema_engine import InvalidText, ParsedSchema, ParseSchema, ResolvedSchema
-from treaty.formats.answer import Parser
+from treaty.formats.engine import FormatEngine
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.logical.defaults import default_of
 from treaty.formats.logical.faults import EXPECTED
@@ -24,9 +24,9 @@ from treaty.formats.logical.model import SCALARS, Array, Enum, Map, Member, Scal
 from treaty.formats.logical.parse import parse
 from treaty.formats.logical.printing import show
 from treaty.formats.logical.words import is_logical
-from treaty.formats.table import table
+from treaty.formats.registry import find_formats
 
-PARSER = Parser(table())
+PARSER = FormatEngine(find_formats())
 FORMATS = ("AVRO", "JSON", "PROTOBUF")
 SYMBOLS = ("RED", "GREEN", "BLUE")
 VALUES = (None, True, 0, -7, 2**40, Decimal("1.5"), Decimal("-2E+7"), "", "it's", "RED")
@@ -107,7 +107,7 @@ def parsed(form: str, text: str) -> ParsedSchema | InvalidText:
 
 
 def view(form: str, text: str) -> str:
-    found = table()[form]
+    found = find_formats()[form]
     return found.views["logical"](found.parse(ResolvedSchema(form, text), False))
 
 

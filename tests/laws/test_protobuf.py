@@ -15,36 +15,46 @@ from tests.oracle.protobuf_same import arranged
 from treaty.core.identity import guid
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.core.state.columns import LOSSES, SCALARS, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
-from treaty.formats.answer import Parser
-from treaty.formats.draw import Draw
+from treaty.formats.engine import FormatEngine
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.protobuf.columns import columns
+from treaty.formats.history import check_compatibility
+from treaty.formats.protobuf.columns import derive_columns
 from treaty.formats.protobuf.compare.comparison import compare, differences
 from treaty.formats.protobuf.compare.rules.table import RULES
-from treaty.formats.protobuf.encoding.files import serialized
-from treaty.formats.protobuf.example import example
-from treaty.formats.protobuf.model import Aggregate, Constant, Enum, Field, File, Message, OneOf, Option, Schema
+from treaty.formats.protobuf.encoding.files import serialize_descriptor
+from treaty.formats.protobuf.example import generate_example
+from treaty.formats.protobuf.model import (
+    AggregateValue,
+    Constant,
+    Enum,
+    Field,
+    Message,
+    OneOf,
+    ProtoFile,
+    ProtoOption,
+    ProtoSchema,
+)
 from treaty.formats.protobuf.parse import parse
 from treaty.formats.protobuf.printing.constants import gathered
 from treaty.formats.protobuf.printing.normal import normal
 from treaty.formats.protobuf.printing.plain import plain
 from treaty.formats.protobuf.printing.text import text
-from treaty.formats.protobuf.value import check
-from treaty.formats.table import table
-from treaty.formats.verdict import verdict
+from treaty.formats.protobuf.value import check_value
+from treaty.formats.registry import find_formats
+from treaty.formats.seeded_random import SeededRandom
 
-PARSER = Parser(table())
+PARSER = FormatEngine(find_formats())
 
 seeds = st.integers(0, 2**32 - 1)
 dialects = st.sampled_from(DIALECTS)
 
 
-def model(written: str, other: str = "") -> Schema:
+def model(written: str, other: str = "") -> ProtoSchema:
     bound = (ResolvedReference("other.proto", "other", 1, ResolvedSchema("PROTOBUF", other)),) if other else ()
     return parse(ResolvedSchema("PROTOBUF", written, bound), strict=True)
 
 
-def some(seed: int, dialect: str) -> Schema:
+def some(seed: int, dialect: str) -> ProtoSchema:
     """A made-up schema; few of the generator's texts are none."""
     try:
         return model(made(seed, dialect))
@@ -56,7 +66,7 @@ def some(seed: int, dialect: str) -> Schema:
 # -------------------------------------------------------------------------------------------------------- printing
 
 
-def settled(file: File) -> File:
+def settled(file: ProtoFile) -> ProtoFile:
     """A file with its parts where the printer puts them, as far as their order is part of the model."""
     return replace(
         file,
@@ -76,7 +86,7 @@ def settled(file: File) -> File:
     )
 
 
-def _option(option: Option) -> Option:
+def _option(option: ProtoOption) -> ProtoOption:
     return replace(option, value=_constant(option.value))
 
 
@@ -84,8 +94,8 @@ def _constant(value: Constant) -> Constant:
     if isinstance(value, tuple):
         return tuple(map(_constant, value))
     return (
-        Aggregate(tuple((name, _constant(one)) for name, one in gathered(value)))
-        if isinstance(value, Aggregate)
+        AggregateValue(tuple((name, _constant(one)) for name, one in gathered(value)))
+        if isinstance(value, AggregateValue)
         else value
     )
 
@@ -130,7 +140,7 @@ def test_printing_then_parsing_is_identity(seed: int, dialect: str) -> None:
 
     assert again.file == settled(schema.file)
     assert text(again.file) == printed
-    assert arranged(serialized(again), schema) == arranged(serialized(schema), schema)
+    assert arranged(serialize_descriptor(again), schema) == arranged(serialize_descriptor(schema), schema)
 
 
 @given(seeds, dialects)
@@ -141,7 +151,7 @@ def test_normal_form_is_normal_and_means_the_same(seed: int, dialect: str) -> No
 
     assert text(normal(again)) == shown
     assert text(normal(model(text(schema.file)))) == shown
-    before, after = (arranged(serialized(one), schema, renamed=True) for one in (schema, again))
+    before, after = (arranged(serialize_descriptor(one), schema, renamed=True) for one in (schema, again))
     assert before == after
     assert compare(again, schema) == compare(schema, again) == ()
 
@@ -149,17 +159,17 @@ def test_normal_form_is_normal_and_means_the_same(seed: int, dialect: str) -> No
 @given(seeds, dialects, seeds)
 def test_normal_form_does_not_depend_on_the_order_of_declarations(seed: int, dialect: str, order: int) -> None:
     schema = some(seed, dialect)
-    other = model(text(_shuffled(schema.file, Draw(order))))
+    other = model(text(_shuffled(schema.file, SeededRandom(order))))
 
     assert text(normal(other)) == text(normal(schema))
 
 
-def _mixed(items: tuple[Any, ...], draw: Draw) -> tuple[Any, ...]:
+def _mixed(items: tuple[Any, ...], draw: SeededRandom) -> tuple[Any, ...]:
     left = list(items)
     return tuple(left.pop(draw.below(len(left))) for _ in items)
 
 
-def _shuffled(file: File, draw: Draw) -> File:
+def _shuffled(file: ProtoFile, draw: SeededRandom) -> ProtoFile:
     """The same with imports, fields, oneofs, values and what is reserved in another order."""
     kinds = [_mixed(tuple(one for one in file.imports if one.kind == kind), draw) for kind in ("", "public", "option")]
     return replace(
@@ -170,7 +180,7 @@ def _shuffled(file: File, draw: Draw) -> File:
     )
 
 
-def _shuffled_message(message: Message, draw: Draw) -> Message:
+def _shuffled_message(message: Message, draw: SeededRandom) -> Message:
     fields = [
         replace(one, group=_shuffled_message(one.group, draw)) if one.group is not None else one
         for one in message.fields
@@ -185,7 +195,7 @@ def _shuffled_message(message: Message, draw: Draw) -> Message:
     )
 
 
-def _shuffled_enum(enum: Enum, draw: Draw) -> Enum:
+def _shuffled_enum(enum: Enum, draw: SeededRandom) -> Enum:
     """Values in another order; what begins with zero still does, as open enums and values of maps must."""
     mixed = _mixed(enum.values, draw)
     first = [one for one in mixed if one.number == 0][:1] if enum.values[0].number == 0 else []
@@ -242,7 +252,7 @@ def test_full_is_backward_and_forward(seed: int) -> None:
         )
         for texts in pair(seed)
     )
-    said = {level: verdict(PARSER, old, new, level) for level in ("NONE", "BACKWARD", "FORWARD", "FULL")}
+    said = {level: check_compatibility(PARSER, old, new, level) for level in ("NONE", "BACKWARD", "FORWARD", "FULL")}
 
     assert said["FULL"].reasons == said["BACKWARD"].reasons + said["FORWARD"].reasons
     assert said["FULL"].fits == (said["BACKWARD"].fits and said["FORWARD"].fits)
@@ -262,12 +272,12 @@ def test_how_a_schema_is_written_makes_no_difference(seed: int) -> None:
 # ---------------------------------------------------------------------------------------------------------- values
 
 
-def filled(schema: Schema, seed: int) -> str:
+def filled(schema: ProtoSchema, seed: int) -> str:
     """An example, where required fields end."""
     with suppress(ValueError):
-        return example(schema, seed)
+        return generate_example(schema, seed)
     with pytest.raises(ValueError, match="required"):
-        example(schema, seed)
+        generate_example(schema, seed)
     assume(False)
     raise AssertionError
 
@@ -278,8 +288,8 @@ def test_an_example_is_a_value(seed: int, choice: int) -> None:
     schema = model(*old)
     value = filled(schema, choice)
 
-    assert check(schema, value) == ()
-    assert example(schema, choice) == value
+    assert check_value(schema, value) == ()
+    assert generate_example(schema, choice) == value
     assert isinstance(json.loads(value), dict)
 
 
@@ -287,20 +297,20 @@ def test_an_example_is_a_value(seed: int, choice: int) -> None:
 def test_an_example_of_a_made_up_file_is_a_value(seed: int, dialect: str, choice: int) -> None:
     schema = some(seed, dialect)
     assume(schema.file.messages)
-    assert check(schema, filled(schema, choice)) == ()
+    assert check_value(schema, filled(schema, choice)) == ()
 
 
 @given(st.text(max_size=60), seeds)
 def test_no_text_does_harm_as_a_value(written: str, seed: int) -> None:
     schema = model(*pair(seed % 20)[0])
-    for fault in check(schema, written):
+    for fault in check_value(schema, written):
         assert fault.rule
         assert fault.message
 
 
 @given(seeds, dialects)
 def test_columns_are_types_that_tables_have_and_losses_have_names(seed: int, dialect: str) -> None:
-    found = columns(some(seed, dialect)) if some(seed, dialect).file.messages else Columns(())
+    found = derive_columns(some(seed, dialect)) if some(seed, dialect).file.messages else Columns(())
 
     for column in found:
         _known(column.type)

@@ -10,9 +10,9 @@ from tests.event_messages import Described, MessagePairs, write_text
 from tests.oracle.protobuf_wire import Wrong, try_all
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.budget import StepBudget, StepsError, use_budget
-from treaty.formats.draw import Draw
 from treaty.formats.protobuf.compare.comparison import compare
 from treaty.formats.protobuf.parse import parse
+from treaty.formats.seeded_random import SeededRandom
 
 SAMPLES = 1
 """Values of each message."""
@@ -42,7 +42,7 @@ class Counts:
         self.compatible += not found
         broken = ""
         try:
-            self.readings += try_all(Described(old), Described(new), Draw(seed), SAMPLES)
+            self.readings += try_all(Described(old), Described(new), SeededRandom(seed), SAMPLES)
         except Wrong as wrong:
             broken = str(wrong)
         self.broken += bool(broken)

@@ -21,7 +21,7 @@ from treaty.core.names import subject_of
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft, Reference
 from treaty.formats.protobuf.format import FORMAT
-from treaty.formats.protobuf.runtime import pool
+from treaty.formats.protobuf.runtime import build_pool
 from treaty.plan.asking import model_of
 from treaty.plan.ddl import type_of
 from treaty.plan.making import make_plan
@@ -55,7 +55,7 @@ def put(registry: Connection, *texts: str, subject: str = "orders-value") -> lis
 def framed(
     schema_id: int, text: str, row: Mapping[str, Any], message: str = "shop.Order", front: bytes = b"\0"
 ) -> bytes:
-    descriptor = pool(model_of(FORMAT.name, text)).FindMessageTypeByName(message)
+    descriptor = build_pool(model_of(FORMAT.name, text)).FindMessageTypeByName(message)
     made: Any = ParseDict(dict(row), GetMessageClass(descriptor)())
     return header(schema_id) + front + bytes(made.SerializeToString())
 
@@ -192,7 +192,7 @@ def test_what_must_be_there_and_what_no_column_holds_is_invalid(registry: Connec
     (schema_id,) = put(registry, text)
     plan = make_plan(registry, "orders-value")
     assert dict(plan.columns) == {"id": "INT", "at": "TIMESTAMP", "price": "DECIMAL(5, 2)"}
-    kind = GetMessageClass(pool(model_of(FORMAT.name, text)).FindMessageTypeByName("shop.Order"))
+    kind = GetMessageClass(build_pool(model_of(FORMAT.name, text)).FindMessageTypeByName("shop.Order"))
 
     def row(**parts: Any) -> bytes:
         made: Any = kind(**parts)

@@ -18,8 +18,8 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import SubjectNotFound
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft, Reference
-from treaty.formats.avro.model import Field, Named, Primitive, Record, Schema, Union
-from treaty.formats.avro.model import Reference as Use
+from treaty.formats.avro.model import AvroPrimitive, AvroRecord, AvroSchema, AvroUnion, Field, NamedType
+from treaty.formats.avro.model import AvroReference as Use
 from treaty.plan.asking import parsed
 from treaty.plan.avro.bounds import bounded, circular
 from treaty.plan.avro.columns import columns
@@ -365,11 +365,11 @@ def test_a_choice_of_records_is_read_by_a_record(registry: Connection) -> None:
 def test_the_records_of_a_ring_are_found_and_no_others() -> None:
     """A chain of thousands of records leads into a ring, with another ring aside."""
     to = {place: place + 1 for place in range(5000)} | {5000: 5001, 5001: 5002, 5002: 5000, 6000: 6000}
-    names: dict[str, Named] = {
-        f"L{place}": Record(f"L{place}", (Field("next", Union((Primitive("null"), Use(f"L{after}")))),))
+    names: dict[str, NamedType] = {
+        f"L{place}": AvroRecord(f"L{place}", (Field("next", AvroUnion((AvroPrimitive("null"), Use(f"L{after}")))),))
         for place, after in to.items()
     }
-    assert circular(Schema(Use("L0"), names)) == {"L5000", "L5001", "L5002", "L6000"}
+    assert circular(AvroSchema(Use("L0"), names)) == {"L5000", "L5001", "L5002", "L6000"}
 
 
 @pytest.mark.parametrize(

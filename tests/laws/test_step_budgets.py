@@ -19,10 +19,10 @@ from treaty.core.schema_engine import (
     ResolvedReference,
     ResolvedSchema,
 )
-from treaty.formats.answer import Parser
 from treaty.formats.budget import StepBudget, StepsError, limit_steps, spend, use_budget
+from treaty.formats.engine import FormatEngine
 from treaty.formats.jsonschema.compare.compatibility import compare
-from treaty.formats.table import table
+from treaty.formats.registry import find_formats
 
 
 def json_schema(value: Any) -> ResolvedSchema:
@@ -55,7 +55,7 @@ MARGIN = 2 * INLINE_STEPS
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_hostile_work_ends_where_its_budget_is_spent(name: str) -> None:
-    parser, question = Parser(table()), QUESTIONS[name]
+    parser, question = FormatEngine(find_formats()), QUESTIONS[name]
     if isinstance(question, CompareSchemas):
         for side in (question.reader, question.writer):
             parser.model(side, strict=False)
@@ -80,16 +80,16 @@ def test_a_large_text_is_not_read_on_a_small_budget(kind: str) -> None:
     budget = StepBudget()
 
     with pytest.raises(StepsError):
-        Parser(table()).answer(ParseSchema(ResolvedSchema(kind, text)), budget)
+        FormatEngine(find_formats()).answer(ParseSchema(ResolvedSchema(kind, text)), budget)
     assert budget.spent > INLINE_STEPS
 
 
 def test_faults_are_looked_for_on_a_budget() -> None:
     wrong = json_schema({"properties": {f"p{at}": {"type": "strin", "minLength": -1} for at in range(200)}})
 
-    assert isinstance(Parser(table()).answer(ParseSchema(wrong)), InvalidText)
+    assert isinstance(FormatEngine(find_formats()).answer(ParseSchema(wrong)), InvalidText)
     with pytest.raises(StepsError):
-        Parser(table()).answer(ParseSchema(wrong), StepBudget(10_000, "TOY"))
+        FormatEngine(find_formats()).answer(ParseSchema(wrong), StepBudget(10_000, "TOY"))
 
 
 def test_ordinary_schemas_are_read_and_compared_on_a_small_budget() -> None:
@@ -104,7 +104,9 @@ def test_ordinary_schemas_are_read_and_compared_on_a_small_budget() -> None:
         ParseSchema(proto),
         CompareSchemas(proto, proto),
     ):
-        assert Parser(table()).answer(question, StepBudget()) == Parser(table()).answer(question)
+        assert FormatEngine(find_formats()).answer(question, StepBudget()) == FormatEngine(find_formats()).answer(
+            question
+        )
 
 
 def test_work_inside_pays_from_what_is_left_outside() -> None:

@@ -15,13 +15,13 @@ from tests.oracle.protobuf_files import DIALECTS
 from tests.oracle.protobuf_files import made as made_protobuf
 from treaty.core.schema import TaggedPath
 from treaty.core.schema_engine import FindTags, InvalidText, ResolvedSchema, RetaggedSchema, RetagSchema, TagsFound
-from treaty.formats.answer import Parser
-from treaty.formats.draw import Draw
-from treaty.formats.format import Entity, InvalidSchemaError
-from treaty.formats.table import table
-from treaty.formats.tagging import retagged
+from treaty.formats.engine import FormatEngine
+from treaty.formats.format import InvalidSchemaError, TaggableEntity
+from treaty.formats.registry import find_formats
+from treaty.formats.seeded_random import SeededRandom
+from treaty.formats.tags import edit_tags
 
-PARSER = Parser(table())
+PARSER = FormatEngine(find_formats())
 FORMATS = ("AVRO", "JSON", "PROTOBUF")
 seeds = st.integers(0, 2**32 - 1)
 formats = st.sampled_from(FORMATS)
@@ -40,14 +40,14 @@ def read(form: str, text: str, *, strict: bool = True) -> Any:
     return PARSER.model(ResolvedSchema(form, text), strict=strict)[1]
 
 
-def entities(form: str, text: str) -> list[Entity]:
-    tagging = table()[form].tagging
+def entities(form: str, text: str) -> list[TaggableEntity]:
+    tagging = find_formats()[form].tagging
     assert tagging is not None
     return [one for one in tagging.entities(read(form, text)) if not one.stuck]
 
 
 def canonical(form: str, text: str, *, normalize: bool = False) -> str:
-    return str(table()[form].show(read(form, text), normalize).canonical)
+    return str(find_formats()[form].show(read(form, text), normalize).canonical)
 
 
 def edited(form: str, text: str, *, add: tuple[TaggedPath, ...] = (), remove: tuple[TaggedPath, ...] = ()) -> str:
@@ -65,7 +65,7 @@ def chosen(form: str, seed: int) -> tuple[str, tuple[TaggedPath, ...]]:
         assume(False)
         raise
     assume(there)
-    draw = Draw(seed)
+    draw = SeededRandom(seed)
     picked = {(one.kind, one.path): one for one in (draw.pick(there) for _ in range(1 + draw.below(4)))}
     names = ("PII", "a tag", "Ünicode", '"quoted"\\')
     return text, tuple(
@@ -97,7 +97,7 @@ def test_tags_harm_no_reader(form: str, seed: int) -> None:
     plain, more = read(form, text), read(form, edited(form, text, add=tags))
 
     for reader, writer in ((plain, more), (more, plain)):
-        assert not table()[form].compare(reader, writer, "STRICT")
+        assert not find_formats()[form].compare(reader, writer, "STRICT")
 
 
 @given(formats, seeds)
@@ -141,7 +141,7 @@ def test_what_is_no_tag_of_something_is_refused_by_name(tagged: TaggedPath, rule
         '{"name":"odd","type":"int","confluent:tags":"no list"}]}'
     )
     with pytest.raises(InvalidSchemaError) as caught:
-        retagged(table()["AVRO"], read("AVRO", text), add=(tagged,), remove=())
+        edit_tags(find_formats()["AVRO"], read("AVRO", text), add=(tagged,), remove=())
     assert caught.value.faults[0].rule == rule
 
 

@@ -14,7 +14,7 @@ from treaty.client.types.typed import typed_avro, typed_json
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.formats.table import table
+from treaty.formats.registry import find_formats
 
 NOBODY = cast("Registry", None)
 AVRO = {name: typed_avro(kind, "shop" if name == "dataclass" else "") for name, (kind, _) in ALL.items()}
@@ -22,7 +22,7 @@ JSON = {name: typed_json(kind) for name, (kind, _) in ALL.items()}
 JSON_07 = {name: typed_json(kind, draft="07") for name, (kind, _) in ALL.items()}
 READY = {name: codec.ready(NOBODY, one.draft.text, (), Subject(".", "")) for name, one in AVRO.items()}
 MODELS = {
-    (name, drafts): table()["JSON"].parse(ResolvedSchema("JSON", one.draft.text), True)
+    (name, drafts): find_formats()["JSON"].parse(ResolvedSchema("JSON", one.draft.text), True)
     for drafts, every in (("2020-12", JSON), ("07", JSON_07))
     for name, one in every.items()
 }
@@ -33,7 +33,7 @@ roughly = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data
 @pytest.mark.parametrize("name", ALL)
 def test_a_derived_schema_is_valid_by_the_strict_parser(name: str) -> None:
     for one in (AVRO[name], JSON[name], JSON_07[name]):
-        form = table()[one.draft.format]
+        form = find_formats()[one.draft.format]
         model = form.parse(ResolvedSchema(one.draft.format, one.draft.text), True)
         assert form.compare(model, model, "STRICT") == ()
         assert form.show(model, False).type_name.rpartition(".")[2] in {one.name.rpartition(".")[2], ""}
@@ -68,7 +68,7 @@ def test_json_gives_the_equal_value_back(name: str, data: st.DataObject) -> None
     value = data.draw(ALL[name][1])
     for drafts, typed in (("2020-12", JSON[name]), ("07", JSON_07[name])):
         text = json.dumps(typed.take(value), allow_nan=False)
-        check = table()["JSON"].check
+        check = find_formats()["JSON"].check
         assert check is not None
         assert check(MODELS[name, drafts], text) == ()
         if name != "dataclass" or unambiguous(value):

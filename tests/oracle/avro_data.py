@@ -13,10 +13,10 @@ from tests.oracle.avro_answers import pair_texts
 from tests.oracle.avro_treaty import model
 from tests.oracle.java import AvroOracle
 from treaty.formats.avro.compatibility import compare
-from treaty.formats.avro.data.example import example
-from treaty.formats.avro.data.value import check
+from treaty.formats.avro.data.example import generate_example
+from treaty.formats.avro.data.value import check_value
 from treaty.formats.avro.lint.rows import LINTS
-from treaty.formats.avro.model import Record, Schema, simple_of
+from treaty.formats.avro.model import AvroRecord, AvroSchema, simple_of
 from treaty.formats.format import InvalidSchemaError
 
 VALUES = 2
@@ -27,8 +27,8 @@ VALUES = 2
 class Sample:
     """A reader and a writer that fit, and a value of the writer in JSON encoding."""
 
-    reader: Schema
-    writer: Schema
+    reader: AvroSchema
+    writer: AvroSchema
     value: str
 
     @property
@@ -48,7 +48,7 @@ def _samples() -> Iterator[list[Sample]]:
         for texts in islice(pair_texts(size * 50_000), (size - 1) * 50_000, None):
             try:
                 reader, writer = map(model, texts)
-                values = [] if compare(reader, writer) else [example(writer, seed) for seed in range(VALUES)]
+                values = [] if compare(reader, writer) else [generate_example(writer, seed) for seed in range(VALUES)]
             except InvalidSchemaError:
                 continue
             except ValueError:  # no finite value
@@ -85,7 +85,7 @@ def by_fastavro(wanted: int) -> Tally:
                 tally.excuses["BYTES_NOT_UTF8"] += 1
                 continue
             root = sample.reader.resolve(sample.reader.root)
-            if isinstance(root, Record):
+            if isinstance(root, AvroRecord):
                 assert set(found) == {one.name for one in root.fields}, sample.where
             tally.read += 1
     return tally
@@ -112,7 +112,7 @@ def by_java(java: AvroOracle, wanted: int) -> Tally:
                 continue
             assert said["whole"], sample.where
             (found,) = json.loads(said["read"])
-            assert not check(sample.reader, json.dumps(found)), (said, sample.where)
+            assert not check_value(sample.reader, json.dumps(found)), (said, sample.where)
             _same_data(bytes.fromhex(said["data"]), sample)
             tally.read += 1
     return tally

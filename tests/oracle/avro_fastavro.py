@@ -8,30 +8,39 @@ import fastavro
 
 from treaty.formats.avro.data.value import branch_name
 from treaty.formats.avro.format import FORMAT
-from treaty.formats.avro.model import Array, Fixed, Map, Primitive, Record, Schema, Type, Union
+from treaty.formats.avro.model import (
+    AvroArray,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+)
 
 
-def datum(schema: Schema, node: Type, value: Any) -> Any:
+def datum(schema: AvroSchema, node: AvroType, value: Any) -> Any:
     """A value as fastavro takes it: branches of unions as pairs of name and value, bytes as bytes."""
     match schema.resolve(node):
-        case Union(branches):
+        case AvroUnion(branches):
             if value is None:
                 return None
             ((name, inside),) = value.items()
             (branch,) = (one for one in map(schema.resolve, branches) if branch_name(one) == name)
             return name, datum(schema, branch, inside)
-        case Record(_, fields):
+        case AvroRecord(_, fields):
             return {field.name: datum(schema, field.type, value[field.name]) for field in fields}
-        case Array(items):
+        case AvroArray(items):
             return [datum(schema, items, item) for item in value]
-        case Map(values):
+        case AvroMap(values):
             return {key: datum(schema, values, member) for key, member in value.items()}
-        case Fixed() | Primitive("bytes"):
+        case AvroFixed() | AvroPrimitive("bytes"):
             return value.encode("latin-1")
     return value
 
 
-def plain(schema: Schema) -> Any:
+def plain(schema: AvroSchema) -> Any:
     """A schema as JSON values without logical types, which fastavro would turn into Python's own types."""
     return _plain(json.loads(FORMAT.show(schema, False).resolved))
 
@@ -42,19 +51,19 @@ def _plain(node: Any) -> Any:
     return [_plain(member) for member in node] if isinstance(node, list) else node
 
 
-def parsed(schema: Schema) -> Any:
+def parsed(schema: AvroSchema) -> Any:
     """A schema as fastavro knows it; raises what fastavro raises for the schemas that it refuses."""
     return fastavro.parse_schema(plain(schema))
 
 
-def written(schema: Schema, value: str) -> bytes:
+def written(schema: AvroSchema, value: str) -> bytes:
     """A value in JSON encoding as Avro binary data."""
     out = io.BytesIO()
     fastavro.schemaless_writer(out, parsed(schema), datum(schema, schema.root, json.loads(value)))
     return out.getvalue()
 
 
-def read(data: bytes, writer: Schema, reader: Schema) -> Any:
+def read(data: bytes, writer: AvroSchema, reader: AvroSchema) -> Any:
     """Data read with another schema; raises if anything is left over."""
     source = io.BytesIO(data)
     found = fastavro.schemaless_reader(source, parsed(writer), parsed(reader))
@@ -63,7 +72,7 @@ def read(data: bytes, writer: Schema, reader: Schema) -> Any:
     return found
 
 
-def refused(schema: Schema) -> bool:
+def refused(schema: AvroSchema) -> bool:
     """Whether fastavro can't work with a schema that Java reads."""
     try:
         parsed(schema)

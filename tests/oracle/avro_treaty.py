@@ -8,7 +8,7 @@ from typing import Any
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.format import FORMAT
-from treaty.formats.avro.model import Schema
+from treaty.formats.avro.model import AvroSchema
 from treaty.formats.avro.parse import parse
 from treaty.formats.format import InvalidSchemaError
 
@@ -24,7 +24,7 @@ def meaning(text: str, references: Sequence[str] = ()) -> ResolvedSchema:
     return ResolvedSchema("AVRO", text, tuple(bindings))
 
 
-def model(text: str, references: Sequence[str] = ()) -> Schema:
+def model(text: str, references: Sequence[str] = ()) -> AvroSchema:
     """The model of a text, read strictly."""
     return parse(meaning(text, references), strict=True)
 

@@ -21,7 +21,7 @@ from tests.oracle.jsonschema_values import (
     validator,
 )
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.formats.jsonschema.model import Document
+from treaty.formats.jsonschema.model import JsonSchema
 from treaty.formats.jsonschema.parse import parse
 
 FIXED: dict[str, tuple[Any, ...]] = {
@@ -367,7 +367,7 @@ def _changed_list(maker: Maker, word: str, held: list[Any]) -> list[Any]:
     return several
 
 
-def document(schema: Schema) -> Document:
+def document(schema: Schema) -> JsonSchema:
     """Treaty's model of a schema."""
     return parse(ResolvedSchema("JSON", json.dumps(schema)), strict=True)
 

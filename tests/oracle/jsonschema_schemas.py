@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from treaty.formats.draw import Draw
 from treaty.formats.jsonschema.drafts import DRAFTS, KEYWORDS
+from treaty.formats.seeded_random import SeededRandom
 
 NUMBERS = tuple(DRAFTS)
 _NAMES = ("a", "b", "name", "x/y", "über", "", "$ref", "c~d")
@@ -20,14 +20,14 @@ _WORDS = sorted({word for rows in KEYWORDS.values() for word in rows if word not
 
 def made(seed: int, number: int, depth: int = 4) -> dict[str, Any]:
     """A schema of a draft."""
-    draw = Draw(seed)
+    draw = SeededRandom(seed)
     schema = _Maker(draw, number).schema(depth)
     if not isinstance(schema, dict):
         schema = {"allOf": [schema]} if number > 4 else {}
     return {"$schema": DRAFTS[number].uri + ("#" if number < 2019 and draw.chance(80) else ""), **schema}
 
 
-def broken(schema: Any, draw: Draw, times: int) -> Any:
+def broken(schema: Any, draw: SeededRandom, times: int) -> Any:
     """A copy with some places replaced, dropped or renamed."""
     copy = json.loads(json.dumps(schema))
     for _ in range(times):
@@ -61,7 +61,7 @@ def _inside(value: Any) -> list[Any]:
 
 
 class _Maker:
-    def __init__(self, draw: Draw, number: int) -> None:
+    def __init__(self, draw: SeededRandom, number: int) -> None:
         self.draw = draw
         self.number = number
         self.words = [word for word in KEYWORDS[number] if word not in ("$schema", "$vocabulary", "$recursiveRef")]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
-from treaty.formats.jsonschema.model import Document
+from treaty.formats.jsonschema.model import JsonSchema
 from treaty.formats.jsonschema.parse import parse
 
 CASES = Path(__file__).parents[1] / "cases" / "jsonschema"
@@ -38,6 +38,6 @@ def meaning(text: str, references: list[dict[str, Any]] | None = None) -> Resolv
     return ResolvedSchema("JSON", text, bindings(references or []))
 
 
-def model(text: str, references: list[dict[str, Any]] | None = None, *, strict: bool = True) -> Document:
+def model(text: str, references: list[dict[str, Any]] | None = None, *, strict: bool = True) -> JsonSchema:
     """The model of a text."""
     return parse(meaning(text, references), strict)

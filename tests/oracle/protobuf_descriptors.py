@@ -21,8 +21,8 @@ from tests.oracle.protobuf_treaty import judged, lacks_options
 from tests.oracle.protoc import Protoc, Verdict, plain
 from treaty.core.finding import Diagnostic
 from treaty.formats.protobuf.descriptors.classes import file_class, set_class
-from treaty.formats.protobuf.encoding.files import descriptor, descriptor_set
-from treaty.formats.protobuf.model import Schema
+from treaty.formats.protobuf.encoding.files import build_descriptor, build_descriptor_set
+from treaty.formats.protobuf.model import ProtoSchema
 
 FOLDER = Path(__file__).parents[1] / "conformance" / "data"
 FILE = FOLDER / "protobuf-descriptor-answers.json.xz"
@@ -55,8 +55,8 @@ def mutants(seeds: Sequence[int]) -> Iterator[bytes]:
     """Descriptor sets of generated files, of each file some facts are changed."""
     for seed in seeds:
         schema = judged(made(seed, DIALECTS[seed % len(DIALECTS)]))
-        if isinstance(schema, Schema):
-            whole = descriptor_set(schema)
+        if isinstance(schema, ProtoSchema):
+            whole = build_descriptor_set(schema)
             chance = random.Random(seed)
             whole.file[-1].name = NAME
             for _ in range(chance.choice((1, 1, 1, 2, 3))):
@@ -255,7 +255,7 @@ def _option(proto: FileDescriptorProto, chance: random.Random) -> None:
 _CHANGES = (_type, _type, _label, _oneof, _oneof, _number, _word, _default, _map, _map, _remove, _place, _option)
 
 
-def ours(files: bytes) -> Schema | Diagnostic:
+def ours(files: bytes) -> ProtoSchema | Diagnostic:
     """What Treaty says of the file `NAME` of a descriptor set."""
     return judged(base64.b64encode(files).decode())
 
@@ -299,7 +299,7 @@ def outcome(answer: Answer) -> str:
         return "no text" if mine.rule in NO_TEXT else f"! Treaty refuses: {mine}"
     if theirs is None:
         return "unknown option" if lacks_options(answer.said) else f"! protoc refuses: {answer.said.messages}"
-    made_of_it = descriptor(mine, NAME)
+    made_of_it = build_descriptor(mine, NAME)
     if bare(theirs) == bare(made_of_it):
         return "accepted"
     same = bare(without_customs(theirs)) == bare(without_customs(made_of_it))

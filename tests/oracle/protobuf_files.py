@@ -1,6 +1,6 @@
 """Protobuf files from a seed, with much in them; nearly all of them are right."""
 
-from treaty.formats.draw import Draw
+from treaty.formats.seeded_random import SeededRandom
 
 DIALECTS = ("proto2", "proto3", "2023", "2024")
 SCALARS = (
@@ -39,7 +39,7 @@ _FEATURES = {
 class Maker:
     """Makes one valid file, or one that is nearly so."""
 
-    def __init__(self, draw: Draw, dialect: str, below: "Maker | None" = None) -> None:
+    def __init__(self, draw: SeededRandom, dialect: str, below: "Maker | None" = None) -> None:
         """With `below`, the file imports what that one has made, and uses it."""
         self.draw = draw
         self.dialect = dialect
@@ -272,12 +272,12 @@ class Maker:
 
 def made(seed: int, dialect: str) -> str:
     """A file of a dialect."""
-    return Maker(Draw(seed), dialect).file()
+    return Maker(SeededRandom(seed), dialect).file()
 
 
 def made_pair(seed: int, dialect: str) -> tuple[str, str]:
     """A file of a dialect, and ``base.proto`` of any dialect, which it imports."""
-    draw = Draw(seed)
+    draw = SeededRandom(seed)
     base = Maker(draw, draw.pick(DIALECTS))
     below = base.file()
     return Maker(draw, dialect, base).file(), below

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from tests.oracle.protobuf_files import DIALECTS, SCALARS
-from treaty.formats.draw import Draw
+from treaty.formats.seeded_random import SeededRandom
 
 _TOKEN = re.compile(r'\s+|[A-Za-z_]\w*|"(?:[^"\\\n]|\\.)*"|[0-9][\w.]*|.', re.ASCII)
 _SPARE = (
@@ -18,7 +18,7 @@ _SPARE = (
 
 def mutated(text: str, seed: int) -> str:
     """The same text with one or two things changed, among its tokens or among its lines."""
-    draw = Draw(seed)
+    draw = SeededRandom(seed)
     for _ in range(2 if draw.chance(20) else 1):
         text = draw.pick(_MUTATIONS)(text, draw)
     return text
@@ -33,33 +33,33 @@ def _tokens(text: str) -> tuple[list[str], list[int]]:
     return tokens, [at for at, one in enumerate(tokens) if not one.isspace()]
 
 
-def _replace(text: str, draw: Draw) -> str:
+def _replace(text: str, draw: SeededRandom) -> str:
     tokens, places = _tokens(text)
     at = draw.pick(places)
     tokens[at] = draw.pick(_SPARE) if draw.chance(50) else tokens[draw.pick(places)]
     return _joined(tokens)
 
 
-def _delete(text: str, draw: Draw) -> str:
+def _delete(text: str, draw: SeededRandom) -> str:
     tokens, places = _tokens(text)
     tokens[draw.pick(places)] = " "
     return _joined(tokens)
 
 
-def _insert(text: str, draw: Draw) -> str:
+def _insert(text: str, draw: SeededRandom) -> str:
     tokens, places = _tokens(text)
     tokens.insert(draw.pick(places), f" {draw.pick(_SPARE)} ")
     return _joined(tokens)
 
 
-def _swap(text: str, draw: Draw) -> str:
+def _swap(text: str, draw: SeededRandom) -> str:
     tokens, places = _tokens(text)
     one, other = draw.pick(places), draw.pick(places)
     tokens[one], tokens[other] = tokens[other], tokens[one]
     return _joined(tokens)
 
 
-def _number(text: str, draw: Draw) -> str:
+def _number(text: str, draw: SeededRandom) -> str:
     tokens, _ = _tokens(text)
     numbers = [at for at, one in enumerate(tokens) if one[0].isdigit()]
     if numbers:
@@ -68,7 +68,7 @@ def _number(text: str, draw: Draw) -> str:
     return _joined(tokens)
 
 
-def _rename(text: str, draw: Draw) -> str:
+def _rename(text: str, draw: SeededRandom) -> str:
     tokens, _ = _tokens(text)
     names = [at for at, one in enumerate(tokens) if one[0].isalpha() and any(char.isdigit() for char in one)]
     if names:
@@ -76,7 +76,7 @@ def _rename(text: str, draw: Draw) -> str:
     return _joined(tokens)
 
 
-def _retype(text: str, draw: Draw) -> str:
+def _retype(text: str, draw: SeededRandom) -> str:
     tokens, _ = _tokens(text)
     types = [at for at, one in enumerate(tokens) if one in SCALARS]
     if types:
@@ -84,7 +84,7 @@ def _retype(text: str, draw: Draw) -> str:
     return _joined(tokens)
 
 
-def _relabel(text: str, draw: Draw) -> str:
+def _relabel(text: str, draw: SeededRandom) -> str:
     tokens, _ = _tokens(text)
     labels = [at for at, one in enumerate(tokens) if one in ("optional", "repeated", "required")]
     if labels:
@@ -92,7 +92,7 @@ def _relabel(text: str, draw: Draw) -> str:
     return _joined(tokens)
 
 
-def _line(text: str, draw: Draw) -> str:
+def _line(text: str, draw: SeededRandom) -> str:
     """Repeat, move, drop or copy a line that is a whole statement."""
     lines = text.splitlines()
     whole = [at for at, one in enumerate(lines) if one.rstrip().endswith(";")]
@@ -109,7 +109,7 @@ def _line(text: str, draw: Draw) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _dialect(text: str, draw: Draw) -> str:
+def _dialect(text: str, draw: SeededRandom) -> str:
     first, _, rest = text.partition("\n")
     dialect = draw.pick(DIALECTS)
     return (
@@ -117,7 +117,7 @@ def _dialect(text: str, draw: Draw) -> str:
     )
 
 
-_MUTATIONS: tuple[Callable[[str, Draw], str], ...] = (
+_MUTATIONS: tuple[Callable[[str, SeededRandom], str], ...] = (
     *(_replace, _delete, _insert, _swap),
     *((_number, _line) * 5),
     *((_retype,) * 8),

@@ -4,7 +4,7 @@ from copy import deepcopy
 from typing import Any
 
 from tests.oracle.protobuf_sources import Choice, Node, Part, Source
-from treaty.formats.draw import Draw
+from treaty.formats.seeded_random import SeededRandom
 
 GROUPS = (
     ("int32", "int64", "uint32", "uint64", "bool"),
@@ -22,7 +22,7 @@ KEYS = ("int32", "int64", "uint32", "sint64", "fixed32", "bool", "string")
 class Maker:
     """Makes a schema and changes it."""
 
-    def __init__(self, draw: Draw) -> None:
+    def __init__(self, draw: SeededRandom) -> None:
         self.draw = draw
         self.count = 0
 
@@ -326,6 +326,6 @@ CHANGES = (
 
 def pair(seed: int) -> tuple[tuple[str, str], tuple[str, str]]:
     """The texts of an old and of a new version, each with that of ``other.proto``."""
-    maker = Maker(Draw(seed))
+    maker = Maker(SeededRandom(seed))
     old = maker.source()
     return old.texts(), maker.changed(old).texts()

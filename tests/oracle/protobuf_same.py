@@ -5,17 +5,17 @@ from typing import Any
 from google.protobuf.descriptor_pb2 import DescriptorProto, EnumDescriptorProto, FileDescriptorProto
 from google.protobuf.message_factory import GetMessageClass
 
-from treaty.formats.protobuf.model import Schema
-from treaty.formats.protobuf.runtime import pool
+from treaty.formats.protobuf.model import ProtoSchema
+from treaty.formats.protobuf.runtime import build_pool
 
 
-def arranged(data: bytes, schema: Schema, *, renamed: bool = False) -> bytes:
+def arranged(data: bytes, schema: ProtoSchema, *, renamed: bool = False) -> bytes:
     """A descriptor with its parts in one order; with `renamed` also what normal form changes is made alike.
 
     Custom options are those that `schema` sees: pieces of one message become one.
     """
     try:
-        known: Any = pool(schema).FindMessageTypeByName("google.protobuf.FileDescriptorProto")
+        known: Any = build_pool(schema).FindMessageTypeByName("google.protobuf.FileDescriptorProto")
     except KeyError:
         known = FileDescriptorProto.DESCRIPTOR  # nobody can have custom options
     proto = FileDescriptorProto.FromString(

@@ -10,8 +10,8 @@ from tests.oracle.protoc import Verdict, plain
 from treaty.core.finding import Diagnostic
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.protobuf.encoding.files import descriptor
-from treaty.formats.protobuf.model import Schema
+from treaty.formats.protobuf.encoding.files import build_descriptor
+from treaty.formats.protobuf.model import ProtoSchema
 from treaty.formats.protobuf.parse import parse
 
 CASES = Path(__file__).parents[1] / "cases" / "protobuf" / "validity"
@@ -48,7 +48,7 @@ def _given(one: str | Mapping[str, Any]) -> ResolvedSchema:
     return ResolvedSchema("PROTOBUF", one) if isinstance(one, str) else meaning(one["text"], one["references"])
 
 
-def judged(text: str, others: Mapping[str, Any] | None = None) -> Schema | Diagnostic:
+def judged(text: str, others: Mapping[str, Any] | None = None) -> ProtoSchema | Diagnostic:
     """The schema, or its first fault."""
     try:
         return parse(meaning(text, others), strict=True)
@@ -56,7 +56,7 @@ def judged(text: str, others: Mapping[str, Any] | None = None) -> Schema | Diagn
         return wrong.faults[0]
 
 
-def difference(said: Verdict, ours: Schema | Diagnostic, name: str = "schema.proto") -> str:
+def difference(said: Verdict, ours: ProtoSchema | Diagnostic, name: str = "schema.proto") -> str:
     """In what the two differ, in a few words; empty where they agree, or where protoc ended without an answer."""
     if said.crashed:
         return ""
@@ -64,7 +64,7 @@ def difference(said: Verdict, ours: Schema | Diagnostic, name: str = "schema.pro
         return "" if said.descriptor is None else f"Treaty refuses: {ours}"
     if said.descriptor is None:
         return f"protoc refuses: {said.messages}"
-    return "" if plain(said.descriptor) == plain(descriptor(ours, name)) else "the descriptors differ"
+    return "" if plain(said.descriptor) == plain(build_descriptor(ours, name)) else "the descriptors differ"
 
 
 _UNKNOWN = re.compile(

@@ -9,9 +9,9 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
-from treaty.formats.draw import Draw
-from treaty.formats.protobuf.encoding.files import DEFAULT_NAME, serialized
-from treaty.formats.protobuf.model import Schema
+from treaty.formats.protobuf.encoding.files import DEFAULT_NAME, serialize_descriptor
+from treaty.formats.protobuf.model import ProtoSchema
+from treaty.formats.seeded_random import SeededRandom
 
 DEPTH = 3
 """Messages inside messages that are filled."""
@@ -38,10 +38,10 @@ class Wrong(AssertionError):
 class Files:
     """The messages of one schema, as the runtime knows them."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: ProtoSchema) -> None:
         self.pool = DescriptorPool()
         for one in schema.files.values():
-            self.pool.AddSerializedFile(serialized(one))
+            self.pool.AddSerializedFile(serialize_descriptor(one))
         self.file = self.pool.FindFileByName(DEFAULT_NAME)
         self.package = schema.file.package
 
@@ -65,7 +65,7 @@ def is_map(field: Any) -> bool:
     return bool(field.message_type and field.message_type.GetOptions().map_entry)
 
 
-def filled(files: Files, descriptor: Any, draw: Draw, depth: int = 0) -> Any:
+def filled(files: Files, descriptor: Any, draw: SeededRandom, depth: int = 0) -> Any:
     """A message with required fields and some others set."""
     made: Any = GetMessageClass(descriptor)()
     for field in files.fields(descriptor).values():
@@ -77,7 +77,7 @@ def filled(files: Files, descriptor: Any, draw: Draw, depth: int = 0) -> Any:
     return made
 
 
-def _set(files: Files, made: Any, field: Any, draw: Draw, depth: int) -> None:
+def _set(files: Files, made: Any, field: Any, draw: SeededRandom, depth: int) -> None:
     holder: Any = made.Extensions[field] if field.is_extension and field.is_repeated else None
     if is_map(field):
         entry = field.message_type.fields_by_name
@@ -107,7 +107,7 @@ def _set(files: Files, made: Any, field: Any, draw: Draw, depth: int) -> None:
         setattr(made, field.name, _scalar(field, draw))
 
 
-def _scalar(field: Any, draw: Draw) -> Any:
+def _scalar(field: Any, draw: SeededRandom) -> Any:
     if field.type == FieldDescriptor.TYPE_BOOL:
         return draw.chance(50)
     if field.type == FieldDescriptor.TYPE_ENUM:
@@ -243,7 +243,7 @@ def _is_text(value: bytes) -> bool:
     return True
 
 
-def try_all(writer: Files, reader: Files, draw: Draw, samples: int) -> int:
+def try_all(writer: Files, reader: Files, draw: SeededRandom, samples: int) -> int:
     """Write and read every message that both sides have so many times; the number of readings."""
     mine = dict(reader.messages())
     done = 0

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.formats.format import Format, Printed
+from treaty.formats.format import Format, SchemaTexts
 
 PADDING = "." * 200_000
 """What makes a text too large to be read in the event loop."""
@@ -26,7 +26,7 @@ def parse(meaning: ResolvedSchema, strict: bool) -> str:  # noqa: FBT001 - the s
 FORMAT = Format(
     name="SLOW",
     parse=parse,
-    show=lambda model, normalize: Printed(model, model, ""),
+    show=lambda model, normalize: SchemaTexts(model, model, ""),
     references=lambda text: (),
     compare=lambda reader, writer, policy: (),
     views={},

@@ -20,8 +20,8 @@ from treaty.core.names import subject_of
 from treaty.core.requests import GetVersion, Register
 from treaty.core.schema import Draft
 from treaty.core.state.columns import Columns, ColumnType, List, Map, Struct
-from treaty.formats.jsonschema.data.value import check
-from treaty.formats.protobuf.runtime import pool
+from treaty.formats.jsonschema.data.value import check_value
+from treaty.formats.protobuf.runtime import build_pool
 from treaty.plan.asking import model_of
 from treaty.spark import Derive, EncodeWish, Names, Written, decode, make_plan, to_registry, to_topic
 from treaty.spark.types import spark_schema
@@ -70,14 +70,14 @@ def read_elsewhere(format_: str, text: str, value: bytes) -> None:
         resolved(value, text, text)
     elif format_ == "PROTOBUF":
         model = model_of("PROTOBUF", text)
-        message = GetMessageClass(pool(model).FindMessageTypeByName(messages(model)[(0,)]))()
+        message = GetMessageClass(build_pool(model).FindMessageTypeByName(messages(model)[(0,)]))()
         assert value[5:6] == b"\0"
         message.ParseFromString(value[6:])
         assert message.SerializeToString(deterministic=True) == value[6:]
         assert len(UnknownFieldSet(message)) == 0
     else:
         json.loads(value[5:])
-        assert check(model_of("JSON", text), value[5:].decode()) == ()
+        assert check_value(model_of("JSON", text), value[5:].decode()) == ()
 
 
 @pytest.mark.parametrize("format_", ["AVRO", "PROTOBUF", "JSON"])

@@ -18,7 +18,7 @@ from treaty.client.connection import Connection
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
-from treaty.formats.protobuf.runtime import pool
+from treaty.formats.protobuf.runtime import build_pool
 from treaty.plan.asking import model_of
 from treaty.spark import Names, decode, explain, make_plan
 
@@ -57,7 +57,9 @@ def test_messages_of_two_versions_are_rows_of_one_table(
     spark: SparkSession, registry: Connection, tmp_path: Path
 ) -> None:
     ids = put(registry, "PROTOBUF", *MESSAGES)
-    kinds = [GetMessageClass(pool(model_of("PROTOBUF", text)).FindMessageTypeByName("shop.Order")) for text in MESSAGES]
+    kinds = [
+        GetMessageClass(build_pool(model_of("PROTOBUF", text)).FindMessageTypeByName("shop.Order")) for text in MESSAGES
+    ]
     dice = random.Random(5)
     values: list[bytes | None] = []
     expected: list[Any] = []

@@ -4,11 +4,11 @@ import json
 
 from tests.laws.toy import toy_answer
 from treaty.core.schema_engine import Answer, CompareSchemas, Question
-from treaty.formats.answer import Parser
-from treaty.formats.table import BUILT_IN, Table
+from treaty.formats.engine import FormatEngine
+from treaty.formats.registry import BUILT_IN, FormatRegistry
 
 FORMATS = ("AVRO", "TOY")
-_PARSER = Parser(Table(BUILT_IN))
+_PARSER = FormatEngine(FormatRegistry(BUILT_IN))
 _ANSWERS: dict[Question, Answer] = {}
 
 

@@ -21,7 +21,7 @@ from treaty.api.tls import Tls, TlsError
 from treaty.assemble.opening import UNUSABLE_ERRORS, member
 from treaty.assemble.peering import NONE, Peering, address_of, authenticator_of, transport_of
 from treaty.assemble.reach import is_loopback
-from treaty.formats.table import table
+from treaty.formats.registry import find_formats
 from treaty.log.urls import DEFAULT_OPTIONS as PLAIN_TERMS
 from treaty.log.urls import LogOptions
 from treaty.wire.confluent.errors import INCOMPATIBLE
@@ -50,7 +50,7 @@ def allowed_hosts(listening: Listening, protection: Protection, peering: Peering
 
 def load_formats() -> None:
     """Import all formats now, and not for the first request that needs one: there may be no file to open then."""
-    formats = table()
+    formats = find_formats()
     for name in formats.names:
         formats.find(name)
 

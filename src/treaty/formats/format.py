@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.columns import Columns
-from treaty.formats.rule import Lint, Rule
+from treaty.formats.rule import CompatibilityRule, LintRule
 
 
 class InvalidSchemaError(ValueError):
@@ -31,7 +31,7 @@ class ReferenceName:
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class SchemaTexts:
     """A parsed schema's texts: `canonical` as stored, `resolved` with every reference inlined, `type_name` or "".
 
     `fields` are the names at the top level, in order: fields of the record or first message, properties of the object.
@@ -44,7 +44,7 @@ class Printed:
 
 
 @dataclass(frozen=True, slots=True)
-class Entity:
+class TaggableEntity:
     """Something inside a schema that can have tags: its path and kind as in `core.schema.Tagged`, the tags it has now.
 
     `place` says where its tags are written; two entities may share one (a property, and the object that it is).
@@ -60,7 +60,7 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
-class Tagging(Generic[Model]):
+class TagSupport(Generic[Model]):
     """How a format keeps tags inside its texts.
 
     - ``entities(model)``: everything in the own text that can have tags, in its order, those without tags too. What has
@@ -68,7 +68,7 @@ class Tagging(Generic[Model]):
     - ``write(model, tags)``: the canonical text in which these places have exactly these tags.
     """
 
-    entities: Callable[[Model], Iterator[Entity]]
+    entities: Callable[[Model], Iterator[TaggableEntity]]
     write: Callable[[Model, Mapping[Hashable, tuple[str, ...]]], str]
 
 
@@ -103,18 +103,18 @@ class Format(Generic[Model]):
 
     name: str
     parse: Callable[[ResolvedSchema, bool], Model]
-    show: Callable[[Model, bool], Printed]
+    show: Callable[[Model, bool], SchemaTexts]
     references: Callable[[str], tuple[ReferenceName, ...]]
     compare: Callable[[Model, Model, str], tuple[Finding, ...]]
     fingerprints: Mapping[str, Callable[[Model], bytes]] = field(default_factory=dict)
     views: Mapping[str, Callable[[Model], str]] = field(default_factory=dict)
     faults: Mapping[str, str] = field(default_factory=dict)
-    rules: Mapping[str, Rule] = field(default_factory=dict)
-    lints: Mapping[str, Lint[Model]] = field(default_factory=dict)
+    rules: Mapping[str, CompatibilityRule] = field(default_factory=dict)
+    lints: Mapping[str, LintRule[Model]] = field(default_factory=dict)
     columns: Callable[[Model], Columns] | None = None
     check: Callable[[Model, str], tuple[Diagnostic, ...]] | None = None
     example: Callable[[Model, int], str] | None = None
     suffixes: tuple[str, ...] = ()
     differences: Callable[[Model, Model], tuple[Finding, ...]] | None = None
-    tagging: Tagging[Model] | None = None
+    tagging: TagSupport[Model] | None = None
     from_logical: Callable[[str], str] | None = None

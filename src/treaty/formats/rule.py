@@ -14,7 +14,7 @@ POLICIES = ("STRICT", "LENIENT", "LOGICAL")
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class CompatibilityRule:
     """One kind of difference between the schema that data was written with and the one that reads it.
 
     `id` is a sentence in capitals, `purpose` says the rule in one sentence. `harm` is what the change that the rule
@@ -40,7 +40,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Lint(Generic[Model]):
+class LintRule(Generic[Model]):
     """One piece of advice about a schema: `find` returns a fault for every place that does not follow it.
 
     The id is also the name under which a policy can demand it as a validator.

@@ -16,8 +16,8 @@ from typing import Protocol
 
 from treaty.core.refusals import Unavailable
 from treaty.core.schema_engine import Answer, Question
-from treaty.formats.answer import Parser
-from treaty.formats.table import table
+from treaty.formats.engine import FormatEngine
+from treaty.formats.registry import find_formats
 
 NICENESS = 5
 """What processes of the pool add to theirs, so that the event loop goes first where both want a core."""
@@ -192,9 +192,9 @@ class ThreadPool:
 
 
 @cache
-def _parser() -> Parser:
+def _parser() -> FormatEngine:
     """The parser of this process's pool side: it shares no model with the event loop's, which runs beside it."""
-    return Parser(table())
+    return FormatEngine(find_formats())
 
 
 def answer_in_thread(question: Question) -> Answer:

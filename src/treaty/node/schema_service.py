@@ -23,10 +23,10 @@ from treaty.core.schema_engine import (
     RetagSchema,
     TagsFound,
 )
-from treaty.formats.answer import Parser
 from treaty.formats.budget import StepBudget, StepsError, use_budget
-from treaty.formats.memo import weight as reach
-from treaty.formats.table import table
+from treaty.formats.engine import FormatEngine
+from treaty.formats.model_cache import count_characters as reach
+from treaty.formats.registry import find_formats
 from treaty.node.pool import AnswerPool, ProcessPool, ThreadPool
 from treaty.node.question_queue import NOBODY, AnswerQuestion, QuestionQueue, QuestionSource
 
@@ -231,15 +231,15 @@ def make_process_service(processes: int = POOL_PROCESSES) -> SchemaService:
 
     The processes are started when they are first needed. All formats are loaded now, so that no request does it.
     """
-    table().validators()
+    find_formats().validators()
     return _make_service(ProcessPool(), processes)
 
 
 def _make_service(pool: AnswerPool, workers: int) -> SchemaService:
-    formats = table()
+    formats = find_formats()
     return SchemaService(
         formats.names,
-        Parser(formats).answer,
+        FormatEngine(formats).answer,
         pool.answer,
         release=pool.close,
         validators=formats.validators,

@@ -10,9 +10,9 @@ from treaty.core.refusals import NotFound
 from treaty.core.registry import Registry
 from treaty.core.requests import LATEST, GetSchema, GetVersion, ListSubjects, ListVersions, UsesOf
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.formats.avro.model import Schema
+from treaty.formats.avro.model import AvroSchema
 from treaty.formats.avro.parse import parse
-from treaty.formats.table import table
+from treaty.formats.registry import find_formats
 from treaty.plan.avro.flat import flat
 from treaty.plan.known import Known
 
@@ -57,7 +57,7 @@ def uses(registry: Registry, schema_id: int, context: str = DEFAULT_CONTEXT) -> 
     return registry.ask(UsesOf(schema_id, Subject(context, ""), visible="all")).answer.uses
 
 
-def parsed(text: str) -> Schema:
+def parsed(text: str) -> AvroSchema:
     """An Avro text as the planner works on it. Raises `InvalidSchemaError`."""
     return flat(parse(ResolvedSchema("AVRO", text), False))
 
@@ -69,7 +69,7 @@ def model_of(format_: str, text: str) -> Any:
 
 def model(meaning: ResolvedSchema) -> Any:
     """A schema with the texts behind its references as the planners work on it; None for a format without one. Raises `InvalidSchemaError`."""
-    form = table().find(meaning.format)
+    form = find_formats().find(meaning.format)
     if form is None:
         return None
     made = form.parse(meaning, False)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import entry_points
 
 from treaty.formats.avro.fingerprint import crc64, md5
-from treaty.formats.protobuf.encoding.wire import varint
+from treaty.formats.protobuf.encoding.wire import encode_varint
 from treaty.plan.framing import PREFIX, Framing
 from treaty.plan.known import Known
 from treaty.plan.reasons import PlanError
@@ -49,7 +49,7 @@ HEADS: Mapping[str, Head] = {
     "header": lambda known: uuid.UUID(known.guid).bytes,
     "single-object": _avro(lambda known: MARK + crc64(known.schema)),
     "md5": _avro(lambda known: md5(known.schema)),
-    "version": lambda known: varint(known.version * 2),
+    "version": lambda known: encode_varint(known.version * 2),
     "none": lambda _: b"",
 }
 """Framings of this package beside ``prefix``.

@@ -8,7 +8,16 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from treaty.core.limits import HISTORY_TROUBLES
-from treaty.formats.avro.model import Array, Enum, Map, Record, Reference, Schema, Type, Union
+from treaty.formats.avro.model import (
+    AvroArray,
+    AvroEnum,
+    AvroMap,
+    AvroRecord,
+    AvroReference,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+)
 from treaty.plan.avro.bounds import bounded
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.pairing import Side, branch, fields
@@ -49,7 +58,7 @@ class DroppedPlace:
     holds: Test
 
 
-def find_dropped(written: Schema, candidate: Schema, depth: int) -> tuple[DroppedPlace, ...]:
+def find_dropped(written: AvroSchema, candidate: AvroSchema, depth: int) -> tuple[DroppedPlace, ...]:
     """The values that the schema of all versions has and the candidate has not; the first `HISTORY_TROUBLES`."""
     old, new = bounded(written, depth), bounded(candidate, depth)
     return tuple(islice(_SchemaPair(old, new).at(old.root, new.root, "", _itself, _always), HISTORY_TROUBLES))
@@ -85,38 +94,38 @@ def count_dropped(
 class _SchemaPair:
     """Walks two schemas together; `column` leads from a record to the value at a path, `around` says whether what it lies in is there."""
 
-    old: Schema
-    new: Schema
+    old: AvroSchema
+    new: AvroSchema
 
-    def at(self, old: Type, new: Type, path: str, column: Test, around: Test) -> Iterator[DroppedPlace]:
+    def at(self, old: AvroType, new: AvroType, path: str, column: Test, around: Test) -> Iterator[DroppedPlace]:
         """What is missing at a path and below it."""
         before, after = self.old.resolve(old), self.new.resolve(new)
-        if isinstance(before, Union):
+        if isinstance(before, AvroUnion):
             yield from self.union(before, new, path, column, around)
-        elif isinstance(after, Union):
+        elif isinstance(after, AvroUnion):
             place = branch(Side(self.old, old), [Side(self.new, part) for part in after.branches])
             if place is not None:
                 yield from self.at(old, after.branches[place], path, column, around)
-        elif isinstance(before, Record) and isinstance(after, Record):
+        elif isinstance(before, AvroRecord) and isinstance(after, AvroRecord):
             for name, target in fields(before, after).items():
                 one = next(each for each in before.fields if each.name == name)
                 inside = f"{path}.{name}" if path else name
                 yield from self.at(one.type, target.type, inside, _field(column, name), _is_there(column))
-        elif isinstance(before, Array) and isinstance(after, Array):
+        elif isinstance(before, AvroArray) and isinstance(after, AvroArray):
             for item in self.at(before.items, after.items, f"{path}[]", _itself, _always):
                 yield DroppedPlace(item.field, item.value, _any_item(column, item.holds))
-        elif isinstance(before, Map) and isinstance(after, Map):
+        elif isinstance(before, AvroMap) and isinstance(after, AvroMap):
             for item in self.at(before.values, after.values, f"{path}{{}}", _itself, _always):
                 yield DroppedPlace(item.field, item.value, _any_value(column, item.holds))
-        elif isinstance(before, Enum) and isinstance(after, Enum) and after.default is None:
+        elif isinstance(before, AvroEnum) and isinstance(after, AvroEnum) and after.default is None:
             for symbol in before.symbols:
                 if symbol not in after.symbols:
                     yield DroppedPlace(path, f"symbol {symbol}", _equals(column, symbol))
 
-    def union(self, old: Union, new: Type, path: str, column: Test, around: Test) -> Iterator[DroppedPlace]:
+    def union(self, old: AvroUnion, new: AvroType, path: str, column: Test, around: Test) -> Iterator[DroppedPlace]:
         """What is missing of a union: null, other types, and what these hold."""
         target = self.new.resolve(new)
-        there = [Side(self.new, part) for part in (target.branches if isinstance(target, Union) else (new,))]
+        there = [Side(self.new, part) for part in (target.branches if isinstance(target, AvroUnion) else (new,))]
         rest = [part for part in old.branches if not is_null(part)]
         if len(rest) < len(old.branches) and not any(is_null(one.node) for one in there):
             yield DroppedPlace(path, "null", _is_null(column, around))
@@ -129,9 +138,9 @@ class _SchemaPair:
                 yield from self.at(part, there[place].node, path, mine, around)
 
 
-def _name(schema: Schema, node: Type) -> str:
+def _name(schema: AvroSchema, node: AvroType) -> str:
     found = schema.resolve(node)
-    return node.full if isinstance(node, Reference) else getattr(found, "full", found.kind)
+    return node.full if isinstance(node, AvroReference) else getattr(found, "full", found.kind)
 
 
 def _itself(column: Column) -> Column:

@@ -13,13 +13,13 @@ from treaty.core.refusals import RegistryError
 from treaty.core.requests import GetVersion
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.table import table
+from treaty.formats.registry import find_formats
 from treaty.wire.confluent.versions import SchemaBody
 
 F = TypeVar("F", SchemaFound, VersionFound)
 Known = dict[tuple[str, int], ResolvedSchema]
 
-formats = cache(table)
+formats = cache(find_formats)
 
 VIEW_BYTES = 4_096
 """Characters of a schema and what it refers to that are printed in the event loop; more are on a thread."""

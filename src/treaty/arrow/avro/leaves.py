@@ -5,7 +5,18 @@ from decimal import Context, Decimal
 from typing import Any
 
 from treaty.arrow.avro.primitives import WrongBytesError
-from treaty.formats.avro.model import Array, Enum, Fixed, Map, Named, Primitive, Record, Schema, Type, Union
+from treaty.formats.avro.model import (
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+    NamedType,
+)
 from treaty.plan.avro.columns import members
 from treaty.plan.avro.defaults import choose_branch
 from treaty.plan.avro.flat import is_null
@@ -17,7 +28,9 @@ MOST = (2**63 - 1) // 1000
 """Numbers beyond this have no thousandfold of 64 bits."""
 
 
-def write_conversion(old: Primitive | Fixed, new: Primitive | Fixed, constant: Callable[[Any], str]) -> Iterator[str]:
+def write_conversion(
+    old: AvroPrimitive | AvroFixed, new: AvroPrimitive | AvroFixed, constant: Callable[[Any], str]
+) -> Iterator[str]:
     """The lines that make a raw value (``@``) of one leaf the value of the other; `constant` names what they use."""
     if new.kind == "string":
         yield '@ = str(@, "utf-8")'
@@ -50,7 +63,7 @@ def count_thousands(number: int) -> int:
     return number * 1000
 
 
-def write_member(union: Union, place: int, names: Mapping[str, Named], value: str) -> str:
+def write_member(union: AvroUnion, place: int, names: Mapping[str, NamedType], value: str) -> str:
     """The words for a union's value as its column has it: a struct with the members; nothing where it is the value itself."""
     if is_null(union.branches[place]) or (found := members(union, names)) is None:
         return ""
@@ -58,10 +71,10 @@ def write_member(union: Union, place: int, names: Mapping[str, Named], value: st
     return "{" + ", ".join(f"{name!r}: {value if at == mine else None}" for at, name in enumerate(found)) + "}"
 
 
-def default_of(node: Type, value: Any, schema: Schema) -> Any:
+def default_of(node: AvroType, value: Any, schema: AvroSchema) -> Any:
     """A default as Arrow takes it."""
     solid = schema.resolve(node)
-    if isinstance(solid, Union):
+    if isinstance(solid, AvroUnion):
         part = choose_branch(Side(schema, node), value)
         made, names = default_of(part, value, schema), members(solid, schema.names)
         if names is None or is_null(part):
@@ -69,19 +82,19 @@ def default_of(node: Type, value: Any, schema: Schema) -> Any:
         mine = [one for one in solid.branches if not is_null(one)].index(part)
         return {name: made if at == mine else None for at, name in enumerate(names)}
     match solid:
-        case Record():
+        case AvroRecord():
             given = {one.name: value.get(one.name, one.default) for one in solid.fields}
             return {one.name: default_of(one.type, given[one.name], schema) for one in solid.fields}
-        case Array():
+        case AvroArray():
             return [default_of(solid.items, one, schema) for one in value]
-        case Map():
+        case AvroMap():
             return [(key, default_of(solid.values, one, schema)) for key, one in value.items()]
-        case Enum():
+        case AvroEnum():
             return value
     return _leaf(solid, value)
 
 
-def _leaf(leaf: Primitive | Fixed, value: Any) -> Any:
+def _leaf(leaf: AvroPrimitive | AvroFixed, value: Any) -> Any:
     logical = held(leaf)
     if leaf.kind in {"bytes", "fixed"}:
         raw = value.encode("latin-1")

@@ -13,7 +13,18 @@ from treaty.arrow.avro import primitives
 from treaty.arrow.avro.leaves import default_of, write_conversion, write_member
 from treaty.client.compiled.program import Program
 from treaty.core.limits import AVRO_ITEMS
-from treaty.formats.avro.model import Absent, Array, Enum, Fixed, Map, Primitive, Record, Schema, Type, Union
+from treaty.formats.avro.model import (
+    AbsentDefault,
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+)
 from treaty.plan.avro.pairing import PROMOTIONS, Side, branch, fields
 
 Read = Callable[[bytes], tuple[Any, int]]
@@ -24,7 +35,7 @@ NUMBER = ("b = d[p]; p += 1", "if b > 127: b, p = @(d, p, b)")
 WRONG = "raise wrong"
 
 
-def program(writer: Schema, reader: Schema) -> Read:
+def program(writer: AvroSchema, reader: AvroSchema) -> Read:
     """The program for payloads of the writer's root as values of the reader's root."""
     return _Writing(writer, reader).program()
 
@@ -32,7 +43,7 @@ def program(writer: Schema, reader: Schema) -> Read:
 class _Writing:
     """Writes the program: a function for each pair of records, for each array and each map, and for what is passed over."""
 
-    def __init__(self, writer: Schema, reader: Schema) -> None:
+    def __init__(self, writer: AvroSchema, reader: AvroSchema) -> None:
         self.writer, self.reader = writer, reader
         self.code = Program(LINES)
         self.functions: dict[tuple[str, str], str] = {}
@@ -51,12 +62,12 @@ class _Writing:
 
     # ------------------------------------------------------------------------------------------------ values
 
-    def value(self, writer: Type, reader: Type, to: str) -> None:
+    def value(self, writer: AvroType, reader: AvroType, to: str) -> None:
         """The lines that read a value into a variable."""
         old, new = self.writer.resolve(writer), self.reader.resolve(reader)
-        if isinstance(old, Union):
+        if isinstance(old, AvroUnion):
             self.choice(len(old.branches), lambda at: self.value(old.branches[at], reader, to))
-        elif isinstance(new, Union):
+        elif isinstance(new, AvroUnion):
             place = branch(Side(self.writer, writer), [Side(self.reader, one) for one in new.branches])
             if place is None:
                 self.code.add(WRONG)
@@ -64,20 +75,20 @@ class _Writing:
             self.value(writer, new.branches[place], to)
             if wrapped := write_member(new, place, self.reader.names, to):
                 self.code.add(f"{to} = {wrapped}")
-        elif isinstance(old, Record) and isinstance(new, Record):
+        elif isinstance(old, AvroRecord) and isinstance(new, AvroRecord):
             self.code.add(f"{to}, p = {self.record(old, new)}(d, p, z)")
-        elif isinstance(old, Array) and isinstance(new, Array):
+        elif isinstance(old, AvroArray) and isinstance(new, AvroArray):
             self.code.add(f"{to}, p = {self.array(old, new)}(d, p, z)")
-        elif isinstance(old, Map) and isinstance(new, Map):
+        elif isinstance(old, AvroMap) and isinstance(new, AvroMap):
             self.code.add(f"{to}, p = {self.map(old, new)}(d, p, z)")
-        elif isinstance(old, Enum) and isinstance(new, Enum):
+        elif isinstance(old, AvroEnum) and isinstance(new, AvroEnum):
             known = frozenset(new.symbols)
             symbols = tuple(one if one in known else new.default for one in old.symbols)
             self.number("index", to)
             self.code.add(
                 f"{to} = {self.code.constant(symbols)}[{to}] if {to} >= 0 else None", f"if {to} is None: {WRONG}"
             )
-        elif isinstance(old, Primitive | Fixed) and isinstance(new, Primitive | Fixed):
+        elif isinstance(old, AvroPrimitive | AvroFixed) and isinstance(new, AvroPrimitive | AvroFixed):
             self.leaf(old, new, to)
         else:
             self.code.add(WRONG)
@@ -96,9 +107,9 @@ class _Writing:
                 part(at)
         self.code.add(f"else: {WRONG}" if count else WRONG)
 
-    def leaf(self, old: Primitive | Fixed, new: Primitive | Fixed, to: str) -> None:
+    def leaf(self, old: AvroPrimitive | AvroFixed, new: AvroPrimitive | AvroFixed, to: str) -> None:
         alike = old.kind == new.kind and not (
-            isinstance(old, Fixed) and isinstance(new, Fixed) and old.size != new.size
+            isinstance(old, AvroFixed) and isinstance(new, AvroFixed) and old.size != new.size
         )
         if not alike and new.kind not in PROMOTIONS.get(old.kind, ()):
             self.code.add(WRONG)
@@ -116,7 +127,7 @@ class _Writing:
                 self.number("long", "n")
                 self.code.add("q = p + n", f"if n < 0 or q > z: {WRONG}", f"{to} = d[p:q]; p = q")
             case "fixed":
-                assert isinstance(old, Fixed)
+                assert isinstance(old, AvroFixed)
                 self.code.add(f"q = p + {old.size}", f"if q > z: {WRONG}", f"{to} = d[p:q]; p = q")
         for line in write_conversion(old, new, self.code.constant):
             self.code.add(line.replace("@", to))
@@ -139,7 +150,7 @@ class _Writing:
         """A function that nothing else calls."""
         return self.function((self.code.name("k"), ""), body)
 
-    def record(self, old: Record, new: Record) -> str:
+    def record(self, old: AvroRecord, new: AvroRecord) -> str:
         def body() -> None:
             pairs = fields(old, new)
             found: dict[str, str] = {}
@@ -154,7 +165,7 @@ class _Writing:
             for field in new.fields:
                 if field.name in found:
                     parts.append(f"{field.name!r}: {found[field.name]}")
-                elif isinstance(field.default, Absent):
+                elif isinstance(field.default, AbsentDefault):
                     self.code.add(WRONG)
                 else:
                     parts.append(f"{field.name!r}: {self.default(default_of(field.type, field.default, self.reader))}")
@@ -167,7 +178,7 @@ class _Writing:
         made = self.code.constant(value)
         return f"copied({made})" if isinstance(value, list | dict) else made
 
-    def array(self, old: Array, new: Array) -> str:
+    def array(self, old: AvroArray, new: AvroArray) -> str:
         def body() -> None:
             item = self.code.name("i")
             self.code.add("found = []", "add = found.append")
@@ -177,7 +188,7 @@ class _Writing:
 
         return self.alone(body)
 
-    def map(self, old: Map, new: Map) -> str:
+    def map(self, old: AvroMap, new: AvroMap) -> str:
         def body() -> None:
             key, item = self.code.name("k"), self.code.name("i")
             self.code.add("found = {}")
@@ -210,23 +221,23 @@ class _Writing:
 
     # ----------------------------------------------------------------------------------------- passing over
 
-    def skip(self, writer: Type) -> None:
+    def skip(self, writer: AvroType) -> None:
         """The lines that pass over a value, as Java's library does it: it looks at less than where it reads."""
         old = self.writer.resolve(writer)
         match old:
-            case Union():
+            case AvroUnion():
                 self.choice(len(old.branches), lambda at: self.skip(old.branches[at]))
-            case Record():
+            case AvroRecord():
                 self.code.add(f"p = {self.function((old.full, ''), lambda: self.skip_fields(old))}(d, p, z)")
-            case Array():
+            case AvroArray():
                 self.code.add(f"p = {self.alone(lambda: self.skip_items(old.items, keys=False))}(d, p, z)")
-            case Map():
+            case AvroMap():
                 self.code.add(f"p = {self.alone(lambda: self.skip_items(old.values, keys=True))}(d, p, z)")
-            case Fixed():
+            case AvroFixed():
                 self.code.add(f"p += {old.size}", f"if p > z: {WRONG}")
-            case Enum():
+            case AvroEnum():
                 self.number("index", "n")
-            case Primitive():
+            case AvroPrimitive():
                 self.skip_leaf(old.kind)
 
     def skip_leaf(self, kind: str) -> None:
@@ -239,12 +250,12 @@ class _Writing:
             size = {"float": 4, "double": 8, "boolean": 1}.get(kind, 0)
             self.code.add(f"p += {size}", f"if p > z: {WRONG}")
 
-    def skip_fields(self, old: Record) -> None:
+    def skip_fields(self, old: AvroRecord) -> None:
         for one in old.fields:
             self.skip(one.type)
         self.code.add("return p")
 
-    def skip_items(self, items: Type, *, keys: bool) -> None:
+    def skip_items(self, items: AvroType, *, keys: bool) -> None:
         count, free = self.code.name("m"), not keys and _is_free(self.writer, items)
         with self.code.under("while True:"):
             self.number("long", count)
@@ -262,13 +273,13 @@ class _Writing:
                 self.skip(items)
 
 
-def _is_free(schema: Schema, node: Type) -> bool:
+def _is_free(schema: AvroSchema, node: AvroType) -> bool:
     """Whether a value of this type may take no bytes."""
     match schema.resolve(node):
-        case Record() as one:
+        case AvroRecord() as one:
             return all(_is_free(schema, field.type) for field in one.fields)
-        case Fixed() as one:
+        case AvroFixed() as one:
             return one.size == 0
-        case Primitive() as one:
+        case AvroPrimitive() as one:
             return one.kind == "null"
     return False

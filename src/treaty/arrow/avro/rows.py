@@ -13,14 +13,14 @@ from treaty.arrow.avro.mending import mender
 from treaty.arrow.avro.primitives import WrongBytesError
 from treaty.arrow.avro.program import Read, program
 from treaty.arrow.decoded import NOTHING, Row, Told
-from treaty.formats.avro.model import Record, Reference, Schema, Union
+from treaty.formats.avro.model import AvroRecord, AvroReference, AvroSchema, AvroUnion
 from treaty.plan.asking import parsed
 from treaty.plan.avro.weaving import header
 from treaty.plan.reasons import RESOLUTION
 from treaty.plan.recipes import AvroRecipe
 from treaty.plan.value import DecodePlan
 
-EMPTY = Schema(Reference("treaty.Empty"), {"treaty.Empty": Record("treaty.Empty", ())})
+EMPTY = AvroSchema(AvroReference("treaty.Empty"), {"treaty.Empty": AvroRecord("treaty.Empty", ())})
 """A reader that passes over all there is."""
 Envelope = tuple[Any, str | None]
 """What a frame holds, with hidden fields; or None and the code of a bad row."""
@@ -54,7 +54,7 @@ def decoder_of(plan: DecodePlan) -> Callable[[bytes], Envelope | None]:
     assert isinstance(recipe, AvroRecipe)
     branches = {header(one.schema_id): recipe.branch(place) for place, one in enumerate(plan.writers)}
     writer, reader = parsed(recipe.writer_text), _bare(parsed(recipe.reader_text), recipe.tail)
-    roots = writer.root.branches if isinstance(writer.root, Union) else (writer.root,)
+    roots = writer.root.branches if isinstance(writer.root, AvroUnion) else (writer.root,)
 
     partly = {header(number) for number, _ in recipe.partly}
 
@@ -91,10 +91,10 @@ def _is_whole(skip: Read, value: bytes) -> bool:
         return False
 
 
-def _bare(schema: Schema, tail: str) -> Schema:
+def _bare(schema: AvroSchema, tail: str) -> AvroSchema:
     """An envelope without its tail: here the end of the bytes is the end of the row."""
-    assert isinstance(schema.root, Reference)
+    assert isinstance(schema.root, AvroReference)
     envelope = schema.names[schema.root.full]
-    assert isinstance(envelope, Record)
+    assert isinstance(envelope, AvroRecord)
     kept = tuple(one for one in envelope.fields if one.name != tail)
     return replace(schema, names={**schema.names, envelope.full: replace(envelope, fields=kept)})

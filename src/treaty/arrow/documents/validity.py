@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import cache
 
 from treaty.core.finding import Diagnostic
-from treaty.formats.table import table
+from treaty.formats.registry import find_formats
 from treaty.plan.asking import model_of
 from treaty.plan.avro.weaving import header
 from treaty.plan.recipes import JsonRecipe
@@ -16,7 +16,7 @@ Check = Callable[[bytes | None], str | None]
 def checker(recipe: JsonRecipe) -> Check:
     """The check of a plan's documents; whatever is no frame of theirs, or no text, has nothing against it."""
     texts = {header(number): text for number, text in recipe.checks}
-    check = table()["JSON"].check
+    check = find_formats()["JSON"].check
     assert check is not None, "JSON documents can be checked"
     model = cache(lambda head: model_of("JSON", texts[head]))
 

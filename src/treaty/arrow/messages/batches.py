@@ -14,7 +14,7 @@ from treaty.arrow.messages.judging import Judge, held, judge_of
 from treaty.arrow.messages.outline import Outline, UnfitError
 from treaty.arrow.messages.rows import decoder_of, message_of
 from treaty.core.limits import ARROW_BYTES
-from treaty.formats.protobuf.encoding.wire import LENGTH, varint
+from treaty.formats.protobuf.encoding.wire import LENGTH, encode_varint
 from treaty.plan.avro.weaving import header
 from treaty.plan.recipes import ProtobufRecipe
 from treaty.plan.value import DecodePlan
@@ -44,7 +44,7 @@ def quick(plan: DecodePlan, kind: pa.DataType) -> Reader:
         fields = dict(one.fields)
         for front in one.mine:
             head = header(one.schema_id) + bytes.fromhex(front)
-            tag = varint(fields[front] << 3 | LENGTH) if fields else b""
+            tag = encode_varint(fields[front] << 3 | LENGTH) if fields else b""
             heads.setdefault((len(head), tag), []).append(head)
     sets = {way: pa.array(found, pa.binary()) for way, found in heads.items()}
     return _Batches(kind, row, judge_of(descriptor, pool), handler.array_to_record_batch, change, sets).read

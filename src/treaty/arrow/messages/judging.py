@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
 from treaty.arrow.decoded import frames_of
-from treaty.formats.protobuf.encoding.wire import varint
+from treaty.formats.protobuf.encoding.wire import encode_varint
 
 TAG = b"\x0a"
 """Field 1, a length and bytes."""
@@ -65,7 +65,7 @@ def demanding(root: Descriptor) -> bool:
 def held(payloads: pa.Array, tag: bytes) -> pa.Array:
     """Each payload as a field with this tag: tag, length, payload."""
     found = pc.binary_length(payloads).dictionary_encode()
-    fronts = pa.array([tag + varint(one) for one in found.dictionary.to_pylist()], pa.binary())
+    fronts = pa.array([tag + encode_varint(one) for one in found.dictionary.to_pylist()], pa.binary())
     return pc.binary_join_element_wise(fronts.take(found.indices), payloads, b"")
 
 

@@ -13,7 +13,7 @@ from google.protobuf.message_factory import GetMessageClass
 from treaty.arrow.decoded import NOTHING, Row, Told
 from treaty.arrow.messages.unknown import unknown
 from treaty.arrow.messages.values import UnreadableValueError, record_of
-from treaty.formats.protobuf.encoding.wire import LENGTH, varint
+from treaty.formats.protobuf.encoding.wire import LENGTH, encode_varint
 from treaty.plan.avro.weaving import header
 from treaty.plan.recipes import ProtobufRecipe
 from treaty.plan.value import DecodePlan
@@ -39,7 +39,7 @@ def decoder_of(plan: DecodePlan, kind: pa.StructType) -> Row:
         header(one.schema_id): (
             tuple(bytes.fromhex(front) for front in one.mine),
             tuple((bytes.fromhex(front), name) for front, name in one.others),
-            {bytes.fromhex(front): varint(number << 3 | LENGTH) for front, number in one.fields},
+            {bytes.fromhex(front): encode_varint(number << 3 | LENGTH) for front, number in one.fields},
         )
         for one in recipe.heads
     }
@@ -81,7 +81,7 @@ def known_of(recipe: ProtobufRecipe, kind: pa.StructType) -> pa.StructType:
 def _payload(value: bytes, front: bytes, fields: dict[bytes, bytes]) -> bytes:
     """The bytes of the reader's message: those of the frame, or a field of a message that holds them."""
     payload = value[5 + len(front) :]
-    return fields[front] + varint(len(payload)) + payload if fields else payload
+    return fields[front] + encode_varint(len(payload)) + payload if fields else payload
 
 
 def _strange(value: bytes, others: tuple[tuple[bytes, str], ...], wanted: str) -> Told:

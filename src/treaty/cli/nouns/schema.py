@@ -14,7 +14,7 @@ from treaty.core.answers import SchemaFound, VersionFound
 from treaty.core.refusals import NotFound
 from treaty.core.requests import ForceReason
 from treaty.core.schema import Draft, Metadata, Reference
-from treaty.formats.table import table
+from treaty.formats.registry import find_formats
 
 GUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}")
 
@@ -35,7 +35,7 @@ references = click.option(
 
 def draft_of(found: Connection, file: str, format_name: str | None, given: tuple[str, ...]) -> Draft:
     """The schema in a file, with references as ``NAME=SUBJECT:VERSION``."""
-    (one,) = sources([file], format_name, table())
+    (one,) = sources([file], format_name, find_formats())
     return Draft(one.text, one.format, tuple(_reference(found, each) for each in given))
 
 

@@ -13,7 +13,7 @@ from treaty.client.serializers.failures import BadValue
 from treaty.client.serializers.framing import Headers
 from treaty.core.limits import VALUE_BYTES
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.text import read
+from treaty.formats.json_reader import read_json
 
 MEMBERS = frozenset({"key", "value", "headers", "partition", "timestamp"})
 PASSED = frozenset({"topic", "offset", "time", "key_schema", "value_schema"})
@@ -55,7 +55,7 @@ def items(paths: Sequence[str], *, records: bool) -> Iterator[Item | Wrong]:
 
 def _item(name: str, text: str, *, records: bool) -> Item | Wrong:
     try:
-        value: Any = read(text, VALUE_BYTES)
+        value: Any = read_json(text, VALUE_BYTES)
         return _record(name, value) if records else Item(name, value)
     except InvalidSchemaError as wrong:
         first = wrong.faults[0]

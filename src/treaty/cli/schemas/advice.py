@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from treaty.cli.terminal.source import STDIN, UnusableError, form
-from treaty.formats.table import Table
+from treaty.formats.registry import FormatRegistry
 
 ALL = "all"
 """The word for every lint that a format has."""
@@ -38,7 +38,7 @@ class Advice:
         return any(fnmatch(inside, pattern) for pattern in self.ignore)
 
 
-def settings(path: str, formats: Table, seen: dict[Path, Advice | None]) -> Advice | None:
+def settings(path: str, formats: FormatRegistry, seen: dict[Path, Advice | None]) -> Advice | None:
     """The advice of the nearest file of settings at or above a schema file (or the working folder); None without one.
 
     `seen` keeps what folders have, so that each is looked at once.
@@ -52,7 +52,7 @@ def settings(path: str, formats: Table, seen: dict[Path, Advice | None]) -> Advi
     return None
 
 
-def _in(folder: Path, formats: Table) -> Advice | None:
+def _in(folder: Path, formats: FormatRegistry) -> Advice | None:
     for name, way in (("treaty.toml", ("lint",)), ("pyproject.toml", ("tool", "treaty", "lint"))):
         file = folder / name
         if not file.is_file():
@@ -68,7 +68,7 @@ def _in(folder: Path, formats: Table) -> Advice | None:
     return None
 
 
-def _advice(told: Any, file: Path, formats: Table) -> Advice:
+def _advice(told: Any, file: Path, formats: FormatRegistry) -> Advice:
     if not isinstance(told, dict):
         raise UnusableError(f'{file}: lint is not a table; write [lint] and below it rules = ["{ALL}"]')
     names = {name.lower(): name for name in formats.names}
@@ -97,7 +97,7 @@ def _words(told: Any, where: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def refuse_unknown(ids: Sequence[str], formats: Table, where: str) -> None:
+def refuse_unknown(ids: Sequence[str], formats: FormatRegistry, where: str) -> None:
     """Refuse ids that no format knows, and name the nearest ones."""
     known = sorted({lint for name in formats.names for lint in form(name, formats).lints})
     for one in ids:

@@ -13,10 +13,10 @@ from treaty.cli.terminal.references import References
 from treaty.cli.terminal.source import refuse_twice, sources
 from treaty.cli.terminal.suggesting import subjects
 from treaty.core.policy import DEFAULT_LEVEL, LEVELS
-from treaty.formats.answer import Parser
+from treaty.formats.engine import FormatEngine
+from treaty.formats.history import compare_history as told
+from treaty.formats.registry import find_formats
 from treaty.formats.rule import POLICIES
-from treaty.formats.table import table
-from treaty.formats.verdict import history as told
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +156,11 @@ def command(
 
 def judge(files: Sequence[str], format_: str | None, references: References, level: str, policy: str) -> Judged:
     """Judge the last file after the ones before it, the oldest first."""
-    formats = table()
+    formats = find_formats()
     refuse_twice([*files, *(path for _, path in references.named)])
     found = sources(files, format_, formats)
     *olds, new = (references.meaning(one, formats) for one in found)
-    history = told(Parser(formats), olds, new, policy)
+    history = told(FormatEngine(formats), olds, new, policy)
     note = warn_of_union((*olds, new)) if history.fits(level) else ""
     return Judged(level, policy, found[-1], tuple(found[:-1]), history, note)
 

@@ -13,10 +13,10 @@ from treaty.cli.terminal.loaded import Loaded, load
 from treaty.cli.terminal.references import References
 from treaty.core.finding import Finding
 from treaty.core.policy import ALL, LEVELS
-from treaty.formats.answer import Parser
+from treaty.formats.engine import FormatEngine
+from treaty.formats.history import FORMAT_CHANGED, HistoryComparison, compare_history
+from treaty.formats.registry import find_formats
 from treaty.formats.rule import POLICIES
-from treaty.formats.table import table
-from treaty.formats.verdict import FORMAT_CHANGED, History, history
 
 TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s\[\]{},:"]+|[\[\]{},:]')
 PLAIN = tuple(word for word, level in LEVELS.items() if ALL not in {level.backward, level.forward})
@@ -117,8 +117,8 @@ def differences(before: Loaded, after: Loaded) -> list[Difference]:
     return found
 
 
-def _judged(before: Loaded, after: Loaded, policy: str) -> History:
-    return history(Parser(table()), [before.meaning], after.meaning, policy)
+def _judged(before: Loaded, after: Loaded, policy: str) -> HistoryComparison:
+    return compare_history(FormatEngine(find_formats()), [before.meaning], after.meaning, policy)
 
 
 def _lines(before: Loaded, after: Loaded) -> list[str]:
@@ -164,7 +164,7 @@ def _member(one: Difference) -> dict[str, str]:
     return {**facts, "detail": found.detail, "old": old, "new": new, "remedy": found.remedy}
 
 
-def _say(found: Sequence[Difference], lines: Sequence[str], judged: Mapping[str, History]) -> None:
+def _say(found: Sequence[Difference], lines: Sequence[str], judged: Mapping[str, HistoryComparison]) -> None:
     if not lines and not found:
         screen.say("The schemas do not differ.", "green")
     for number, one in enumerate(found, 1):
@@ -177,7 +177,7 @@ def _say(found: Sequence[Difference], lines: Sequence[str], judged: Mapping[str,
     _say_levels(judged)
 
 
-def _say_levels(judged: Mapping[str, History]) -> None:
+def _say_levels(judged: Mapping[str, HistoryComparison]) -> None:
     """A row for each level; a column for each policy, or one for all that say the same."""
     verdicts = {policy: tuple(_word(told, level) for level in PLAIN) for policy, told in judged.items()}
     if len(set(verdicts.values())) == 1:
@@ -187,6 +187,6 @@ def _say_levels(judged: Mapping[str, History]) -> None:
     )
 
 
-def _word(told: History, level: str) -> str:
+def _word(told: HistoryComparison, level: str) -> str:
     count = sum(map(len, told.reasons(level)))
     return "passes" if told.fits(level) else f"refused ({count} finding{'s' if count != 1 else ''})"

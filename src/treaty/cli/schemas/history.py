@@ -8,7 +8,7 @@ from treaty.cli.lake.started import room, started
 from treaty.cli.nouns import asking
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import UnusableError, sources
-from treaty.formats.table import table
+from treaty.formats.registry import find_formats
 
 FINE, LOST = 0, 1
 
@@ -33,7 +33,7 @@ def check(wanted: Wanted, *, as_json: bool) -> int:
     """Read, print, and return the exit code."""
     with asking.asked(wanted.registry) as registry:
         latest = registry.version(wanted.subject)
-        (candidate,) = sources([wanted.file], wanted.format, table(), latest.format)
+        (candidate,) = sources([wanted.file], wanted.format, find_formats(), latest.format)
         report = _report(wanted, candidate.text, registry)
     if as_json:
         screen.say_json({"place": wanted.place, "share": wanted.share, **json.loads(report.to_json())})

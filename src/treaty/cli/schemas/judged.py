@@ -8,7 +8,7 @@ from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import Source
 from treaty.core.finding import Diagnostic
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.formats.verdict import History
+from treaty.formats.history import HistoryComparison
 
 FITS, BREAKS, INVALID = 0, 1, 2
 """Exit codes: the new schema may follow, it may not, one of the texts is no schema."""
@@ -31,7 +31,7 @@ class Judged:
     policy: str
     new: Source
     olds: tuple[Source, ...]
-    history: History
+    history: HistoryComparison
     note: str = ""
     """What is worth knowing beside the verdict."""
 

@@ -12,7 +12,7 @@ from treaty.cli.terminal.loaded import InvalidTextError, Loaded, load_one
 from treaty.cli.terminal.references import References
 from treaty.cli.terminal.source import UnusableError, form, refuse_twice, shown_path
 from treaty.core.finding import Diagnostic
-from treaty.formats.table import Table, table
+from treaty.formats.registry import FormatRegistry, find_formats
 
 CLEAN, ADVISED, UNUSABLE = 0, 1, 2
 """Exit codes: nothing to say, something to say, a file that is no schema or can't be read."""
@@ -48,7 +48,7 @@ def command(
       treaty lint --all order.avsc
       treaty lint --rule FIELD_DOC_MISSING schemas/*.avsc
     """  # noqa: D301 - click wants the control character
-    formats = table()
+    formats = find_formats()
     if listing:
         _list(formats, as_json=as_json)
         return
@@ -68,7 +68,7 @@ def command(
 class _Look:
     """A look at files with the lints that are chosen for each: what was found, and which files could not be read."""
 
-    formats: Table
+    formats: FormatRegistry
     chosen: Advice | None
     format: str | None
     references: References
@@ -115,7 +115,7 @@ def _found(one: Loaded, advice: Advice) -> list[Diagnostic]:
     return sorted(faults, key=lambda fault: (fault.line, fault.column))
 
 
-def _rows(formats: Table) -> list[tuple[str, list[str], str]]:
+def _rows(formats: FormatRegistry) -> list[tuple[str, list[str], str]]:
     """All lints: id, formats, purpose; where formats mean the same id differently, a row for each meaning."""
     rows: dict[tuple[str, str], list[str]] = {}
     for name in formats.names:
@@ -124,7 +124,7 @@ def _rows(formats: Table) -> list[tuple[str, list[str], str]]:
     return sorted((id_, names, purpose) for (id_, purpose), names in rows.items())
 
 
-def _list(formats: Table, *, as_json: bool) -> None:
+def _list(formats: FormatRegistry, *, as_json: bool) -> None:
     rows = _rows(formats)
     if as_json:
         screen.say_json([{"id": id_, "formats": names, "purpose": purpose} for id_, names, purpose in rows])
@@ -132,7 +132,7 @@ def _list(formats: Table, *, as_json: bool) -> None:
         screen.say_rows(("id", "formats", "purpose"), [(one, ", ".join(names), told) for one, names, told in rows])
 
 
-def _nothing_chosen(path: str, formats: Table) -> UnusableError:
+def _nothing_chosen(path: str, formats: FormatRegistry) -> UnusableError:
     names = ", ".join(dict.fromkeys(id_ for id_, _, _ in _rows(formats))) or "none"
     remedy = 'say --rule ID or --all, or put rules = ["all"] under [tool.treaty.lint] in pyproject.toml'
     return UnusableError(f"no lint is chosen for {shown_path(path)}: {remedy}. There is: {names}")

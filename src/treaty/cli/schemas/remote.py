@@ -21,7 +21,7 @@ from treaty.core.refusals import InvalidSchema, NotFound, Refusal, RegistryError
 from treaty.core.requests import Check
 from treaty.core.schema import Draft, Reference
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.table import table
+from treaty.formats.registry import find_formats
 
 SIDES = {"BACKWARD": ("new", "old"), "FORWARD": ("old", "new")}
 """What the two sides of a finding are, reader and writer, where a level looks one way."""
@@ -99,7 +99,7 @@ def _refuse_empty(url: str) -> None:
 
 
 def _ask(registry: Connection, asked: Asked) -> Told:
-    formats = table()
+    formats = find_formats()
     latest = _latest(registry, asked.subject)
     (one,) = sources([asked.file], asked.format, formats, None if latest is None else latest.format)
     references = _named(registry, asked.references)

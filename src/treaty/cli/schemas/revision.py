@@ -9,9 +9,9 @@ from treaty.cli.schemas.judged import FITS, INVALID, Judged, warn_of_union
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.references import References, on_disk
 from treaty.cli.terminal.source import STDIN, Source, UnusableError, by_content, by_name, decoded, known, text_of
-from treaty.formats.answer import Parser
-from treaty.formats.table import Table, table
-from treaty.formats.verdict import History, history
+from treaty.formats.engine import FormatEngine
+from treaty.formats.history import HistoryComparison, compare_history
+from treaty.formats.registry import FormatRegistry, find_formats
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Judge:
     """What was asked for, with the trees that it needs: then, and now where that is not the working folder."""
 
     since: Since
-    parser: Parser
+    parser: FormatEngine
     then: Tree
     index: Tree | None
 
@@ -76,11 +76,11 @@ class Judge:
         olds = () if before is None else (Source(f"{path}@{since.base}", before, new.format),)
         earlier = [since.references.meaning(replace(one, path=path), formats, self._then) for one in olds]
         later = since.references.meaning(new, formats, self._now)
-        found = history(self.parser, earlier, later, since.policy)
+        found = compare_history(self.parser, earlier, later, since.policy)
         if any(step.faults for step in found.steps):
             # Nobody has data of a text that was no schema, and a commit that mends one has to pass.
             note = f"{path} was no valid schema at {since.base}: it is not compared"
-            return Judged(since.level, since.policy, new, (), History(found.faults), note)
+            return Judged(since.level, since.policy, new, (), HistoryComparison(found.faults), note)
         note = warn_of_union((*earlier, later)) if found.fits(since.level) else ""
         return Judged(since.level, since.policy, new, olds, found, note)
 
@@ -95,13 +95,13 @@ class Judge:
 
 def check(since: Since, *, as_json: bool) -> int:
     """Judge every file after itself at the revision, print, and return the worst exit code."""
-    formats = table()
+    formats = find_formats()
     if STDIN in since.files:
         raise UnusableError("standard input has no earlier revision; name files")
     root = Path(_git(Path(), "rev-parse", "--show-toplevel", remedy="run it inside a git repository").strip())
     commit = _commit(root, since.base)
     then = Tree(root, commit, _renamed(root, commit, staged=since.staged))
-    judge = Judge(since, Parser(formats), then, Tree(root, "", {}) if since.staged else None)
+    judge = Judge(since, FormatEngine(formats), then, Tree(root, "", {}) if since.staged else None)
     files = since.files or _changed(then, formats, staged=since.staged)
     judged: list[Judged] = []
     errors: list[str] = []
@@ -140,7 +140,7 @@ def _renamed(root: Path, commit: str, *, staged: bool) -> dict[str, str]:
     return dict(zip(told[2::3], told[1::3], strict=True))
 
 
-def _changed(then: Tree, formats: Table, *, staged: bool) -> tuple[str, ...]:
+def _changed(then: Tree, formats: FormatRegistry, *, staged: bool) -> tuple[str, ...]:
     """Schema files that differ from the revision or are new, known by their names' endings."""
     words = ("diff", *(("--cached",) if staged else ()), "--name-only", "-z", "--diff-filter=ACMR")
     told = _git(then.root, *words, then.commit).split("\0")

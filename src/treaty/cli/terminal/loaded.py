@@ -11,9 +11,9 @@ from treaty.cli.terminal.references import References
 from treaty.cli.terminal.source import Source, refuse_twice, sources
 from treaty.core.finding import Diagnostic
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.formats.answer import Parser
-from treaty.formats.format import Format, InvalidSchemaError, Printed
-from treaty.formats.table import table
+from treaty.formats.engine import FormatEngine
+from treaty.formats.format import Format, InvalidSchemaError, SchemaTexts
+from treaty.formats.registry import find_formats
 
 
 class InvalidTextError(click.ClickException):
@@ -48,7 +48,7 @@ class Loaded:
     form: Format[Any]
     model: Any
 
-    def show(self, *, normalize: bool = False) -> Printed:
+    def show(self, *, normalize: bool = False) -> SchemaTexts:
         """The schema's texts; raises `InvalidTextError` where it has none."""
         try:
             return self.form.show(self.model, normalize)
@@ -58,8 +58,8 @@ class Loaded:
 
 def load(paths: Sequence[str], format_: str | None, references: References) -> list[Loaded]:
     """Read and parse files, as strictly as a registration does; raises `InvalidTextError` or `UnusableError`."""
-    formats = table()
-    parser = Parser(formats)
+    formats = find_formats()
+    parser = FormatEngine(formats)
     refuse_twice([*paths, *(path for _, path in references.named)])
     return [_parsed(parser, one, references.meaning(one, formats)) for one in sources(paths, format_, formats)]
 
@@ -70,7 +70,7 @@ def load_one(path: str, format_: str | None, references: References) -> Loaded:
     return one
 
 
-def _parsed(parser: Parser, one: Source, meaning: ResolvedSchema) -> Loaded:
+def _parsed(parser: FormatEngine, one: Source, meaning: ResolvedSchema) -> Loaded:
     try:
         form, model = parser.model(meaning, strict=True)
     except InvalidSchemaError as invalid:

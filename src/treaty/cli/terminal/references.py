@@ -11,7 +11,7 @@ from treaty.cli.terminal.source import STDIN, Source, UnusableError, by_name, fo
 from treaty.core.limits import REFERENCE_DEPTH
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import Format, InvalidSchemaError
-from treaty.formats.table import Table
+from treaty.formats.registry import FormatRegistry
 
 Read = Callable[[str], str | None]
 """The text of a file; None where there is no such file."""
@@ -43,7 +43,7 @@ class References:
                 raise click.BadParameter(f"{folder!r} is no folder", param_hint="--reference-folder")
         return References(tuple(pairs), tuple(folders))
 
-    def meaning(self, one: Source, formats: Table, read: Read = on_disk) -> ResolvedSchema:
+    def meaning(self, one: Source, formats: FormatRegistry, read: Read = on_disk) -> ResolvedSchema:
         """A text with its references, which `read` reads. A file that is itself named takes those before it."""
         look = _Look(form(one.format, formats), self.folders, read)
         bound: tuple[ResolvedReference, ...] = ()

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import click
 
 from treaty.core.finding import Diagnostic
-from treaty.formats.place import positions
-from treaty.formats.verdict import Reason
+from treaty.formats.history import ExplainedFinding
+from treaty.formats.json_pointer import find_positions
 
 T = TypeVar("T")
 MANY = 20
@@ -74,7 +74,7 @@ def placed(text: str, faults: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     unknown = {one.path for one in found if one.path and not one.line}
     if not unknown or text.lstrip()[:1] not in {"{", "["}:
         return tuple(one if one.line or one.path else replace(one, line=1, column=1) for one in found)
-    places = positions(text, {*unknown, ""})
+    places = find_positions(text, {*unknown, ""})
     return tuple(
         one if one.line else replace(one, line=places[one.path][0], column=places[one.path][1]) for one in found
     )
@@ -94,7 +94,7 @@ def say_faults(name: str, faults: Iterable[Diagnostic], *, err: bool = False) ->
         say(fault_line(name, fault), "red", err=err)
 
 
-def say_reasons(reasons: Sequence[Reason]) -> None:
+def say_reasons(reasons: Sequence[ExplainedFinding]) -> None:
     """Print reasons with their facts."""
     for number, reason in enumerate(reasons, 1):
         say(f"{number}. {reason.sentence}", bold=True)

@@ -13,7 +13,7 @@ import click
 
 from treaty.core import limits
 from treaty.formats.format import Format
-from treaty.formats.table import Table
+from treaty.formats.registry import FormatRegistry
 
 STDIN = "-"
 COMMENT = re.compile(r"\s+|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
@@ -104,7 +104,9 @@ def refuse_twice(paths: Sequence[str]) -> None:
         raise click.UsageError("only one of the files can be - (standard input)")
 
 
-def sources(paths: Sequence[str], format_: str | None, formats: Table, likely: str | None = None) -> list[Source]:
+def sources(
+    paths: Sequence[str], format_: str | None, formats: FormatRegistry, likely: str | None = None
+) -> list[Source]:
     """Read files; where a name does not tell the format, the text does, or the other files, or what is `likely`."""
     refuse_twice(paths)
     texts = [(path, text_of(path)) for path in paths]
@@ -121,18 +123,18 @@ def sources(paths: Sequence[str], format_: str | None, formats: Table, likely: s
     return found
 
 
-def known(name: str, formats: Table) -> str:
+def known(name: str, formats: FormatRegistry) -> str:
     """A format's name as the table has it; raises where it has none."""
     if name.upper() not in formats.names:
         raise UnusableError(f"no format {name!r} here; known: {', '.join(formats.names)}")
     return name.upper()
 
 
-def _any(formats: Table) -> str:
+def _any(formats: FormatRegistry) -> str:
     return " or ".join(formats.names)
 
 
-def form(name: str, formats: Table) -> Format[Any]:
+def form(name: str, formats: FormatRegistry) -> Format[Any]:
     """The record of a format that the table has; raises `UnusableError` where its package is broken."""
     try:
         found = formats.find(name)
@@ -142,7 +144,7 @@ def form(name: str, formats: Table) -> Format[Any]:
     return found
 
 
-def by_name(path: str, formats: Table) -> str | None:
+def by_name(path: str, formats: FormatRegistry) -> str | None:
     """The format that the ending of a file's name tells; ``.json`` alone tells nothing, Avro schemas have it too."""
     for name in formats.names if path != STDIN else ():
         for suffix in form(name, formats).suffixes:

@@ -12,7 +12,7 @@ from treaty.cli.terminal.source import UnusableError, sources
 from treaty.client.transfer.desired import Wish
 from treaty.core.names import Subject, context_of, subject_of
 from treaty.core.policy import LEVELS
-from treaty.formats.table import Table
+from treaty.formats.registry import FormatRegistry
 
 SETTINGS = "treaty.toml"
 
@@ -44,7 +44,7 @@ class Folder:
 
     path: Path
     plan: FolderPlan
-    formats: Table
+    formats: FormatRegistry
     _suffixes: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -98,7 +98,7 @@ class Folder:
         )
 
 
-def folder_of(path: str, formats: Table) -> Folder:
+def folder_of(path: str, formats: FormatRegistry) -> Folder:
     """Read a folder's settings. Raises `UnusableError` where they can't be read, or say what is not known."""
     root = Path(path)
     file = root / SETTINGS

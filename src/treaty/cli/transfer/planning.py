@@ -11,7 +11,7 @@ from treaty.cli.transfer.ends import bar, red, say_problems
 from treaty.cli.transfer.folder import folder_of
 from treaty.client.transfer.applying import Applied, Change, apply
 from treaty.client.transfer.desired import desired
-from treaty.formats.table import table
+from treaty.formats.registry import find_formats
 
 FINE, REFUSED = 0, 1
 MARKS = {"unchanged": " ", "new subject": "+", "new version": "~", "refused": "!"}
@@ -65,7 +65,7 @@ def apply_(folder: str, *, registry: str, as_json: bool) -> None:
 
 
 def _run(folder: str, registry: str, *, as_json: bool, dry_run: bool) -> None:
-    formats = table()
+    formats = find_formats()
     wanted = desired(folder_of(folder, formats).wishes(), formats)
     with asking.asked(registry) as target, connect("memory:") as rehearsal, bar() as told:
         done = apply(wanted, target, rehearsal, dry_run=dry_run, told=told)

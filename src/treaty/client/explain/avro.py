@@ -5,13 +5,24 @@ from collections.abc import Callable, Iterator, Mapping
 
 from treaty.client.explain.steps import Bytes, WrongError
 from treaty.core.limits import SCHEMA_DEPTH
-from treaty.formats.avro.model import Array, Enum, Fixed, Map, Primitive, Record, Resolved, Schema, Type, Union
+from treaty.formats.avro.model import (
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+    ResolvedType,
+)
 
-Walk = Iterator[tuple[Type, str]]
+Walk = Iterator[tuple[AvroType, str]]
 """Reads one value: yields the values inside it, with their paths, when they come next."""
 
 
-def explain(schema: Schema, data: Bytes) -> None:
+def explain(schema: AvroSchema, data: Bytes) -> None:
     """Note every piece of a payload. Raises `WrongError` where it stops being what the schema says."""
     waiting = [_value(schema, data, schema.root, "")]
     while waiting:
@@ -25,31 +36,31 @@ def explain(schema: Schema, data: Bytes) -> None:
             waiting.append(_value(schema, data, node, path))
 
 
-def _value(schema: Schema, data: Bytes, node: Type, path: str) -> Walk:
+def _value(schema: AvroSchema, data: Bytes, node: AvroType, path: str) -> Walk:
     found = schema.resolve(node)
     match found:
-        case Primitive():
+        case AvroPrimitive():
             _primitive(found, data, path)
-        case Record():
+        case AvroRecord():
             for field in found.fields:
                 yield field.type, f"{path}/{field.name}"
-        case Enum():
+        case AvroEnum():
             _one_of(data, path, found.symbols, f"enum {found.full}")
-        case Fixed():
+        case AvroFixed():
             start = data.at
             value = data.take(found.size, path, f"fixed {found.full}")
             data.note(start, path, f"fixed {found.full}{_logical(found)}", value.hex())
-        case Union():
+        case AvroUnion():
             at = _one_of(data, path, [_named(one) for one in found.branches], "union")
             yield found.branches[at], path
-        case Array():
+        case AvroArray():
             yield from _blocks(data, path, lambda at: iter([(found.items, f"{path}/{at}")]))
-        case Map():
+        case AvroMap():
             yield from _blocks(data, path, lambda at: _entry(found, data, path))
 
 
-def _named(node: Type) -> str:
-    if isinstance(node, Primitive):
+def _named(node: AvroType) -> str:
+    if isinstance(node, AvroPrimitive):
         return node.kind
     return node.full if hasattr(node, "full") else node.kind
 
@@ -81,7 +92,7 @@ def _blocks(data: Bytes, path: str, item: Callable[[int], Walk]) -> Walk:
             at += 1
 
 
-def _entry(found: Map, data: Bytes, path: str) -> Walk:
+def _entry(found: AvroMap, data: Bytes, path: str) -> Walk:
     key = _text(data, path, "key")
     yield found.values, f"{path}/{key}"
 
@@ -97,12 +108,12 @@ def _text(data: Bytes, path: str, what: str) -> str:
     return text
 
 
-def _logical(node: Resolved) -> str:
+def _logical(node: ResolvedType) -> str:
     name = dict(getattr(node, "props", ())).get("logicalType")
     return f" ({name})" if isinstance(name, str) else ""
 
 
-def _primitive(node: Primitive, data: Bytes, path: str) -> None:
+def _primitive(node: AvroPrimitive, data: Bytes, path: str) -> None:
     start, what = data.at, f"{node.kind}{_logical(node)}"
     match node.kind:
         case "null":

@@ -17,8 +17,8 @@ from treaty.core.refusals import NotFound
 from treaty.core.registry import Registry
 from treaty.core.requests import GetGuid, GetSchema
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.protobuf.runtime import pool
-from treaty.formats.table import table
+from treaty.formats.protobuf.runtime import build_pool
+from treaty.formats.registry import find_formats
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def _payload(registry: Registry, written: SchemaFound, whole: Bytes, frame: Fram
         return
     found = text_of(written)
     meaning = meaning_of(registry, written.format, found.text, found.references, found.within)
-    model = table()[written.format].parse(meaning, False)
+    model = find_formats()[written.format].parse(meaning, False)
     if written.format == "AVRO":
         avro.explain(model, whole)
     elif written.format == "PROTOBUF":
@@ -91,7 +91,7 @@ def _payload(registry: Registry, written: SchemaFound, whole: Bytes, frame: Fram
         name = messages(model).get(path)
         if name is None:
             raise WrongError(whole.at, "", f"the schema has no message at {list(path)}")
-        protobuf.explain(pool(model).FindMessageTypeByName(name), whole)
+        protobuf.explain(build_pool(model).FindMessageTypeByName(name), whole)
     else:
         whole.rest(f"a payload of format {written.format}")
 

@@ -16,8 +16,20 @@ from treaty.client.records.logical import Meant, logical
 from treaty.client.serializers.failures import BadValue
 from treaty.core.limits import SCHEMA_DEPTH
 from treaty.formats.avro.data.value import branch_name
-from treaty.formats.avro.model import ABSENT, Array, Enum, Fixed, Map, Primitive, Record, Resolved, Schema, Type, Union
-from treaty.formats.place import Path, pointer
+from treaty.formats.avro.model import (
+    ABSENT,
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+    ResolvedType,
+)
+from treaty.formats.json_pointer import ValuePath, format_pointer
 
 _BITS = {"int": 32, "long": 64}
 _WORDS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
@@ -30,17 +42,17 @@ _PACK: Mapping[str, Callable[[float], bytes]] = {
 class Unfit(BadValue):
     """A value is not one of its type; the message says where, what it is and what was expected."""
 
-    def __init__(self, path: Path, value: Any, expected: str, *, limit: bool = False) -> None:
+    def __init__(self, path: ValuePath, value: Any, expected: str, *, limit: bool = False) -> None:
         """Keep the place; a `limit` holds whatever the branch of a union."""
-        super().__init__(f"at {pointer(path) or '/'}: {_shown(value)} is not {expected}")
+        super().__init__(f"at {format_pointer(path) or '/'}: {_shown(value)} is not {expected}")
         self.depth = _depth(path)
         self.limit = limit
 
 
-def encode(schema: Schema, value: Any) -> bytes:
+def encode(schema: AvroSchema, value: Any) -> bytes:
     """The payload of a JSON value. Raises `Unfit` with the place where value and schema part."""
     root = schema.resolve(schema.root)
-    if isinstance(root, Primitive) and root.kind == "bytes" and logical(root) is None and isinstance(value, str):
+    if isinstance(root, AvroPrimitive) and root.kind == "bytes" and logical(root) is None and isinstance(value, str):
         return _raw(value, None)  # what is only bytes has no length in front
     out = bytearray()
     _Encoder(schema).put(schema.root, value, None, out)
@@ -60,25 +72,25 @@ def number(value: int) -> bytes:
 
 @dataclass(slots=True)
 class _Encoder:
-    schema: Schema
+    schema: AvroSchema
     depth: int = 0
 
-    def put(self, node: Type, value: Any, path: Path, out: bytearray) -> None:
+    def put(self, node: AvroType, value: Any, path: ValuePath, out: bytearray) -> None:
         found = self.schema.resolve(node)
         self.depth += 1
         if self.depth > SCHEMA_DEPTH:
             raise Unfit(path, value, f"nested less deep than {SCHEMA_DEPTH} (limit SCHEMA_DEPTH)", limit=True)
         match found:
-            case Record() if isinstance(value, dict):
+            case AvroRecord() if isinstance(value, dict):
                 self._record(found, value, path, out)
-            case Union():
+            case AvroUnion():
                 self._union(found, value, path, out)
-            case Array(items) if isinstance(value, list):
+            case AvroArray(items) if isinstance(value, list):
                 self._block(len(value), out)
                 for at, item in enumerate(value):
                     self.put(items, item, (path, at), out)
                 out += b"\0" if value else b""
-            case Map(values) if isinstance(value, dict):
+            case AvroMap(values) if isinstance(value, dict):
                 self._block(len(value), out)
                 for name, member in value.items():
                     out += _long_bytes(name.encode("utf-8", "surrogatepass"))
@@ -92,7 +104,7 @@ class _Encoder:
     def _block(count: int, out: bytearray) -> None:
         out += number(count)
 
-    def _record(self, node: Record, value: dict[str, Any], path: Path, out: bytearray) -> None:
+    def _record(self, node: AvroRecord, value: dict[str, Any], path: ValuePath, out: bytearray) -> None:
         names = {field.name for field in node.fields}
         if unknown := next((name for name in value if name not in names), None):
             listed = ", ".join(sorted(names)) or "none"
@@ -105,7 +117,7 @@ class _Encoder:
             else:
                 raise Unfit(path, value, f"a whole {node.full}: the field {field.name} is missing and has no default")
 
-    def _union(self, node: Union, value: Any, path: Path, out: bytearray) -> None:
+    def _union(self, node: AvroUnion, value: Any, path: ValuePath, out: bytearray) -> None:
         branches = [self.schema.resolve(one) for one in node.branches]
         if isinstance(value, dict) and len(value) == 1:
             (name,) = value
@@ -124,7 +136,7 @@ class _Encoder:
             raise closest  # a branch took the value and stopped inside it
         raise Unfit(path, value, f"of a branch of the union: {', '.join(map(branch_name, branches))}")
 
-    def _tries(self, one: tuple[int, Resolved], value: Any, path: Path, out: bytearray) -> "Unfit | None":
+    def _tries(self, one: tuple[int, ResolvedType], value: Any, path: ValuePath, out: bytearray) -> "Unfit | None":
         """Put a value under a branch; returns why that can't be, with nothing put."""
         start, depth = len(out), self.depth
         out += number(one[0])
@@ -139,7 +151,7 @@ class _Encoder:
         return None
 
 
-def _unlikely(node: Resolved, value: Any) -> bool:
+def _unlikely(node: ResolvedType, value: Any) -> bool:
     """Whether a branch should be tried after the others."""
     return type(value) is int and node.kind in _PACK
 
@@ -152,41 +164,43 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _depth(path: Path) -> int:
+def _depth(path: ValuePath) -> int:
     depth = 0
     while path is not None:
         path, depth = path[0], depth + 1
     return depth
 
 
-def _leaf(node: Resolved, value: Any, path: Path) -> bytes:
+def _leaf(node: ResolvedType, value: Any, path: ValuePath) -> bytes:
     meant = logical(node)
     if meant is not None:
         value = _translated(meant, value, path)
     match node:
-        case Fixed(full, size) if isinstance(value, bytes | str):
+        case AvroFixed(full, size) if isinstance(value, bytes | str):
             data = value if isinstance(value, bytes) else _raw(value, path)
             if len(data) != size:
                 raise Unfit(path, value, f"{size} bytes long, as {full} is; it has {len(data)}")
             return data
-        case Enum(full, symbols) if isinstance(value, str):
+        case AvroEnum(full, symbols) if isinstance(value, str):
             if value not in symbols:
                 raise Unfit(path, value, f"a symbol of {full}: {', '.join(symbols)}")
             return number(symbols.index(value))
-        case Primitive("null") if value is None:
+        case AvroPrimitive("null") if value is None:
             return b""
-        case Primitive("boolean") if isinstance(value, bool):
+        case AvroPrimitive("boolean") if isinstance(value, bool):
             return b"\x01" if value else b"\0"
-        case Primitive("string") if isinstance(value, str):
+        case AvroPrimitive("string") if isinstance(value, str):
             return _text(value, path)
-        case Primitive("bytes") if isinstance(value, bytes | str):
+        case AvroPrimitive("bytes") if isinstance(value, bytes | str):
             return _long_bytes(value if isinstance(value, bytes) else _raw(value, path))
-        case Primitive("int" | "long" | "float" | "double" as kind) if (made := _number(kind, value, path)) is not None:
+        case AvroPrimitive("int" | "long" | "float" | "double" as kind) if (
+            made := _number(kind, value, path)
+        ) is not None:
             return made
     raise Unfit(path, value, _expected(node, meant))
 
 
-def _number(kind: str, value: Any, path: Path) -> bytes | None:
+def _number(kind: str, value: Any, path: ValuePath) -> bytes | None:
     bits = _BITS.get(kind)
     if bits is None:
         if isinstance(value, str) and value in _WORDS:
@@ -199,28 +213,28 @@ def _number(kind: str, value: Any, path: Path) -> bytes | None:
     return number(value)
 
 
-def _translated(meant: Meant, value: Any, path: Path) -> Any:
+def _translated(meant: Meant, value: Any, path: ValuePath) -> Any:
     try:
         return meant.read(value)
     except (ValueError, ArithmeticError) as why:
         raise Unfit(path, value, f"{meant.name} ({why})") from None
 
 
-def _packed(kind: str, value: float, path: Path) -> bytes:
+def _packed(kind: str, value: float, path: ValuePath) -> bytes:
     try:
         return _PACK[kind](value)
     except OverflowError:
         raise Unfit(path, value, f"a number that fits a {kind}") from None
 
 
-def _text(value: str, path: Path) -> bytes:
+def _text(value: str, path: ValuePath) -> bytes:
     try:
         return _long_bytes(value.encode())
     except UnicodeEncodeError:
         raise Unfit(path, value, "a string that has a UTF-8 form") from None
 
 
-def _raw(value: str, path: Path) -> bytes:
+def _raw(value: str, path: ValuePath) -> bytes:
     try:
         return value.encode("latin-1")
     except UnicodeEncodeError:
@@ -231,7 +245,7 @@ def _long_bytes(data: bytes) -> bytes:
     return number(len(data)) + data
 
 
-def _expected(node: Resolved, meant: Meant | None) -> str:
+def _expected(node: ResolvedType, meant: Meant | None) -> str:
     name = branch_name(node)
     article = "an" if name[:1] in "aeiou" else "a"
     return f"{article} {name}" + (f" ({meant.name})" if meant else "")

@@ -19,8 +19,8 @@ from treaty.client.serializers.indexes import FIRST, head
 from treaty.client.serializers.protobuf import messages
 from treaty.core.registry import Registry
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.protobuf.runtime import pool
-from treaty.formats.table import table
+from treaty.formats.protobuf.runtime import build_pool
+from treaty.formats.registry import find_formats
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def encoder(registry: Registry, format_: str, text: Text, message: str = "") -> 
     """
     try:
         meaning = meaning_of(registry, format_, text.text, text.references, text.within)
-        model: Any = table()[format_].parse(meaning, False)
+        model: Any = find_formats()[format_].parse(meaning, False)
         if format_ == "AVRO":
             return Encoder(full_name(text.text), lambda value: EncodedRow(avro.encode(model, value)))
         if format_ == "JSON":
@@ -82,7 +82,7 @@ def encoder(registry: Registry, format_: str, text: Text, message: str = "") -> 
 
 
 def _json(model: Any) -> Encode:
-    check = table()["JSON"].check
+    check = find_formats()["JSON"].check
     assert check is not None
 
     def encode(value: Any) -> EncodedRow:
@@ -100,10 +100,10 @@ def _protobuf(model: Any, message: str) -> Encoder:
     name = message or names.get(FIRST, "")
     if name not in paths:
         raise BadValue(f"the schema has no message {message or 'at all'}; it has {', '.join(paths) or 'none'}")
-    files = pool(model)
+    files = build_pool(model)
     kind = GetMessageClass(files.FindMessageTypeByName(name))
     front = head(paths[name])
-    check = table()["PROTOBUF"].check if paths[name] == FIRST else None
+    check = find_formats()["PROTOBUF"].check if paths[name] == FIRST else None
 
     def encode(value: Any) -> EncodedRow:
         made = kind()

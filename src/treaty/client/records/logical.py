@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from treaty.formats.avro.model import Fixed, Primitive, Resolved
+from treaty.formats.avro.model import AvroFixed, AvroPrimitive, ResolvedType
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 UNITS: Mapping[str, int] = {"millis": 1_000, "micros": 1_000_000, "nanos": 1_000_000_000}
@@ -24,9 +24,9 @@ class Meant:
     read: Callable[[Any], Any]
 
 
-def logical(node: Resolved) -> Meant | None:
+def logical(node: ResolvedType) -> Meant | None:
     """The logical type of a leaf; None where it has none that strings stand for."""
-    if not isinstance(node, Primitive | Fixed):
+    if not isinstance(node, AvroPrimitive | AvroFixed):
         return None
     members, base = dict(node.props), node.kind
     name = members.get("logicalType")
@@ -34,7 +34,7 @@ def logical(node: Resolved) -> Meant | None:
     match name:
         case "decimal" if base in {"bytes", "fixed"}:
             scale = members.get("scale", 0)
-            size = node.size if isinstance(node, Fixed) else 0
+            size = node.size if isinstance(node, AvroFixed) else 0
             if type(scale) is int:
                 return Meant("a decimal", lambda value: _decimal(value, scale, size))
         case "uuid" if base == "fixed":

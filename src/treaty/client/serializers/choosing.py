@@ -27,7 +27,7 @@ from treaty.core.registry import Registry
 from treaty.core.requests import LATEST, FindVersion, GetGuid, GetSchema, GetVersion, Lookup, Register, Request
 from treaty.core.schema import Draft, Reference
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.formats.table import table
+from treaty.formats.registry import find_formats
 
 MAX_CODECS = 1000
 """Schemas kept ready for the codec, in each serializer."""
@@ -156,7 +156,7 @@ class Writer(Generic[C]):
         choose = self.settings.choose
         if self._own is None or isinstance(choose, (AutoRegister, MustExist)) or not choose.strict:
             return
-        form, own = table()[self._format], self._own.meaning(found.within)
+        form, own = find_formats()[self._format], self._own.meaning(found.within)
         meaning = meaning_of(self.registry, self._format, found.text, found.references, found.within)
         findings = form.compare(form.parse(meaning, False), form.parse(own, False), "STRICT")
         findings = tuple(filter(self._own.concerns, findings))

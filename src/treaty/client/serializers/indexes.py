@@ -6,7 +6,7 @@ written as its length and its numbers, zig-zag varints; ``(0,)`` is one byte, ``
 
 from treaty.client.serializers.failures import BadRecord, Code
 from treaty.core.limits import SCHEMA_DEPTH
-from treaty.formats.protobuf.encoding.wire import varint
+from treaty.formats.protobuf.encoding.wire import encode_varint
 
 Path = tuple[int, ...]
 FIRST: Path = (0,)
@@ -17,7 +17,7 @@ def head(path: Path) -> bytes:
     """The bytes of a path."""
     if path == FIRST:
         return b"\x00"
-    return b"".join(varint(number * 2) for number in (len(path), *path))
+    return b"".join(encode_varint(number * 2) for number in (len(path), *path))
 
 
 def split(data: bytes, schema: int | str) -> tuple[Path, bytes]:

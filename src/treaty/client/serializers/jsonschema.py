@@ -18,7 +18,7 @@ from treaty.core.registry import Registry
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.table import table
+from treaty.formats.registry import find_formats
 
 FORMAT = "JSON"
 
@@ -35,7 +35,7 @@ class Ready:
 
 
 def _made(registry: Registry, text: Text) -> Ready:
-    form = table()[FORMAT]
+    form = find_formats()[FORMAT]
     try:
         model = form.parse(meaning_of(registry, FORMAT, text.text, text.references, text.within), False)
     except InvalidSchemaError as wrong:

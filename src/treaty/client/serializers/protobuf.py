@@ -26,9 +26,9 @@ from treaty.core.requests import Lookup, Register
 from treaty.core.schema import Draft, Reference
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.protobuf.model import Message, Schema
-from treaty.formats.protobuf.runtime import pool
-from treaty.formats.table import table
+from treaty.formats.protobuf.model import Message, ProtoSchema
+from treaty.formats.protobuf.runtime import build_pool
+from treaty.formats.registry import find_formats
 
 FORMAT = "PROTOBUF"
 KNOWN = ("google/protobuf/", "google/type/", "confluent/")
@@ -57,16 +57,16 @@ class Ready:
 
 
 def _made(registry: Registry, text: Text) -> Ready:
-    form = table()[FORMAT]
+    form = find_formats()[FORMAT]
     try:
-        schema: Schema = form.parse(meaning_of(registry, FORMAT, text.text, text.references, text.within), False)
+        schema: ProtoSchema = form.parse(meaning_of(registry, FORMAT, text.text, text.references, text.within), False)
         names = messages(schema)
-        return Ready({name: path for path, name in names.items()}, names, pool(schema))
+        return Ready({name: path for path, name in names.items()}, names, build_pool(schema))
     except (InvalidSchemaError, TypeError) as wrong:
         raise BadValue(f"the schema can't be used: {wrong}") from wrong
 
 
-def messages(schema: Schema) -> dict[Path, str]:
+def messages(schema: ProtoSchema) -> dict[Path, str]:
     """Full names of a file's messages by their paths.
 
     Clients that count as Java's do leave the entries of maps out; Python's count them, before the nested messages. Where

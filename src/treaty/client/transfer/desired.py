@@ -11,7 +11,7 @@ from treaty.client.transfer.snapshot import Problem
 from treaty.core.names import Subject
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.table import Table
+from treaty.formats.registry import FormatRegistry
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +48,14 @@ class Desired:
     problems: tuple[Problem, ...] = ()
 
 
-def desired(wishes: Iterable[Wish], formats: Table) -> Desired:
+def desired(wishes: Iterable[Wish], formats: FormatRegistry) -> Desired:
     """Put wishes into order. A text that is not valid, a name that nobody has and a circle are problems."""
     return _Ordering(formats).run(tuple(wishes))
 
 
 @dataclass(slots=True)
 class _Ordering:
-    formats: Table
+    formats: FormatRegistry
     names: dict[tuple[str, str], Wish] = field(default_factory=dict)
     """By format and name, who has it."""
     meanings: dict[Subject, ResolvedSchema] = field(default_factory=dict)

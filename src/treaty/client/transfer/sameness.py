@@ -8,8 +8,8 @@ from treaty.core.identity import guid
 from treaty.core.limits import REFERENCE_DEPTH
 from treaty.core.names import subject_of
 from treaty.core.schema_engine import ParsedSchema, ParseSchema, ResolvedReference, ResolvedSchema
-from treaty.formats.answer import Parser
-from treaty.formats.table import table
+from treaty.formats.engine import FormatEngine
+from treaty.formats.registry import find_formats
 
 
 class Sameness:
@@ -17,7 +17,7 @@ class Sameness:
 
     def __init__(self, source: Snapshot, target: Snapshot) -> None:
         """Keep both sides; nothing is parsed yet."""
-        parser = Parser(table())
+        parser = FormatEngine(find_formats())
         self._source = _Side(_by_place(source), parser)
         self._target = _Side(_by_place(target), parser)
 
@@ -51,7 +51,7 @@ class _Side:
     """The versions of one side, and what was computed of them."""
 
     versions: dict[Place, VersionFound]
-    parser: Parser
+    parser: FormatEngine
     canonical: dict[Place, str] = field(default_factory=dict)
     meanings: dict[Place, ResolvedSchema | None] = field(default_factory=dict)
     """Of versions that others refer to."""

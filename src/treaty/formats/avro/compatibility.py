@@ -7,19 +7,19 @@ from treaty.core.limits import COMPARE_STEPS, FINDINGS
 from treaty.formats.avro.data.logical import LOGICAL_RULES, logical_findings
 from treaty.formats.avro.model import (
     ABSENT,
-    Array,
-    Enum,
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroReference,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
     Field,
-    Fixed,
-    Map,
-    Named,
-    Primitive,
-    Record,
-    Reference,
-    Resolved,
-    Schema,
-    Type,
-    Union,
+    NamedType,
+    ResolvedType,
     simple_of,
 )
 from treaty.formats.avro.rules import (
@@ -33,11 +33,11 @@ from treaty.formats.avro.rules import (
     TYPE_MISMATCH,
 )
 from treaty.formats.budget import StepsError, current_budget, limit_steps
-from treaty.formats.place import Path, pointer
-from treaty.formats.rule import Rule
+from treaty.formats.json_pointer import ValuePath, format_pointer
+from treaty.formats.rule import CompatibilityRule
 
 Found = list[Finding]
-Pair = tuple[Type, Type, Path]
+Pair = tuple[AvroType, AvroType, ValuePath]
 Task = Generator[Pair, Found, Found]
 """Compares one pair: yields the pairs inside it, is sent what was found there, returns what it found."""
 
@@ -70,7 +70,7 @@ class _StopError(Exception):
         self.finding = finding
 
 
-def compare(reader: Schema, writer: Schema, policy: str = "STRICT") -> tuple[Finding, ...]:
+def compare(reader: AvroSchema, writer: AvroSchema, policy: str = "STRICT") -> tuple[Finding, ...]:
     """All findings, none if `reader` can read data written with `writer`.
 
     Names match without their namespaces, promotions and defaults of enums count; docs and the order of fields do not,
@@ -104,13 +104,13 @@ class _Comparison:
         "_writer_fields",
     )
 
-    def __init__(self, reader: Schema, writer: Schema, logical: bool) -> None:  # noqa: FBT001
+    def __init__(self, reader: AvroSchema, writer: AvroSchema, logical: bool) -> None:  # noqa: FBT001
         self._logical = logical
         self._reader = reader
         self._writer = writer
         self._memo: dict[tuple[int, int], Found] = {}
         self._writer_fields: dict[int, dict[str, Field]] = {}
-        self._branches: dict[int, Mapping[str, Type]] = {}
+        self._branches: dict[int, Mapping[str, AvroType]] = {}
         self._budget = current_budget()
         self._begun: list[tuple[int, int]] = []
         self._assumed = 0
@@ -141,7 +141,7 @@ class _Comparison:
                 found = None
         return found or []
 
-    def _pair(self, reading: Type, writing: Type, path: Path) -> Task:
+    def _pair(self, reading: AvroType, writing: AvroType, path: ValuePath) -> Task:
         """Compare two types. A pair that is being compared further out counts as compatible, which ends recursion.
 
         As in Java, a pair of definitions that was found wanting once is told again with its first place.
@@ -149,7 +149,7 @@ class _Comparison:
         self._budget.spend(_PAIR)
         reader = self._reader.resolve(reading)
         writer = self._writer.resolve(writing)
-        if type(reader) is Primitive or type(writer) is Primitive:
+        if type(reader) is AvroPrimitive or type(writer) is AvroPrimitive:
             return (yield from self._calculate(reader, writer, path))
         key = (id(reader), id(writer))
         if key not in self._memo:
@@ -160,46 +160,46 @@ class _Comparison:
             self._assumed += 1
         return self._memo[key]
 
-    def _calculate(self, reader: Resolved, writer: Resolved, path: Path) -> Task:
+    def _calculate(self, reader: ResolvedType, writer: ResolvedType, path: ValuePath) -> Task:
         match reader, writer:
-            case (Primitive(), Primitive()):
+            case (AvroPrimitive(), AvroPrimitive()):
                 return (
                     self._meant(reader, writer, path)
                     if _simply_reads(reader, writer)
                     else [_mismatch(reader, writer, path)]
                 )
-            case (Array(), Array()):
+            case (AvroArray(), AvroArray()):
                 return (yield reader.items, writer.items, (path, "items"))
-            case (Map(), Map()):
+            case (AvroMap(), AvroMap()):
                 return (yield reader.values, writer.values, (path, "values"))
-            case (Fixed(), Fixed()):
+            case (AvroFixed(), AvroFixed()):
                 return [
                     *_names(reader, writer, path),
                     *_sizes(reader, writer, path),
                     *self._meant(reader, writer, path),
                 ]
-            case (Enum(), Enum()):
+            case (AvroEnum(), AvroEnum()):
                 self._budget.spend((len(reader.symbols) + len(writer.symbols)) >> 3)
                 return [*_names(reader, writer, path), *_symbols(reader, writer, path)]
-            case (Record(), Record()):
+            case (AvroRecord(), AvroRecord()):
                 found = list(_names(reader, writer, path))
                 return found + (yield from self._fields(reader, writer, (path, "fields")))
-            case (Union(), Union()):
+            case (AvroUnion(), AvroUnion()):
                 return (yield from self._each_branch(reader, writer, path))
-            case (_, Union()):
+            case (_, AvroUnion()):
                 found = []
                 for at, branch in enumerate(writer.branches):
                     found += yield reader, branch, (path, at)
                 return found
-            case (Union(), _):
+            case (AvroUnion(), _):
                 return (yield from self._some_branch(reader, writer, path))
         return [_mismatch(reader, writer, path)]
 
-    def _meant(self, reader: Primitive | Fixed, writer: Primitive | Fixed, path: Path) -> Found:
+    def _meant(self, reader: AvroPrimitive | AvroFixed, writer: AvroPrimitive | AvroFixed, path: ValuePath) -> Found:
         """What differs in the logical types of two leaves that Avro itself resolves."""
         return list(logical_findings(reader, writer, path)) if self._logical and reader.props and writer.props else []
 
-    def _each_branch(self, reader: Union, writer: Union, path: Path) -> Task:
+    def _each_branch(self, reader: AvroUnion, writer: AvroUnion, path: ValuePath) -> Task:
         found: Found = []
         for at, branch in enumerate(writer.branches):
             # What is wrong inside a branch is not told, so its place counts from the branch; of what is meant it is.
@@ -210,9 +210,9 @@ class _Comparison:
                 found.append(_no_branch(reader, self._writer.resolve(branch), (path, at)))
         return found
 
-    def _some_branch(self, reader: Union, writer: Resolved, path: Path) -> Task:
+    def _some_branch(self, reader: AvroUnion, writer: ResolvedType, path: ValuePath) -> Task:
         inside = path if self._logical else None
-        if len(reader.branches) > _LARGE_UNION and isinstance(writer, Record | Enum | Fixed):
+        if len(reader.branches) > _LARGE_UNION and isinstance(writer, AvroRecord | AvroEnum | AvroFixed):
             # The branch of the writer's own name first, or two large unions would take a step for every two branches.
             named = self._branch_of_name(reader, writer.full)
             if named is not None and not (yield from self._attempt(named, writer, inside)):
@@ -226,7 +226,7 @@ class _Comparison:
                 meant = told
         return meant or [_no_branch(reader, writer, path)]
 
-    def _attempt(self, branch: Type, writer: Resolved, path: Path) -> Task:
+    def _attempt(self, branch: AvroType, writer: ResolvedType, path: ValuePath) -> Task:
         """Compare one of several branches. Java keeps what it only assumed on the way to a branch that then does not fit."""
         begun, assumed = len(self._begun), self._assumed
         told = yield branch, writer, path
@@ -239,17 +239,17 @@ class _Comparison:
                 del self._begun[begun:]
         return told
 
-    def _branch_of_name(self, union: Union, full: str) -> Type | None:
+    def _branch_of_name(self, union: AvroUnion, full: str) -> AvroType | None:
         if id(union) not in self._branches:
             named = {
                 branch.full: branch
                 for branch in union.branches
-                if isinstance(branch, Record | Enum | Fixed | Reference)
+                if isinstance(branch, AvroRecord | AvroEnum | AvroFixed | AvroReference)
             }
             self._branches[id(union)] = named
         return self._branches[id(union)].get(full)
 
-    def _fields(self, reader: Record, writer: Record, path: Path) -> Task:
+    def _fields(self, reader: AvroRecord, writer: AvroRecord, path: ValuePath) -> Task:
         found: Found = []
         self._budget.spend((len(reader.fields) + len(writer.fields)) >> 1)
         written = self._writer_fields.setdefault(id(writer), {})
@@ -262,7 +262,7 @@ class _Comparison:
                     found += yield field.type, source.type, ((path, at), "type")
             elif field.default is ABSENT:
                 own = self._reader.resolve(field.type)
-                if type(own) is Enum and own.default is not None:
+                if type(own) is AvroEnum and own.default is not None:
                     # Java compares the enum with the writer's record here, which never fits.
                     found += yield own, writer, ((path, at), "type")
                 else:
@@ -270,30 +270,34 @@ class _Comparison:
         return found
 
 
-def _simply_reads(reader: Type, writer: Type) -> bool:
+def _simply_reads(reader: AvroType, writer: AvroType) -> bool:
     """True if a primitive or a union reads primitives, which most pairs of fields are; False does not say no."""
-    if type(writer) is Union:
+    if type(writer) is AvroUnion:
         for branch in writer.branches:  # noqa: SIM110 - generators take twice as long, and most time goes here
             if not _simply_reads(reader, branch):
                 return False
         return True
-    if type(writer) is not Primitive:
+    if type(writer) is not AvroPrimitive:
         return False
-    if type(reader) is Primitive:
+    if type(reader) is AvroPrimitive:
         return reader.kind == writer.kind or writer.kind in WIDENS.get(reader.kind, ())
-    if type(reader) is Union:
+    if type(reader) is AvroUnion:
         for branch in reader.branches:
-            if type(branch) is Primitive and (branch.kind == writer.kind or writer.kind in WIDENS.get(branch.kind, ())):
+            if type(branch) is AvroPrimitive and (
+                branch.kind == writer.kind or writer.kind in WIDENS.get(branch.kind, ())
+            ):
                 return True
     return False
 
 
-def _aliased(field: Field, written: Mapping[str, Field], path: Path) -> Field | None:
+def _aliased(field: Field, written: Mapping[str, Field], path: ValuePath) -> Field | None:
     """The one field of the writer that has the name of a reader's field or one of its aliases."""
     matches = [written[name] for name in (field.name, *field.aliases) if name in written]
     if len(matches) > 1:
         names = ", ".join(match.name for match in matches)
-        raise _StopError(FIELD_MATCHES_SEVERAL.finding(pointer(path), field.name, writer=names, reader=field.name))
+        raise _StopError(
+            FIELD_MATCHES_SEVERAL.finding(format_pointer(path), field.name, writer=names, reader=field.name)
+        )
     return matches[0] if matches else None
 
 
@@ -302,44 +306,44 @@ def _only_meant(found: Found) -> bool:
     return bool(found) and all(one.rule in LOGICAL_RULES for one in found)
 
 
-def _tell(rule: Rule, path: Path, detail: str, reader: str, writer: str) -> Finding:
-    return rule.finding(pointer(path) or "/", detail, writer=writer, reader=reader)
+def _tell(rule: CompatibilityRule, path: ValuePath, detail: str, reader: str, writer: str) -> Finding:
+    return rule.finding(format_pointer(path) or "/", detail, writer=writer, reader=reader)
 
 
-def _mismatch(reader: Resolved, writer: Resolved, path: Path) -> Finding:
+def _mismatch(reader: ResolvedType, writer: ResolvedType, path: ValuePath) -> Finding:
     words = f"reader type: {_word(reader)} not compatible with writer type: {_word(writer)}"
     return _tell(TYPE_MISMATCH, path, words, _described(reader), _described(writer))
 
 
-def _no_branch(reader: Resolved, writer: Resolved, path: Path) -> Finding:
+def _no_branch(reader: ResolvedType, writer: ResolvedType, path: ValuePath) -> Finding:
     words = f"reader union lacking writer type: {_word(writer)}"
     return _tell(MISSING_UNION_BRANCH, path, words, _described(reader), _described(writer))
 
 
-def _no_default(field: Field, writer: Record, path: Path) -> Finding:
+def _no_default(field: Field, writer: AvroRecord, path: ValuePath) -> Finding:
     return _tell(READER_FIELD_MISSING_DEFAULT_VALUE, path, field.name, field.name, f"no such field in {writer.full}")
 
 
-def _names(reader: Named, writer: Named, path: Path) -> Found:
+def _names(reader: NamedType, writer: NamedType, path: ValuePath) -> Found:
     if simple_of(reader.full) == simple_of(writer.full) or writer.full in _alias_names(reader):
         return []
     return [_tell(NAME_MISMATCH, (path, "name"), f"expected: {writer.full}", reader.full, writer.full)]
 
 
-def _alias_names(reader: Named) -> set[str]:
+def _alias_names(reader: NamedType) -> set[str]:
     """A reader's aliases; one without a namespace on a type with one never matches, as in Java."""
     spaced = "." in reader.full
     return {alias for alias in reader.aliases if "." in alias or not spaced}
 
 
-def _sizes(reader: Fixed, writer: Fixed, path: Path) -> Found:
+def _sizes(reader: AvroFixed, writer: AvroFixed, path: ValuePath) -> Found:
     if reader.size == writer.size:
         return []
     words = f"expected: {writer.size}, found: {reader.size}"
     return [_tell(FIXED_SIZE_MISMATCH, (path, "size"), words, str(reader.size), str(writer.size))]
 
 
-def _symbols(reader: Enum, writer: Enum, path: Path) -> Found:
+def _symbols(reader: AvroEnum, writer: AvroEnum, path: ValuePath) -> Found:
     missing = sorted(set(writer.symbols).difference(reader.symbols))
     if not missing or reader.default is not None:
         return []
@@ -348,16 +352,16 @@ def _symbols(reader: Enum, writer: Enum, path: Path) -> Found:
     return [_tell(MISSING_ENUM_SYMBOLS, (path, "symbols"), words, *symbols)]
 
 
-def _word(node: Resolved) -> str:
+def _word(node: ResolvedType) -> str:
     return node.kind.upper()
 
 
-def _described(node: Type) -> str:
-    if isinstance(node, Record | Enum | Fixed):
+def _described(node: AvroType) -> str:
+    if isinstance(node, AvroRecord | AvroEnum | AvroFixed):
         return f"{node.kind} {node.full}"
-    if isinstance(node, Reference):
+    if isinstance(node, AvroReference):
         return node.full
-    if isinstance(node, Union):
+    if isinstance(node, AvroUnion):
         text = ", ".join(map(_described, node.branches[:10]))
         return f"[{text}, …]" if len(node.branches) > 10 else f"[{text}]"
     return node.kind

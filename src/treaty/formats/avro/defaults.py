@@ -4,9 +4,19 @@ import re
 from collections.abc import Collection, Generator, Iterable, Mapping
 
 from treaty.core.limits import DEFAULT_STEPS
-from treaty.formats.avro.model import ABSENT, Array, Map, Named, Record, Reference, Resolved, Type, Union
+from treaty.formats.avro.model import (
+    ABSENT,
+    AvroArray,
+    AvroMap,
+    AvroRecord,
+    AvroReference,
+    AvroType,
+    AvroUnion,
+    NamedType,
+    ResolvedType,
+)
 from treaty.formats.budget import current_budget
-from treaty.formats.literal import Json
+from treaty.formats.json_printer import Json
 
 _DECIMAL = re.compile(r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?")
 _HEX = re.compile(r"([+-]?0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[fFdD]?")
@@ -31,11 +41,11 @@ def number_of(text: str) -> float | None:
     return None
 
 
-Task = Generator[tuple[Type, Json], bool, bool]
+Task = Generator[tuple[AvroType, Json], bool, bool]
 """Checks one value: yields the values inside it with their types, is sent whether they fit, returns whether it fits."""
 
 
-class Checker:
+class DefaultChecker:
     """Checks defaults against types.
 
     `names` are the types defined so far and `enclosing` the records whose definition is not finished. A type that
@@ -45,7 +55,7 @@ class Checker:
 
     __slots__ = ("_budget", "_enclosing", "_names", "_seen", "_steps", "waiting")
 
-    def __init__(self, names: Mapping[str, Named], enclosing: Collection[str]) -> None:
+    def __init__(self, names: Mapping[str, NamedType], enclosing: Collection[str]) -> None:
         self._names = names
         self._enclosing = enclosing
         self._seen: dict[tuple[int, int], bool] = {}
@@ -53,7 +63,7 @@ class Checker:
         self._budget = current_budget()
         self.waiting = False
 
-    def allows(self, node: Type, value: Json) -> bool:
+    def allows(self, node: AvroType, value: Json) -> bool:
         """Tell whether `value` is a default for `node`; False also when finding out takes too many steps."""
         if not isinstance(value, list | dict):
             return self._scalar(node, value)
@@ -71,51 +81,51 @@ class Checker:
                 fits = None
         return bool(fits)
 
-    def _resolve(self, node: Type, value: Json) -> Resolved | bool:
+    def _resolve(self, node: AvroType, value: Json) -> ResolvedType | bool:
         """The definition of a type; of one that is not known yet, whether the value may stand for the time being."""
-        found = self._names.get(node.full) if isinstance(node, Reference) else node
+        found = self._names.get(node.full) if isinstance(node, AvroReference) else node
         if found is not None:
             return found
         self.waiting = True
         return isinstance(value, dict) and node.full not in self._enclosing  # type: ignore[union-attr]
 
-    def _scalar(self, node: Type, value: Json) -> bool:
+    def _scalar(self, node: AvroType, value: Json) -> bool:
         self._steps += 1
         self._budget.spend(1)
         found = self._resolve(node, value)
         if isinstance(found, bool):
             return found
-        if isinstance(found, Union):
+        if isinstance(found, AvroUnion):
             return any(self._scalar(branch, value) for branch in found.branches)
         return _simple(found, value)
 
-    def _fits(self, node: Type, value: Json) -> Task:
+    def _fits(self, node: AvroType, value: Json) -> Task:
         self._steps += 1
-        self._budget.spend(3 + (len(node.fields) >> 3 if isinstance(node, Record) else 0))
+        self._budget.spend(3 + (len(node.fields) >> 3 if isinstance(node, AvroRecord) else 0))
         found = self._resolve(node, value)
         if isinstance(found, bool):
             return found
         key = (id(found), id(value))
         if key not in self._seen:
-            if isinstance(found, Union):
+            if isinstance(found, AvroUnion):
                 self._seen[key] = yield from self._some_branch(found, value)
             else:
                 self._seen[key] = yield from self._all_members(found, value)
         return self._seen[key] and self._steps <= DEFAULT_STEPS
 
-    def _some_branch(self, union: Union, value: Json) -> Task:
+    def _some_branch(self, union: AvroUnion, value: Json) -> Task:
         for branch in union.branches:
             if (yield branch, value):
                 return True
         return False
 
-    def _all_members(self, node: Resolved, value: Json) -> Task:
-        members: Iterable[tuple[Type, Json]]
-        if isinstance(node, Array) and isinstance(value, list):
+    def _all_members(self, node: ResolvedType, value: Json) -> Task:
+        members: Iterable[tuple[AvroType, Json]]
+        if isinstance(node, AvroArray) and isinstance(value, list):
             members = ((node.items, item) for item in value)
-        elif isinstance(node, Map) and isinstance(value, dict):
+        elif isinstance(node, AvroMap) and isinstance(value, dict):
             members = ((node.values, member) for member in value.values())
-        elif isinstance(node, Record) and isinstance(value, dict):
+        elif isinstance(node, AvroRecord) and isinstance(value, dict):
             # A field that the value leaves out takes its own default, which is checked where it stands.
             if any(field.default is ABSENT and field.name not in value for field in node.fields):
                 return False
@@ -129,7 +139,7 @@ class Checker:
         return True
 
 
-def _simple(node: Resolved, value: Json) -> bool:
+def _simple(node: ResolvedType, value: Json) -> bool:
     match node.kind:
         case "null":
             return value is None

@@ -4,48 +4,48 @@ from collections.abc import Collection, Mapping
 
 from treaty.formats.avro.model import (
     ABSENT,
-    Array,
-    Enum,
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroReference,
+    AvroType,
+    AvroUnion,
     Field,
-    Fixed,
-    Map,
-    Named,
-    Primitive,
+    NamedType,
     Props,
-    Record,
-    Reference,
-    Type,
-    Union,
 )
 from treaty.formats.budget import spend
-from treaty.formats.literal import literal
+from treaty.formats.json_printer import print_json
 
 
-def same_type(one: Type, other: Type, names: Mapping[str, Named], late: Collection[str]) -> bool:
+def same_type(one: AvroType, other: AvroType, names: Mapping[str, NamedType], late: Collection[str]) -> bool:
     """Tell whether two types are equal to the Java library, which ignores docs, aliases and defaults of enums.
 
     A type that was used before its definition (`late`) equals nothing there.
     """
     spend(3)
-    if type(one) is Reference and type(other) is Reference:
+    if type(one) is AvroReference and type(other) is AvroReference:
         return one.full == other.full and one.full not in late
-    left = names.get(one.full, one) if type(one) is Reference else one
-    right = names.get(other.full, other) if type(other) is Reference else other
+    left = names.get(one.full, one) if type(one) is AvroReference else one
+    right = names.get(other.full, other) if type(other) is AvroReference else other
     match left, right:
-        case (Primitive(), Primitive()):
+        case (AvroPrimitive(), AvroPrimitive()):
             return left.kind == right.kind and _same_props(left.props, right.props)
-        case (Array(), Array()):
+        case (AvroArray(), AvroArray()):
             return _same_props(left.props, right.props) and same_type(left.items, right.items, names, late)
-        case (Map(), Map()):
+        case (AvroMap(), AvroMap()):
             return _same_props(left.props, right.props) and same_type(left.values, right.values, names, late)
-        case (Union(), Union()):
+        case (AvroUnion(), AvroUnion()):
             pairs = zip(left.branches, right.branches, strict=False)
             return len(left.branches) == len(right.branches) and all(same_type(a, b, names, late) for a, b in pairs)
-        case (Fixed(), Fixed()):
+        case (AvroFixed(), AvroFixed()):
             return (left.full, left.size) == (right.full, right.size) and _same_props(left.props, right.props)
-        case (Enum(), Enum()):
+        case (AvroEnum(), AvroEnum()):
             return (left.full, left.symbols) == (right.full, right.symbols) and _same_props(left.props, right.props)
-        case (Record(), Record()):
+        case (AvroRecord(), AvroRecord()):
             return (
                 left.full == right.full
                 and len(left.fields) == len(right.fields)
@@ -55,7 +55,7 @@ def same_type(one: Type, other: Type, names: Mapping[str, Named], late: Collecti
     return False
 
 
-def _same_field(one: Field, other: Field, names: Mapping[str, Named], late: Collection[str]) -> bool:
+def _same_field(one: Field, other: Field, names: Mapping[str, NamedType], late: Collection[str]) -> bool:
     return (
         (one.name, one.order) == (other.name, other.order)
         and _default(one) == _default(other)
@@ -66,10 +66,10 @@ def _same_field(one: Field, other: Field, names: Mapping[str, Named], late: Coll
 
 def _default(field: Field) -> str | None:
     # As text, because 1, 1.0 and true are equal values in Python and different ones in a schema.
-    text = None if field.default is ABSENT else literal(field.default)
+    text = None if field.default is ABSENT else print_json(field.default)
     spend(len(text or "") >> 3)
     return text
 
 
 def _same_props(one: Props, other: Props) -> bool:
-    return not (one or other) or {name: literal(v) for name, v in one} == {name: literal(v) for name, v in other}
+    return not (one or other) or {name: print_json(v) for name, v in one} == {name: print_json(v) for name, v in other}

@@ -6,23 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from treaty.formats.literal import Json
+from treaty.formats.json_printer import Json
 
 Props = tuple[tuple[str, Json], ...]
 """Members that Avro does not know, in the order of the text."""
 
 
-class Absent(enum.Enum):
+class AbsentDefault(enum.Enum):
     """The default that a field does not have; ``None`` is the default null."""
 
     ABSENT = "absent"
 
 
-ABSENT: Literal[Absent.ABSENT] = Absent.ABSENT
+ABSENT: Literal[AbsentDefault.ABSENT] = AbsentDefault.ABSENT
 
 
 @dataclass(frozen=True, slots=True)
-class Primitive:
+class AvroPrimitive:
     """One of the eight types without a structure; `kind` is its name."""
 
     kind: str
@@ -30,33 +30,33 @@ class Primitive:
 
 
 @dataclass(frozen=True, slots=True)
-class Array:
+class AvroArray:
     """A list of `items`."""
 
-    items: "Type"
+    items: "AvroType"
     props: Props = ()
     kind: str = "array"
 
 
 @dataclass(frozen=True, slots=True)
-class Map:
+class AvroMap:
     """`values` by string keys."""
 
-    values: "Type"
+    values: "AvroType"
     props: Props = ()
     kind: str = "map"
 
 
 @dataclass(frozen=True, slots=True)
-class Union:
+class AvroUnion:
     """One of several branches."""
 
-    branches: tuple["Type", ...]
+    branches: tuple["AvroType", ...]
     kind: str = "union"
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class AvroReference:
     """A use of a named type: its full name, to be looked up in `Schema.names`."""
 
     full: str
@@ -67,16 +67,16 @@ class Field:
     """One field of a record; `order` is ``ascending``, ``descending`` or ``ignore``."""
 
     name: str
-    type: "Type"
+    type: "AvroType"
     doc: str | None = None
-    default: Json | Absent = ABSENT
+    default: Json | AbsentDefault = ABSENT
     order: str = "ascending"
     aliases: tuple[str, ...] = ()
     props: Props = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class AvroRecord:
     """Named fields in order; `kind` is ``record``, and `error` says that the text called it an error."""
 
     full: str
@@ -89,7 +89,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Enum:
+class AvroEnum:
     """One of several symbols; `default` stands in for symbols that a reader does not know."""
 
     full: str
@@ -102,7 +102,7 @@ class Enum:
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class AvroFixed:
     """Exactly `size` bytes."""
 
     full: str
@@ -113,19 +113,19 @@ class Fixed:
     kind: str = "fixed"
 
 
-Named = Record | Enum | Fixed
-Resolved = Primitive | Array | Map | Union | Named
-Type = Resolved | Reference
+NamedType = AvroRecord | AvroEnum | AvroFixed
+ResolvedType = AvroPrimitive | AvroArray | AvroMap | AvroUnion | NamedType
+AvroType = ResolvedType | AvroReference
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 KINDS = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
-PRIMITIVES: Mapping[str, Primitive] = {kind: Primitive(kind) for kind in KINDS}
+PRIMITIVES: Mapping[str, AvroPrimitive] = {kind: AvroPrimitive(kind) for kind in KINDS}
 """The primitives without properties, one object each."""
 
 
 @dataclass(frozen=True, slots=True)
-class Schema:
+class AvroSchema:
     """A whole schema.
 
     `names` holds every named type that the text and its references define. `outside` are the full names of the
@@ -133,14 +133,14 @@ class Schema:
     it is no part of what the schema is.
     """
 
-    root: Type
-    names: Mapping[str, Named]
+    root: AvroType
+    names: Mapping[str, NamedType]
     outside: frozenset[str] = frozenset()
     text: str = field(default="", compare=False, repr=False)
 
-    def resolve(self, node: Type) -> Resolved:
+    def resolve(self, node: AvroType) -> ResolvedType:
         """Follow a reference to the definition; any other type is itself."""
-        return self.names[node.full] if isinstance(node, Reference) else node
+        return self.names[node.full] if isinstance(node, AvroReference) else node
 
 
 def space_of(full: str) -> str:

@@ -9,23 +9,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from treaty.formats.avro.model import (
-    Absent,
-    Array,
-    Enum,
+    AbsentDefault,
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroReference,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
     Field,
-    Fixed,
-    Map,
-    Named,
-    Primitive,
+    NamedType,
     Props,
-    Record,
-    Reference,
-    Resolved,
-    Schema,
-    Type,
-    Union,
+    ResolvedType,
 )
-from treaty.formats.literal import Json
+from treaty.formats.json_printer import Json
 
 LOGICAL: Mapping[str, frozenset[str]] = {
     "int": frozenset({"date", "time-millis"}),
@@ -47,63 +47,63 @@ LOGICAL: Mapping[str, frozenset[str]] = {
 _SIZES: Mapping[str, int] = {"uuid": 16, "duration": 12}
 
 
-def normal(schema: Schema) -> Schema:
+def normal(schema: AvroSchema) -> AvroSchema:
     """The schema in normal form: properties and aliases sorted, numbers of the field's type, no empty docs."""
     maker = _Maker(schema)
     root = maker.type(schema.root)
-    return Schema(root, {full: maker.named(node) for full, node in schema.names.items()}, schema.outside)
+    return AvroSchema(root, {full: maker.named(node) for full, node in schema.names.items()}, schema.outside)
 
 
 class _Maker:
     """Makes each named type once, so that a definition stays one object."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: AvroSchema) -> None:
         self._schema = schema
-        self._made: dict[int, Named] = {}
+        self._made: dict[int, NamedType] = {}
 
-    def type(self, node: Type) -> Type:
+    def type(self, node: AvroType) -> AvroType:
         """The normal form of a type."""
         match node:
-            case Reference():
+            case AvroReference():
                 return node
-            case Primitive():
+            case AvroPrimitive():
                 return replace(node, props=_props(node.props, logical_of(node))) if node.props else node
-            case Array():
-                return Array(self.type(node.items), _props(node.props))
-            case Map():
-                return Map(self.type(node.values), _props(node.props))
-            case Union():
-                return Union(tuple(self.type(branch) for branch in node.branches))
+            case AvroArray():
+                return AvroArray(self.type(node.items), _props(node.props))
+            case AvroMap():
+                return AvroMap(self.type(node.values), _props(node.props))
+            case AvroUnion():
+                return AvroUnion(tuple(self.type(branch) for branch in node.branches))
         return self.named(node)
 
-    def named(self, node: Named) -> Named:
+    def named(self, node: NamedType) -> NamedType:
         """The normal form of a definition."""
         if id(node) not in self._made:
             self._made[id(node)] = self._named(node)
         return self._made[id(node)]
 
-    def _named(self, node: Named) -> Named:
+    def _named(self, node: NamedType) -> NamedType:
         aliases = _words(node.aliases)
         doc = node.doc or None
-        if isinstance(node, Fixed):
+        if isinstance(node, AvroFixed):
             return replace(node, doc=doc, aliases=aliases, props=_props(node.props, logical_of(node)))
         props = _props(node.props)
-        if isinstance(node, Enum):
+        if isinstance(node, AvroEnum):
             return replace(node, doc=doc, aliases=aliases, props=props)
         fields = tuple(map(self._field, node.fields))
-        return Record(node.full, fields, doc, aliases, props)
+        return AvroRecord(node.full, fields, doc, aliases, props)
 
     def _field(self, field: Field) -> Field:
         default = field.default
-        if not isinstance(default, Absent):
+        if not isinstance(default, AbsentDefault):
             default = self._value(field.type, default)
         props = _props(field.props)
         return replace(field, type=self.type(field.type), default=default, aliases=_words(field.aliases), props=props)
 
-    def _value(self, node: Type, value: Json) -> Json:
+    def _value(self, node: AvroType, value: Json) -> Json:
         """A default with its numbers as the type has them, and its members sorted."""
         found = self._schema.resolve(node)
-        if isinstance(found, Union) and found.branches:
+        if isinstance(found, AvroUnion) and found.branches:
             found = self._schema.resolve(found.branches[0])
         match value:
             case bool() | None | str():
@@ -111,18 +111,18 @@ class _Maker:
             case int() | float():
                 return _number(found, value)
             case list():
-                items: Type = found.items if isinstance(found, Array) else Primitive("null")
+                items: AvroType = found.items if isinstance(found, AvroArray) else AvroPrimitive("null")
                 return [self._value(items, item) for item in value]
         return {name: self._value(self._member(found, name), value[name]) for name in _words(tuple(value))}
 
-    def _member(self, node: Resolved, name: str) -> Type:
-        if isinstance(node, Map):
+    def _member(self, node: ResolvedType, name: str) -> AvroType:
+        if isinstance(node, AvroMap):
             return node.values
-        fields = node.fields if isinstance(node, Record) else ()
-        return next((field.type for field in fields if field.name == name), Primitive("null"))
+        fields = node.fields if isinstance(node, AvroRecord) else ()
+        return next((field.type for field in fields if field.name == name), AvroPrimitive("null"))
 
 
-def _number(node: Resolved, value: float) -> Json:
+def _number(node: ResolvedType, value: float) -> Json:
     if node.kind not in {"float", "double"}:
         return value
     try:
@@ -159,7 +159,7 @@ def _by_name(value: Json) -> Json:
     return [_by_name(item) for item in value] if isinstance(value, list) else value
 
 
-def logical_of(node: Primitive | Fixed) -> str | None:
+def logical_of(node: AvroPrimitive | AvroFixed) -> str | None:
     """The logical type in force: known, on a type that can carry it, with parameters that fit; None for any other.
 
     The Java library ignores a logical type that is not valid; it stays a property of the schema.
@@ -170,21 +170,21 @@ def logical_of(node: Primitive | Fixed) -> str | None:
         return None
     if name == "decimal":
         return name if _is_decimal(members, node) else None
-    if isinstance(node, Fixed) and node.size != _SIZES[name]:
+    if isinstance(node, AvroFixed) and node.size != _SIZES[name]:
         return None
     return name
 
 
-def _is_decimal(members: Mapping[str, Json], node: Primitive | Fixed) -> bool:
+def _is_decimal(members: Mapping[str, Json], node: AvroPrimitive | AvroFixed) -> bool:
     precision, scale = members.get("precision"), members.get("scale", 0)
     if type(precision) is not int or type(scale) is not int:
         return False
     return 0 < precision <= _largest(node) and 0 <= scale <= precision
 
 
-def _largest(node: Primitive | Fixed) -> int:
+def _largest(node: AvroPrimitive | AvroFixed) -> int:
     """The most decimal digits that fit: floor(log10(2^(8n-1) - 1))."""
-    if isinstance(node, Primitive):
+    if isinstance(node, AvroPrimitive):
         return 2**31 - 1
     return int((8 * node.size - 1) * 0.30102999566398119521) if node.size else 0
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.avro.canonical import print_schema
-from treaty.formats.avro.model import Enum, Fixed, Named, Record, Reference, Schema
-from treaty.formats.avro.reader import Reader
+from treaty.formats.avro.model import AvroEnum, AvroFixed, AvroRecord, AvroReference, AvroSchema, NamedType
+from treaty.formats.avro.reader import SchemaParser
 from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.place import positions
-from treaty.formats.text import fault, read
+from treaty.formats.json_pointer import find_positions
+from treaty.formats.json_reader import read_json, text_error
 
 _STORED_BYTES = 4 * SCHEMA_BYTES
 """A canonical text may be longer than the text that was sent: a dotted name becomes two members."""
@@ -19,47 +19,47 @@ _PER_STEP = 6
 """Characters that are read in a step."""
 
 
-def parse(meaning: ResolvedSchema, strict: bool) -> Schema:  # noqa: FBT001 - the signature of `Format.parse`
+def parse(meaning: ResolvedSchema, strict: bool) -> AvroSchema:  # noqa: FBT001 - the signature of `Format.parse`
     """The model of a text and its references.
 
     With `strict`, illegal names and defaults are faults; without it they are kept, as stored schemas may have
     them. References are never judged again. Raises `InvalidSchemaError` with all faults found, the first one first.
     """
-    names: dict[str, Named] = {}
+    names: dict[str, NamedType] = {}
     outside = frozenset(_outside(meaning, names))
-    reader = Reader(names, strict)
+    reader = SchemaParser(names, strict)
     spend(len(meaning.text) // _PER_STEP)
-    value = read(meaning.text, SCHEMA_BYTES if strict else _STORED_BYTES)
+    value = read_json(meaning.text, SCHEMA_BYTES if strict else _STORED_BYTES)
     try:
         root = reader.whole(value)
     except InvalidSchemaError as wrong:
         raise _placed(wrong, meaning.text) from None
-    schema = Schema(root, names, outside, meaning.text)
+    schema = AvroSchema(root, names, outside, meaning.text)
     if reader.forward:
-        read(print_schema(schema, outside), _STORED_BYTES)  # later definitions may print deeper than the text is
+        read_json(print_schema(schema, outside), _STORED_BYTES)  # later definitions may print deeper than the text is
     return schema
 
 
 def _placed(wrong: InvalidSchemaError, text: str) -> InvalidSchemaError:
     """The same faults with line and column."""
     spend(len(text) >> 2)
-    places = positions(text, {one.path for one in wrong.faults})
+    places = find_positions(text, {one.path for one in wrong.faults})
     faults = (replace(one, line=places[one.path][0], column=places[one.path][1]) for one in wrong.faults)
     return InvalidSchemaError(tuple(faults))
 
 
-def _outside(meaning: ResolvedSchema, names: dict[str, Named]) -> Iterator[str]:
+def _outside(meaning: ResolvedSchema, names: dict[str, NamedType]) -> Iterator[str]:
     """Read the references into `names`; the full names of their top-level types."""
     for bound in _bindings(meaning.bindings, set(), 1):
         spend(len(bound.meaning.text) // _PER_STEP)
         try:
-            root = Reader(names, strict=False).whole(read(bound.meaning.text, _STORED_BYTES))
+            root = SchemaParser(names, strict=False).whole(read_json(bound.meaning.text, _STORED_BYTES))
         except InvalidSchemaError as wrong:
             first = wrong.faults[0]
             # Not where it stands: answers are remembered by meaning, and equal texts may stand in other subjects.
             message = f"the reference {bound.name!r}: {first.message}"
             raise InvalidSchemaError((replace(first, message=message),)) from None
-        if isinstance(root, Record | Enum | Fixed | Reference):
+        if isinstance(root, AvroRecord | AvroEnum | AvroFixed | AvroReference):
             yield root.full
 
 
@@ -67,12 +67,12 @@ def _bindings(bindings: tuple[ResolvedReference, ...], seen: set[str], depth: in
     """All bindings, those that another one needs before it; of two under one name the first counts."""
     if bindings and depth > REFERENCE_DEPTH:
         limit = f"references nest deeper than the limit REFERENCE_DEPTH of {REFERENCE_DEPTH}"
-        raise fault("REFERENCES_TOO_DEEP", limit, f"at most {REFERENCE_DEPTH} links in a chain")
+        raise text_error("REFERENCES_TOO_DEEP", limit, f"at most {REFERENCE_DEPTH} links in a chain")
     for bound in bindings:
         if bound.name not in seen:
             seen.add(bound.name)
             if len(seen) > REFERENCES:
                 limit = f"more references than the limit REFERENCES of {REFERENCES}"
-                raise fault("TOO_MANY_REFERENCES", limit, f"at most {REFERENCES}, those of references included")
+                raise text_error("TOO_MANY_REFERENCES", limit, f"at most {REFERENCES}, those of references included")
             yield from _bindings(bound.meaning.bindings, seen, depth + 1)
             yield bound

@@ -2,24 +2,24 @@
 
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS, SCHEMA_MEMBERS, SCHEMA_NAMES
-from treaty.formats.avro.defaults import Checker, number_of
+from treaty.formats.avro.defaults import DefaultChecker, number_of
 from treaty.formats.avro.equality import same_type
 from treaty.formats.avro.model import (
     ABSENT,
     PRIMITIVES,
-    Absent,
-    Array,
-    Enum,
+    AbsentDefault,
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroReference,
+    AvroType,
+    AvroUnion,
     Field,
-    Fixed,
-    Map,
-    Named,
-    Primitive,
+    NamedType,
     Props,
-    Record,
-    Reference,
-    Type,
-    Union,
     full_name,
     illegal_part,
     is_name,
@@ -28,8 +28,8 @@ from treaty.formats.avro.model import (
 )
 from treaty.formats.avro.rules import EXPECTED
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.literal import Json, literal
-from treaty.formats.place import Path, pointer
+from treaty.formats.json_pointer import ValuePath, format_pointer
+from treaty.formats.json_printer import Json, print_json
 
 _RESERVED = frozenset({"doc", "fields", "items", "name", "namespace", "size", "symbols", "values", "type", "aliases"})
 _RESERVED_ENUM = _RESERVED | {"default"}
@@ -39,12 +39,12 @@ _LARGEST_FIXED = 2_147_483_639
 """The longest array that the Java library makes."""
 
 
-class _Refused(Exception):
+class _ParseError(Exception):
     """One fault, on its way to the next place from which reading can go on."""
 
-    def __init__(self, rule: str, path: Path, message: str) -> None:
+    def __init__(self, rule: str, path: ValuePath, message: str) -> None:
         super().__init__(message)
-        self.fault = Diagnostic(rule, pointer(path), message, EXPECTED[rule])
+        self.fault = Diagnostic(rule, format_pointer(path), message, EXPECTED[rule])
 
 
 def _text(node: dict[str, Json], member: str) -> str | None:
@@ -58,28 +58,28 @@ def _props(node: dict[str, Json], reserved: frozenset[str]) -> Props:
     return tuple((name, value) for name, value in node.items() if name not in reserved)
 
 
-class Reader:
+class SchemaParser:
     """Reads one text; what it learns goes into `names`, which it shares with the texts read before."""
 
     __slots__ = ("_again", "_enclosing", "_faults", "_late", "_names", "_strict", "_unions", "forward")
 
-    def __init__(self, names: dict[str, Named], strict: bool) -> None:  # noqa: FBT001
+    def __init__(self, names: dict[str, NamedType], strict: bool) -> None:  # noqa: FBT001
         self._names = names
         self._strict = strict
         self._faults: list[Diagnostic] = []
         self._enclosing: list[str] = []
-        self._late: dict[str, Path] = {}
-        self._unions: list[tuple[Union, Path]] = []
-        self._again: list[tuple[Field, Path]] = []
+        self._late: dict[str, ValuePath] = {}
+        self._unions: list[tuple[AvroUnion, ValuePath]] = []
+        self._again: list[tuple[Field, ValuePath]] = []
         self.forward = False
         """Whether a type was used before its definition began."""
 
-    def whole(self, node: Json) -> Type:
+    def whole(self, node: Json) -> AvroType:
         """The type that the text stands for; raises when there was any fault."""
-        root: Type = PRIMITIVES["null"]
+        root: AvroType = PRIMITIVES["null"]
         try:
             root = self._type(node, None, None)
-        except _Refused as refused:
+        except _ParseError as refused:
             self._note(refused.fault)
         self._settle()
         if self._faults:
@@ -97,34 +97,34 @@ class Reader:
             return
         for full, path in self._late.items():
             if full not in self._names:
-                self._note(_Refused("NAME_UNDEFINED", path, f"the type {_shown(full)} is not defined").fault)
+                self._note(_ParseError("NAME_UNDEFINED", path, f"the type {_shown(full)} is not defined").fault)
         if self._faults:
             return
         for union, path in self._unions:
             try:
                 self._check_branches(union, path)
-            except _Refused as refused:
+            except _ParseError as refused:
                 self._note(refused.fault)
         for field, path in self._again:
-            if not Checker(self._names, ()).allows(field.type, field.default):  # type: ignore[arg-type]
+            if not DefaultChecker(self._names, ()).allows(field.type, field.default):  # type: ignore[arg-type]
                 self._note(self._bad_default(field, path).fault)
 
     # ------------------------------------------------------------------------------------------------- types
 
-    def _type(self, node: Json, space: str | None, path: Path) -> Type:
+    def _type(self, node: Json, space: str | None, path: ValuePath) -> AvroType:
         # One frame of Python's stack a level, and one more for what is inside: SCHEMA_DEPTH levels must fit.
         if type(node) is str:
             return PRIMITIVES.get(node) or self._use(node, space, path)
         if type(node) is list:
             return self._union(node, space, path)
         if type(node) is not dict:
-            raise _Refused("TYPE_NOT_READABLE", path, f"{_shown(node)} is not a type")
+            raise _ParseError("TYPE_NOT_READABLE", path, f"{_shown(node)} is not a type")
         kind = node.get("type")
         if type(kind) is not str:
-            raise _Refused("TYPE_MISSING", path, "the object has no type")
+            raise _ParseError("TYPE_MISSING", path, "the object has no type")
         if kind in PRIMITIVES:
             props = _props(node, _RESERVED)
-            return Primitive(kind, props) if props else PRIMITIVES[kind]
+            return AvroPrimitive(kind, props) if props else PRIMITIVES[kind]
         match kind:
             case "record" | "error":
                 return self._record(node, space, path)
@@ -138,39 +138,39 @@ class Reader:
                 return self._fixed(node, space, path)
         return self._use(kind, space, (path, "type"))
 
-    def _use(self, name: str, space: str | None, path: Path) -> Reference:
+    def _use(self, name: str, space: str | None, path: ValuePath) -> AvroReference:
         """A use of a name: in the namespace in force, else without one, else of a type that comes later."""
         full = f"{space}.{name}" if space and "." not in name else name
         if full in self._names:
-            return Reference(full)
+            return AvroReference(full)
         if name in self._names:
-            return Reference(name)
+            return AvroReference(name)
         if full not in self._late:
             self._late[full] = path
             self.forward = self.forward or full not in self._enclosing
-        return Reference(full)
+        return AvroReference(full)
 
-    def _union(self, node: list[Json], space: str | None, path: Path) -> Union:
+    def _union(self, node: list[Json], space: str | None, path: ValuePath) -> AvroUnion:
         self._count(node, "branches", path)
-        branches: list[Type] = [PRIMITIVES[one] for one in node if type(one) is str and one in PRIMITIVES]
+        branches: list[AvroType] = [PRIMITIVES[one] for one in node if type(one) is str and one in PRIMITIVES]
         if len(branches) == len(node) == len(set(map(id, branches))):
-            return Union(tuple(branches))
+            return AvroUnion(tuple(branches))
         branches = []
         for at, branch in enumerate(node):
             branches.append(self._type(branch, space, (path, at)))
-        union = Union(tuple(branches))
+        union = AvroUnion(tuple(branches))
         if self._check_branches(union, path):
             self._unions.append((union, path))
         return union
 
-    def _check_branches(self, union: Union, path: Path) -> bool:
+    def _check_branches(self, union: AvroUnion, path: ValuePath) -> bool:
         """Refuse unions and repetitions among the branches; True if some branch is not known yet."""
         seen: set[str] = set()
         waiting = False
         for at, branch in enumerate(union.branches):
-            if type(branch) is Union:
-                raise _Refused("UNION_NESTED", (path, at), "a branch of a union is a union")
-            if type(branch) is Reference or type(branch) in {Record, Enum, Fixed}:
+            if type(branch) is AvroUnion:
+                raise _ParseError("UNION_NESTED", (path, at), "a branch of a union is a union")
+            if type(branch) is AvroReference or type(branch) in {AvroRecord, AvroEnum, AvroFixed}:
                 word = branch.full  # type: ignore[union-attr]
                 if word not in self._names:
                     waiting = True
@@ -178,68 +178,70 @@ class Reader:
             else:
                 word = branch.kind  # type: ignore[union-attr]
             if word in seen:
-                raise _Refused("UNION_DUPLICATE", (path, at), f"the union has two branches {_shown(word)}")
+                raise _ParseError("UNION_DUPLICATE", (path, at), f"the union has two branches {_shown(word)}")
             seen.add(word)
         return waiting
 
-    def _array(self, node: dict[str, Json], space: str | None, path: Path) -> Array:
+    def _array(self, node: dict[str, Json], space: str | None, path: ValuePath) -> AvroArray:
         if "items" not in node:
-            raise _Refused("ITEMS_MISSING", path, "the array has no items")
-        return Array(self._type(node["items"], space, (path, "items")), _props(node, _RESERVED))
+            raise _ParseError("ITEMS_MISSING", path, "the array has no items")
+        return AvroArray(self._type(node["items"], space, (path, "items")), _props(node, _RESERVED))
 
-    def _map(self, node: dict[str, Json], space: str | None, path: Path) -> Map:
+    def _map(self, node: dict[str, Json], space: str | None, path: ValuePath) -> AvroMap:
         if "values" not in node:
-            raise _Refused("VALUES_MISSING", path, "the map has no values")
-        return Map(self._type(node["values"], space, (path, "values")), _props(node, _RESERVED))
+            raise _ParseError("VALUES_MISSING", path, "the map has no values")
+        return AvroMap(self._type(node["values"], space, (path, "values")), _props(node, _RESERVED))
 
     # ------------------------------------------------------------------------------------------- named types
 
-    def _name(self, node: dict[str, Json], space: str | None, path: Path) -> str:
+    def _name(self, node: dict[str, Json], space: str | None, path: ValuePath) -> str:
         name = _text(node, "name")
         if name is None:
-            raise _Refused("NAME_MISSING", path, "the named type has no name")
+            raise _ParseError("NAME_MISSING", path, "the named type has no name")
         given = _text(node, "namespace")
         full = full_name(name, space if given is None else given)
         if full in PRIMITIVES:
-            raise _Refused("NAME_OF_PRIMITIVE", (path, "name"), f"a type can't be called {_shown(full)}")
+            raise _ParseError("NAME_OF_PRIMITIVE", (path, "name"), f"a type can't be called {_shown(full)}")
         if self._strict and (bad := illegal_part(full)) is not None:
-            raise _Refused("NAME_ILLEGAL", (path, "name"), f"{_shown(bad)} is not a legal name")
+            raise _ParseError("NAME_ILLEGAL", (path, "name"), f"{_shown(bad)} is not a legal name")
         return full
 
-    def _aliases(self, node: dict[str, Json], path: Path) -> tuple[str, ...]:
+    def _aliases(self, node: dict[str, Json], path: ValuePath) -> tuple[str, ...]:
         aliases = node.get("aliases")
         if aliases is None and "aliases" not in node:
             return ()
         if type(aliases) is not list or not all(type(alias) is str for alias in aliases):
-            raise _Refused("ALIASES_INVALID", (path, "aliases"), "the aliases are not a list of strings")
+            raise _ParseError("ALIASES_INVALID", (path, "aliases"), "the aliases are not a list of strings")
         return tuple(dict.fromkeys(aliases))  # type: ignore[arg-type]
 
-    def _type_aliases(self, node: dict[str, Json], full: str, path: Path) -> tuple[str, ...]:
+    def _type_aliases(self, node: dict[str, Json], full: str, path: ValuePath) -> tuple[str, ...]:
         aliases = self._aliases(node, path)
         if self._strict:
             for alias in aliases:
                 if not is_name(simple_of(alias)):
-                    raise _Refused("NAME_ILLEGAL", (path, "aliases"), f"the alias {_shown(alias)} is not a legal name")
+                    raise _ParseError(
+                        "NAME_ILLEGAL", (path, "aliases"), f"the alias {_shown(alias)} is not a legal name"
+                    )
         space = space_of(full)
         return tuple(dict.fromkeys(full_name(alias, space) for alias in aliases))
 
-    def _define(self, named: Named, path: Path) -> Named:
+    def _define(self, named: NamedType, path: ValuePath) -> NamedType:
         known = self._names.get(named.full)
         if known is None:
             if len(self._names) >= SCHEMA_NAMES:
-                raise _Refused("TOO_MANY", path, f"more named types than the limit SCHEMA_NAMES of {SCHEMA_NAMES}")
+                raise _ParseError("TOO_MANY", path, f"more named types than the limit SCHEMA_NAMES of {SCHEMA_NAMES}")
             self._names[named.full] = named
         elif not same_type(known, named, self._names, self._late):
-            raise _Refused(
+            raise _ParseError(
                 "NAME_REDEFINED", (path, "name"), f"{_shown(named.full)} is defined twice, with a difference"
             )
         return named
 
-    def _record(self, node: dict[str, Json], space: str | None, path: Path) -> Named:
+    def _record(self, node: dict[str, Json], space: str | None, path: ValuePath) -> NamedType:
         full = self._name(node, space, path)
         members = node.get("fields")
         if type(members) is not list:
-            raise _Refused("FIELDS_MISSING", path, f"the record {_shown(full)} has no list of fields")
+            raise _ParseError("FIELDS_MISSING", path, f"the record {_shown(full)} has no list of fields")
         self._count(members, "fields", path)
         fields: list[Field] = []
         seen: set[str] = set()
@@ -250,40 +252,40 @@ class Reader:
             try:
                 field = self._field(member, inner, (fields_path, at))
                 if field.name in seen:
-                    raise _Refused(
+                    raise _ParseError(
                         "FIELD_DUPLICATE", (fields_path, at), f"the field {_shown(field.name)} stands there twice"
                     )
                 seen.add(field.name)
                 fields.append(field)
-            except _Refused as refused:
+            except _ParseError as refused:
                 self._note(refused.fault)
         self._enclosing.pop()
         aliases = self._type_aliases(node, full, path) if "aliases" in node else ()
         error = node["type"] == "error"
-        record = Record(full, tuple(fields), _text(node, "doc"), aliases, _props(node, _RESERVED), error)
+        record = AvroRecord(full, tuple(fields), _text(node, "doc"), aliases, _props(node, _RESERVED), error)
         return self._define(record, path)
 
-    def _field(self, node: Json, space: str | None, path: Path) -> Field:
+    def _field(self, node: Json, space: str | None, path: ValuePath) -> Field:
         name = _text(node, "name") if type(node) is dict else None
         if name is None or type(node) is not dict:
-            raise _Refused("FIELD_NAME_MISSING", path, "the field has no name")
+            raise _ParseError("FIELD_NAME_MISSING", path, "the field has no name")
         if "type" not in node:
-            raise _Refused("FIELD_TYPE_MISSING", path, f"the field {_shown(name)} has no type")
+            raise _ParseError("FIELD_TYPE_MISSING", path, f"the field {_shown(name)} has no type")
         kind = self._type(node["type"], space, (path, "type"))
         if self._strict and not is_name(name):
-            raise _Refused("NAME_ILLEGAL", (path, "name"), f"{_shown(name)} is not a legal name")
+            raise _ParseError("NAME_ILLEGAL", (path, "name"), f"{_shown(name)} is not a legal name")
         if len(node) == 2:  # name and type, as most fields have it
             return Field(name, kind)
         order = "ascending"
         if "order" in node:
             order = (_text(node, "order") or "").upper().lower()
             if order not in _ORDERS:
-                raise _Refused("ORDER_UNKNOWN", (path, "order"), f"{_shown(node['order'])} is not an order")
-        default: Json | Absent = node.get("default", ABSENT)
-        if type(default) is str and type(kind) is Primitive and kind.kind in {"float", "double"}:
+                raise _ParseError("ORDER_UNKNOWN", (path, "order"), f"{_shown(node['order'])} is not an order")
+        default: Json | AbsentDefault = node.get("default", ABSENT)
+        if type(default) is str and type(kind) is AvroPrimitive and kind.kind in {"float", "double"}:
             number = number_of(default)
             if number is None:
-                raise _Refused("DEFAULT_NOT_A_NUMBER", (path, "default"), f"{_shown(default)} is not a number")
+                raise _ParseError("DEFAULT_NOT_A_NUMBER", (path, "default"), f"{_shown(default)} is not a number")
             default = number
         aliases = self._aliases(node, path)
         field = Field(name, kind, _text(node, "doc"), default, order, aliases, _props(node, _RESERVED_FIELD))
@@ -291,57 +293,61 @@ class Reader:
             self._check_default(field, path)
         return field
 
-    def _check_default(self, field: Field, path: Path) -> None:
-        if field.default is None and type(field.type) is Union and PRIMITIVES["null"] in field.type.branches:
+    def _check_default(self, field: Field, path: ValuePath) -> None:
+        if field.default is None and type(field.type) is AvroUnion and PRIMITIVES["null"] in field.type.branches:
             return  # what most fields with a default have
-        checker = Checker(self._names, self._enclosing)
+        checker = DefaultChecker(self._names, self._enclosing)
         if not checker.allows(field.type, field.default):  # type: ignore[arg-type]
             raise self._bad_default(field, path)
         if checker.waiting:
             self._again.append((field, path))
 
-    def _bad_default(self, field: Field, path: Path) -> _Refused:
+    def _bad_default(self, field: Field, path: ValuePath) -> _ParseError:
         message = f"the default {_shown(field.default)} of the field {_shown(field.name)} does not fit its type"
-        return _Refused("DEFAULT_INVALID", (path, "default"), message)
+        return _ParseError("DEFAULT_INVALID", (path, "default"), message)
 
-    def _enum(self, node: dict[str, Json], space: str | None, path: Path) -> Named:
+    def _enum(self, node: dict[str, Json], space: str | None, path: ValuePath) -> NamedType:
         full = self._name(node, space, path)
         symbols = node.get("symbols")
         if type(symbols) is not list or not all(type(symbol) is str for symbol in symbols):
-            raise _Refused("SYMBOLS_MISSING", path, f"the enum {_shown(full)} has no list of symbols")
+            raise _ParseError("SYMBOLS_MISSING", path, f"the enum {_shown(full)} has no list of symbols")
         self._count(symbols, "symbols", path)
         words: tuple[str, ...] = tuple(symbols)  # type: ignore[arg-type]
         seen: set[str] = set()
         for at, symbol in enumerate(words):
             if self._strict and not is_name(symbol):
-                raise _Refused(
+                raise _ParseError(
                     "NAME_ILLEGAL", ((path, "symbols"), at), f"the symbol {_shown(symbol)} is not a legal name"
                 )
             if symbol in seen:
-                raise _Refused(
+                raise _ParseError(
                     "SYMBOL_DUPLICATE", ((path, "symbols"), at), f"the symbol {_shown(symbol)} stands there twice"
                 )
             seen.add(symbol)
         default = _text(node, "default")
         if default is not None and default not in seen:
-            raise _Refused("ENUM_DEFAULT_UNKNOWN", (path, "default"), f"the default {_shown(default)} is not a symbol")
+            raise _ParseError(
+                "ENUM_DEFAULT_UNKNOWN", (path, "default"), f"the default {_shown(default)} is not a symbol"
+            )
         aliases = self._type_aliases(node, full, path)
-        return self._define(Enum(full, words, default, _text(node, "doc"), aliases, _props(node, _RESERVED_ENUM)), path)
+        return self._define(
+            AvroEnum(full, words, default, _text(node, "doc"), aliases, _props(node, _RESERVED_ENUM)), path
+        )
 
-    def _fixed(self, node: dict[str, Json], space: str | None, path: Path) -> Named:
+    def _fixed(self, node: dict[str, Json], space: str | None, path: ValuePath) -> NamedType:
         full = self._name(node, space, path)
         size = node.get("size")
         if type(size) is not int or not 0 <= size <= _LARGEST_FIXED:
-            raise _Refused("SIZE_INVALID", (path, "size"), f"{_shown(size)} is not a size")
+            raise _ParseError("SIZE_INVALID", (path, "size"), f"{_shown(size)} is not a size")
         aliases = self._type_aliases(node, full, path)
-        return self._define(Fixed(full, size, _text(node, "doc"), aliases, _props(node, _RESERVED)), path)
+        return self._define(AvroFixed(full, size, _text(node, "doc"), aliases, _props(node, _RESERVED)), path)
 
-    def _count(self, members: list[Json], what: str, path: Path) -> None:
+    def _count(self, members: list[Json], what: str, path: ValuePath) -> None:
         if len(members) > SCHEMA_MEMBERS:
             message = f"{len(members)} {what}, more than the limit SCHEMA_MEMBERS of {SCHEMA_MEMBERS}"
-            raise _Refused("TOO_MANY", path, message)
+            raise _ParseError("TOO_MANY", path, message)
 
 
-def _shown(value: Json | Absent) -> str:
-    text = "nothing" if isinstance(value, Absent) else literal(value)
+def _shown(value: Json | AbsentDefault) -> str:
+    text = "nothing" if isinstance(value, AbsentDefault) else print_json(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -2,8 +2,8 @@
 
 from treaty.formats.avro.model import PRIMITIVES, full_name
 from treaty.formats.format import ReferenceName
-from treaty.formats.literal import Json
-from treaty.formats.text import read
+from treaty.formats.json_printer import Json
+from treaty.formats.json_reader import read_json
 
 _NAMED = frozenset({"record", "error", "enum", "fixed"})
 
@@ -15,7 +15,7 @@ def references(text: str) -> tuple[ReferenceName, ...]:
     Raises `InvalidSchemaError` if the text is not JSON; anything else that is wrong with it is left to `parse`.
     """
     search = _Search()
-    search.look(read(text), "", "")
+    search.look(read_json(text), "", "")
     return tuple(
         ReferenceName(full, path)
         for full, (bare, path) in search.used.items()

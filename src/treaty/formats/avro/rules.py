@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from treaty.formats.rule import Rule
+from treaty.formats.rule import CompatibilityRule
 
 EXPECTED: Mapping[str, str] = {
     "TYPE_NOT_READABLE": "a type name, an object with a type, or an array of union branches",
@@ -34,28 +34,28 @@ EXPECTED: Mapping[str, str] = {
 """Rules of a valid schema, and what the text should have had instead."""
 
 
-NAME_MISMATCH = Rule(
+NAME_MISMATCH = CompatibilityRule(
     "NAME_MISMATCH",
     "A named type is found under its own name or one of its aliases.",
     "The name of the schema has changed (path '{path}')",
     "keep the name, or give the type of the reading schema the other full name as an alias",
     harm="both",
 )
-FIXED_SIZE_MISMATCH = Rule(
+FIXED_SIZE_MISMATCH = CompatibilityRule(
     "FIXED_SIZE_MISMATCH",
     "A fixed type keeps its size.",
     "The size of FIXED type field at path '{path}' in the {reader} schema does not match with the {writer} schema",
     "keep the size, or add a new field of the new size with a default",
     harm="both",
 )
-MISSING_ENUM_SYMBOLS = Rule(
+MISSING_ENUM_SYMBOLS = CompatibilityRule(
     "MISSING_ENUM_SYMBOLS",
     "A reader knows every symbol that a writer may use.",
     "The {reader} schema is missing enum symbols '{detail}' at path '{path}' in the {writer} schema",
     "keep these symbols in the reading schema, or give its enum a default symbol",
     harm="backward",
 )
-READER_FIELD_MISSING_DEFAULT_VALUE = Rule(
+READER_FIELD_MISSING_DEFAULT_VALUE = CompatibilityRule(
     "READER_FIELD_MISSING_DEFAULT_VALUE",
     "A field that the writer does not have has a default.",
     "The field '{detail}' at path '{path}' in the {reader} schema has no default value and is missing in the "
@@ -63,7 +63,7 @@ READER_FIELD_MISSING_DEFAULT_VALUE = Rule(
     "give the field a default in the reading schema, or the name that it has in the writing one as an alias",
     harm="backward",
 )
-TYPE_MISMATCH = Rule(
+TYPE_MISMATCH = CompatibilityRule(
     "TYPE_MISMATCH",
     "A value is of the same type, or of one that widens into it.",
     "The type (path '{path}') of a field in the {reader} schema does not match with the {writer} schema",
@@ -71,21 +71,21 @@ TYPE_MISMATCH = Rule(
     "from bytes), or make it a union in the reading schema that also holds the writing schema's type",
     harm="both",
 )
-MISSING_UNION_BRANCH = Rule(
+MISSING_UNION_BRANCH = CompatibilityRule(
     "MISSING_UNION_BRANCH",
     "A reader's union can read every type that the writer may use.",
     "The {reader} schema is missing a type inside a union field at path '{path}' in the {writer} schema",
     "keep the branch in the reading schema's union",
     harm="backward",
 )
-FIELD_MATCHES_SEVERAL = Rule(
+FIELD_MATCHES_SEVERAL = CompatibilityRule(
     "FIELD_MATCHES_SEVERAL",
     "A field of the reader leads to one field of the writer.",
     "The field '{detail}' at path '{path}' in the {reader} schema matches several fields in the {writer} schema",
     "leave only one name or alias that a field of the writing schema has",
     harm="backward",
 )
-DECIMAL_MISMATCH = Rule(
+DECIMAL_MISMATCH = CompatibilityRule(
     "DECIMAL_MISMATCH",
     "A decimal keeps its scale, and its precision does not shrink.",
     "The decimal at path '{path}' in the {reader} schema can't hold that of the {writer} schema",
@@ -93,7 +93,7 @@ DECIMAL_MISMATCH = Rule(
     harm="both",
     policies=("LOGICAL",),
 )
-LOGICAL_TYPE_MISMATCH = Rule(
+LOGICAL_TYPE_MISMATCH = CompatibilityRule(
     "LOGICAL_TYPE_MISMATCH",
     "A value that both schemas give a meaning keeps it.",
     "The logical type at path '{path}' in the {reader} schema is another one than in the {writer} schema",
@@ -101,7 +101,7 @@ LOGICAL_TYPE_MISMATCH = Rule(
     harm="both",
     policies=("LOGICAL",),
 )
-COMPARISON_TOO_LARGE = Rule(
+COMPARISON_TOO_LARGE = CompatibilityRule(
     "COMPARISON_TOO_LARGE",
     "Two schemas can be compared in bounded time.",
     "Comparing the {reader} schema with the {writer} schema takes more than {detail} steps",
@@ -109,7 +109,7 @@ COMPARISON_TOO_LARGE = Rule(
     harm="both",
 )
 
-RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, CompatibilityRule] = {
     rule.id: rule
     for rule in (
         NAME_MISMATCH,

@@ -2,14 +2,14 @@
 
 from typing import Any
 
+from treaty.formats.json_pointer import split_pointer
 from treaty.formats.jsonschema.drafts import KEYWORDS, meta_schema
-from treaty.formats.jsonschema.model import Document, Json, SchemaNode
+from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode
 from treaty.formats.jsonschema.resolve import home, locate, reference, subschemas
 from treaty.formats.jsonschema.uri import NOWHERE, join, split
-from treaty.formats.place import steps
 
 
-def bundled(document: Document) -> Json:
+def bundled(document: JsonSchema) -> Json:
     """The own text with every other text that its references lead to as a definition of its own URI.
 
     References keep their words where these still lead to the same place. Meta-schemas stay outside: everybody has
@@ -38,7 +38,7 @@ def bundled(document: Document) -> Json:
     return whole
 
 
-def parts(document: Document) -> tuple[Json, dict[str, Json]]:
+def parts(document: JsonSchema) -> tuple[Json, dict[str, Json]]:
     """The own text, and by their URIs all others that it leads to, with references that need no names."""
     nodes = reached(document)
     texts = {node.text for node in nodes}
@@ -50,11 +50,11 @@ def parts(document: Document) -> tuple[Json, dict[str, Json]]:
     return own, others
 
 
-def _with_draft(document: Document, root: SchemaNode, nodes: list[SchemaNode]) -> Json:
+def _with_draft(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode]) -> Json:
     return _moved(document, root, nodes) | {"$schema": root.draft.uri}
 
 
-def reached(document: Document) -> list[SchemaNode]:
+def reached(document: JsonSchema) -> list[SchemaNode]:
     """Every schema of the own text, of the texts that it leads to, and of those that these lead to."""
     found: dict[tuple[int, str], SchemaNode] = {}
     waiting = [document.root]
@@ -71,12 +71,12 @@ def reached(document: Document) -> list[SchemaNode]:
     return list(found.values())
 
 
-def _name(document: Document, root: SchemaNode) -> str:
+def _name(document: JsonSchema, root: SchemaNode) -> str:
     """The URI of a text; relative where no text has an absolute one."""
     return root.base.removeprefix(NOWHERE) if document.root.base == NOWHERE else root.base
 
 
-def _identified(document: Document, root: SchemaNode, nodes: list[SchemaNode]) -> Json:
+def _identified(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode]) -> Json:
     """A text as it can stand inside another one: with its URI, and with its draft where that can be said."""
     value = _moved(document, root, nodes)
     draft = root.draft
@@ -100,7 +100,7 @@ def _wrapped(value: dict[str, Json], root: SchemaNode) -> dict[str, Json]:
     return kept | {"allOf": [{"$ref": value["$ref"]}]}
 
 
-def _moved(document: Document, root: SchemaNode, nodes: list[SchemaNode]) -> dict[str, Json]:
+def _moved(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode]) -> dict[str, Json]:
     """A copy of a text in which every reference leads to the same place when all texts are one."""
     value = _copy(root.value)
     if not isinstance(value, dict):
@@ -113,7 +113,7 @@ def _moved(document: Document, root: SchemaNode, nodes: list[SchemaNode]) -> dic
         before, fragment = split(to)
         if join(node.base, before) != found.base:
             holder: Any = value
-            for step in steps(node.place):
+            for step in split_pointer(node.place):
                 holder = holder[step if isinstance(holder, dict) else int(step)]
             holder["$ref"] = _name(document, found) + (f"#{fragment}" if fragment else "")
     return value

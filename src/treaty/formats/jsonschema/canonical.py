@@ -3,11 +3,11 @@
 import hashlib
 from decimal import Decimal
 
-from treaty.formats.format import Printed
+from treaty.formats.format import SchemaTexts
+from treaty.formats.json_printer import print_string
 from treaty.formats.jsonschema.bundle import bundled
-from treaty.formats.jsonschema.gathered import gather
-from treaty.formats.jsonschema.model import Document, Json
-from treaty.formats.literal import quoted
+from treaty.formats.jsonschema.constraints import merge_constraints
+from treaty.formats.jsonschema.model import Json, JsonSchema
 
 
 def number(value: Decimal) -> str:
@@ -15,7 +15,7 @@ def number(value: Decimal) -> str:
     return str(value or value.copy_abs())
 
 
-def printed(value: Json, *, ordered: bool = False) -> str:
+def print_value(value: Json, *, ordered: bool = False) -> str:
     """A JSON value without white space; with `ordered`, keys are sorted as Java sorts strings, by UTF-16 units."""
     parts: list[str] = []
     _print(value, parts, ordered)
@@ -24,11 +24,11 @@ def printed(value: Json, *, ordered: bool = False) -> str:
 
 def _print(value: Json, parts: list[str], ordered: bool) -> None:  # noqa: FBT001 - called for every value
     if isinstance(value, str):
-        parts.append(quoted(value))
+        parts.append(print_string(value))
     elif isinstance(value, dict):
         mark = "{"
         for name in sorted(value, key=_units) if ordered else value:
-            parts += (mark, quoted(name), ":")
+            parts += (mark, print_string(name), ":")
             _print(value[name], parts, ordered)
             mark = ","
         parts.append("}" if value else "{}")
@@ -49,27 +49,27 @@ def _units(name: str) -> bytes:
     return name.encode("utf-16-be")
 
 
-def show(document: Document, normalize: bool) -> Printed:  # noqa: FBT001 - the signature of `Format.show`
+def print_texts(document: JsonSchema, normalize: bool) -> SchemaTexts:  # noqa: FBT001 - the signature of `Format.show`
     """Canonical text, the same with its references inside, the title and the properties at the top."""
     own = document.root.value
-    canonical = printed(own, ordered=normalize)
+    canonical = print_value(own, ordered=normalize)
     whole = bundled(document)
-    resolved = canonical if whole is own else printed(whole, ordered=normalize)
+    resolved = canonical if whole is own else print_value(whole, ordered=normalize)
     title = own.get("title") if isinstance(own, dict) else None
-    named = gather(document, [document.root]).properties
-    return Printed(canonical, resolved, title if isinstance(title, str) else "", tuple(named))
+    named = merge_constraints(document, [document.root]).properties
+    return SchemaTexts(canonical, resolved, title if isinstance(title, str) else "", tuple(named))
 
 
-def resolved(document: Document) -> str:
+def print_resolved(document: JsonSchema) -> str:
     """The canonical text with all references inside, so that it stands alone."""
-    return printed(bundled(document))
+    return print_value(bundled(document))
 
 
-def sha256(document: Document) -> bytes:
+def sha256(document: JsonSchema) -> bytes:
     """SHA-256 of the canonical text."""
-    return hashlib.sha256(printed(document.root.value).encode()).digest()
+    return hashlib.sha256(print_value(document.root.value).encode()).digest()
 
 
-def pravega(document: Document) -> bytes:
+def pravega(document: JsonSchema) -> bytes:
     """SHA-256 of the text with sorted keys, as Pravega's registry computes it."""
-    return hashlib.sha256(printed(document.root.value, ordered=True).encode()).digest()
+    return hashlib.sha256(print_value(document.root.value, ordered=True).encode()).digest()

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 
 from treaty.core.finding import Diagnostic
 from treaty.formats.jsonschema.drafts import HOLDING
-from treaty.formats.jsonschema.model import Document, SchemaNode
+from treaty.formats.jsonschema.model import JsonSchema, SchemaNode
 from treaty.formats.jsonschema.resolve import REFERRING, child, ignores_siblings, locate, reference
 
 _CYCLE = "a way that passes a property, an item or another part of the value before it comes back"
 
 
-def beside(document: Document, node: SchemaNode) -> Iterator[SchemaNode]:
+def beside(document: JsonSchema, node: SchemaNode) -> Iterator[SchemaNode]:
     """The schemas that judge the same value as this one, as parts of it: references' targets and branches."""
     for word in REFERRING:
         to = reference(node, word)
@@ -32,7 +32,7 @@ def beside(document: Document, node: SchemaNode) -> Iterator[SchemaNode]:
             yield from (child(node, word, name) for name in held)
 
 
-def cycles(document: Document, own: Sequence[SchemaNode]) -> Iterator[Diagnostic]:
+def cycles(document: JsonSchema, own: Sequence[SchemaNode]) -> Iterator[Diagnostic]:
     """A fault for every reference of the own text that closes a circle without looking into the value."""
     if not any(reference(node, word) is not None for node in own for word in REFERRING):
         return

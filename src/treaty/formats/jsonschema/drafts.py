@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import jsonschema_rs
 
-from treaty.formats.jsonschema.model import Draft, Json
+from treaty.formats.jsonschema.model import Json, JsonSchemaDraft
 
-DRAFTS: Mapping[int, Draft] = {
-    number: Draft(number, uri)
+DRAFTS: Mapping[int, JsonSchemaDraft] = {
+    number: JsonSchemaDraft(number, uri)
     for number, uri in (
         (4, "http://json-schema.org/draft-04/schema"),
         (6, "http://json-schema.org/draft-06/schema"),
@@ -91,7 +91,7 @@ HOLDING: Mapping[int, Mapping[str, Keyword]] = {
 """Those that hold schemas, and ``$defs`` in the older drafts too: tools write it there."""
 
 
-def known(uri: Json) -> Draft | None:
+def known(uri: Json) -> JsonSchemaDraft | None:
     """The draft whose meta-schema has this URI, however its scheme and its end are written."""
     if not isinstance(uri, str):
         return None
@@ -101,20 +101,20 @@ def known(uri: Json) -> Draft | None:
 _BY_NAME = {draft.uri.partition(":")[2]: draft for draft in DRAFTS.values()}
 
 
-def draft_of(value: Json, default: Draft = DEFAULT) -> Draft:
+def draft_of(value: Json, default: JsonSchemaDraft = DEFAULT) -> JsonSchemaDraft:
     """The draft that a schema says it is written in; `default` where it says none, or one that is not known."""
     return (known(value.get("$schema")) or default) if isinstance(value, dict) else default
 
 
 @lru_cache(maxsize=len(DRAFTS))
-def meta_schemas(draft: Draft) -> Mapping[str, Json]:
+def meta_schemas(draft: JsonSchemaDraft) -> Mapping[str, Json]:
     """The meta-schemas of a draft by their URIs without fragment, as the validator library has them built in."""
     bundle: Mapping[str, Any] = jsonschema_rs.bundle({"$schema": draft.uri, "$ref": draft.uri}, offline=True)
     found: Mapping[str, Json] = bundle[draft.definitions]
     return found
 
 
-def meta_schema(uri: str) -> Draft | None:
+def meta_schema(uri: str) -> JsonSchemaDraft | None:
     """The draft that has a meta-schema of this URI, the vocabularies of newer drafts included."""
     if "//json-schema.org/" not in uri:
         return None

@@ -1,12 +1,12 @@
 """JSON Schema as a `Format`: the record of functions that the rest of the house knows."""
 
-from treaty.formats.format import Format, Tagging
-from treaty.formats.jsonschema.canonical import pravega, resolved, sha256, show
+from treaty.formats.format import Format, TagSupport
+from treaty.formats.jsonschema.canonical import pravega, print_resolved, print_texts, sha256
 from treaty.formats.jsonschema.compare.compatibility import compare, differences
 from treaty.formats.jsonschema.compare.rules.table import RULES
-from treaty.formats.jsonschema.data.columns import columns
-from treaty.formats.jsonschema.data.example import example
-from treaty.formats.jsonschema.data.value import check
+from treaty.formats.jsonschema.data.columns import derive_columns
+from treaty.formats.jsonschema.data.example import generate_example
+from treaty.formats.jsonschema.data.value import check_value
 from treaty.formats.jsonschema.lint.rows import LINTS
 from treaty.formats.jsonschema.logical.reading import logical_view
 from treaty.formats.jsonschema.logical.writing import written
@@ -18,19 +18,19 @@ from treaty.formats.jsonschema.validity import EXPECTED
 FORMAT = Format(
     name="JSON",
     parse=parse,
-    show=show,
+    show=print_texts,
     references=references,
     compare=compare,
     differences=differences,
     fingerprints={"SHA-256": sha256, "PRAVEGA": pravega},
-    views={"resolved": resolved, "logical": logical_view},
+    views={"resolved": print_resolved, "logical": logical_view},
     faults=EXPECTED,
     rules=RULES,
     lints=LINTS,
-    columns=columns,
-    check=check,
-    example=example,
+    columns=derive_columns,
+    check=check_value,
+    example=generate_example,
     suffixes=(".schema.json", ".jsonschema", ".json"),
-    tagging=Tagging(entities, write),
+    tagging=TagSupport(entities, write),
     from_logical=written,
 )

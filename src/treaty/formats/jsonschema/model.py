@@ -13,7 +13,7 @@ Json = bool | int | Decimal | str | list["Json"] | dict[str, "Json"] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class JsonSchemaDraft:
     """One draft of the standard: its number (4, 6, 7, 2019, 2020) and the URI of its meta-schema without fragment."""
 
     number: int
@@ -42,7 +42,7 @@ class SchemaNode:
     value: Json
     base: str
     place: str
-    draft: Draft
+    draft: JsonSchemaDraft
     text: int = 0
     """Which text: 0 is the schema's own, the others are those that references lead to."""
 
@@ -53,7 +53,7 @@ class SchemaNode:
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Document:
+class JsonSchema:
     """A parsed schema.
 
     `resources` maps absolute URIs without fragment to the schemas that they name; `anchors` maps URIs with an anchor.

@@ -7,18 +7,18 @@ from treaty.core.limits import REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES, SUBSCH
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError, ReferenceName
+from treaty.formats.json_reader import read_exact_json, text_error
 from treaty.formats.jsonschema.drafts import DEFAULT, draft_of, meta_schema, meta_schemas
-from treaty.formats.jsonschema.model import Document, Draft, Json, SchemaNode
+from treaty.formats.jsonschema.model import Json, JsonSchema, JsonSchemaDraft, SchemaNode
 from treaty.formats.jsonschema.resolve import REFERRING, ignores_siblings, locate, own_uri, reference, subschemas
 from treaty.formats.jsonschema.uri import NOWHERE, join, split
 from treaty.formats.jsonschema.validity import judge
-from treaty.formats.text import fault, read_exact
 
 _STORED_BYTES = 4 * SCHEMA_BYTES
 """A canonical text may be longer than the text that was sent: an exponent gets a sign, an escape more letters."""
 
 
-def parse(meaning: ResolvedSchema, strict: bool) -> Document:  # noqa: FBT001 - the signature of `Format.parse`
+def parse(meaning: ResolvedSchema, strict: bool) -> JsonSchema:  # noqa: FBT001 - the signature of `Format.parse`
     """The model of a text and its references.
 
     With `strict`, the text must be valid by its meta-schema, its regular expressions must compile and its references
@@ -30,7 +30,7 @@ def parse(meaning: ResolvedSchema, strict: bool) -> Document:  # noqa: FBT001 - 
     for bound in _bindings(meaning.bindings, set(), 1):
         library.bind(bound)
     library.walk()
-    document = Document(
+    document = JsonSchema(
         library.roots[0],
         library.resources,
         library.anchors,
@@ -64,10 +64,10 @@ def references(text: str) -> tuple[ReferenceName, ...]:
 
 def _schema(text: str, limit: int) -> Json:
     spend(len(text) >> 1)  # what reading and judging takes for a character, before it begins
-    value = read_exact(text, limit)
+    value = read_exact_json(text, limit)
     if not isinstance(value, dict | bool):
         message = f"a schema is an object or a boolean, not {_kind(value)}"
-        raise fault("SCHEMA_NOT_READABLE", message, "an object, true or false")
+        raise text_error("SCHEMA_NOT_READABLE", message, "an object, true or false")
     return value
 
 
@@ -80,14 +80,14 @@ def _bindings(bindings: tuple[ResolvedReference, ...], seen: set[str], depth: in
     """All bindings, each before those that it needs itself; of two under one name the first counts."""
     if bindings and depth > REFERENCE_DEPTH:
         limit = f"references nest deeper than the limit REFERENCE_DEPTH of {REFERENCE_DEPTH}"
-        raise fault("REFERENCES_TOO_DEEP", limit, f"at most {REFERENCE_DEPTH} links in a chain")
+        raise text_error("REFERENCES_TOO_DEEP", limit, f"at most {REFERENCE_DEPTH} links in a chain")
     fresh = []
     for bound in bindings:
         if bound.name not in seen:
             seen.add(bound.name)
             if len(seen) > REFERENCES:
                 limit = f"more references than the limit REFERENCES of {REFERENCES}"
-                raise fault("TOO_MANY_REFERENCES", limit, f"at most {REFERENCES}, those of references included")
+                raise text_error("TOO_MANY_REFERENCES", limit, f"at most {REFERENCES}, those of references included")
             fresh.append(bound)
             yield bound
     for bound in fresh:
@@ -109,7 +109,7 @@ class Library:
     _seen: set[tuple[int, str]] = field(default_factory=set)
     _walked: int = 0
 
-    def add(self, value: Json, uri: str, default: Draft = DEFAULT) -> int:
+    def add(self, value: Json, uri: str, default: JsonSchemaDraft = DEFAULT) -> int:
         """Take in a text that was found under `uri`; its number."""
         draft = draft_of(value, default)
         base = join(uri, own_uri(value, draft))
@@ -166,7 +166,7 @@ class Library:
             spend(4)
             if self._walked > SUBSCHEMAS:
                 message = f"more schemas inside each other than the limit SUBSCHEMAS of {SUBSCHEMAS}"
-                raise fault("TOO_MANY", message, f"at most {SUBSCHEMAS}, those of references included")
+                raise text_error("TOO_MANY", message, f"at most {SUBSCHEMAS}, those of references included")
             if isinstance(node.value, dict):
                 self._name(node, node.value)
                 for word in REFERRING:

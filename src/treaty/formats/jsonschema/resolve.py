@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from treaty.formats.budget import spend
+from treaty.formats.json_pointer import escape_step
 from treaty.formats.jsonschema.drafts import HOLDING, known
-from treaty.formats.jsonschema.model import Document, Draft, Json, SchemaNode
+from treaty.formats.jsonschema.model import Json, JsonSchema, JsonSchemaDraft, SchemaNode
 from treaty.formats.jsonschema.uri import join, pointed, split
-from treaty.formats.place import escaped
 
 REFERRING = ("$ref", "$recursiveRef", "$dynamicRef")
 """The keywords that lead to other schemas."""
@@ -36,7 +36,7 @@ class Places(Protocol):
         """The roots of the texts."""
 
 
-def own_uri(value: Json, draft: Draft) -> str:
+def own_uri(value: Json, draft: JsonSchemaDraft) -> str:
     """The URI reference by which a schema names itself as a resource, or ""."""
     if not isinstance(value, dict):
         return ""
@@ -66,7 +66,7 @@ def child(node: SchemaNode, *steps: str | int) -> SchemaNode:
             inner = value[int(step)]
         else:
             raise KeyError(step)
-        node = entered(inner, f"{node.place}/{escaped(str(step))}", node)
+        node = entered(inner, f"{node.place}/{escape_step(str(step))}", node)
     return node
 
 
@@ -94,7 +94,7 @@ def subschemas(node: SchemaNode, *, only_kept: bool = False) -> Iterator[SchemaN
         elif row.holds in ("map", "dependencies") and isinstance(held, dict):
             for name, one in held.items():
                 if isinstance(one, dict | bool):
-                    yield entered(one, f"{inside}/{escaped(name)}", node)
+                    yield entered(one, f"{inside}/{escape_step(name)}", node)
 
 
 def reference(node: SchemaNode, keyword: str = "$ref") -> str | None:
@@ -144,7 +144,7 @@ def _at(root: SchemaNode, steps: list[str]) -> SchemaNode | None:
     return root if isinstance(root.value, dict | bool) else None
 
 
-def follow(document: Document, node: SchemaNode, keyword: str = "") -> SchemaNode | None:
+def follow(document: JsonSchema, node: SchemaNode, keyword: str = "") -> SchemaNode | None:
     """Where the ``$ref`` of a schema leads, or with no such keyword its ``$recursiveRef`` or ``$dynamicRef``.
 
     One step only. None if the schema has none of them, or if it leads nowhere. Of dynamic references this is the place
@@ -157,7 +157,7 @@ def follow(document: Document, node: SchemaNode, keyword: str = "") -> SchemaNod
     return None
 
 
-def ambiguous(document: Document, node: SchemaNode) -> bool:
+def ambiguous(document: JsonSchema, node: SchemaNode) -> bool:
     """Whether the place that a dynamic reference means depends on the way by which an evaluation came to it."""
     return bool(
         (reference(node, "$recursiveRef") is not None and _several(document, node, "$recursiveRef"))
@@ -165,7 +165,7 @@ def ambiguous(document: Document, node: SchemaNode) -> bool:
     )
 
 
-def _several(document: Document, node: SchemaNode, keyword: str) -> bool:
+def _several(document: JsonSchema, node: SchemaNode, keyword: str) -> bool:
     target = follow(document, node, keyword)
     spend(1 + (len(document.dynamic) >> 3))
     if target is None or not isinstance(target.value, dict):

@@ -14,13 +14,13 @@ from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS, REGEX_LENGTH, REGEXES, SCHEMA_MEMBERS
 from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError
+from treaty.formats.json_pointer import escape_step, find_positions
 from treaty.formats.jsonschema.cycle import cycles
 from treaty.formats.jsonschema.drafts import meta_schemas
-from treaty.formats.jsonschema.model import Document, Draft, SchemaNode
+from treaty.formats.jsonschema.model import JsonSchema, JsonSchemaDraft, SchemaNode
 from treaty.formats.jsonschema.regex import count, linear
 from treaty.formats.jsonschema.resolve import REFERRING, locate, reference
 from treaty.formats.jsonschema.uri import join, split
-from treaty.formats.place import escaped, positions
 
 EXPECTED: Mapping[str, str] = {
     "SCHEMA_NOT_READABLE": "an object, true or false",
@@ -51,7 +51,7 @@ _SMALL = 65_536
 _PROPERTY = re.compile(r"\\(?:[pP]\{([^}]*)\}|.)", re.DOTALL)
 
 
-def judge(document: Document, own: Sequence[SchemaNode], blocked: Sequence[tuple[SchemaNode, str]]) -> None:
+def judge(document: JsonSchema, own: Sequence[SchemaNode], blocked: Sequence[tuple[SchemaNode, str]]) -> None:
     """Raise `InvalidSchemaError` with the first faults of a text, in its order; `own` are all its schemas."""
     root = document.root
     found: dict[tuple[str, str], Diagnostic] = {}
@@ -60,14 +60,14 @@ def judge(document: Document, own: Sequence[SchemaNode], blocked: Sequence[tuple
         found.setdefault((one.rule, one.path), one)
     if not found:
         return
-    places = positions(document.written, {one.path for one in found.values()})
+    places = find_positions(document.written, {one.path for one in found.values()})
     placed = [replace(one, line=places[one.path][0], column=places[one.path][1]) for one in found.values()]
     placed.sort(key=lambda one: (one.line, one.column))
     raise InvalidSchemaError(tuple(placed[:FAULTS]))
 
 
 @lru_cache(maxsize=8)
-def _validator(draft: Draft) -> Any:
+def _validator(draft: JsonSchemaDraft) -> Any:
     asked: dict[str, Any] = {"$schema": draft.uri, "$ref": draft.uri}
     assert meta_schemas(draft), "the library has the meta-schemas of every draft built in"
     return jsonschema_rs.validator_for(asked, offline=True)
@@ -108,7 +108,7 @@ def _said(error: Any) -> Iterator[Diagnostic]:
         yield _fault(error, "", (*allowed, *types), options)
     elif kind.name == "propertyNames":
         name = kind.error.instance
-        path = f"{_path(error)}/{escaped(str(name))}"
+        path = f"{_path(error)}/{escape_step(str(name))}"
         yield Diagnostic(
             "REGEX_INVALID", path, f"the pattern {_shown(name)} does not compile", EXPECTED["REGEX_INVALID"]
         )
@@ -154,7 +154,7 @@ def _fault(error: Any, keyword: str, allowed: Sequence[str], options: Sequence[s
 
 
 def _path(error: Any) -> str:
-    return "".join(f"/{escaped(str(step))}" for step in error.instance_path)
+    return "".join(f"/{escape_step(str(step))}" for step in error.instance_path)
 
 
 def _shown(value: Any) -> str:
@@ -183,12 +183,12 @@ def _own(nodes: Sequence[SchemaNode]) -> Iterator[Diagnostic]:
         for word, held in value.items():
             if isinstance(held, list | dict) and len(held) > SCHEMA_MEMBERS:
                 message = f"{len(held)} members under {word!r}, more than the limit SCHEMA_MEMBERS of {SCHEMA_MEMBERS}"
-                yield Diagnostic("TOO_MANY", f"{node.place}/{escaped(word)}", message, EXPECTED["TOO_MANY"])
+                yield Diagnostic("TOO_MANY", f"{node.place}/{escape_step(word)}", message, EXPECTED["TOO_MANY"])
             elif word == "pattern" and isinstance(held, str):
                 yield from _regex(held, f"{node.place}/pattern")
             elif word == "patternProperties" and isinstance(held, dict):
                 for regex in held:
-                    yield from _regex(regex, f"{node.place}/patternProperties/{escaped(regex)}")
+                    yield from _regex(regex, f"{node.place}/patternProperties/{escape_step(regex)}")
             elif isinstance(held, str) and (word in REFERRING or word == node.draft.identifier):
                 yield from _uri(held, "uri-reference", f"{node.place}/{word}")
             elif word == "$ref" and not isinstance(held, str):
@@ -219,7 +219,7 @@ def _uri(text: str, syntax: str, path: str) -> Iterator[Diagnostic]:
         yield Diagnostic("URI_ILLEGAL", path, f"{_shown(text)} is not a {syntax}", EXPECTED["URI_ILLEGAL"])
 
 
-def _unresolved(document: Document, node: SchemaNode, to: str) -> Diagnostic:
+def _unresolved(document: JsonSchema, node: SchemaNode, to: str) -> Diagnostic:
     word = next(word for word in REFERRING if reference(node, word) == to)
     path = f"{node.place}/{word}"
     before, fragment = split(to)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from treaty.formats.protobuf.model import Message, Schema
+from treaty.formats.protobuf.model import Message, ProtoSchema
 
 
-def circular(schema: Schema) -> frozenset[str]:
+def circular(schema: ProtoSchema) -> frozenset[str]:
     """Full names of the messages from which fields lead back to themselves, those of imported files included."""
     walk = _Walk(schema)
     for full, symbol in schema.symbols.items():
@@ -17,7 +17,7 @@ def circular(schema: Schema) -> frozenset[str]:
 class _Walk:
     """Tarjan's strongly connected components (1972), without the interpreter's stack."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: ProtoSchema) -> None:
         self.schema = schema
         self.seen: dict[str, int] = {}
         self.low: dict[str, int] = {}
@@ -25,7 +25,7 @@ class _Walk:
         self.waiting: set[str] = set()
         self.found: set[str] = set()
 
-    def run(self, full: str, node: Message, home: Schema) -> None:
+    def run(self, full: str, node: Message, home: ProtoSchema) -> None:
         """Visit a message and all that it leads to."""
         stack = [(full, self._leads(full, node, home))]
         self._enter(full)
@@ -62,7 +62,7 @@ class _Walk:
         if len(together) > 1:
             self.found.update(together)
 
-    def _leads(self, full: str, node: Message, home: Schema) -> Iterator[tuple[str, Message, Schema]]:
+    def _leads(self, full: str, node: Message, home: ProtoSchema) -> Iterator[tuple[str, Message, ProtoSchema]]:
         for field in node.all_fields:
             symbol = home.resolve(full, field.type)
             if symbol is not None and isinstance(symbol.node, Message):

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from treaty.core.limits import COLUMN_RECURSION, COLUMNS, SCHEMA_DEPTH
 from treaty.core.state import columns as table
 from treaty.core.state.columns import Column, ColumnLoss, Columns, ColumnType, Decimal, Scalar, Struct
+from treaty.formats.json_reader import text_error
 from treaty.formats.protobuf.circles import circular
 from treaty.formats.protobuf.linking.features import features_of, inherited
-from treaty.formats.protobuf.model import Aggregate, Enum, Field, Message, Option, Schema, Symbol
-from treaty.formats.text import fault
+from treaty.formats.protobuf.model import AggregateValue, Enum, Field, Message, ProtoOption, ProtoSchema, ProtoSymbol
 
 PLAIN: Mapping[str, ColumnType] = {
     "bool": Scalar("boolean"),
@@ -52,7 +52,7 @@ DECIMAL_DIGITS = 38
 """The longest decimal that Spark and Arrow hold."""
 
 
-def columns(schema: Schema, name: str = "", depth: int = COLUMN_RECURSION) -> Columns:
+def derive_columns(schema: ProtoSchema, name: str = "", depth: int = COLUMN_RECURSION) -> Columns:
     """The columns of a message, the first one of the file unless it is named (from its package on), and their losses.
 
     Fields that know whether they are set may be null, others are never. Messages that contain themselves are opened
@@ -61,20 +61,20 @@ def columns(schema: Schema, name: str = "", depth: int = COLUMN_RECURSION) -> Co
     full = name.removeprefix(".") or _first(schema)
     symbol = schema.symbols.get(full) or schema.symbols.get(f"{schema.file.package}.{full}")
     if symbol is None or not isinstance(symbol.node, Message):
-        raise fault("MESSAGE_MISSING", f"there is no message {full!r}" if full else "there is no message")
+        raise text_error("MESSAGE_MISSING", f"there is no message {full!r}" if full else "there is no message")
     maker = _Maker(schema, depth)
     made = maker.message(schema, symbol, "", 1)
     return Columns(made.columns if made is not None else (), tuple(maker.losses))
 
 
-def _first(schema: Schema) -> str:
+def _first(schema: ProtoSchema) -> str:
     if not schema.file.messages:
         return ""
     package, name = schema.file.package, schema.file.messages[0].name
     return f"{package}.{name}" if package else name
 
 
-def nullable(home: Schema, full: str, field: Field) -> bool:
+def nullable(home: ProtoSchema, full: str, field: Field) -> bool:
     """Whether a field of the message `full`, outside of oneofs, knows that it is not set."""
     if field.label or field.key:
         return field.label == "optional"
@@ -90,7 +90,7 @@ class _Maker:
 
     __slots__ = ("_circular", "_count", "_depth", "_level", "_schema", "losses")
 
-    def __init__(self, schema: Schema, depth: int) -> None:
+    def __init__(self, schema: ProtoSchema, depth: int) -> None:
         self._schema = schema
         self._circular = circular(schema)
         self._depth = depth
@@ -101,13 +101,13 @@ class _Maker:
     def _lose(self, rule: str, way: str, detail: str = "") -> None:
         self.losses.append(ColumnLoss(rule, way, detail))
 
-    def message(self, home: Schema, symbol: Symbol, way: str, depth: int) -> Struct | None:
+    def message(self, home: ProtoSchema, symbol: ProtoSymbol, way: str, depth: int) -> Struct | None:
         """The columns of a message that `way` leads to; None where recursion is cut."""
         node = symbol.node
         assert isinstance(node, Message)
         if depth > SCHEMA_DEPTH:
             message = f"messages nest deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH} once names are resolved"
-            raise fault("SCHEMA_TOO_DEEP", message, f"at most {SCHEMA_DEPTH} levels")
+            raise text_error("SCHEMA_TOO_DEEP", message, f"at most {SCHEMA_DEPTH} levels")
         turns = symbol.full in self._circular
         if turns and self._level >= self._depth:
             self._lose("RECURSION_CUT", way, f"{symbol.full} at depth {self._depth}")
@@ -127,7 +127,7 @@ class _Maker:
         self._level -= turns
         return Struct(tuple(inside))
 
-    def _field(self, home: Schema, full: str, field: Field, way: str, depth: int) -> ColumnType | None:
+    def _field(self, home: ProtoSchema, full: str, field: Field, way: str, depth: int) -> ColumnType | None:
         if field.key:
             value = self._type(home, full, field, f"{way}.value", depth)
             key = self._plain(field.key, f"{way}.key")
@@ -136,7 +136,7 @@ class _Maker:
         made = self._type(home, full, field, f"{way}.element" if repeated else way, depth)
         return table.List(made) if repeated and made is not None else made
 
-    def _type(self, home: Schema, full: str, field: Field, way: str, depth: int) -> ColumnType | None:
+    def _type(self, home: ProtoSchema, full: str, field: Field, way: str, depth: int) -> ColumnType | None:
         if field.type in PLAIN:
             return self._plain(field.type, way)
         symbol = home.resolve(full, field.type)
@@ -151,7 +151,7 @@ class _Maker:
             made, loss = KNOWN[symbol.full]
             self._lose(loss, way, symbol.full)
             return made
-        if symbol.full == DECIMAL and (found := digits(field.options)):
+        if symbol.full == DECIMAL and (found := read_digits(field.options)):
             if found[0] <= DECIMAL_DIGITS:
                 return Decimal(*found)
             self._lose("DECIMAL_TOO_WIDE", way, f"{found[0]} digits")
@@ -167,10 +167,10 @@ class _Maker:
         self._count += 1
         if self._count > COLUMNS:
             message = f"the schema becomes more columns than the limit COLUMNS of {COLUMNS}, those left out included"
-            raise fault("COLUMNS_TOO_MANY", message, f"at most {COLUMNS}, those inside others included")
+            raise text_error("COLUMNS_TOO_MANY", message, f"at most {COLUMNS}, those inside others included")
 
 
-def parameters(options: tuple[Option, ...]) -> dict[str, str]:
+def read_parameters(options: tuple[ProtoOption, ...]) -> dict[str, str]:
     """The parameters that stand in Confluent's option for fields."""
     found: dict[str, str] = {}
     for option in options:
@@ -180,7 +180,7 @@ def parameters(options: tuple[Option, ...]) -> dict[str, str]:
                 part = parts.pop()
                 if isinstance(part, tuple):
                     parts += part
-                elif isinstance(part, Aggregate):
+                elif isinstance(part, AggregateValue):
                     members = dict(part.members)
                     key, value = members.get("key"), members.get("value")
                     if isinstance(key, bytes) and isinstance(value, bytes):
@@ -189,9 +189,9 @@ def parameters(options: tuple[Option, ...]) -> dict[str, str]:
     return found
 
 
-def digits(options: tuple[Option, ...]) -> tuple[int, int] | None:
+def read_digits(options: tuple[ProtoOption, ...]) -> tuple[int, int] | None:
     """Precision and scale that stand among the parameters of Confluent's option for fields; None without them."""
-    found = parameters(options)
+    found = read_parameters(options)
     precision, scale = found.get("precision", ""), found.get("scale", "0")
     if not (precision.isdecimal() and scale.isdecimal() and len(precision) < 6 and len(scale) < 6):
         return None

@@ -13,14 +13,14 @@ from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.descriptors.files import file as described
 from treaty.formats.protobuf.encoding.binary import custom, decoded
-from treaty.formats.protobuf.encoding.files import descriptor
+from treaty.formats.protobuf.encoding.files import build_descriptor
 from treaty.formats.protobuf.encoding.kept import check_kept
 from treaty.formats.protobuf.judging.check import check
 from treaty.formats.protobuf.judging.shape import check_shape
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.linking.link import link
 from treaty.formats.protobuf.linking.rules import EXPECTED
-from treaty.formats.protobuf.model import File, Schema
+from treaty.formats.protobuf.model import ProtoFile, ProtoSchema
 from treaty.formats.protobuf.printing.text import text as printed
 from treaty.formats.protobuf.syntax.file import read
 
@@ -40,13 +40,15 @@ def descriptors(text: str) -> tuple[FileDescriptorProto, ...]:
     return ()
 
 
-def read_any(text: str) -> File:
+def read_any(text: str) -> ProtoFile:
     """The model of a text or of a descriptor in base64."""
     protos = descriptors(text)
     return described(protos[0]) if protos else read(text)
 
 
-def from_descriptors(protos: Sequence[FileDescriptorProto], texts: Texts, faults: Faults, *, strict: bool) -> Schema:
+def from_descriptors(
+    protos: Sequence[FileDescriptorProto], texts: Texts, faults: Faults, *, strict: bool
+) -> ProtoSchema:
     """The linked schema of the first descriptor, with the others as its imports where `texts` has none of that path.
 
     With `strict` all of them that it needs are checked as a compiler does, and none may say what no text can.
@@ -95,21 +97,21 @@ def _check_file(path: str, check_one: Callable[[Faults], None]) -> None:
         raise InvalidSchemaError(found) from None
 
 
-def _check_linked(proto: FileDescriptorProto, schema: Schema, texts: Texts, faults: Faults) -> None:
+def _check_linked(proto: FileDescriptorProto, schema: ProtoSchema, texts: Texts, faults: Faults) -> None:
     """Check a linked file by all rules, and its descriptor by what its text keeps of it."""
     check(schema, faults)
     if not faults.found:
-        check_kept(proto, descriptor(_link_own_text(schema, texts)), faults)
+        check_kept(proto, build_descriptor(_link_own_text(schema, texts)), faults)
 
 
-def _link_descriptor(proto: FileDescriptorProto, texts: Texts, faults: Faults) -> Schema:
+def _link_descriptor(proto: FileDescriptorProto, texts: Texts, faults: Faults) -> ProtoSchema:
     """The linked schema of a descriptor, with the custom options that its imports define."""
     schema = link(described(proto), texts, read_any, faults)
     informed = custom(proto, schema) if not faults.found else None
     return schema if informed is None else link(informed, texts, read_any, faults)
 
 
-def _link_own_text(schema: Schema, texts: Texts) -> Schema:
+def _link_own_text(schema: ProtoSchema, texts: Texts) -> ProtoSchema:
     """The schema of a schema's own text. Raises `InvalidSchemaError` where that is none."""
     try:
         return link(read(printed(schema.file)), texts, read_any, Faults(EXPECTED))

@@ -7,9 +7,9 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.json_format import MessageToDict
 
 from treaty.core.limits import EXAMPLE_VALUES
-from treaty.formats.draw import Draw
-from treaty.formats.protobuf.model import Schema
-from treaty.formats.protobuf.runtime import empty, first
+from treaty.formats.protobuf.model import ProtoSchema
+from treaty.formats.protobuf.runtime import create_message, get_first_message
+from treaty.formats.seeded_random import SeededRandom
 
 FREE_DEPTH = 3
 """Messages inside each other after which only required fields are set."""
@@ -26,17 +26,17 @@ _WHOLE = {
 }
 
 
-def example(schema: Schema, seed: int) -> str:
+def generate_example(schema: ProtoSchema, seed: int) -> str:
     """A value of the first message as JSON text, the same for the same seed.
 
     Raises `ValueError` for a schema without messages, and for one whose required fields never end, or have too many.
     """
-    descriptor = first(schema)
+    descriptor = get_first_message(schema)
     if descriptor is None:
         message = "the schema has no message that a value could be of"
         raise ValueError(message)
-    made = empty(descriptor)
-    _Maker(Draw(seed)).fill(made, descriptor, 1)
+    made = create_message(descriptor)
+    _Maker(SeededRandom(seed)).fill(made, descriptor, 1)
     return json.dumps(MessageToDict(made), ensure_ascii=False)
 
 
@@ -45,7 +45,7 @@ class _Maker:
 
     __slots__ = ("_count", "_draw")
 
-    def __init__(self, draw: Draw) -> None:
+    def __init__(self, draw: SeededRandom) -> None:
         self._draw = draw
         self._count = 0
 
@@ -109,35 +109,35 @@ class _Maker:
         return text if field.type == FieldDescriptor.TYPE_STRING else text.encode()
 
 
-def _timestamp(made: Any, draw: Draw) -> None:
+def _timestamp(made: Any, draw: SeededRandom) -> None:
     made.seconds = _SECONDS + draw.below(31_536_000)
 
 
-def _duration(made: Any, draw: Draw) -> None:
+def _duration(made: Any, draw: SeededRandom) -> None:
     made.seconds = draw.below(86_400)
 
 
-def _any_value(made: Any, draw: Draw) -> None:
+def _any_value(made: Any, draw: SeededRandom) -> None:
     made.string_value = draw.pick(_WORDS)
 
 
-def _struct(made: Any, draw: Draw) -> None:
+def _struct(made: Any, draw: SeededRandom) -> None:
     made.fields[draw.pick(_WORDS)].number_value = draw.below(100)
 
 
-def _list(made: Any, draw: Draw) -> None:
+def _list(made: Any, draw: SeededRandom) -> None:
     made.values.add().string_value = draw.pick(_WORDS)
 
 
-def _mask(made: Any, draw: Draw) -> None:
+def _mask(made: Any, draw: SeededRandom) -> None:
     made.paths.append(draw.pick(_WORDS))
 
 
-def _date(made: Any, draw: Draw) -> None:
+def _date(made: Any, draw: SeededRandom) -> None:
     made.year, made.month, made.day = 2000 + draw.below(30), 1 + draw.below(12), 1 + draw.below(28)
 
 
-def _nothing(made: Any, draw: Draw) -> None:
+def _nothing(made: Any, draw: SeededRandom) -> None:
     """An ``Any`` that holds no message, since there is none to choose."""
 
 

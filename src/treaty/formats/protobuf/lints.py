@@ -8,10 +8,31 @@ from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS
 from treaty.formats.protobuf.judging.options import is_unknown
 from treaty.formats.protobuf.linking.features import own
-from treaty.formats.protobuf.model import Enum, EnumValue, Field, Message, Method, OneOf, Option, Place, Schema, Service
-from treaty.formats.rule import Lint
+from treaty.formats.protobuf.model import (
+    Enum,
+    EnumValue,
+    Field,
+    Message,
+    OneOf,
+    ProtoOption,
+    ProtoSchema,
+    RpcMethod,
+    RpcService,
+    SourceLocation,
+)
+from treaty.formats.rule import LintRule
 
-Node = Message | Enum | Service | Method | Field | OneOf | EnumValue
+Node = Message | Enum | RpcService | RpcMethod | Field | OneOf | EnumValue
+
+_KINDS: Mapping[type[Node], str] = {
+    Message: "message",
+    Enum: "enum",
+    RpcService: "service",
+    RpcMethod: "method",
+    Field: "field",
+    OneOf: "oneof",
+    EnumValue: "value",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +45,7 @@ class Definition:
     @property
     def kind(self) -> str:
         """What it is, in one word."""
-        return "value" if isinstance(self.node, EnumValue) else type(self.node).__name__.lower()
+        return _KINDS[type(self.node)]
 
 
 Told = Iterable[tuple[Definition, str]]
@@ -42,7 +63,7 @@ HIGH = 19_000
 """Where the numbers begin that Protobuf keeps for itself."""
 
 
-def definitions(schema: Schema) -> Iterator[Definition]:
+def definitions(schema: ProtoSchema) -> Iterator[Definition]:
     """Everything in a file that has a name, from the first to the last."""
     scope = schema.file.package
     tops: list[Node] = [*schema.file.messages, *schema.file.enums, *schema.file.services]
@@ -52,7 +73,7 @@ def definitions(schema: Schema) -> Iterator[Definition]:
     while waiting:
         one = waiting.pop()
         yield one
-        scope = one.full if isinstance(one.node, Message | Service) else one.full.rpartition(".")[0]
+        scope = one.full if isinstance(one.node, Message | RpcService) else one.full.rpartition(".")[0]
         inner = reversed(_inside(one.node))
         waiting += (Definition(f"{scope}.{each.name}" if scope else each.name, each) for each in inner)
 
@@ -66,15 +87,17 @@ def _inside(node: Node) -> list[Node]:
             return [*node.fields]
         case Enum():
             return [*node.values]
-        case Service():
+        case RpcService():
             return [*node.methods]
         case Field(group=Message() as group):
             return [group]
     return []
 
 
-def _found(rule: str, expected: str, find: Callable[[Schema], Told]) -> Callable[[Schema], tuple[Diagnostic, ...]]:
-    def faults(schema: Schema) -> tuple[Diagnostic, ...]:
+def _found(
+    rule: str, expected: str, find: Callable[[ProtoSchema], Told]
+) -> Callable[[ProtoSchema], tuple[Diagnostic, ...]]:
+    def faults(schema: ProtoSchema) -> tuple[Diagnostic, ...]:
         found: list[Diagnostic] = []
         for one, message in find(schema):
             place = one.node.place
@@ -86,18 +109,20 @@ def _found(rule: str, expected: str, find: Callable[[Schema], Told]) -> Callable
     return faults
 
 
-def _of_file(rule: str, expected: str, says: Callable[[Schema], str]) -> Callable[[Schema], tuple[Diagnostic, ...]]:
+def _of_file(
+    rule: str, expected: str, says: Callable[[ProtoSchema], str]
+) -> Callable[[ProtoSchema], tuple[Diagnostic, ...]]:
     """A lint about the file as a whole."""
 
-    def faults(schema: Schema) -> tuple[Diagnostic, ...]:
+    def faults(schema: ProtoSchema) -> tuple[Diagnostic, ...]:
         message = says(schema)
         return (Diagnostic(rule, schema.file.package, message, expected),) if message else ()
 
     return faults
 
 
-def _documented(*kinds: str) -> Callable[[Schema], Told]:
-    def find(schema: Schema) -> Told:
+def _documented(*kinds: str) -> Callable[[ProtoSchema], Told]:
+    def find(schema: ProtoSchema) -> Told:
         for one in definitions(schema):
             if one.kind in kinds and not isinstance(one.node, OneOf) and not one.node.doc.strip():
                 yield one, f"the {one.kind} {one.node.name!r} has no comment"
@@ -105,8 +130,8 @@ def _documented(*kinds: str) -> Callable[[Schema], Told]:
     return find
 
 
-def _styled(pattern: re.Pattern[str], *kinds: str) -> Callable[[Schema], Told]:
-    def find(schema: Schema) -> Told:
+def _styled(pattern: re.Pattern[str], *kinds: str) -> Callable[[ProtoSchema], Told]:
+    def find(schema: ProtoSchema) -> Told:
         for one in definitions(schema):
             if one.kind in kinds and not _fits(pattern, one.node):
                 yield one, f"the {one.kind} {one.node.name!r}"
@@ -118,7 +143,7 @@ def _fits(pattern: re.Pattern[str], node: Node) -> bool:
     return pattern.fullmatch(node.name) is not None or (isinstance(node, Field) and node.group is not None)
 
 
-def _zero(schema: Schema) -> Told:
+def _zero(schema: ProtoSchema) -> Told:
     for one in definitions(schema):
         if isinstance(one.node, Enum):
             zero = next((value for value in one.node.values if value.number == 0), None)
@@ -126,7 +151,7 @@ def _zero(schema: Schema) -> Told:
                 yield one, f"zero is {zero.name!r}" if zero else f"the enum {one.node.name!r} has no zero"
 
 
-def _prefixed(schema: Schema) -> Told:
+def _prefixed(schema: ProtoSchema) -> Told:
     for one in definitions(schema):
         if isinstance(one.node, Enum):
             prefix = f"{_HUMP.sub('_', one.node.name).upper()}_"
@@ -137,13 +162,13 @@ def _prefixed(schema: Schema) -> Told:
                     yield Definition(full, value), f"the value {value.name!r} does not begin with {prefix!r}"
 
 
-def _high(schema: Schema) -> Told:
+def _high(schema: ProtoSchema) -> Told:
     for one in definitions(schema):
         if isinstance(one.node, Field) and one.node.number >= HIGH:
             yield one, f"the number {one.node.number}"
 
 
-def _required(schema: Schema) -> Told:
+def _required(schema: ProtoSchema) -> Told:
     for one in definitions(schema):
         if isinstance(one.node, Field):
             legacy = own(one.node.options).get("field_presence") == "LEGACY_REQUIRED"
@@ -151,13 +176,13 @@ def _required(schema: Schema) -> Told:
                 yield one, f"the field {one.node.name!r} is required"
 
 
-def _groups(schema: Schema) -> Told:
+def _groups(schema: ProtoSchema) -> Told:
     for one in definitions(schema):
         if isinstance(one.node, Field) and one.node.group is not None:
             yield one, f"the group {one.node.type!r}"
 
 
-def _wasted(schema: Schema) -> Told:
+def _wasted(schema: ProtoSchema) -> Told:
     """Messages whose fields would all fit into one byte and don't."""
     for one in definitions(schema):
         if isinstance(one.node, Message):
@@ -170,7 +195,7 @@ def _wasted(schema: Schema) -> Told:
                 yield one, f"{len(large)} fields have numbers from {large[0]} on, and {first} is free"
 
 
-def _unused(schema: Schema) -> tuple[Diagnostic, ...]:
+def _unused(schema: ProtoSchema) -> tuple[Diagnostic, ...]:
     """Imports of which nothing is used: no type, no extended message, no option."""
     used = {schema.visible[full].path for full in _names(schema) if full in schema.visible}
     found = [
@@ -187,7 +212,7 @@ def _unused(schema: Schema) -> tuple[Diagnostic, ...]:
     return tuple(found[:FAULTS])
 
 
-def _offered(home: Schema) -> set[str]:
+def _offered(home: ProtoSchema) -> set[str]:
     """Paths of the files whose names an import brings: its own, and those that it imports publicly."""
     found: set[str] = set()
     waiting = [home]
@@ -203,11 +228,11 @@ def _offered(home: Schema) -> set[str]:
     return found
 
 
-def _at(place: Place) -> tuple[int, int]:
+def _at(place: SourceLocation) -> tuple[int, int]:
     return (place.line, place.column) if place.line else (0, 0)
 
 
-def _names(schema: Schema) -> Iterator[str]:
+def _names(schema: ProtoSchema) -> Iterator[str]:
     """Full names that a file uses."""
     written: list[tuple[str, str]] = [(schema.file.package, one.extendee) for one in schema.file.extends]
     options = list(schema.file.options)
@@ -217,7 +242,7 @@ def _names(schema: Schema) -> Iterator[str]:
         match one.node:
             case Field():
                 written.append((scope, one.node.type))
-            case Method():
+            case RpcMethod():
                 written += ((scope, one.node.takes), (scope, one.node.returns))
             case Message():
                 written += ((one.full, extend.extendee) for extend in one.node.extends)
@@ -234,7 +259,7 @@ def _names(schema: Schema) -> Iterator[str]:
     )
 
 
-def _unknown_options(schema: Schema) -> tuple[Diagnostic, ...]:
+def _unknown_options(schema: ProtoSchema) -> tuple[Diagnostic, ...]:
     """Custom options that no imported file defines; what they mean is known to nobody who reads the file."""
     found = [
         Diagnostic(
@@ -251,7 +276,7 @@ def _unknown_options(schema: Schema) -> tuple[Diagnostic, ...]:
     return tuple(found[:FAULTS])
 
 
-def _options(schema: Schema) -> Iterator[tuple[str, Iterable[Option]]]:
+def _options(schema: ProtoSchema) -> Iterator[tuple[str, Iterable[ProtoOption]]]:
     """The options of each definition, by its full name."""
     yield "", schema.file.options
     for one in definitions(schema):
@@ -260,20 +285,20 @@ def _options(schema: Schema) -> Iterator[tuple[str, Iterable[Option]]]:
             yield from ((one.full, statement.options) for statement in one.node.extensions)
 
 
-def _no_package(schema: Schema) -> str:
+def _no_package(schema: ProtoSchema) -> str:
     return "" if schema.file.package else "the file has no package"
 
 
-def _package_style(schema: Schema) -> str:
+def _package_style(schema: ProtoSchema) -> str:
     package = schema.file.package
     return f"the package {package!r}" if package and not _PACKAGE.fullmatch(package) else ""
 
 
-def _no_syntax(schema: Schema) -> str:
+def _no_syntax(schema: ProtoSchema) -> str:
     return "" if schema.file.syntax or schema.file.edition else "the file names neither syntax nor edition"
 
 
-_Find = Callable[[Schema], Told]
+_Find = Callable[[ProtoSchema], Told]
 _ROWS: tuple[tuple[str, str, str, _Find], ...] = (
     (
         "DOC_MISSING",
@@ -328,30 +353,30 @@ _ROWS: tuple[tuple[str, str, str, _Find], ...] = (
     ),
 )
 
-_LINTS: tuple[Lint[Schema], ...] = (
-    *(Lint(id_, purpose, _found(id_, expected, find)) for id_, purpose, expected, find in _ROWS),
-    Lint(
+_LINTS: tuple[LintRule[ProtoSchema], ...] = (
+    *(LintRule(id_, purpose, _found(id_, expected, find)) for id_, purpose, expected, find in _ROWS),
+    LintRule(
         "PACKAGE_MISSING",
         "A file has a package, so that its names are nobody else's.",
         _of_file("PACKAGE_MISSING", "a package statement", _no_package),
     ),
-    Lint(
+    LintRule(
         "PACKAGE_STYLE",
         "A package has parts in lower_snake_case.",
         _of_file("PACKAGE_STYLE", "a name like acme.orders", _package_style),
     ),
-    Lint(
+    LintRule(
         "SYNTAX_MISSING",
         "A file says which syntax or edition it is written in; without a word it is proto2.",
         _of_file("SYNTAX_MISSING", 'a statement like syntax = "proto3"', _no_syntax),
     ),
-    Lint("IMPORT_UNUSED", "A file uses what it imports.", _unused),
-    Lint(
+    LintRule("IMPORT_UNUSED", "A file uses what it imports.", _unused),
+    LintRule(
         "CUSTOM_OPTION_UNKNOWN",
         "A file imports what defines its custom options; others are kept as they were written, and not checked.",
         _unknown_options,
     ),
 )
 
-LINTS: Mapping[str, Lint[Schema]] = {lint.id: lint for lint in _LINTS}
+LINTS: Mapping[str, LintRule[ProtoSchema]] = {lint.id: lint for lint in _LINTS}
 """All lints by their ids."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class SourceLocation:
     """Line and column in the text. Places of one file are ordered as its definitions are.
 
     In a model made from a descriptor the line is 0 and the column counts the definitions.
@@ -18,11 +18,11 @@ class Place:
     column: int = 0
 
 
-NOWHERE = Place()
+NOWHERE = SourceLocation()
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class IdentifierValue:
     """An identifier as a constant: an enum's value, ``true``, ``inf`` and so on."""
 
     text: str
@@ -33,27 +33,27 @@ class MinusZero(int):
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate:
+class AggregateValue:
     """A message as a constant, in text format: names (``[full.name]`` for extensions) and values, in their order."""
 
     members: tuple[tuple[str, "Constant"], ...]
 
 
-Constant = Word | int | float | bytes | Aggregate | tuple["Constant", ...]
+Constant = IdentifierValue | int | float | bytes | AggregateValue | tuple["Constant", ...]
 """The value of an option: strings are bytes, since Protobuf's literals are; a tuple is a list inside an aggregate."""
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class ProtoOption:
     """An option: the parts of its name, extensions in parentheses (``("(acme.rule)", "max")``), and its value."""
 
     name: tuple[str, ...]
     value: Constant
-    place: Place = field(default=NOWHERE, compare=False)
+    place: SourceLocation = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class NumberRange:
     """Numbers from `start` to `end`, both included; ``max`` is already a number."""
 
     start: int
@@ -73,10 +73,10 @@ class Field:
     type: str
     label: str = ""
     key: str = ""
-    options: tuple[Option, ...] = ()
+    options: tuple[ProtoOption, ...] = ()
     group: "Message | None" = None
     doc: str = field(default="", compare=False)
-    place: Place = field(default=NOWHERE, compare=False)
+    place: SourceLocation = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,27 +85,27 @@ class OneOf:
 
     name: str
     fields: tuple[Field, ...]
-    options: tuple[Option, ...] = ()
+    options: tuple[ProtoOption, ...] = ()
     doc: str = field(default="", compare=False)
-    place: Place = field(default=NOWHERE, compare=False)
+    place: SourceLocation = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Extensions:
+class ExtensionsStatement:
     """Numbers that other files may define fields for."""
 
-    ranges: tuple[Range, ...]
-    options: tuple[Option, ...] = ()
-    place: Place = field(default=NOWHERE, compare=False)
+    ranges: tuple[NumberRange, ...]
+    options: tuple[ProtoOption, ...] = ()
+    place: SourceLocation = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Reserved:
+class ReservedStatement:
     """One ``reserved`` statement: ranges of numbers, or names."""
 
-    ranges: tuple[Range, ...] = ()
+    ranges: tuple[NumberRange, ...] = ()
     names: tuple[str, ...] = ()
-    place: Place = field(default=NOWHERE, compare=False)
+    place: SourceLocation = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +114,9 @@ class EnumValue:
 
     name: str
     number: int
-    options: tuple[Option, ...] = ()
+    options: tuple[ProtoOption, ...] = ()
     doc: str = field(default="", compare=False)
-    place: Place = field(default=NOWHERE, compare=False)
+    place: SourceLocation = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,20 +125,20 @@ class Enum:
 
     name: str
     values: tuple[EnumValue, ...]
-    options: tuple[Option, ...] = ()
-    reserved: tuple[Reserved, ...] = ()
+    options: tuple[ProtoOption, ...] = ()
+    reserved: tuple[ReservedStatement, ...] = ()
     visibility: str = ""
     doc: str = field(default="", compare=False)
-    place: Place = field(default=NOWHERE, compare=False)
+    place: SourceLocation = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Extend:
+class ExtendStatement:
     """Fields added to a message that is defined elsewhere."""
 
     extendee: str
     fields: tuple[Field, ...]
-    place: Place = field(default=NOWHERE, compare=False)
+    place: SourceLocation = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +150,13 @@ class Message:
     oneofs: tuple[OneOf, ...] = ()
     messages: tuple["Message", ...] = ()
     enums: tuple[Enum, ...] = ()
-    extends: tuple[Extend, ...] = ()
-    extensions: tuple[Extensions, ...] = ()
-    reserved: tuple[Reserved, ...] = ()
-    options: tuple[Option, ...] = ()
+    extends: tuple[ExtendStatement, ...] = ()
+    extensions: tuple[ExtensionsStatement, ...] = ()
+    reserved: tuple[ReservedStatement, ...] = ()
+    options: tuple[ProtoOption, ...] = ()
     visibility: str = ""
     doc: str = field(default="", compare=False)
-    place: Place = field(default=NOWHERE, compare=False)
+    place: SourceLocation = field(default=NOWHERE, compare=False)
 
     @property
     def all_fields(self) -> tuple[Field, ...]:
@@ -165,7 +165,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class RpcMethod:
     """A method of a service; the two flags say whether a side streams."""
 
     name: str
@@ -173,44 +173,44 @@ class Method:
     returns: str
     client_streams: bool = False
     server_streams: bool = False
-    options: tuple[Option, ...] = ()
+    options: tuple[ProtoOption, ...] = ()
     doc: str = field(default="", compare=False)
-    place: Place = field(default=NOWHERE, compare=False)
+    place: SourceLocation = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class RpcService:
     """A service."""
 
     name: str
-    methods: tuple[Method, ...]
-    options: tuple[Option, ...] = ()
+    methods: tuple[RpcMethod, ...]
+    options: tuple[ProtoOption, ...] = ()
     doc: str = field(default="", compare=False)
-    place: Place = field(default=NOWHERE, compare=False)
+    place: SourceLocation = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Import:
+class ImportStatement:
     """An import; `kind` is ``public``, ``weak``, ``option`` (edition 2024) or empty."""
 
     path: str
     kind: str = ""
-    place: Place = field(default=NOWHERE, compare=False)
+    place: SourceLocation = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class ProtoFile:
     """One file. `syntax` is ``proto2``, ``proto3``, or empty where none was written; `edition` e.g. ``2023``."""
 
     syntax: str = ""
     edition: str = ""
     package: str = ""
-    imports: tuple[Import, ...] = ()
-    options: tuple[Option, ...] = ()
+    imports: tuple[ImportStatement, ...] = ()
+    options: tuple[ProtoOption, ...] = ()
     messages: tuple[Message, ...] = ()
     enums: tuple[Enum, ...] = ()
-    extends: tuple[Extend, ...] = ()
-    services: tuple[Service, ...] = ()
+    extends: tuple[ExtendStatement, ...] = ()
+    services: tuple[RpcService, ...] = ()
 
     @property
     def dialect(self) -> str:
@@ -219,7 +219,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class ProtoSymbol:
     """A name that was defined somewhere: `full` without a leading point, `path` of the file that defines it.
 
     The entry of a map is a message with a `node` that nobody wrote. A value's `full` has the scope of its enum.
@@ -230,7 +230,7 @@ class Symbol:
     kind: str
     """message, enum, service, extension, field, value, method, oneof or package."""
     path: str
-    node: Message | Enum | Service | Field | EnumValue | Method | OneOf | None = None
+    node: Message | Enum | RpcService | Field | EnumValue | RpcMethod | OneOf | None = None
     extendee: str = ""
 
     @property
@@ -244,7 +244,7 @@ _TYPES = frozenset(("message", "enum"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Schema:
+class ProtoSchema:
     """A linked file: every name in it leads somewhere.
 
     `path` is the file's own name (``""`` for the schema itself), `imports` are the linked files of its import
@@ -253,28 +253,30 @@ class Schema:
     includes what ``import option`` brings.
     """
 
-    file: File
+    file: ProtoFile
     path: str = ""
-    imports: Mapping[str, "Schema"] = field(default_factory=dict)
-    symbols: Mapping[str, Symbol] = field(default_factory=dict)
-    visible: Mapping[str, Symbol] = field(default_factory=dict)
-    offered: Mapping[str, Symbol] = field(default_factory=dict)
-    files: Mapping[str, "Schema"] = field(default_factory=dict)
+    imports: Mapping[str, "ProtoSchema"] = field(default_factory=dict)
+    symbols: Mapping[str, ProtoSymbol] = field(default_factory=dict)
+    visible: Mapping[str, ProtoSymbol] = field(default_factory=dict)
+    offered: Mapping[str, ProtoSymbol] = field(default_factory=dict)
+    files: Mapping[str, "ProtoSchema"] = field(default_factory=dict)
     """Every linked file that this one needs, itself included, by path."""
     own: Mapping[str, str] = field(default_factory=dict)
     """Further facts of the linker by name, for instance ``subject`` and ``version`` of the reference it came from."""
 
-    def resolve(self, scope: str, written: str) -> Symbol | None:
+    def resolve(self, scope: str, written: str) -> ProtoSymbol | None:
         """The message or enum that a name means which is `written` inside `scope`, the full name of a message.
 
         The innermost scope in which the first part of the name is known decides; a leading point means the whole
         file. For methods `scope` is the full name of the service, for extensions where they stand.
         """
-        found = find(self.visible, scope, written, types=True)
+        found = find_symbol(self.visible, scope, written, types=True)
         return found if found is not None and found.kind in _TYPES else None
 
 
-def find(visible: Mapping[str, Symbol], scope: str, written: str, *, types: bool = False) -> Symbol | None:
+def find_symbol(
+    visible: Mapping[str, ProtoSymbol], scope: str, written: str, *, types: bool = False
+) -> ProtoSymbol | None:
     """What a name means inside `scope`; with `types`, a name of one part passes over everything but types."""
     if written.startswith("."):
         return visible.get(written[1:])

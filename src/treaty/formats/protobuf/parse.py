@@ -8,11 +8,11 @@ from treaty.formats.protobuf.known.files import PATHS
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.linking.link import gathered, link
 from treaty.formats.protobuf.linking.rules import EXPECTED
-from treaty.formats.protobuf.model import Schema
+from treaty.formats.protobuf.model import ProtoSchema
 from treaty.formats.protobuf.syntax.file import imports, read
 
 
-def parse(meaning: ResolvedSchema, strict: bool) -> Schema:  # noqa: FBT001 - the signature of `Format.parse`
+def parse(meaning: ResolvedSchema, strict: bool) -> ProtoSchema:  # noqa: FBT001 - the signature of `Format.parse`
     """The linked schema of a text and its references; the text may be a descriptor in base64.
 
     With `strict` it is judged by all rules of its syntax or edition; without it only its grammar and imports are, and of

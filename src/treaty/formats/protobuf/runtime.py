@@ -5,29 +5,29 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
-from treaty.formats.protobuf.encoding.files import DEFAULT_NAME, serialized
-from treaty.formats.protobuf.model import Schema
+from treaty.formats.protobuf.encoding.files import DEFAULT_NAME, serialize_descriptor
+from treaty.formats.protobuf.model import ProtoSchema
 
 
-def pool(schema: Schema) -> DescriptorPool:
+def build_pool(schema: ProtoSchema) -> DescriptorPool:
     """The files of a schema and of what it imports. Raises `TypeError` for one that the runtime does not take."""
     made = DescriptorPool()
     for one in schema.files.values():
-        made.AddSerializedFile(serialized(one))
+        made.AddSerializedFile(serialize_descriptor(one))
     return made
 
 
-def first(schema: Schema) -> Descriptor | None:
+def get_first_message(schema: ProtoSchema) -> Descriptor | None:
     """The first message of a schema; None if it has none, or none that the runtime takes."""
     if not schema.file.messages:
         return None
     try:
-        file = pool(schema).FindFileByName(schema.path or DEFAULT_NAME)
+        file = build_pool(schema).FindFileByName(schema.path or DEFAULT_NAME)
     except (TypeError, KeyError):
         return None
     return file.message_types_by_name[schema.file.messages[0].name]
 
 
-def empty(descriptor: Descriptor) -> Message:
+def create_message(descriptor: Descriptor) -> Message:
     """A message of which nothing is set."""
     return GetMessageClass(descriptor)()

@@ -10,11 +10,11 @@ from google.protobuf.json_format import ParseDict, ParseError
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS, VALUE_BYTES
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.literal import Json, literal
-from treaty.formats.place import Path, pointer, positions
-from treaty.formats.protobuf.model import Schema
-from treaty.formats.protobuf.runtime import empty, first
-from treaty.formats.text import read
+from treaty.formats.json_pointer import ValuePath, find_positions, format_pointer
+from treaty.formats.json_printer import Json, print_json
+from treaty.formats.json_reader import read_json
+from treaty.formats.protobuf.model import ProtoSchema
+from treaty.formats.protobuf.runtime import create_message, get_first_message
 
 VALUE_RULES: Mapping[str, str] = {
     "VALUE_TYPE_MISMATCH": "A value is one that Protobuf's JSON encoding has for the type of its field.",
@@ -40,39 +40,39 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _REFUSED = (ParseError, TypeError, ValueError, AttributeError, OverflowError)
 _AROUND = re.compile(r"^(?:Failed to parse \S+ field: )+|[\s.]+$|\sat \S+?\.*$")
 
-Inside = list[tuple[Descriptor, Json, Path]]
+Inside = list[tuple[Descriptor, Json, ValuePath]]
 """Messages that are still to be looked at."""
 
-Unit = tuple[str, Json, FieldDescriptor, Json, Path]
+Unit = tuple[str, Json, FieldDescriptor, Json, ValuePath]
 """A value for the runtime to read: its field's JSON name, what to put there, and the scalar in it with its place."""
 
-Told = tuple[Path, tuple[str, str, str]]
+Told = tuple[ValuePath, tuple[str, str, str]]
 """A place; a rule, what stands there, and what was expected."""
 
 
-def check(schema: Schema, text: str) -> tuple[Diagnostic, ...]:
+def check_value(schema: ProtoSchema, text: str) -> tuple[Diagnostic, ...]:
     """Faults of a value, at most `FAULTS` of them, each with its place; none if it is one of the first message.
 
     Fields stand under their JSON names or their own; null says that a field is not set.
     """
     try:
-        value = read(text, VALUE_BYTES)
+        value = read_json(text, VALUE_BYTES)
     except InvalidSchemaError as wrong:
         return wrong.faults
-    descriptor = first(schema)
+    descriptor = get_first_message(schema)
     if descriptor is None:
         return (Diagnostic("VALUE_HAS_NO_TYPE", "", "the schema has no message that the runtime takes", "a message"),)
     found: list[Diagnostic] = []
     for path, (rule, message, expected) in _faults(descriptor, value):
-        found.append(Diagnostic(rule, pointer(path), message, expected))
+        found.append(Diagnostic(rule, format_pointer(path), message, expected))
         if len(found) == FAULTS:
             break
-    places = positions(text, {one.path for one in found}) if found else {}
+    places = find_positions(text, {one.path for one in found}) if found else {}
     return tuple(replace(one, line=places[one.path][0], column=places[one.path][1]) for one in found)
 
 
 def _faults(root: Descriptor, value: Json) -> Iterator[Told]:
-    waiting: list[tuple[Descriptor, Json, Path]] = [(root, value, None)]
+    waiting: list[tuple[Descriptor, Json, ValuePath]] = [(root, value, None)]
     while waiting:
         descriptor, here, path = waiting.pop()
         if descriptor.full_name in ENCODED:
@@ -86,7 +86,7 @@ def _faults(root: Descriptor, value: Json) -> Iterator[Told]:
             waiting += reversed(inside)
 
 
-def _members(descriptor: Descriptor, here: dict[str, Json], path: Path, inside: Inside) -> Iterator[Told]:
+def _members(descriptor: Descriptor, here: dict[str, Json], path: ValuePath, inside: Inside) -> Iterator[Told]:
     """Faults of the members of an object; messages that are members go to `inside`."""
     names = {one.json_name: one for one in descriptor.fields} | {one.name: one for one in descriptor.fields}
     met: set[int] = set()
@@ -122,7 +122,7 @@ def _members(descriptor: Descriptor, here: dict[str, Json], path: Path, inside: 
             yield path, ("VALUE_FIELD_MISSING", told, "a value for every required field")
 
 
-def _field(field: FieldDescriptor, member: Json, at: Path, places: tuple[Inside, list[Unit]]) -> Iterator[Told]:
+def _field(field: FieldDescriptor, member: Json, at: ValuePath, places: tuple[Inside, list[Unit]]) -> Iterator[Told]:
     """Put what a field holds where it is looked at: messages inside, everything else among the units."""
     inside, units = places
     target, name = field.message_type, field.json_name
@@ -189,7 +189,7 @@ def _together(units: list[Unit]) -> dict[str, Json]:
 def _refusal(descriptor: Descriptor, value: Json) -> str | None:
     """What the runtime has against a value of a message; None if it takes it."""
     try:
-        ParseDict(value, empty(descriptor), descriptor_pool=descriptor.file.pool)  # type: ignore[arg-type]
+        ParseDict(value, create_message(descriptor), descriptor_pool=descriptor.file.pool)  # type: ignore[arg-type]
     except _REFUSED as wrong:
         first_line = (str(wrong).splitlines() or [type(wrong).__name__])[0]
         return _AROUND.sub("", first_line) or _shown(value)
@@ -234,4 +234,4 @@ _WANTED: Mapping[int, str] = {
 def _shown(value: Json) -> str:
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "an array"
-    return literal(value)[:60]
+    return print_json(value)[:60]

@@ -4,10 +4,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from treaty.core.limits import AVRO_NESTING, AVRO_TEXT_BYTES
-from treaty.formats.avro.model import ABSENT, Array, Field, Fixed, Map, Named, Record, Reference, Schema, Type, Union
+from treaty.formats.avro.model import (
+    ABSENT,
+    AvroArray,
+    AvroFixed,
+    AvroMap,
+    AvroRecord,
+    AvroReference,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+    Field,
+    NamedType,
+)
 
 
-def bounded(schema: Schema, depth: int) -> Schema:
+def bounded(schema: AvroSchema, depth: int) -> AvroSchema:
     """The schema with every recursive record opened `depth` levels deep; what lies deeper is left out.
 
     A field whose whole type lies deeper is dropped, of a union the branch. A schema without recursion is unchanged.
@@ -18,7 +30,7 @@ def bounded(schema: Schema, depth: int) -> Schema:
     return _Opener(schema, rings, depth).run()
 
 
-def walled(schema: Schema) -> Schema:
+def walled(schema: AvroSchema) -> AvroSchema:
     """A writer's schema with its recursive records opened `AVRO_NESTING` levels deep; a payload that goes on has no end.
 
     What lies deeper is a fixed of as many bytes as Avro's limits allow, so that a decoder stops there and not when its stack
@@ -28,7 +40,7 @@ def walled(schema: Schema) -> Schema:
     return _Opener(schema, rings, AVRO_NESTING, wall=True).run() if rings else schema
 
 
-def circular(schema: Schema) -> frozenset[str]:
+def circular(schema: AvroSchema) -> frozenset[str]:
     """Names of records that contain themselves: those in a ring of uses (Tarjan's strongly connected components)."""
     uses = {full: sorted(_uses(node)) for full, node in schema.names.items()}
     found: set[str] = set()
@@ -68,19 +80,19 @@ def _ring(waiting: list[str], inside: set[str], name: str, uses: Mapping[str, Se
     return members if len(members) > 1 or name in uses[name] else set()
 
 
-def _uses(node: Named) -> set[str]:
-    return set[str]().union(*(_inside(field.type) for field in node.fields)) if isinstance(node, Record) else set()
+def _uses(node: NamedType) -> set[str]:
+    return set[str]().union(*(_inside(field.type) for field in node.fields)) if isinstance(node, AvroRecord) else set()
 
 
-def _inside(node: Type) -> set[str]:
+def _inside(node: AvroType) -> set[str]:
     match node:
-        case Record() | Reference():
+        case AvroRecord() | AvroReference():
             return {node.full}
-        case Array():
+        case AvroArray():
             return _inside(node.items)
-        case Map():
+        case AvroMap():
             return _inside(node.values)
-        case Union():
+        case AvroUnion():
             return set[str]().union(*map(_inside, node.branches))
     return set()
 
@@ -88,39 +100,39 @@ def _inside(node: Type) -> set[str]:
 class _Opener:
     """Copies a schema; a recursive record at level n is called ``n<n>.<its name>``."""
 
-    def __init__(self, schema: Schema, circular: frozenset[str], depth: int, *, wall: bool = False) -> None:
+    def __init__(self, schema: AvroSchema, circular: frozenset[str], depth: int, *, wall: bool = False) -> None:
         self.schema, self.circular, self.depth, self.wall = schema, circular, depth, wall
-        self.names: dict[str, Named] = {}
+        self.names: dict[str, NamedType] = {}
         self.level = 0
 
-    def run(self) -> Schema:
+    def run(self) -> AvroSchema:
         root = self.opened(self.schema.root)
         assert root is not None, "the first level is never too deep"
-        return Schema(root, self.names)
+        return AvroSchema(root, self.names)
 
-    def opened(self, node: Type) -> Type | None:
+    def opened(self, node: AvroType) -> AvroType | None:
         match node:
-            case Array():
+            case AvroArray():
                 items = self.opened(node.items)
                 return items and replace(node, items=items)
-            case Map():
+            case AvroMap():
                 values = self.opened(node.values)
                 return values and replace(node, values=values)
-            case Union():
+            case AvroUnion():
                 kept = tuple(found for branch in node.branches if (found := self.opened(branch)) is not None)
                 useful = any(self._kind(branch) != "null" for branch in kept)
-                return Union(kept) if useful or len(kept) == len(node.branches) else None
-            case Record() | Reference():
+                return AvroUnion(kept) if useful or len(kept) == len(node.branches) else None
+            case AvroRecord() | AvroReference():
                 return self.named(self.schema.names[node.full])
         return node
 
-    def _kind(self, node: Type) -> str:
-        return self.names[node.full].kind if isinstance(node, Reference) else node.kind
+    def _kind(self, node: AvroType) -> str:
+        return self.names[node.full].kind if isinstance(node, AvroReference) else node.kind
 
-    def named(self, node: Named) -> Type | None:
-        if not isinstance(node, Record):
+    def named(self, node: NamedType) -> AvroType | None:
+        if not isinstance(node, AvroRecord):
             self.names[node.full] = node
-            return Reference(node.full)
+            return AvroReference(node.full)
         turns = node.full in self.circular
         if turns and self.level >= self.depth:
             return self.beyond(node) if self.wall else None
@@ -131,18 +143,20 @@ class _Opener:
             fields = tuple(kept for field in node.fields if (kept := self.field(field)) is not None)
             self.level -= turns
             self.names[full] = replace(node, full=full, fields=fields)
-        return Reference(full)
+        return AvroReference(full)
 
-    def beyond(self, node: Record) -> Type:
+    def beyond(self, node: AvroRecord) -> AvroType:
         full = f"beyond.{node.full}"
-        self.names[full] = Fixed(full, AVRO_TEXT_BYTES)
-        return Reference(full)
+        self.names[full] = AvroFixed(full, AVRO_TEXT_BYTES)
+        return AvroReference(full)
 
     def field(self, field: Field) -> Field | None:
         kind = self.opened(field.type)
         if kind is None:
             return None
         cut = (
-            isinstance(kind, Union) and isinstance(field.type, Union) and len(kind.branches) < len(field.type.branches)
+            isinstance(kind, AvroUnion)
+            and isinstance(field.type, AvroUnion)
+            and len(kind.branches) < len(field.type.branches)
         )
         return replace(field, type=kind, default=ABSENT if cut and field.default is not None else field.default)

@@ -4,7 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from treaty.core.finding import Finding
-from treaty.formats.avro.model import ABSENT, Array, Enum, Fixed, Map, Primitive, Record, Schema, Type, Union
+from treaty.formats.avro.model import (
+    ABSENT,
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+)
 from treaty.formats.avro.rules import (
     FIXED_SIZE_MISMATCH,
     MISSING_ENUM_SYMBOLS,
@@ -27,7 +38,7 @@ BY_VALUE = frozenset(
 """Rules that Avro's resolver applies to a value where it stands; whatever breaks another one makes no row of the writer readable."""
 
 
-def takes_some(reader: Schema, writer: Schema, findings: Sequence[Finding]) -> bool:
+def takes_some(reader: AvroSchema, writer: AvroSchema, findings: Sequence[Finding]) -> bool:
     """Whether some values of the writer can be read, though the comparison has `findings` against it."""
     if any(one.rule not in BY_VALUE for one in findings):
         return False
@@ -38,35 +49,35 @@ def takes_some(reader: Schema, writer: Schema, findings: Sequence[Finding]) -> b
 class _Chances:
     """Looks for a value that passes; a pair that is being looked at further out counts as one that has some."""
 
-    writer: Schema
-    reader: Schema
+    writer: AvroSchema
+    reader: AvroSchema
     known: dict[tuple[str, str], bool] = field(default_factory=dict)
 
-    def passes(self, writer: Type, reader: Type) -> bool:
+    def passes(self, writer: AvroType, reader: AvroType) -> bool:
         old, new = self.writer.resolve(writer), self.reader.resolve(reader)
-        if isinstance(old, Union):
+        if isinstance(old, AvroUnion):
             return any(self.passes(part, reader) for part in old.branches)
-        if isinstance(new, Union):
+        if isinstance(new, AvroUnion):
             place = branch(Side(self.writer, writer), [Side(self.reader, part) for part in new.branches])
             return place is not None and self.passes(writer, new.branches[place])
         match old, new:
-            case (Array(), Array()) | (Map(), Map()):
+            case (AvroArray(), AvroArray()) | (AvroMap(), AvroMap()):
                 return True  # an empty one
-            case (Record(), Record()):
+            case (AvroRecord(), AvroRecord()):
                 key = (old.full, new.full)
                 if key not in self.known:
                     self.known[key] = True
                     self.known[key] = self._fields(old, new)
                 return self.known[key]
-            case (Enum(), Enum()):
+            case (AvroEnum(), AvroEnum()):
                 return new.default is not None or not set(old.symbols).isdisjoint(new.symbols)
-            case (Fixed(), Fixed()):
+            case (AvroFixed(), AvroFixed()):
                 return old.size == new.size
-            case (Primitive(), Primitive()):
+            case (AvroPrimitive(), AvroPrimitive()):
                 return old.kind == new.kind or new.kind in PROMOTIONS.get(old.kind, ())
         return False
 
-    def _fields(self, old: Record, new: Record) -> bool:
+    def _fields(self, old: AvroRecord, new: AvroRecord) -> bool:
         pairs = fields(old, new)
         filled = {one.name for one in pairs.values()}
         if any(one.default is ABSENT and one.name not in filled for one in new.fields):

@@ -2,7 +2,18 @@
 
 from collections.abc import Mapping
 
-from treaty.formats.avro.model import Array, Fixed, Map, Named, Primitive, Record, Reference, Schema, Type, Union
+from treaty.formats.avro.model import (
+    AvroArray,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroReference,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+    NamedType,
+)
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import INSTANTS, WALLS, held
 from treaty.plan.ddl import quoted
@@ -21,31 +32,31 @@ PLAIN = {
 }
 
 
-def columns(schema: Schema) -> tuple[tuple[str, str], ...]:
+def columns(schema: AvroSchema) -> tuple[tuple[str, str], ...]:
     """Name and Spark type of each top-level column; none for a schema that is not a record."""
     root = schema.resolve(schema.root)
-    return tuple((one.name, ddl(one.type, schema.names)) for one in root.fields) if isinstance(root, Record) else ()
+    return tuple((one.name, ddl(one.type, schema.names)) for one in root.fields) if isinstance(root, AvroRecord) else ()
 
 
-def ddl(node: Type, names: Mapping[str, Named]) -> str:
+def ddl(node: AvroType, names: Mapping[str, NamedType]) -> str:
     """The Spark type of one Avro type; nullability is left out."""
     match node:
-        case Array():
+        case AvroArray():
             return f"ARRAY<{ddl(node.items, names)}>"
-        case Map():
+        case AvroMap():
             return f"MAP<STRING, {ddl(node.values, names)}>"
-        case Union():
+        case AvroUnion():
             return _union(node, names)
-        case Primitive() | Fixed():
+        case AvroPrimitive() | AvroFixed():
             return _leaf(node)
-        case Record():
+        case AvroRecord():
             inside = ", ".join(f"{quoted(one.name)}: {ddl(one.type, names)}" for one in node.fields)
             return f"STRUCT<{inside}>"
     found = names[node.full]
-    return ddl(found, names) if isinstance(found, Record | Fixed) else "STRING"
+    return ddl(found, names) if isinstance(found, AvroRecord | AvroFixed) else "STRING"
 
 
-def _leaf(node: Primitive | Fixed) -> str:
+def _leaf(node: AvroPrimitive | AvroFixed) -> str:
     logical = held(node)
     if logical is None:
         return PLAIN[node.kind]
@@ -58,24 +69,24 @@ def _leaf(node: Primitive | Fixed) -> str:
     return "DATE" if logical.name == "date" else PLAIN[node.kind]
 
 
-def members(union: Union, names: Mapping[str, Named]) -> tuple[str, ...] | None:
+def members(union: AvroUnion, names: Mapping[str, NamedType]) -> tuple[str, ...] | None:
     """The names of the members of a choice's struct; None where all its values have one type, which is the column's then."""
-    parts = [names[one.full] if isinstance(one, Reference) else one for one in union.branches if not is_null(one)]
+    parts = [names[one.full] if isinstance(one, AvroReference) else one for one in union.branches if not is_null(one)]
     if len(parts) < 2 or {one.kind for one in parts} in ({"int", "long"}, {"float", "double"}):
         return None
     return tuple(f"member{place}" for place in range(len(parts)))
 
 
-def _bare(node: Type) -> Type:
-    return Primitive(node.kind) if isinstance(node, Primitive) else node
+def _bare(node: AvroType) -> AvroType:
+    return AvroPrimitive(node.kind) if isinstance(node, AvroPrimitive) else node
 
 
-def _union(node: Union, names: Mapping[str, Named]) -> str:
+def _union(node: AvroUnion, names: Mapping[str, NamedType]) -> str:
     parts = [one for one in node.branches if not is_null(one)]
     found = members(node, names)
     if found is not None:
         inside = ", ".join(f"`{name}`: {ddl(one, names)}" for name, one in zip(found, parts, strict=True))
         return f"STRUCT<{inside}>"
     if len(parts) > 1:
-        return "BIGINT" if Primitive("long") in map(_bare, parts) else "DOUBLE"
+        return "BIGINT" if AvroPrimitive("long") in map(_bare, parts) else "DOUBLE"
     return ddl(parts[0], names) if parts else "VOID"

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 
 from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.compatibility import compare
-from treaty.formats.avro.data.columns import columns as table_columns
-from treaty.formats.avro.model import Array, Map, Record, Reference, Schema, Type, Union
-from treaty.formats.avro.reader import Reader
+from treaty.formats.avro.data.columns import derive_columns as table_columns
+from treaty.formats.avro.model import AvroArray, AvroMap, AvroRecord, AvroReference, AvroSchema, AvroType, AvroUnion
+from treaty.formats.avro.reader import SchemaParser
 from treaty.formats.format import InvalidSchemaError
 from treaty.plan.avro.bounds import bounded, walled
 from treaty.plan.avro.chances import takes_some
@@ -25,7 +25,7 @@ from treaty.plan.recipes import AvroRecipe, Layout, Repair
 from treaty.plan.value import DecodePlan, Rejected, Writer
 
 
-def union(known: Sequence[Known], lossy: str = "refuse") -> tuple[Schema, list[Rejected]]:
+def union(known: Sequence[Known], lossy: str = "refuse") -> tuple[AvroSchema, list[Rejected]]:
     """All versions as one reader, oldest first, and those that have no part in it. Raises `PlanError` for a `lossy` that is none."""
     if lossy not in LOSSY:
         raise PlanError(
@@ -42,7 +42,7 @@ def union(known: Sequence[Known], lossy: str = "refuse") -> tuple[Schema, list[R
     return merged, losers
 
 
-def compose(known: Iterable[Known], reader: Schema, depth: int = 3, lossy: str = "refuse") -> DecodePlan:
+def compose(known: Iterable[Known], reader: AvroSchema, depth: int = 3, lossy: str = "refuse") -> DecodePlan:
     """The plan for these writers and this reader, without a registry. Raises `PlanError` if no writer can be read."""
     reader = drop_wrong_defaults(reader)
     opened = bounded(reader, depth)
@@ -97,12 +97,12 @@ def compose(known: Iterable[Known], reader: Schema, depth: int = 3, lossy: str =
 def _parse_strictly(text: str) -> None:
     """Hold a woven reader to all of Avro's rules: what an executor's parser refused would end a job, and not a row."""
     try:
-        Reader({}, strict=True).whole(json.loads(text))
+        SchemaParser({}, strict=True).whole(json.loads(text))
     except InvalidSchemaError as wrong:
         raise PlanError(f"no schema can read these versions: {wrong}. Choose another reader, such as latest") from None
 
 
-def _repairs(reader: Schema, writers: Sequence[Writer], fitted: Sequence[Fitted]) -> Iterable[Repair]:
+def _repairs(reader: AvroSchema, writers: Sequence[Writer], fitted: Sequence[Fitted]) -> Iterable[Repair]:
     """Every place of the reader where a hidden field stands, with the ids that fill it."""
     users: dict[Hidden, list[int]] = {}
     for writer, one in zip(writers, fitted, strict=True):
@@ -117,7 +117,7 @@ def _repairs(reader: Schema, writers: Sequence[Writer], fitted: Sequence[Fitted]
                 yield Repair(path, secret.field, secret.name, tuple(ids), secret.how, ddl(kind, reader.names))
 
 
-def _layouts(reader: Schema, repairs: Sequence[Repair]) -> Iterable[Layout]:
+def _layouts(reader: AvroSchema, repairs: Sequence[Repair]) -> Iterable[Layout]:
     paths = {one.path[:end] for one in repairs for end in range(len(one.path) + 1)}
     if not paths:
         return
@@ -126,19 +126,19 @@ def _layouts(reader: Schema, repairs: Sequence[Repair]) -> Iterable[Layout]:
             yield Layout(path, tuple(field.name for field in record.fields))
 
 
-def _records(reader: Schema, node: Type, path: tuple[str, ...]) -> Iterable[tuple[tuple[str, ...], Record]]:
+def _records(reader: AvroSchema, node: AvroType, path: tuple[str, ...]) -> Iterable[tuple[tuple[str, ...], AvroRecord]]:
     match node:
-        case Reference():
+        case AvroReference():
             found = reader.names[node.full]
-            if isinstance(found, Record):
+            if isinstance(found, AvroRecord):
                 yield path, found
                 for field in found.fields:
                     yield from _records(reader, field.type, (*path, field.name))
-        case Array():
+        case AvroArray():
             yield from _records(reader, node.items, (*path, "[]"))
-        case Map():
+        case AvroMap():
             yield from _records(reader, node.values, (*path, "{}"))
-        case Union():
+        case AvroUnion():
             parts = [part for part in node.branches if not is_null(part)]
             for place, part in enumerate(parts):
                 yield from _records(reader, part, path if len(parts) == 1 else (*path, f"member{place}"))

@@ -7,20 +7,32 @@ type may have the names of one and the default of the other.
 from dataclasses import replace
 from typing import Any
 
-from treaty.formats.avro.defaults import Checker
-from treaty.formats.avro.model import ABSENT, Absent, Array, Fixed, Map, Named, Primitive, Record, Schema, Type, Union
-from treaty.formats.literal import Json
+from treaty.formats.avro.defaults import DefaultChecker
+from treaty.formats.avro.model import (
+    ABSENT,
+    AbsentDefault,
+    AvroArray,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+    NamedType,
+)
+from treaty.formats.json_printer import Json
 from treaty.plan.avro.logical import INSTANTS, TIMES, WALLS, logical_of
 from treaty.plan.avro.pairing import Side, branch, fields
 
-Leaf = Primitive | Fixed
+Leaf = AvroPrimitive | AvroFixed
 
 
 class UncarriedError(ValueError):
     """A default that the merged schema has no value for."""
 
 
-def translate_default(default: Json, source: Side, target: Side) -> tuple[Json | Absent, int]:
+def translate_default(default: Json, source: Side, target: Side) -> tuple[Json | AbsentDefault, int]:
     """The default of a `source` type as the `target` type has it, and the place of its branch where that is a union.
 
     `ABSENT` where it is none for the source, or where the target has no value for it.
@@ -28,7 +40,7 @@ def translate_default(default: Json, source: Side, target: Side) -> tuple[Json |
     place = 0
     try:
         source = source.at(choose_branch(source, default))
-        if isinstance(target.solid, Union):
+        if isinstance(target.solid, AvroUnion):
             place = _pair_branch(source, target)
             target = target.at(target.solid.branches[place])
         found = _value(default, source, target)
@@ -37,37 +49,38 @@ def translate_default(default: Json, source: Side, target: Side) -> tuple[Json |
     return (found, place) if _allows(target, target.node, found) else (ABSENT, 0)
 
 
-def drop_wrong_defaults(schema: Schema) -> Schema:
+def drop_wrong_defaults(schema: AvroSchema) -> AvroSchema:
     """The schema without defaults that do not fit their types: to whoever needs one of them, the field has none."""
-    names: dict[str, Named] = {}
+    names: dict[str, NamedType] = {}
     for full, named in schema.names.items():
         names[full] = named
-        if isinstance(named, Record):
+        if isinstance(named, AvroRecord):
             wrong = {
                 one.name
                 for one in named.fields
-                if not isinstance(one.default, Absent) and not Checker(schema.names, ()).allows(one.type, one.default)
+                if not isinstance(one.default, AbsentDefault)
+                and not DefaultChecker(schema.names, ()).allows(one.type, one.default)
             }
             kept = tuple(replace(one, default=ABSENT) if one.name in wrong else one for one in named.fields)
             names[full] = replace(named, fields=kept) if wrong else named
     return replace(schema, names=names)
 
 
-def choose_branch(side: Side, value: Json) -> Type:
+def choose_branch(side: Side, value: Json) -> AvroType:
     """The type that a default is a value of: of a union the first branch that it fits, as Java's library has it."""
     solid = side.solid
     found = next((one for one in _branches(side) if _allows(side, one, value)), None)
     if found is None:
         raise UncarriedError
-    return found if isinstance(solid, Union) else side.node
+    return found if isinstance(solid, AvroUnion) else side.node
 
 
-def _branches(side: Side) -> tuple[Type, ...]:
-    return side.solid.branches if isinstance(side.solid, Union) else (side.node,)
+def _branches(side: Side) -> tuple[AvroType, ...]:
+    return side.solid.branches if isinstance(side.solid, AvroUnion) else (side.node,)
 
 
-def _allows(side: Side, node: Type, value: Json) -> bool:
-    return Checker(side.schema.names, ()).allows(node, value)
+def _allows(side: Side, node: AvroType, value: Json) -> bool:
+    return DefaultChecker(side.schema.names, ()).allows(node, value)
 
 
 def _pair_branch(source: Side, target: Side) -> int:
@@ -80,16 +93,16 @@ def _pair_branch(source: Side, target: Side) -> int:
 def _value(value: Any, source: Side, target: Side) -> Any:
     """A value of a type that is no union as a value of the other."""
     old, new = source.solid, target.solid
-    if isinstance(old, Record) and isinstance(new, Record):
+    if isinstance(old, AvroRecord) and isinstance(new, AvroRecord):
         pairs = fields(old, new)
         members = ((one, value.get(one.name, one.default)) for one in old.fields if one.name in pairs)
         return {
             pairs[one.name].name: _translate_member(member, source.at(one.type), target.at(pairs[one.name].type))
             for one, member in members
         }
-    if isinstance(old, Array) and isinstance(new, Array):
+    if isinstance(old, AvroArray) and isinstance(new, AvroArray):
         return [_translate_member(item, source.at(old.items), target.at(new.items)) for item in value]
-    if isinstance(old, Map) and isinstance(new, Map):
+    if isinstance(old, AvroMap) and isinstance(new, AvroMap):
         return {
             key: _translate_member(item, source.at(old.values), target.at(new.values)) for key, item in value.items()
         }
@@ -101,7 +114,7 @@ def _value(value: Any, source: Side, target: Side) -> Any:
 def _translate_member(value: Any, source: Side, target: Side) -> Any:
     """A value inside a default. Its branch can't move to the front, so it must be the first that the value fits."""
     source = source.at(choose_branch(source, value))
-    if not isinstance(target.solid, Union):
+    if not isinstance(target.solid, AvroUnion):
         return _value(value, source, target)
     part = target.at(target.solid.branches[_pair_branch(source, target)])
     found = _value(value, source, part)
@@ -119,7 +132,7 @@ def _leaf(value: Any, old: Leaf, new: Leaf) -> Any:
     if before is None or after is None or before == after:
         return value
     if before.name == after.name == "decimal":
-        return _rescale(value, after.scale - before.scale, new.size if isinstance(new, Fixed) else 0)
+        return _rescale(value, after.scale - before.scale, new.size if isinstance(new, AvroFixed) else 0)
     for family in (INSTANTS, WALLS, TIMES):
         if before.name in family and after.name in family and family[after.name] >= family[before.name]:
             return value * 10 ** (family[after.name] - family[before.name])

@@ -10,18 +10,18 @@ from dataclasses import dataclass, field, replace
 from treaty.core.finding import Finding
 from treaty.formats.avro.model import (
     ABSENT,
-    Array,
-    Enum,
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroReference,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
     Field,
-    Fixed,
-    Map,
-    Named,
-    Primitive,
-    Record,
-    Reference,
-    Schema,
-    Type,
-    Union,
+    NamedType,
 )
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import judge, logical_of
@@ -35,7 +35,7 @@ class Hidden:
     record: str
     field: str
     name: str
-    type: Type
+    type: AvroType
     how: str
 
 
@@ -47,18 +47,18 @@ class Fitted:
     named types that those need in the reader.
     """
 
-    root: Type
-    names: Mapping[str, Named]
+    root: AvroType
+    names: Mapping[str, NamedType]
     aliases: tuple[tuple[str, str], ...]
     hidden: tuple[Hidden, ...]
-    extra: tuple[Named, ...]
+    extra: tuple[NamedType, ...]
     findings: tuple[Finding, ...]
 
 
-def fit(writer: Schema, reader: Schema, prefix: str) -> Fitted:
+def fit(writer: AvroSchema, reader: AvroSchema, prefix: str) -> Fitted:
     """Rewrite `writer` for `reader`, its names under `prefix`; findings say where logical types don't fit."""
     known = dict(reader.names)
-    work = _Fitter(writer, Schema(reader.root, known), prefix, known)
+    work = _Fitter(writer, AvroSchema(reader.root, known), prefix, known)
     root = work.pair(writer.root, reader.root, "")
     hidden = tuple(one for one in work.hidden.values() if one)
     extra = tuple(known[full] for full in known.keys() - reader.names.keys())
@@ -67,45 +67,45 @@ def fit(writer: Schema, reader: Schema, prefix: str) -> Fitted:
 
 @dataclass(slots=True)
 class _Fitter:
-    writer: Schema
-    reader: Schema
+    writer: AvroSchema
+    reader: AvroSchema
     prefix: str
-    known: dict[str, Named]
-    names: dict[str, Named] = field(default_factory=dict)
+    known: dict[str, NamedType]
+    names: dict[str, NamedType] = field(default_factory=dict)
     done: dict[tuple[str, str], str] = field(default_factory=dict)
     aliases: list[tuple[str, str]] = field(default_factory=list)
     hidden: dict[tuple[str, str], Hidden | None] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
-    def pair(self, writer: Type, reader: Type | None, path: str) -> Type:
+    def pair(self, writer: AvroType, reader: AvroType | None, path: str) -> AvroType:
         """The writer's type as it is to be read as the reader's; None reads it only to skip it."""
         old = self.writer.resolve(writer)
         new = None if reader is None else self.reader.resolve(reader)
-        if isinstance(old, Union):
-            return Union(tuple(self.pair(part, self._target(part, new), path) for part in old.branches))
-        if isinstance(new, Union):
+        if isinstance(old, AvroUnion):
+            return AvroUnion(tuple(self.pair(part, self._target(part, new), path) for part in old.branches))
+        if isinstance(new, AvroUnion):
             target = self._target(old, new)
             return self.pair(old, target, path)
-        if isinstance(old, Array):
-            return Array(self.pair(old.items, new.items if isinstance(new, Array) else None, f"{path}/[]"))
-        if isinstance(old, Map):
-            return Map(self.pair(old.values, new.values if isinstance(new, Map) else None, f"{path}/{{}}"))
-        if isinstance(old, Record | Enum | Fixed):
+        if isinstance(old, AvroArray):
+            return AvroArray(self.pair(old.items, new.items if isinstance(new, AvroArray) else None, f"{path}/[]"))
+        if isinstance(old, AvroMap):
+            return AvroMap(self.pair(old.values, new.values if isinstance(new, AvroMap) else None, f"{path}/{{}}"))
+        if isinstance(old, AvroRecord | AvroEnum | AvroFixed):
             return self._named(old, new if type(new) is type(old) else None, path)
-        return Primitive(old.kind)
+        return AvroPrimitive(old.kind)
 
-    def _target(self, writer: Type, reader: Type | None) -> Type | None:
+    def _target(self, writer: AvroType, reader: AvroType | None) -> AvroType | None:
         """The part of the reader that one branch of a writer is read as."""
-        if not isinstance(reader, Union):
+        if not isinstance(reader, AvroUnion):
             return reader
         sides = [Side(self.reader, part) for part in reader.branches]
         place = branch(Side(self.writer, writer), sides)
         return None if place is None else reader.branches[place]
 
-    def _named(self, old: Named, new: Named | None, path: str) -> Reference:
+    def _named(self, old: NamedType, new: NamedType | None, path: str) -> AvroReference:
         key = (old.full, new.full if new else "")
         if key in self.done:
-            return Reference(self.done[key])
+            return AvroReference(self.done[key])
         wanted = f"{self.prefix}.{new.full}" if new else f"{self.prefix}.skipped.{old.full}"
         full, turn = wanted, 2
         while full in self.names:
@@ -114,11 +114,11 @@ class _Fitter:
         self.names[full] = replace(old, full=full, aliases=(), props=(), doc=None)
         if new:
             self.aliases.append((full, new.full))
-        if isinstance(old, Record):
-            self.names[full] = self._record(old, new if isinstance(new, Record) else None, full, path)
-        return Reference(full)
+        if isinstance(old, AvroRecord):
+            self.names[full] = self._record(old, new if isinstance(new, AvroRecord) else None, full, path)
+        return AvroReference(full)
 
-    def _record(self, old: Record, new: Record | None, full: str, path: str) -> Record:
+    def _record(self, old: AvroRecord, new: AvroRecord | None, full: str, path: str) -> AvroRecord:
         pairs = fields(old, new) if new else {}
         made = []
         for number, one in enumerate(old.fields):
@@ -132,9 +132,9 @@ class _Fitter:
                 made.append(Field(target.name, self.pair(one.type, target.type, at)))
             else:
                 made.append(Field(secret.name, self.pair(one.type, secret.type, at)))
-        return Record(full, tuple(made))
+        return AvroRecord(full, tuple(made))
 
-    def _secret(self, record: Record, old: Field, new: Field, path: str) -> Hidden | None:
+    def _secret(self, record: AvroRecord, old: Field, new: Field, path: str) -> Hidden | None:
         """The hidden field that a writer's field goes to, where its logical type differs."""
         hows: set[str] = set()
         changed = self._leaves(old.type, new.type, path, hows)
@@ -147,32 +147,39 @@ class _Fitter:
             self._wrong(path, f"two places of the writer differ in how {record.full}.{new.name} is to be read", "", "")
         return secret
 
-    def _leaves(self, writer: Type, reader: Type, path: str, hows: set[str]) -> Type:
+    def _leaves(self, writer: AvroType, reader: AvroType, path: str, hows: set[str]) -> AvroType:
         """The reader's type with the writer's leaf wherever the logical type differs; records inside have their own."""
         old, new = self.writer.resolve(writer), self.reader.resolve(reader)
-        if isinstance(old, Union):
+        if isinstance(old, AvroUnion):
             for part in old.branches:
                 reader = self._leaves(part, reader, path, hows)
             return reader
-        if isinstance(new, Union):
+        if isinstance(new, AvroUnion):
             sides = [Side(self.reader, part) for part in new.branches]
             place = branch(Side(self.writer, old), sides)
             if place is None:
                 return reader
             parts = list(new.branches)
             parts[place] = self._leaves(old, parts[place], path, hows)
-            return reader if parts[place] is new.branches[place] else Union(tuple(parts))
-        if isinstance(old, Array) and isinstance(new, Array):
+            return reader if parts[place] is new.branches[place] else AvroUnion(tuple(parts))
+        if isinstance(old, AvroArray) and isinstance(new, AvroArray):
             items = self._leaves(old.items, new.items, f"{path}/[]", hows)
-            return reader if items is new.items else Array(items)
-        if isinstance(old, Map) and isinstance(new, Map):
+            return reader if items is new.items else AvroArray(items)
+        if isinstance(old, AvroMap) and isinstance(new, AvroMap):
             values = self._leaves(old.values, new.values, f"{path}/{{}}", hows)
-            return reader if values is new.values else Map(values)
-        if isinstance(old, Primitive | Fixed) and isinstance(new, Primitive | Fixed):
+            return reader if values is new.values else AvroMap(values)
+        if isinstance(old, AvroPrimitive | AvroFixed) and isinstance(new, AvroPrimitive | AvroFixed):
             return self._leaf(old, new, reader, path, hows)
         return reader
 
-    def _leaf(self, old: Primitive | Fixed, new: Primitive | Fixed, reader: Type, path: str, hows: set[str]) -> Type:
+    def _leaf(
+        self,
+        old: AvroPrimitive | AvroFixed,
+        new: AvroPrimitive | AvroFixed,
+        reader: AvroType,
+        path: str,
+        hows: set[str],
+    ) -> AvroType:
         verdict = judge(old, new)
         if verdict.wrong:
             self._wrong(path, verdict.wrong, str(dict(old.props)), str(dict(new.props)))
@@ -180,20 +187,20 @@ class _Fitter:
             return reader
         logical = logical_of(old)
         tag = f"{verdict.how}:{logical.precision}:{logical.scale}" if logical else verdict.how
-        if isinstance(old, Primitive):
+        if isinstance(old, AvroPrimitive):
             hows.add(tag)
             return old
         hows.add(f"{tag}:{old.size}")
         full = f"hidden.{old.full}_{'_'.join(tag.split(':')[2:])}_{old.size}"
-        self.known[full] = Fixed(full, old.size, None, (), old.props)
-        return Reference(full)
+        self.known[full] = AvroFixed(full, old.size, None, (), old.props)
+        return AvroReference(full)
 
     def _wrong(self, path: str, sentence: str, old: str, new: str) -> None:
         remedy = "the same logical type with the same unit, or a decimal with no fewer digits on either side"
         self.findings.append(Finding("LOGICAL_TYPE_MISMATCH", path, f"at {path}: {sentence}", "", old, new, remedy))
 
 
-def hidden_name(record: Record, name: str, how: str) -> str:
+def hidden_name(record: AvroRecord, name: str, how: str) -> str:
     """A name for a hidden field: the same for the same conversion, and no field of the record has it."""
     tag = "".join(char if char.isalnum() else "_" for char in how)
     taken = {one.name for one in record.fields}
@@ -203,7 +210,7 @@ def hidden_name(record: Record, name: str, how: str) -> str:
     return made
 
 
-def with_hidden(record: Record, hidden: tuple[Hidden, ...]) -> Record:
+def with_hidden(record: AvroRecord, hidden: tuple[Hidden, ...]) -> AvroRecord:
     """The reader's record with its hidden fields; a field that has one may be missing from then on."""
     mine = {one.name: one for one in hidden if one.record == record.full}
     if not mine:
@@ -216,6 +223,6 @@ def with_hidden(record: Record, hidden: tuple[Hidden, ...]) -> Record:
 
 def _optional(one: Field) -> Field:
     """The field with null allowed and null as its default."""
-    parts = one.type.branches if isinstance(one.type, Union) else (one.type,)
+    parts = one.type.branches if isinstance(one.type, AvroUnion) else (one.type,)
     rest = tuple(part for part in parts if not is_null(part))
-    return replace(one, type=Union((Primitive("null"), *rest)), default=None)
+    return replace(one, type=AvroUnion((AvroPrimitive("null"), *rest)), default=None)

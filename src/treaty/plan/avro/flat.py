@@ -4,65 +4,65 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from treaty.formats.avro.model import (
-    Array,
-    Enum,
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroReference,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
     Field,
-    Fixed,
-    Map,
-    Named,
-    Primitive,
+    NamedType,
     Props,
-    Record,
-    Reference,
-    Schema,
-    Type,
-    Union,
 )
 
 MEANT = frozenset({"logicalType", "precision", "scale"})
 """The members beside Avro's own that change what a value is."""
 
 
-Keep = Callable[[Primitive | Fixed], Props]
+Keep = Callable[[AvroPrimitive | AvroFixed], Props]
 """Which properties of a leaf are kept."""
 
 
-def meant(leaf: Primitive | Fixed) -> Props:
+def meant(leaf: AvroPrimitive | AvroFixed) -> Props:
     """The properties that change what a value is."""
     return tuple((name, value) for name, value in leaf.props if name in MEANT)
 
 
-def flat(schema: Schema, keep: Keep = meant) -> Schema:
+def flat(schema: AvroSchema, keep: Keep = meant) -> AvroSchema:
     """The same schema with named types only in `names`, without orders and properties that mean nothing here."""
-    return Schema(_node(schema.root, keep), {full: _named(one, keep) for full, one in schema.names.items()})
+    return AvroSchema(_node(schema.root, keep), {full: _named(one, keep) for full, one in schema.names.items()})
 
 
-def _node(node: Type, keep: Keep) -> Type:
+def _node(node: AvroType, keep: Keep) -> AvroType:
     match node:
-        case Array():
-            return Array(_node(node.items, keep))
-        case Map():
-            return Map(_node(node.values, keep))
-        case Union():
-            return Union(tuple(_node(one, keep) for one in node.branches))
-        case Primitive():
-            return Primitive(node.kind, keep(node))
-    return Reference(node.full)
+        case AvroArray():
+            return AvroArray(_node(node.items, keep))
+        case AvroMap():
+            return AvroMap(_node(node.values, keep))
+        case AvroUnion():
+            return AvroUnion(tuple(_node(one, keep) for one in node.branches))
+        case AvroPrimitive():
+            return AvroPrimitive(node.kind, keep(node))
+    return AvroReference(node.full)
 
 
-def _named(node: Named, keep: Keep) -> Named:
+def _named(node: NamedType, keep: Keep) -> NamedType:
     match node:
-        case Record():
+        case AvroRecord():
             fields = tuple(
                 Field(one.name, _node(one.type, keep), one.doc, one.default, aliases=one.aliases) for one in node.fields
             )
-            return Record(node.full, fields, None, node.aliases)
-        case Enum():
+            return AvroRecord(node.full, fields, None, node.aliases)
+        case AvroEnum():
             return replace(node, doc=None, props=())
-        case Fixed():
+        case AvroFixed():
             return replace(node, doc=None, props=keep(node))
 
 
-def is_null(node: Type) -> bool:
+def is_null(node: AvroType) -> bool:
     """Whether this is the null type."""
-    return isinstance(node, Primitive) and node.kind == "null"
+    return isinstance(node, AvroPrimitive) and node.kind == "null"

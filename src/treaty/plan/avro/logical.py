@@ -7,7 +7,7 @@ with scale 3, would come out wrong without a word, so the planner compares what 
 import math
 from dataclasses import dataclass
 
-from treaty.formats.avro.model import Fixed, Primitive
+from treaty.formats.avro.model import AvroFixed, AvroPrimitive
 
 INSTANTS = {"timestamp-millis": 3, "timestamp-micros": 6, "timestamp-nanos": 9}
 WALLS = {"local-timestamp-millis": 3, "local-timestamp-micros": 6, "local-timestamp-nanos": 9}
@@ -19,7 +19,7 @@ BASES = {
 DECIMAL_DIGITS = 38
 """The longest decimal that Spark holds."""
 
-Leaf = Primitive | Fixed
+Leaf = AvroPrimitive | AvroFixed
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def logical_of(leaf: Leaf) -> Logical | None:
     """The logical type that both engines will honour, or None: an invalid or unknown one is ignored, as Avro does."""
     props = dict(leaf.props)
     name = props.get("logicalType")
-    if name == "decimal" and (isinstance(leaf, Fixed) or leaf.kind == "bytes"):
+    if name == "decimal" and (isinstance(leaf, AvroFixed) or leaf.kind == "bytes"):
         precision, scale = props.get("precision"), props.get("scale", 0)
         if type(precision) is int and type(scale) is int and 0 <= scale <= precision and 0 < precision <= _digits(leaf):
             return Logical("decimal", precision, scale)
@@ -49,7 +49,7 @@ def logical_of(leaf: Leaf) -> Logical | None:
 
 def _digits(leaf: Leaf) -> float:
     """The digits that every number of this many bytes has room for; a longer decimal on a fixed is no decimal to Avro."""
-    return math.floor(math.log10(2) * (8 * leaf.size - 1)) if isinstance(leaf, Fixed) else math.inf
+    return math.floor(math.log10(2) * (8 * leaf.size - 1)) if isinstance(leaf, AvroFixed) else math.inf
 
 
 def held(leaf: Leaf) -> Logical | None:

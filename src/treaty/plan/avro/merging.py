@@ -11,28 +11,28 @@ from dataclasses import dataclass, field, replace
 from treaty.core.finding import Finding
 from treaty.formats.avro.model import (
     ABSENT,
-    Absent,
-    Array,
-    Enum,
+    AbsentDefault,
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroReference,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
     Field,
-    Fixed,
-    Map,
-    Named,
-    Primitive,
+    NamedType,
     Props,
-    Record,
-    Reference,
-    Schema,
-    Type,
-    Union,
 )
-from treaty.formats.literal import Json
+from treaty.formats.json_printer import Json
 from treaty.plan.avro.defaults import translate_default
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import Logical, logical_of, united
 from treaty.plan.avro.pairing import Side, branch, fields
 
-NULL = Primitive("null")
+NULL = AvroPrimitive("null")
 NUMBERS = ("int", "long", "float", "double")
 REFUSE, DOUBLE = "refuse", "double"
 LOSSY = (REFUSE, DOUBLE)
@@ -50,7 +50,7 @@ class MergeError(ValueError):
         self.finding = finding
 
 
-def merge(versions: Sequence[Schema], lossy: str = REFUSE) -> Schema:
+def merge(versions: Sequence[AvroSchema], lossy: str = REFUSE) -> AvroSchema:
     """One schema that reads every version, oldest first. Raises `MergeError`."""
     merged = versions[0]
     for newer in versions[1:]:
@@ -58,62 +58,62 @@ def merge(versions: Sequence[Schema], lossy: str = REFUSE) -> Schema:
     return merged
 
 
-def merge_two(older: Schema, newer: Schema, lossy: str = REFUSE) -> Schema:
+def merge_two(older: AvroSchema, newer: AvroSchema, lossy: str = REFUSE) -> AvroSchema:
     """One schema that reads both. Raises `MergeError`."""
     work = _Merger(older, newer, lossy, dict(older.names))
     root = work.both(older.root, newer.root, "")
-    return Schema(root, work.with_defaults())
+    return AvroSchema(root, work.with_defaults())
 
 
 @dataclass(slots=True)
 class _Merger:
-    older: Schema
-    newer: Schema
+    older: AvroSchema
+    newer: AvroSchema
     lossy: str
-    names: dict[str, Named]
+    names: dict[str, NamedType]
     seen: set[tuple[str, str]] = field(default_factory=set)
     origins: dict[tuple[str, str], tuple[Json, Side]] = field(default_factory=dict)
     """Where the default of a merged field comes from, by record and field: as its version has it, and its type there."""
 
-    def both(self, left: Type, right: Type, path: str) -> Type:
+    def both(self, left: AvroType, right: AvroType, path: str) -> AvroType:
         """The type that reads a left and a right."""
         old, new = self.older.resolve(left), self.newer.resolve(right)
-        if isinstance(old, Union) or isinstance(new, Union):
+        if isinstance(old, AvroUnion) or isinstance(new, AvroUnion):
             return self._unions(left, right, path)
-        if isinstance(old, Array) and isinstance(new, Array):
+        if isinstance(old, AvroArray) and isinstance(new, AvroArray):
             return replace(old, items=self.both(old.items, new.items, f"{path}/[]"))
-        if isinstance(old, Map) and isinstance(new, Map):
+        if isinstance(old, AvroMap) and isinstance(new, AvroMap):
             return replace(old, values=self.both(old.values, new.values, f"{path}/{{}}"))
-        if isinstance(old, Record | Enum | Fixed) and type(old) is type(new):
+        if isinstance(old, AvroRecord | AvroEnum | AvroFixed) and type(old) is type(new):
             return self._named(old, new, path)
-        if isinstance(old, Primitive) and isinstance(new, Primitive):
+        if isinstance(old, AvroPrimitive) and isinstance(new, AvroPrimitive):
             return self._primitives(old, new, path)
         raise _conflict(path, old.kind, new.kind)
 
-    def _primitives(self, old: Primitive, new: Primitive, path: str) -> Type:
+    def _primitives(self, old: AvroPrimitive, new: AvroPrimitive, path: str) -> AvroType:
         logical = united(old, new)
         if isinstance(logical, str):
             raise _conflict(path, f"{old.kind} ({logical_of(old)})", f"{new.kind} ({logical_of(new)})")
         if old.kind == new.kind:
-            return Primitive(old.kind, _props(logical)) if logical else old
+            return AvroPrimitive(old.kind, _props(logical)) if logical else old
         if {old.kind, new.kind} == {"string", "bytes"}:
-            return Primitive("bytes")  # any text has bytes, and not all bytes are text
+            return AvroPrimitive("bytes")  # any text has bytes, and not all bytes are text
         if old.kind not in NUMBERS or new.kind not in NUMBERS or (logical and logical.name != "time-micros"):
             raise _conflict(path, old.kind, new.kind)
         if "long" in {old.kind, new.kind} and {old.kind, new.kind} & {"float", "double"}:
             if self.lossy == DOUBLE and logical is None:
-                return Primitive("double")
+                return AvroPrimitive("double")
             # A double holds no long exactly, and no table widens one to the other.
             raise _conflict(path, old.kind, new.kind, ROUNDED)
         wide = max(old.kind, new.kind, key=NUMBERS.index)
         # An int does not fit into a float without loss, but into a double.
-        return Primitive("double" if wide == "float" else wide, _props(logical))
+        return AvroPrimitive("double" if wide == "float" else wide, _props(logical))
 
-    def _unions(self, left: Type, right: Type, path: str) -> Type:
+    def _unions(self, left: AvroType, right: AvroType, path: str) -> AvroType:
         olds, news = _branches(self.older.resolve(left), left), _branches(self.newer.resolve(right), right)
         made = list(olds)
         for part in news:
-            sides = [Side(Schema(one, self.names), one) for one in made]
+            sides = [Side(AvroSchema(one, self.names), one) for one in made]
             place = branch(Side(self.newer, part), sides)
             if place is None:
                 place = self._narrower(part, olds)
@@ -124,9 +124,9 @@ class _Merger:
         solid, grown = (sum(not is_null(one) for one in some) for some in (olds, made))
         if solid == 1 and grown > 1:
             raise _conflict(path, "one type", "a choice of several, which is another column")
-        return made[0] if len(made) == 1 else Union(tuple(made))
+        return made[0] if len(made) == 1 else AvroUnion(tuple(made))
 
-    def _narrower(self, part: Type, olds: Sequence[Type]) -> int | None:
+    def _narrower(self, part: AvroType, olds: Sequence[AvroType]) -> int | None:
         """The place of an older number that the newer one widens."""
         new = self.newer.resolve(part)
         for place, one in enumerate(olds):
@@ -135,24 +135,24 @@ class _Merger:
                 return place
         return None
 
-    def _named(self, old: Named, new: Named, path: str) -> Reference:
+    def _named(self, old: NamedType, new: NamedType, path: str) -> AvroReference:
         if (old.full, new.full) in self.seen:
-            return Reference(old.full)
+            return AvroReference(old.full)
         self.seen.add((old.full, new.full))
         known = self.names[old.full]
         aliases = _names(known.aliases, (new.full, *new.aliases), old.full)
-        if isinstance(known, Fixed) and isinstance(new, Fixed):
+        if isinstance(known, AvroFixed) and isinstance(new, AvroFixed):
             self.names[old.full] = replace(known, aliases=aliases, props=self._fixed(known, new, path))
-        elif isinstance(known, Enum) and isinstance(new, Enum):
+        elif isinstance(known, AvroEnum) and isinstance(new, AvroEnum):
             symbols = tuple(dict.fromkeys((*known.symbols, *new.symbols)))
             default = known.default if new.default is None else new.default
             self.names[old.full] = replace(known, aliases=aliases, symbols=symbols, default=default)
-        elif isinstance(known, Record) and isinstance(new, Record):
+        elif isinstance(known, AvroRecord) and isinstance(new, AvroRecord):
             made = self._record(known, new, path)
             self.names[old.full] = replace(known, aliases=aliases, fields=made)
-        return Reference(old.full)
+        return AvroReference(old.full)
 
-    def _fixed(self, old: Fixed, new: Fixed, path: str) -> Props:
+    def _fixed(self, old: AvroFixed, new: AvroFixed, path: str) -> Props:
         if old.size != new.size:
             raise _conflict(path, f"fixed of {old.size} bytes", f"fixed of {new.size} bytes")
         logical = united(old, new)
@@ -162,7 +162,7 @@ class _Merger:
             )  # its bytes have no room for the digits of both
         return _props(logical) if logical else old.props
 
-    def _record(self, old: Record, new: Record, path: str) -> tuple[Field, ...]:
+    def _record(self, old: AvroRecord, new: AvroRecord, path: str) -> tuple[Field, ...]:
         pairs = {target.name: one for one in new.fields for target in [self._same(old, new).get(one.name)] if target}
         self._originate(self.older, old.full, self.older.names.get(old.full))
         made = []
@@ -173,7 +173,7 @@ class _Merger:
                 continue
             kind = self.both(one.type, partner.type, f"{path}/{one.name}")
             default = partner.default if partner.default is not ABSENT else one.default
-            if not isinstance(partner.default, Absent):
+            if not isinstance(partner.default, AbsentDefault):
                 self.origins[old.full, one.name] = partner.default, Side(self.newer, partner.type)
             aliases = _names(one.aliases, (partner.name, *partner.aliases), one.name)
             made.append(replace(one, type=kind, aliases=aliases, doc=partner.doc or one.doc, default=default))
@@ -184,26 +184,26 @@ class _Merger:
                 fresh = tuple(alias for alias in one.aliases if alias not in taken)
                 added = replace(one, type=self.adopted(one.type, f"{path}/{one.name}"), aliases=fresh)
                 made.append(_maybe(added))
-                if not isinstance(one.default, Absent):
+                if not isinstance(one.default, AbsentDefault):
                     self.origins[old.full, one.name] = one.default, Side(self.newer, one.type)
         return tuple(made)
 
-    def _originate(self, schema: Schema, full: str, record: Named | None) -> None:
+    def _originate(self, schema: AvroSchema, full: str, record: NamedType | None) -> None:
         """Note where the defaults of a record come from that have no origin yet."""
-        for one in record.fields if isinstance(record, Record) else ():
-            if not isinstance(one.default, Absent):
+        for one in record.fields if isinstance(record, AvroRecord) else ():
+            if not isinstance(one.default, AbsentDefault):
                 self.origins.setdefault((full, one.name), (one.default, Side(schema, one.type)))
 
-    def with_defaults(self) -> dict[str, Named]:
+    def with_defaults(self) -> dict[str, NamedType]:
         """The merged names; each default is said in their words, and its branch of a union is the first, as Avro asks."""
         for full in self.names:
             self._originate(self.older, full, self.older.names.get(full))
         for full, named in [
             *self.names.items()
         ] * 2:  # in the second turn all branches stand where the first one left them
-            if isinstance(named, Record):
+            if isinstance(named, AvroRecord):
                 known = self.names[full]
-                assert isinstance(known, Record)
+                assert isinstance(known, AvroRecord)
                 self.names[full] = replace(known, fields=tuple(self._with_default(full, one) for one in known.fields))
         return self.names
 
@@ -211,16 +211,16 @@ class _Merger:
         origin = self.origins.get((full, one.name))
         if origin is None or one.default is ABSENT:
             return one
-        default, place = translate_default(*origin, Side(Schema(one.type, self.names), one.type))
-        if isinstance(default, Absent):
+        default, place = translate_default(*origin, Side(AvroSchema(one.type, self.names), one.type))
+        if isinstance(default, AbsentDefault):
             return _maybe(replace(one, default=ABSENT))
-        if not isinstance(one.type, Union):
+        if not isinstance(one.type, AvroUnion):
             return replace(one, default=default)
         first, rest = one.type.branches[place], (*one.type.branches[:place], *one.type.branches[place + 1 :])
-        return replace(one, type=Union((first, *rest)), default=default)
+        return replace(one, type=AvroUnion((first, *rest)), default=default)
 
     @staticmethod
-    def _same(old: Record, new: Record) -> dict[str, Field]:
+    def _same(old: AvroRecord, new: AvroRecord) -> dict[str, Field]:
         """The older field that each newer one continues: by name, by its own aliases, or by a name it had before."""
         found = fields(new, old)
         free = [one for one in old.fields if one.name not in {field.name for field in found.values()}]
@@ -234,16 +234,16 @@ class _Merger:
                     free.remove(target)
         return found
 
-    def adopted(self, node: Type, path: str) -> Type:
+    def adopted(self, node: AvroType, path: str) -> AvroType:
         """A newer type as the merged schema has it: its named types join those of the same name."""
         match node:
-            case Array():
+            case AvroArray():
                 return replace(node, items=self.adopted(node.items, path))
-            case Map():
+            case AvroMap():
                 return replace(node, values=self.adopted(node.values, path))
-            case Union():
-                return Union(tuple(self.adopted(one, path) for one in node.branches))
-            case Primitive():
+            case AvroUnion():
+                return AvroUnion(tuple(self.adopted(one, path) for one in node.branches))
+            case AvroPrimitive():
                 return node
         named = self.newer.names[node.full]
         known = self.names.get(named.full)
@@ -253,15 +253,15 @@ class _Merger:
             raise _conflict(path, known.kind, named.kind)
         self.names[named.full] = named
         self.seen.add((named.full, named.full))
-        if isinstance(named, Record):
+        if isinstance(named, AvroRecord):
             self._originate(self.newer, named.full, named)
             made = tuple(replace(one, type=self.adopted(one.type, f"{path}/{one.name}")) for one in named.fields)
             self.names[named.full] = replace(named, fields=made)
-        return Reference(named.full)
+        return AvroReference(named.full)
 
 
-def _branches(solid: Type, node: Type) -> tuple[Type, ...]:
-    return solid.branches if isinstance(solid, Union) else (node,)
+def _branches(solid: AvroType, node: AvroType) -> tuple[AvroType, ...]:
+    return solid.branches if isinstance(solid, AvroUnion) else (node,)
 
 
 def _names(known: tuple[str, ...], more: tuple[str, ...], own: str) -> tuple[str, ...]:
@@ -280,7 +280,7 @@ def _maybe(one: Field) -> Field:
     if one.default is not ABSENT:
         return one
     rest = tuple(part for part in _branches(one.type, one.type) if not is_null(part))
-    return replace(one, type=Union((NULL, *rest)), default=None)
+    return replace(one, type=AvroUnion((NULL, *rest)), default=None)
 
 
 def _conflict(path: str, old: str, new: str, more: str = "") -> MergeError:

@@ -5,20 +5,20 @@ from dataclasses import dataclass
 
 from treaty.formats.avro.model import (
     ABSENT,
-    Array,
-    Enum,
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
     Field,
-    Fixed,
-    Map,
-    Primitive,
-    Record,
-    Schema,
-    Type,
-    Union,
     simple_of,
 )
 
-Solid = Primitive | Array | Map | Union | Record | Enum | Fixed
+Solid = AvroPrimitive | AvroArray | AvroMap | AvroUnion | AvroRecord | AvroEnum | AvroFixed
 """A type that is not a reference."""
 
 PROMOTIONS = {
@@ -34,20 +34,20 @@ PROMOTIONS = {
 class Side:
     """One of two schemas, and a type in it."""
 
-    schema: Schema
-    node: Type
+    schema: AvroSchema
+    node: AvroType
 
     @property
     def solid(self) -> Solid:
         """The type with references followed."""
         return self.schema.resolve(self.node)
 
-    def at(self, node: Type) -> "Side":
+    def at(self, node: AvroType) -> "Side":
         """Another type of the same schema."""
         return Side(self.schema, node)
 
 
-def fields(writer: Record, reader: Record) -> dict[str, Field]:
+def fields(writer: AvroRecord, reader: AvroRecord) -> dict[str, Field]:
     """The reader's field for each writer field that has one: by name first, then by the reader's aliases."""
     by_name = {field.name: field for field in reader.fields}
     found = {field.name: by_name[field.name] for field in writer.fields if field.name in by_name}
@@ -69,7 +69,7 @@ def branch(writer: Side, branches: Sequence[Side]) -> int | None:
     then a promotion: the order of the Java library's resolver.
     """
     solid = writer.solid
-    named = isinstance(solid, Record | Enum | Fixed)
+    named = isinstance(solid, AvroRecord | AvroEnum | AvroFixed)
     for tries in (_same_name, _same_simple_name, _enough) if named else (_same_kind, _promoted):
         for place, candidate in enumerate(branches):
             if tries(solid, candidate.solid):
@@ -86,20 +86,24 @@ def _promoted(writer: Solid, reader: Solid) -> bool:
 
 
 def _same_name(writer: Solid, reader: Solid) -> bool:
-    if not isinstance(writer, Record | Enum | Fixed) or not isinstance(reader, Record | Enum | Fixed):
+    if not isinstance(writer, AvroRecord | AvroEnum | AvroFixed) or not isinstance(
+        reader, AvroRecord | AvroEnum | AvroFixed
+    ):
         return False
     return writer.kind == reader.kind and (writer.full == reader.full or writer.full in reader.aliases)
 
 
 def _same_simple_name(writer: Solid, reader: Solid) -> bool:
-    if not isinstance(writer, Record | Enum | Fixed) or not isinstance(reader, Record | Enum | Fixed):
+    if not isinstance(writer, AvroRecord | AvroEnum | AvroFixed) or not isinstance(
+        reader, AvroRecord | AvroEnum | AvroFixed
+    ):
         return False
     known = {simple_of(reader.full), *map(simple_of, reader.aliases)}
     return writer.kind == reader.kind and simple_of(writer.full) in known
 
 
 def _enough(writer: Solid, reader: Solid) -> bool:
-    if not isinstance(writer, Record) or not isinstance(reader, Record):
+    if not isinstance(writer, AvroRecord) or not isinstance(reader, AvroRecord):
         return False
     have = {field.name for field in fields(writer, reader).values()}
     return all(field.name in have or field.default is not ABSENT for field in reader.fields)

@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from treaty.formats.avro.canonical import print_schema
-from treaty.formats.avro.model import Schema
+from treaty.formats.avro.model import AvroSchema
 from treaty.plan.avro.fitting import Fitted, fit
 
 
@@ -12,17 +12,17 @@ from treaty.plan.avro.fitting import Fitted, fit
 class Shapes:
     """The shapes of writers as a reader sees them, in the order of their branches."""
 
-    reader: Schema
+    reader: AvroSchema
     fitted: list[Fitted] = field(default_factory=list)
     places: dict[Hashable, int] = field(default_factory=dict)
 
-    def look(self, writer: Schema) -> Fitted:
+    def look(self, writer: AvroSchema) -> Fitted:
         """The writer fitted to the reader, under names that no branch has."""
         return fit(writer, self.reader, "w")
 
-    def place(self, writer: Schema, seen: Fitted) -> int:
+    def place(self, writer: AvroSchema, seen: Fitted) -> int:
         """The branch of a writer that was looked at: that of its shape, or a new one."""
-        text = print_schema(Schema(seen.root, seen.names))
+        text = print_schema(AvroSchema(seen.root, seen.names))
         key = (text, seen.aliases, seen.hidden, seen.extra)
         if key not in self.places:
             self.places[key] = len(self.fitted)

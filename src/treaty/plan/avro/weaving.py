@@ -13,12 +13,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from treaty.formats.avro.canonical import print_schema
-from treaty.formats.avro.model import Field, Fixed, Named, Primitive, Record, Reference, Schema, Type, Union
+from treaty.formats.avro.model import (
+    AvroFixed,
+    AvroPrimitive,
+    AvroRecord,
+    AvroReference,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+    Field,
+    NamedType,
+)
 from treaty.plan.avro.fitting import Fitted, Hidden, with_hidden
 from treaty.plan.avro.flat import flat
 from treaty.plan.avro.logical import held
 
-FRAME = Fixed("treaty.Frame", 5)
+FRAME = AvroFixed("treaty.Frame", 5)
 
 
 HEAD, WHOLE = "_treaty_head", "_treaty_whole"
@@ -39,7 +49,7 @@ class Woven:
     whole: str
 
 
-def weave(fitted: Sequence[Fitted], reader: Schema) -> Woven:
+def weave(fitted: Sequence[Fitted], reader: AvroSchema) -> Woven:
     """Join fitted writers, in the order of their branches, under one reader."""
     reader = flat(reader, lambda leaf: leaf.props if held(leaf) else ())
     known = _reader_names(fitted, reader)
@@ -47,33 +57,33 @@ def weave(fitted: Sequence[Fitted], reader: Schema) -> Woven:
     target = _record(reader.root, known)
     open_ = target is not None and all(root is not None for root in roots)
     tail = _free("_treaty_tail", (target, *roots))
-    names: dict[str, Named] = {FRAME.full: FRAME}
+    names: dict[str, NamedType] = {FRAME.full: FRAME}
     branches = []
     for place, (one, root) in enumerate(zip(fitted, roots, strict=True)):
         names |= one.names
         inside = root.fields if open_ and root else (Field(WHOLE, one.root),)
-        head = Field(_free(HEAD, (root,)), Reference(FRAME.full))
-        envelope = Record(f"w{place}.Envelope", (head, *inside, Field(tail, Primitive("double"))))
+        head = Field(_free(HEAD, (root,)), AvroReference(FRAME.full))
+        envelope = AvroRecord(f"w{place}.Envelope", (head, *inside, Field(tail, AvroPrimitive("double"))))
         names[envelope.full] = envelope
-        branches.append(Reference(envelope.full))
+        branches.append(AvroReference(envelope.full))
     inside = target.fields if open_ and target else (Field(WHOLE, reader.root),)
-    envelope = Record("treaty.Envelope", (*inside, Field(tail, Primitive("double"))))
-    root_type: Type = Union(tuple(branches)) if len(branches) > 1 else branches[0]
+    envelope = AvroRecord("treaty.Envelope", (*inside, Field(tail, AvroPrimitive("double"))))
+    root_type: AvroType = AvroUnion(tuple(branches)) if len(branches) > 1 else branches[0]
     return Woven(
-        print_schema(Schema(root_type, names)),
-        print_schema(Schema(Reference(envelope.full), known | {envelope.full: envelope})),
+        print_schema(AvroSchema(root_type, names)),
+        print_schema(AvroSchema(AvroReference(envelope.full), known | {envelope.full: envelope})),
         union=len(branches) > 1,
         tail=tail,
         whole="" if open_ else WHOLE,
     )
 
 
-def _record(root: Type, names: Mapping[str, Named]) -> Record | None:
-    found = names[root.full] if isinstance(root, Reference) else root
-    return found if isinstance(found, Record) else None
+def _record(root: AvroType, names: Mapping[str, NamedType]) -> AvroRecord | None:
+    found = names[root.full] if isinstance(root, AvroReference) else root
+    return found if isinstance(found, AvroRecord) else None
 
 
-def _free(name: str, records: Iterable[Record | None]) -> str:
+def _free(name: str, records: Iterable[AvroRecord | None]) -> str:
     """The name, longer if a field of the records has it."""
     taken = {field.name for record in records if record for field in record.fields}
     while name in taken:
@@ -81,7 +91,7 @@ def _free(name: str, records: Iterable[Record | None]) -> str:
     return name
 
 
-def _reader_names(fitted: Sequence[Fitted], reader: Schema) -> dict[str, Named]:
+def _reader_names(fitted: Sequence[Fitted], reader: AvroSchema) -> dict[str, NamedType]:
     """The reader's named types, known under each writer's names for them, with the hidden fields."""
     aliases: dict[str, list[str]] = {}
     hidden: dict[tuple[str, str], Hidden] = {}
@@ -93,7 +103,7 @@ def _reader_names(fitted: Sequence[Fitted], reader: Schema) -> dict[str, Named]:
             aliases.setdefault(target, []).append(full)
     for full, named in names.items():
         known = replace(named, aliases=tuple(aliases.get(full, ())))
-        if isinstance(known, Record):
+        if isinstance(known, AvroRecord):
             bare = tuple(replace(field, aliases=()) for field in known.fields)
             known = with_hidden(replace(known, fields=bare), tuple(hidden.values()))
         names[full] = known

@@ -6,10 +6,10 @@ from typing import Any
 
 from treaty.core.state.columns import Columns
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.jsonschema.canonical import resolved
-from treaty.formats.jsonschema.data.columns import columns
+from treaty.formats.jsonschema.canonical import print_resolved
+from treaty.formats.jsonschema.data.columns import derive_columns
 from treaty.formats.jsonschema.format import FORMAT as JSON
-from treaty.formats.jsonschema.model import Document
+from treaty.formats.jsonschema.model import JsonSchema
 from treaty.plan.ddl import columns_ddl, docs_of, free, struct_ddl
 from treaty.plan.documents.merging import merged
 from treaty.plan.known import Known
@@ -27,7 +27,7 @@ def union(known: Sequence[Known], wish: Wish) -> tuple[Columns, list[Rejected]]:
     made, losers = [], []
     for one in known:
         try:
-            made.append(columns(one.schema, wish.depth))
+            made.append(derive_columns(one.schema, wish.depth))
         except InvalidSchemaError as wrong:
             losers.append(left_out(one, wrong))
     if not made:
@@ -35,9 +35,9 @@ def union(known: Sequence[Known], wish: Wish) -> tuple[Columns, list[Rejected]]:
     return reduce(merged, made), losers
 
 
-def compose(known: Sequence[Known], reader: Document | Columns, wish: Wish) -> DecodePlan:
+def compose(known: Sequence[Known], reader: JsonSchema | Columns, wish: Wish) -> DecodePlan:
     """The plan for these writers and the columns of the reader. Raises `PlanError` without a writer."""
-    made = reader if isinstance(reader, Columns) else columns(reader, wish.depth)
+    made = reader if isinstance(reader, Columns) else derive_columns(reader, wish.depth)
     writers = tuple(
         Writer(one.schema_id, one.subject, one.version, _text(one.schema))
         for one in {one.schema_id: one for one in known}.values()
@@ -74,7 +74,7 @@ def _rest(wish: Wish, columns: tuple[tuple[str, str], ...], *, whole: bool) -> s
 
 
 def _checks(known: Sequence[Known]) -> tuple[tuple[int, str], ...]:
-    return tuple({one.schema_id: (one.schema_id, resolved(one.schema)) for one in known}.values())
+    return tuple({one.schema_id: (one.schema_id, print_resolved(one.schema)) for one in known}.values())
 
 
 def _text(schema: Any) -> str:

@@ -3,8 +3,20 @@
 from typing import Any
 
 from treaty.core.state.columns import Decimal, Scalar
-from treaty.formats.avro.model import ABSENT, Array, Enum, Field, Fixed, Map, Primitive, Record, Schema, Type, Union
-from treaty.formats.literal import Json, literal
+from treaty.formats.avro.model import (
+    ABSENT,
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+    Field,
+)
+from treaty.formats.json_printer import Json, print_json
 from treaty.plan.avro.columns import PLAIN, ddl
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import DECIMAL_DIGITS, INSTANTS, WALLS, logical_of
@@ -19,7 +31,7 @@ DEEPEST = 100
 """Records inside each other that a branch of a union may have to hold at least."""
 
 
-def look(schema: Schema) -> Look:
+def look(schema: AvroSchema) -> Look:
     """The places of a schema whose named types are all references."""
     return _Looker(schema).look
 
@@ -27,50 +39,50 @@ def look(schema: Schema) -> Look:
 class _Looker:
     __slots__ = ("_schema",)
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: AvroSchema) -> None:
         self._schema = schema
 
-    def look(self, node: Type) -> Target:
+    def look(self, node: AvroType) -> Target:
         found = self._schema.resolve(node)
         match found:
-            case Record():
+            case AvroRecord():
                 return Fields(found.full, tuple(map(self._member, found.fields)))
-            case Array(items):
+            case AvroArray(items):
                 return Items(self._one(items), nullable=self._free(items))
-            case Map(values):
+            case AvroMap(values):
                 return Entries(STRINGS, self._one(values), nullable=self._free(values))
-            case Enum(symbols=symbols):
+            case AvroEnum(symbols=symbols):
                 return Leaf(Scalar("string"), (Check("symbols", symbols),))
-            case Union():
+            case AvroUnion():
                 one = self._one(found)
                 parts = tuple(part for part in found.branches if not is_null(part))
-                if not isinstance(one, Union) or not parts:
+                if not isinstance(one, AvroUnion) or not parts:
                     return self.look(one)
                 branches = tuple((part, self._least(part, 0)) for part in parts)
                 return Choice(branches, nullable=self._free(found))
         return self._leaf(found)
 
-    def _one(self, node: Type) -> Type:
+    def _one(self, node: AvroType) -> AvroType:
         """The only branch that is not null, or the type itself."""
         found = self._schema.resolve(node)
-        if isinstance(found, Union):
+        if isinstance(found, AvroUnion):
             parts = [part for part in found.branches if not is_null(part)]
-            return parts[0] if len(parts) == 1 else Primitive("null") if not parts else found
+            return parts[0] if len(parts) == 1 else AvroPrimitive("null") if not parts else found
         return node
 
-    def _free(self, node: Type) -> bool:
+    def _free(self, node: AvroType) -> bool:
         found = self._schema.resolve(node)
-        return any(map(is_null, found.branches)) if isinstance(found, Union) else is_null(found)
+        return any(map(is_null, found.branches)) if isinstance(found, AvroUnion) else is_null(found)
 
     def _member(self, field: Field) -> Member:
         default = None
         if field.default is not ABSENT and (field.default is not None or not self._free(field.type)):
             value = self._plain(field.type, field.default)
-            shown = literal(value)
+            shown = print_json(value)
             default = Fit("", "constant", self._least(field.type, 0, whole=True), constant=shown)
         return Member(field.name, self._one(field.type), self._free(field.type), field.aliases, default)
 
-    def _leaf(self, node: Primitive | Fixed) -> Leaf:
+    def _leaf(self, node: AvroPrimitive | AvroFixed) -> Leaf:
         logical = logical_of(node)
         if logical is not None and logical.name == "decimal":
             if logical.precision > DECIMAL_DIGITS:
@@ -78,65 +90,65 @@ class _Looker:
             return Leaf(Decimal(logical.precision, logical.scale))
         kind = type_of(ddl(node, self._schema.names))
         assert isinstance(kind, Scalar)
-        if isinstance(node, Fixed):
+        if isinstance(node, AvroFixed):
             return Leaf(kind, (Check("size", (str(node.size),)),))
         name = logical.name if logical is not None else ""
         millis = {**INSTANTS, **WALLS}.get(name) == 3
         return Leaf(kind, (Check("millis"),) if millis else (), carrier=CARRIERS.get(name, ""))
 
-    def _least(self, node: Type, depth: int, *, whole: bool = False) -> str:
+    def _least(self, node: AvroType, depth: int, *, whole: bool = False) -> str:
         """The smallest Spark type that is one of a type: for nulls (`whole`: for defaults, with all fields)."""
         if depth > DEEPEST:
             raise PlanError("a branch of a union contains itself, and Spark has no type for that")
         one = self._one(node)
         found = self._schema.resolve(one)
         match found:
-            case Record():
+            case AvroRecord():
                 wanted = [each for each in found.fields if whole or not self._free(each.type)]
                 inside = (f"{quoted(each.name)}: {self._least(each.type, depth + 1, whole=whole)}" for each in wanted)
                 return f"STRUCT<{', '.join(inside)}>"
-            case Array(items):
+            case AvroArray(items):
                 return f"ARRAY<{self._least(items, depth + 1, whole=whole)}>"
-            case Map(values):
+            case AvroMap(values):
                 return f"MAP<STRING, {self._least(values, depth + 1, whole=whole)}>"
-            case Union():
+            case AvroUnion():
                 parts = [part for part in found.branches if not is_null(part)]
                 kinds = (f"`member{at}`: {self._least(part, depth + 1)}" for at, part in enumerate(parts))
                 return f"STRUCT<{', '.join(kinds)}>"
-            case Enum():
+            case AvroEnum():
                 return PLAIN["enum"]
         return ddl(found, self._schema.names)
 
-    def _plain(self, node: Type, value: Any) -> Json:
+    def _plain(self, node: AvroType, value: Any) -> Json:
         """A default as a column's value: times in microseconds, decimals as text, of a union its first branch."""
         found = self._schema.resolve(node)
-        if isinstance(found, Union):
+        if isinstance(found, AvroUnion):
             first = next((part for part in found.branches if self._takes(part, value)), found.branches[0])
-            if is_null(first) or not isinstance(self._one(found), Union):
+            if is_null(first) or not isinstance(self._one(found), AvroUnion):
                 return None if is_null(first) else self._plain(first, value)
             parts = [part for part in found.branches if not is_null(part)]
             return {f"member{parts.index(first)}": self._plain(first, value)}
         match found:
-            case Record():
+            case AvroRecord():
                 return {
                     each.name: self._plain(each.type, value.get(each.name, each.default))
                     for each in found.fields
                     if each.name in value or each.default is not ABSENT
                 }
-            case Array(items):
+            case AvroArray(items):
                 return [self._plain(items, each) for each in value]
-            case Map(values):
+            case AvroMap(values):
                 return {key: self._plain(values, each) for key, each in value.items()}
-            case Primitive() | Fixed():
+            case AvroPrimitive() | AvroFixed():
                 return _plain_leaf(found, value)
         text: Json = value
         return text
 
-    def _takes(self, node: Type, value: Any) -> bool:
+    def _takes(self, node: AvroType, value: Any) -> bool:
         return (value is None) == is_null(self._schema.resolve(node))
 
 
-def _plain_leaf(node: Primitive | Fixed, value: Any) -> Json:
+def _plain_leaf(node: AvroPrimitive | AvroFixed, value: Any) -> Json:
     logical = logical_of(node)
     name = logical.name if logical else ""
     if logical and name == "decimal":

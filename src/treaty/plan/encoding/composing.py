@@ -12,7 +12,7 @@ from treaty.client.serializers.protobuf import messages
 from treaty.core.state.columns import Column
 from treaty.formats.avro.canonical import print_schema
 from treaty.formats.jsonschema.format import FORMAT as JSON
-from treaty.formats.protobuf.encoding.files import descriptor_set
+from treaty.formats.protobuf.encoding.files import build_descriptor_set
 from treaty.plan.ddl import type_ddl
 from treaty.plan.encoding import avro, documents
 from treaty.plan.encoding import messages as protobuf
@@ -64,7 +64,7 @@ def _protobuf(known: Known, columns: Sequence[Column], wish: EncodeWish) -> Enco
     if name not in paths:
         had = ", ".join(sorted(paths)[:20]) or "none"
         raise PlanError(f"the schema has no message {name!r}; it has {had}")
-    files = [one.SerializeToString(deterministic=True) for one in descriptor_set(known.schema).file]
+    files = [one.SerializeToString(deterministic=True) for one in build_descriptor_set(known.schema).file]
     pool = DescriptorPool()
     for one in files:
         pool.AddSerializedFile(one)

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from treaty.core.limits import COLUMN_RECURSION
 from treaty.core.state.columns import ColumnType, Decimal, List, Map, Scalar, Struct
-from treaty.formats.jsonschema.data.columns import columns
-from treaty.formats.jsonschema.gathered import Gathered, gather
-from treaty.formats.jsonschema.model import Document, SchemaNode
+from treaty.formats.jsonschema.constraints import MergedConstraints, merge_constraints
+from treaty.formats.jsonschema.data.columns import derive_columns
+from treaty.formats.jsonschema.model import JsonSchema, SchemaNode
 from treaty.plan.encoding.fit import Check
 from treaty.plan.encoding.messages import DAYS, INSTANTS
 from treaty.plan.encoding.target import Entries, Fields, Handle, Items, Leaf, Look, Member, Target
@@ -19,9 +19,9 @@ CHOICES = 20
 """Choices inside choices that are looked into."""
 
 
-def look(document: Document) -> tuple[Look, Handle]:
+def look(document: JsonSchema) -> tuple[Look, Handle]:
     """The places of a schema, each the type of its column and the schemas that speak about it, and the first of them."""
-    made = columns(document, COLUMN_RECURSION)
+    made = derive_columns(document, COLUMN_RECURSION)
     root: ColumnType = made.columns[0].type if made.whole else Struct(made.columns)
     return _Looker(document).look, (root, (document.root,))
 
@@ -29,12 +29,12 @@ def look(document: Document) -> tuple[Look, Handle]:
 class _Looker:
     __slots__ = ("_document",)
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: JsonSchema) -> None:
         self._document = document
 
     def look(self, handle: tuple[ColumnType, tuple[SchemaNode, ...]]) -> Target:
         kind, nodes = handle
-        found = gather(self._document, nodes)
+        found = merge_constraints(self._document, nodes)
         match kind:
             case Struct():
                 return Fields("", tuple(self._members(kind, found)))
@@ -52,7 +52,7 @@ class _Looker:
             return Leaf(kind, (Check("symbols", words),) if words else (), carrier="base64" if coded else "")
         return Leaf(kind, CHECKS.get(kind.name, ()), TAKES.get(kind.name, frozenset()))
 
-    def _members(self, kind: Struct, found: Gathered) -> Iterable[Member]:
+    def _members(self, kind: Struct, found: MergedConstraints) -> Iterable[Member]:
         required, properties = self._named(found, 0)
         for one in kind.columns:
             nodes = tuple(properties.get(one.name, ()))
@@ -60,11 +60,11 @@ class _Looker:
             free = not nodes or self._null(nodes, 0)
             yield Member(one.name, (one.type, nodes), free or not needed, present=needed and free and bool(nodes))
 
-    def _named(self, found: Gathered, depth: int) -> tuple[set[str], dict[str, list[SchemaNode]]]:
+    def _named(self, found: MergedConstraints, depth: int) -> tuple[set[str], dict[str, list[SchemaNode]]]:
         """Names that must be there, and what is said about each, by the place and by the choices at it."""
         required, properties = set(found.required), {name: list(nodes) for name, nodes in found.properties.items()}
         for choice in found.choices if depth < CHOICES else ():
-            parts = [self._named(gather(self._document, [one]), depth + 1) for one in choice]
+            parts = [self._named(merge_constraints(self._document, [one]), depth + 1) for one in choice]
             required |= set[str].intersection(*(part[0] for part in parts)) if parts else set()
             for _, inside in parts:
                 for name, nodes in inside.items():
@@ -73,7 +73,7 @@ class _Looker:
 
     def _null(self, nodes: Iterable[SchemaNode], depth: int) -> bool:
         """Whether null may stand at a place."""
-        found = gather(self._document, nodes)
+        found = merge_constraints(self._document, nodes)
         if found.never or (found.kinds is not None and "null" not in found.kinds):
             return False
         if found.values is not None and None not in found.values:
@@ -82,7 +82,7 @@ class _Looker:
             return True
         return all(any(self._null([one], depth + 1) for one in choice) for choice in found.choices)
 
-    def _words(self, found: Gathered) -> tuple[str, ...]:
+    def _words(self, found: MergedConstraints) -> tuple[str, ...]:
         """The texts that may stand here, where they are counted."""
         values = found.values
         return tuple(one for one in values if isinstance(one, str)) if values else ()

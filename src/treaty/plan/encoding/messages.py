@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
 from treaty.core.state.columns import Decimal, Scalar
-from treaty.formats.protobuf.columns import DECIMAL, DECIMAL_DIGITS, KNOWN, PLAIN, WRAPPED, digits
-from treaty.formats.protobuf.model import Message, Schema
+from treaty.formats.protobuf.columns import DECIMAL, DECIMAL_DIGITS, KNOWN, PLAIN, WRAPPED, read_digits
+from treaty.formats.protobuf.model import Message, ProtoSchema
 from treaty.plan.ddl import type_ddl
 from treaty.plan.encoding.fit import Check
 from treaty.plan.encoding.target import Entries, Fields, Items, Leaf, Look, Member, Target
@@ -35,7 +35,7 @@ _TIMES = {
 }
 
 
-def look(schema: Schema) -> Look:
+def look(schema: ProtoSchema) -> Look:
     """The places of messages and of fields, given by the runtime's descriptors."""
     return _Looker(schema).look
 
@@ -43,7 +43,7 @@ def look(schema: Schema) -> Look:
 class _Looker:
     __slots__ = ("_schema",)
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: ProtoSchema) -> None:
         self._schema = schema
 
     def look(self, handle: Descriptor | FieldDescriptor | tuple[FieldDescriptor, FieldDescriptor]) -> Target:
@@ -84,7 +84,9 @@ class _Looker:
         for one in self._schema.files.values():
             symbol = one.symbols.get(full)
             if symbol is not None and isinstance(symbol.node, Message):
-                return next((digits(each.options) for each in symbol.node.all_fields if each.name == field.name), None)
+                return next(
+                    (read_digits(each.options) for each in symbol.node.all_fields if each.name == field.name), None
+                )
         return None
 
 

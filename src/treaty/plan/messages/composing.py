@@ -9,12 +9,12 @@ from treaty.client.serializers.indexes import FIRST, Path, head
 from treaty.client.serializers.protobuf import messages
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.protobuf.columns import columns
+from treaty.formats.protobuf.columns import derive_columns
 from treaty.formats.protobuf.compare.comparison import compare
-from treaty.formats.protobuf.encoding.files import descriptor, descriptor_set
+from treaty.formats.protobuf.encoding.files import build_descriptor, build_descriptor_set
 from treaty.formats.protobuf.format import FORMAT as PROTOBUF
-from treaty.formats.protobuf.model import Message, Schema
-from treaty.formats.protobuf.runtime import pool
+from treaty.formats.protobuf.model import Message, ProtoSchema
+from treaty.formats.protobuf.runtime import build_pool
 from treaty.plan.ddl import columns_ddl, docs_of, free, struct_ddl
 from treaty.plan.known import Known
 from treaty.plan.messages.bare import bare
@@ -35,7 +35,7 @@ MISREAD = frozenset(
 """Rules whose breach makes bytes mean something else. Other breaches leave fields out or make single rows invalid."""
 
 
-def union(known: Sequence[Known], wish: Wish) -> tuple[Schema, list[Rejected]]:
+def union(known: Sequence[Known], wish: Wish) -> tuple[ProtoSchema, list[Rejected]]:
     """The newest version with what older ones had besides; versions that don't go together with it are left out."""
     del wish
     newest, losers = known[-1], []
@@ -55,19 +55,19 @@ def union(known: Sequence[Known], wish: Wish) -> tuple[Schema, list[Rejected]]:
     return schema, losers
 
 
-def _copied(schema: Schema) -> FileDescriptorProto:
+def _copied(schema: ProtoSchema) -> FileDescriptorProto:
     """The descriptor of a file, of the runtime's own class."""
-    return FileDescriptorProto.FromString(descriptor(schema).SerializeToString())
+    return FileDescriptorProto.FromString(build_descriptor(schema).SerializeToString())
 
 
-def compose(known: Sequence[Known], reader: Schema, wish: Wish) -> DecodePlan:
+def compose(known: Sequence[Known], reader: ProtoSchema, wish: Wish) -> DecodePlan:
     """The plan for these writers and this reader's message. Raises `PlanError` if no writer can be read."""
     names = messages(reader)
     name = wish.message.removeprefix(".") or names.get(FIRST, "")
     if name not in names.values():
         had = ", ".join(sorted(set(names.values()))[:20]) or "none"
         raise PlanError(f"the reader has no message {name!r}; it has {had}")
-    made = columns(reader, name, wish.depth)
+    made = derive_columns(reader, name, wish.depth)
     paths = [path for path, each in names.items() if each == name]
     concerned = tuple(f"#/{each}/" for each in _reached(reader, name))
     writers, heads, rejected, own_file = [], [], [], _copied(reader)
@@ -97,7 +97,7 @@ def compose(known: Sequence[Known], reader: Schema, wish: Wish) -> DecodePlan:
     columns_ = columns_ddl(made)
     unknown = free("unknown_fields", {each.lower() for each, _ in columns_}) if wish.unknown else ""
     columns_ = (*columns_, (unknown, "MAP<INT, BINARY>")) if unknown else columns_
-    quick = not unknown and bare(pool(reader).FindMessageTypeByName(name), made)
+    quick = not unknown and bare(build_pool(reader).FindMessageTypeByName(name), made)
     return DecodePlan(
         subject="",
         format=PROTOBUF.name,
@@ -130,12 +130,12 @@ def _fronts(path: Path) -> Iterator[str]:
         yield "0200"
 
 
-def _files(reader: Schema) -> tuple[str, ...]:
-    files = descriptor_set(reader).file
+def _files(reader: ProtoSchema) -> tuple[str, ...]:
+    files = build_descriptor_set(reader).file
     return tuple(base64.b64encode(one.SerializeToString(deterministic=True)).decode() for one in files)
 
 
-def _reached(schema: Schema, name: str) -> Iterator[str]:
+def _reached(schema: ProtoSchema, name: str) -> Iterator[str]:
     """Messages of the reader's own file that can be inside the message, itself included, as a finding's path has them."""
     waiting, seen = [name], {name}
     while waiting:

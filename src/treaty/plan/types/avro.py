@@ -10,18 +10,18 @@ from dataclasses import replace
 
 from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.model import (
-    Array,
-    Enum,
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroReference,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
     Field,
-    Fixed,
-    Map,
-    Named,
-    Primitive,
-    Record,
-    Reference,
-    Schema,
-    Type,
-    Union,
+    NamedType,
 )
 from treaty.plan.avro.bounds import bounded
 from treaty.plan.avro.columns import ddl
@@ -40,7 +40,7 @@ WHOLE = "treaty.Types"
 
 def plan_types(known: Sequence[Known], wish: Wish) -> tuple[DecodePlan, tuple[RecordType, ...]]:
     """The plan whose columns are the record types, each read as the union of its versions."""
-    names: dict[str, Named] = {}
+    names: dict[str, NamedType] = {}
     fields, wrapped, kinds = [], [], []
     losers: list[Rejected] = []
     for place, group in enumerate(grouped(known, _names)):
@@ -53,8 +53,8 @@ def plan_types(known: Sequence[Known], wish: Wish) -> tuple[DecodePlan, tuple[Re
         wrapped += [replace(one, schema=_wrapped(one.schema, group.column)) for one in own if one.schema_id not in ids]
         opened = bounded(merged, wish.depth)
         kinds.append(RecordType(group.column, group.name, ddl(opened.root, opened.names)))
-    names[WHOLE] = Record(WHOLE, tuple(fields))
-    plan = compose(wrapped, Schema(Reference(WHOLE), names), wish.depth, wish.lossy)
+    names[WHOLE] = AvroRecord(WHOLE, tuple(fields))
+    plan = compose(wrapped, AvroSchema(AvroReference(WHOLE), names), wish.depth, wish.lossy)
     texts = {one.schema_id: print_schema(one.schema) for one in known}
     writers = tuple(replace(one, text=texts[one.schema_id]) for one in plan.writers)
     return replace(plan, writers=writers, rejected=once((*losers, *plan.rejected))), tuple(kinds)
@@ -63,38 +63,38 @@ def plan_types(known: Sequence[Known], wish: Wish) -> tuple[DecodePlan, tuple[Re
 def _names(one: Known) -> tuple[str, ...]:
     """The full name of a schema's root, and its aliases; what has no name is called as its kind."""
     root = one.schema.resolve(one.schema.root)
-    return (root.full, *root.aliases) if isinstance(root, Record | Enum | Fixed) else (root.kind,)
+    return (root.full, *root.aliases) if isinstance(root, AvroRecord | AvroEnum | AvroFixed) else (root.kind,)
 
 
-def _optional(schema: Schema) -> Type:
+def _optional(schema: AvroSchema) -> AvroType:
     root = schema.resolve(schema.root)
-    parts = root.branches if isinstance(root, Union) else (schema.root,)
-    return Union((Primitive("null"), *(part for part in parts if not is_null(part))))
+    parts = root.branches if isinstance(root, AvroUnion) else (schema.root,)
+    return AvroUnion((AvroPrimitive("null"), *(part for part in parts if not is_null(part))))
 
 
-def _wrapped(schema: Schema, column: str) -> Schema:
-    return Schema(Reference(WHOLE), {**schema.names, WHOLE: Record(WHOLE, (Field(column, schema.root),))})
+def _wrapped(schema: AvroSchema, column: str) -> AvroSchema:
+    return AvroSchema(AvroReference(WHOLE), {**schema.names, WHOLE: AvroRecord(WHOLE, (Field(column, schema.root),))})
 
 
-def moved(schema: Schema, prefix: str) -> Schema:
+def moved(schema: AvroSchema, prefix: str) -> AvroSchema:
     """The schema with all its names, and those they had before, in a namespace of their own."""
 
-    def node(old: Type) -> Type:
+    def node(old: AvroType) -> AvroType:
         match old:
-            case Array():
+            case AvroArray():
                 return replace(old, items=node(old.items))
-            case Map():
+            case AvroMap():
                 return replace(old, values=node(old.values))
-            case Union():
-                return Union(tuple(map(node, old.branches)))
-            case Reference():
-                return Reference(f"{prefix}.{old.full}")
+            case AvroUnion():
+                return AvroUnion(tuple(map(node, old.branches)))
+            case AvroReference():
+                return AvroReference(f"{prefix}.{old.full}")
         return old
 
-    names: dict[str, Named] = {}
+    names: dict[str, NamedType] = {}
     for full, old in schema.names.items():
         made = replace(old, full=f"{prefix}.{full}", aliases=tuple(f"{prefix}.{one}" for one in old.aliases))
-        if isinstance(made, Record):
+        if isinstance(made, AvroRecord):
             made = replace(made, fields=tuple(replace(one, type=node(one.type)) for one in made.fields))
         names[made.full] = made
-    return Schema(node(schema.root), names)
+    return AvroSchema(node(schema.root), names)

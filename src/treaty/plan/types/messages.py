@@ -12,7 +12,7 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorP
 
 from treaty.client.serializers.indexes import FIRST, Path, head
 from treaty.client.serializers.protobuf import messages
-from treaty.formats.protobuf.model import Schema
+from treaty.formats.protobuf.model import ProtoSchema
 from treaty.plan.ddl import struct_ddl
 from treaty.plan.known import Known
 from treaty.plan.messages.composing import compose, union
@@ -85,7 +85,7 @@ def _plan(
     )
 
 
-def _parts(known: Sequence[Known], reader: Schema, wish: Wish, rejected: list[Rejected]) -> Iterator[_Part]:
+def _parts(known: Sequence[Known], reader: ProtoSchema, wish: Wish, rejected: list[Rejected]) -> Iterator[_Part]:
     """The plan of each message that is wanted and that some version can be read as."""
     wanted = {one.strip().removeprefix(".") for one in wish.message.split(",") if one.strip()}
     names = [name for path, name in messages(reader).items() if name in wanted or (not wanted and len(path) == 1)]

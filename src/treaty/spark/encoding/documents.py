@@ -8,9 +8,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.formats.jsonschema.data.value import check
+from treaty.formats.jsonschema.data.value import check_value
 from treaty.formats.jsonschema.format import FORMAT
-from treaty.formats.jsonschema.model import Document
+from treaty.formats.jsonschema.model import JsonSchema
 from treaty.plan.encoding.value import EncodePlan
 from treaty.spark.encoding import encoder
 from treaty.spark.encoding.encoder import Encoder
@@ -33,14 +33,14 @@ def _payload(plan: EncodePlan, row: Column) -> Column:
 
 def judge_of(schema: str) -> Callable[[pa.Array], pa.Array]:
     """A function from texts to payloads and what is wrong with those that have none: path and keyword."""
-    parsed: list[Document] = []
+    parsed: list[JsonSchema] = []
 
     def judge(texts: pa.Array) -> pa.Array:
         if not parsed:
             parsed.append(FORMAT.parse(ResolvedSchema("JSON", schema), False))
         told = []
         for text in texts.to_pylist():
-            faults = () if text is None else check(parsed[0], text)
+            faults = () if text is None else check_value(parsed[0], text)
             told.append(
                 "; ".join(f"{one.path or '/'} {one.rule}: {one.message}" for one in faults[:FAULTS_TOLD]) or None
             )

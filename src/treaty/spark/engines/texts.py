@@ -6,7 +6,16 @@ from functools import reduce
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from treaty.formats.avro.model import Array, Map, Named, Primitive, Record, Reference, Type, Union
+from treaty.formats.avro.model import (
+    AvroArray,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroReference,
+    AvroType,
+    AvroUnion,
+    NamedType,
+)
 from treaty.plan.asking import parsed
 from treaty.plan.avro.columns import members
 from treaty.plan.avro.flat import is_null
@@ -18,25 +27,25 @@ def find_wrong_text(reader_text: str, value: Column) -> Column | None:
     return _wrong(reader.root, reader.names, value)
 
 
-def _wrong(node: Type, names: Mapping[str, Named], value: Column) -> Column | None:
+def _wrong(node: AvroType, names: Mapping[str, NamedType], value: Column) -> Column | None:
     match node:
-        case Reference():
+        case AvroReference():
             found = names[node.full]
-            return _wrong(found, names, value) if isinstance(found, Record) else None
-        case Record():
+            return _wrong(found, names, value) if isinstance(found, AvroRecord) else None
+        case AvroRecord():
             return _any([_wrong(one.type, names, value[one.name]) for one in node.fields])
-        case Array():
+        case AvroArray():
             return _some(value, lambda item: _wrong(node.items, names, item))
-        case Map():
+        case AvroMap():
             keys = _some(F.map_keys(value), _is_no_text)
             return _any([keys, _some(F.map_values(value), lambda item: _wrong(node.values, names, item))])
-        case Union():
+        case AvroUnion():
             parts = [one for one in node.branches if not is_null(one)]
             named = members(node, names)
             if named is None:
                 return _wrong(parts[-1], names, value) if parts else None
             return _any([_wrong(one, names, value[name]) for one, name in zip(parts, named, strict=True)])
-        case Primitive():
+        case AvroPrimitive():
             return _is_no_text(value) if node.kind == "string" else None
     return None
 

@@ -2,10 +2,19 @@
 
 from collections.abc import Iterator, Mapping
 
-from treaty.formats.avro.model import Array, Map, Named, Record, Reference, Schema, Type, Union
+from treaty.formats.avro.model import (
+    AvroArray,
+    AvroMap,
+    AvroRecord,
+    AvroReference,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+    NamedType,
+)
 
 
-def circular(schema: Schema) -> frozenset[str]:
+def circular(schema: AvroSchema) -> frozenset[str]:
     """Full names of all records that a value of themselves may be inside, in linear time.
 
     These are the strongly connected components of the uses of names (Tarjan 1972), kept off Python's stack.
@@ -16,7 +25,7 @@ def circular(schema: Schema) -> frozenset[str]:
 class _Search:
     __slots__ = ("_found", "_low", "_names", "_open", "_order")
 
-    def __init__(self, names: Mapping[str, Named]) -> None:
+    def __init__(self, names: Mapping[str, NamedType]) -> None:
         self._names = names
         self._order: dict[str, int] = {}
         self._low: dict[str, int] = {}
@@ -65,18 +74,18 @@ class _Search:
             self._found += component
 
 
-def used_names(node: Named) -> Iterator[str]:
+def used_names(node: NamedType) -> Iterator[str]:
     """Full names of the types that stand in the fields of a record, those inside of unions, arrays and maps too."""
-    waiting: list[Type] = [field.type for field in reversed(node.fields)] if isinstance(node, Record) else []
+    waiting: list[AvroType] = [field.type for field in reversed(node.fields)] if isinstance(node, AvroRecord) else []
     while waiting:
         match waiting.pop():
-            case Array(items):
+            case AvroArray(items):
                 waiting.append(items)
-            case Map(values):
+            case AvroMap(values):
                 waiting.append(values)
-            case Union(branches):
+            case AvroUnion(branches):
                 waiting += reversed(branches)
-            case Reference(full) | Record(full):
+            case AvroReference(full) | AvroRecord(full):
                 yield full
             case _:
                 pass

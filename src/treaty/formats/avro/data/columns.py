@@ -6,9 +6,21 @@ from treaty.core.limits import COLUMN_RECURSION, COLUMNS, SCHEMA_DEPTH
 from treaty.core.state import columns as table
 from treaty.core.state.columns import Column, ColumnLoss, Columns, ColumnType, Scalar, Struct
 from treaty.formats.avro.data.circles import circular
-from treaty.formats.avro.model import Array, Enum, Field, Fixed, Map, Primitive, Record, Resolved, Schema, Type, Union
+from treaty.formats.avro.model import (
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+    Field,
+    ResolvedType,
+)
 from treaty.formats.avro.normal import logical_of
-from treaty.formats.text import fault
+from treaty.formats.json_reader import text_error
 
 DECIMAL_DIGITS = 38
 """The longest decimal that Spark and Arrow hold."""
@@ -51,7 +63,7 @@ Made = tuple[ColumnType, bool]
 """A type, and whether it may be null."""
 
 
-def columns(schema: Schema, depth: int = COLUMN_RECURSION) -> Columns:
+def derive_columns(schema: AvroSchema, depth: int = COLUMN_RECURSION) -> Columns:
     """The columns of a schema and what they lose; a schema that is no record has one column ``value``.
 
     Records that contain themselves are opened `depth` levels deep, what lies deeper is left out. Raises
@@ -59,12 +71,12 @@ def columns(schema: Schema, depth: int = COLUMN_RECURSION) -> Columns:
     """
     maker = _Maker(schema, depth)
     root = schema.resolve(schema.root)
-    if isinstance(root, Record):
+    if isinstance(root, AvroRecord):
         made = maker.type(root, "", 1)
         inside = made[0].columns if made is not None and isinstance(made[0], Struct) else ()
         return Columns(inside, tuple(maker.losses))
     kind, nullable = maker.type(root, "value", 1) or (Scalar("null"), True)
-    doc = root.doc or "" if isinstance(root, Enum | Fixed) else ""
+    doc = root.doc or "" if isinstance(root, AvroEnum | AvroFixed) else ""
     return Columns((Column("value", kind, nullable, doc),), tuple(maker.losses), whole=True)
 
 
@@ -73,7 +85,7 @@ class _Maker:
 
     __slots__ = ("_circular", "_count", "_depth", "_level", "_schema", "losses")
 
-    def __init__(self, schema: Schema, depth: int) -> None:
+    def __init__(self, schema: AvroSchema, depth: int) -> None:
         self._schema = schema
         self._circular = circular(schema)
         self._depth = depth
@@ -81,24 +93,24 @@ class _Maker:
         self._count = 0
         self.losses: list[ColumnLoss] = []
 
-    def type(self, node: Type, way: str, depth: int) -> Made | None:
+    def type(self, node: AvroType, way: str, depth: int) -> Made | None:
         """The type of a column that `way` leads to; None where recursion is cut."""
         if depth > SCHEMA_DEPTH + 1:  # what is inside the last level has none of its own
             message = f"the columns nest deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH} once names are resolved"
-            raise fault("SCHEMA_TOO_DEEP", message, f"at most {SCHEMA_DEPTH} levels")
+            raise text_error("SCHEMA_TOO_DEEP", message, f"at most {SCHEMA_DEPTH} levels")
         found = self._schema.resolve(node)
         match found:
-            case Array(items):
+            case AvroArray(items):
                 element = self.type(items, f"{way}.element", depth + 1)
                 return (table.List(*element), False) if element else None
-            case Map(values):
+            case AvroMap(values):
                 value = self.type(values, f"{way}.value", depth + 1)
                 return (table.Map(Scalar("string"), *value), False) if value else None
-            case Union():
+            case AvroUnion():
                 return self._union(found, way, depth)
-            case Record():
+            case AvroRecord():
                 return self._record(found, way, depth)
-            case Enum(symbols=symbols):
+            case AvroEnum(symbols=symbols):
                 self._lose("ENUM_AS_STRING", way, f"{len(symbols)} symbols of {found.full}")
                 return Scalar("string"), False
         return self._leaf(found, way), found.kind == "null"
@@ -106,7 +118,7 @@ class _Maker:
     def _lose(self, rule: str, way: str, detail: str = "") -> None:
         self.losses.append(ColumnLoss(rule, way, detail))
 
-    def _leaf(self, node: Primitive | Fixed, way: str) -> ColumnType:
+    def _leaf(self, node: AvroPrimitive | AvroFixed, way: str) -> ColumnType:
         members = dict(node.props) if node.props else {}
         name = members.get("logicalType")
         if not isinstance(name, str):
@@ -129,7 +141,7 @@ class _Maker:
             self._lose("LOGICAL_UNKNOWN", way, f"{name} on {node.kind}")
         return Scalar(PLAIN[node.kind])
 
-    def _union(self, node: Union, way: str, depth: int) -> Made | None:
+    def _union(self, node: AvroUnion, way: str, depth: int) -> Made | None:
         whole = [one for one in map(self._schema.resolve, node.branches) if one.kind != "null"]
         parts = [one for one in whole if self._holds(one)]
         nullable = len(whole) < len(node.branches)
@@ -145,7 +157,7 @@ class _Maker:
         shared = WIDER.get(frozenset(one.kind for one in parts)) if len(parts) == 2 else None
         if shared is not None:
             for one in parts:
-                if isinstance(one, Primitive) and (logical := logical_of(one)):
+                if isinstance(one, AvroPrimitive) and (logical := logical_of(one)):
                     self._lose("LOGICAL_UNKNOWN", way, f"{logical} beside another number")
             return Scalar(shared), nullable
         self._lose("UNION_AS_STRUCT", way, " or ".join(map(_word, parts)))
@@ -157,20 +169,20 @@ class _Maker:
             members.append(Column(f"member{len(members)}", made[0]))
         return Struct(tuple(members)), nullable
 
-    def _holds(self, node: Type) -> bool:
+    def _holds(self, node: AvroType) -> bool:
         """Whether anything is left of a type here, or recursion is cut around all of it."""
         found = self._schema.resolve(node)
-        if isinstance(found, Array | Map):
-            return self._holds(found.items if isinstance(found, Array) else found.values)
-        if isinstance(found, Union):
+        if isinstance(found, AvroArray | AvroMap):
+            return self._holds(found.items if isinstance(found, AvroArray) else found.values)
+        if isinstance(found, AvroUnion):
             held = [self._holds(one) for one in found.branches]
             useful = (
                 one and self._schema.resolve(at).kind != "null" for one, at in zip(held, found.branches, strict=True)
             )
             return all(held) or any(useful)
-        return self._level < self._depth or not isinstance(found, Record) or found.full not in self._circular
+        return self._level < self._depth or not isinstance(found, AvroRecord) or found.full not in self._circular
 
-    def _record(self, node: Record, way: str, depth: int) -> Made | None:
+    def _record(self, node: AvroRecord, way: str, depth: int) -> Made | None:
         turns = node.full in self._circular
         if turns and self._level >= self._depth:
             self._lose("RECURSION_CUT", way, f"{node.full} at depth {self._depth}")
@@ -190,14 +202,14 @@ class _Maker:
         if field.doc:
             return field.doc
         found = self._schema.resolve(field.type)
-        return found.doc or "" if isinstance(found, Record | Enum | Fixed) else ""
+        return found.doc or "" if isinstance(found, AvroRecord | AvroEnum | AvroFixed) else ""
 
     def _grow(self) -> None:
         self._count += 1
         if self._count > COLUMNS:
             message = f"the schema becomes more columns than the limit COLUMNS of {COLUMNS}"
-            raise fault("COLUMNS_TOO_MANY", message, f"at most {COLUMNS}, those inside others included")
+            raise text_error("COLUMNS_TOO_MANY", message, f"at most {COLUMNS}, those inside others included")
 
 
-def _word(node: Resolved) -> str:
-    return node.full if isinstance(node, Record | Enum | Fixed) else node.kind
+def _word(node: ResolvedType) -> str:
+    return node.full if isinstance(node, AvroRecord | AvroEnum | AvroFixed) else node.kind

@@ -3,13 +3,13 @@
 from collections import deque
 from collections.abc import Mapping
 
-from treaty.formats.avro.model import Enum, Named, Record, Reference, Schema, Type, Union
+from treaty.formats.avro.model import AvroEnum, AvroRecord, AvroReference, AvroSchema, AvroType, AvroUnion, NamedType
 
 Heights = Mapping[str, int]
 """By full name the levels of records that the shallowest value has; types without a finite value are not in it."""
 
 
-def heights(schema: Schema) -> Heights:
+def heights(schema: AvroSchema) -> Heights:
     """The heights of all named types, in linear time.
 
     Arrays and maps may be empty, so they have a value whatever they hold; an enum without symbols has none.
@@ -19,7 +19,7 @@ def heights(schema: Schema) -> Heights:
     users: dict[str, list[tuple[str, int]]] = {}
     ready: deque[tuple[str, int]] = deque()
     for full, node in schema.names.items():
-        if isinstance(node, Record):
+        if isinstance(node, AvroRecord):
             needs = [names for names in (_needed(field.type) for field in node.fields) if names is not None]
             open_fields[full] = len(needs)
             for at, names in enumerate(needs):
@@ -40,20 +40,20 @@ def heights(schema: Schema) -> Heights:
     return known
 
 
-def _is_ready(node: Named, needs: int) -> bool:
-    return bool(node.symbols) if isinstance(node, Enum) else not needs
+def _is_ready(node: NamedType, needs: int) -> bool:
+    return bool(node.symbols) if isinstance(node, AvroEnum) else not needs
 
 
-def _needed(node: Type) -> frozenset[str] | None:
+def _needed(node: AvroType) -> frozenset[str] | None:
     """Names of which one must have a value for a type to have one; None where none is needed."""
-    branches = node.branches if isinstance(node, Union) else (node,)
-    names = [branch.full for branch in branches if isinstance(branch, Reference | Record | Enum)]
+    branches = node.branches if isinstance(node, AvroUnion) else (node,)
+    names = [branch.full for branch in branches if isinstance(branch, AvroReference | AvroRecord | AvroEnum)]
     return None if len(names) < len(branches) else frozenset(names)
 
 
-def height_of(node: Type, known: Heights) -> int | None:
+def height_of(node: AvroType, known: Heights) -> int | None:
     """The height of a type, None where it has no finite value."""
-    if isinstance(node, Union):
+    if isinstance(node, AvroUnion):
         found = [one for one in (height_of(branch, known) for branch in node.branches) if one is not None]
         return min(found, default=None)
-    return known.get(node.full) if isinstance(node, Reference | Record | Enum) else 0
+    return known.get(node.full) if isinstance(node, AvroReference | AvroRecord | AvroEnum) else 0

@@ -5,11 +5,22 @@ from dataclasses import replace
 
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS, VALUE_BYTES
-from treaty.formats.avro.model import Array, Enum, Fixed, Map, Primitive, Record, Resolved, Schema, Type, Union
+from treaty.formats.avro.model import (
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+    ResolvedType,
+)
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.literal import Json, literal
-from treaty.formats.place import Path, pointer, positions
-from treaty.formats.text import read
+from treaty.formats.json_pointer import ValuePath, find_positions, format_pointer
+from treaty.formats.json_printer import Json, print_json
+from treaty.formats.json_reader import read_json
 
 VALUE_RULES: Mapping[str, str] = {
     "VALUE_TYPE_MISMATCH": "A value has the JSON type that stands for its Avro type.",
@@ -30,49 +41,49 @@ Told = tuple[str, str, str]
 """A rule, what stands there, and what was expected."""
 
 
-def check(schema: Schema, text: str) -> tuple[Diagnostic, ...]:
+def check_value(schema: AvroSchema, text: str) -> tuple[Diagnostic, ...]:
     """Faults of a value, at most `FAULTS` of them, each with its place; none if the value is one of the schema.
 
     Unions are ``{"branch": value}`` with the branch's full name, bytes are strings of ISO-8859-1 characters. Logical
     types do not count: the value is that of the base type.
     """
     try:
-        value = read(text, VALUE_BYTES)
+        value = read_json(text, VALUE_BYTES)
     except InvalidSchemaError as wrong:
         return wrong.faults
     found: list[Diagnostic] = []
     for path, (rule, message, expected) in _faults(schema, value):
-        found.append(Diagnostic(rule, pointer(path), message, expected))
+        found.append(Diagnostic(rule, format_pointer(path), message, expected))
         if len(found) == FAULTS:
             break
-    places = positions(text, {one.path for one in found}) if found else {}
+    places = find_positions(text, {one.path for one in found}) if found else {}
     return tuple(replace(one, line=places[one.path][0], column=places[one.path][1]) for one in found)
 
 
-def branch_name(node: Resolved) -> str:
+def branch_name(node: ResolvedType) -> str:
     """What a branch of a union is called in the JSON encoding."""
-    return node.full if isinstance(node, Record | Enum | Fixed) else node.kind
+    return node.full if isinstance(node, AvroRecord | AvroEnum | AvroFixed) else node.kind
 
 
-def _faults(schema: Schema, value: Json) -> Iterator[tuple[Path, Told]]:
-    waiting: list[tuple[Type, Json, Path]] = [(schema.root, value, None)]
-    unions: dict[int, Mapping[str, Resolved]] = {}
+def _faults(schema: AvroSchema, value: Json) -> Iterator[tuple[ValuePath, Told]]:
+    waiting: list[tuple[AvroType, Json, ValuePath]] = [(schema.root, value, None)]
+    unions: dict[int, Mapping[str, ResolvedType]] = {}
     symbols: dict[int, frozenset[str]] = {}
     while waiting:
         node, here, path = waiting.pop()
         found = schema.resolve(node)
-        inside: list[tuple[Type, Json, Path]] = []
+        inside: list[tuple[AvroType, Json, ValuePath]] = []
         match found:
-            case Record() if isinstance(here, dict):
+            case AvroRecord() if isinstance(here, dict):
                 yield from _members(found, here, path)
                 inside = [
                     (field.type, here[field.name], (path, field.name)) for field in found.fields if field.name in here
                 ]
-            case Array(items) if isinstance(here, list):
+            case AvroArray(items) if isinstance(here, list):
                 inside = [(items, item, (path, at)) for at, item in enumerate(here)]
-            case Map(values) if isinstance(here, dict):
+            case AvroMap(values) if isinstance(here, dict):
                 inside = [(values, member, (path, name)) for name, member in here.items()]
-            case Union():
+            case AvroUnion():
                 if id(found) not in unions:
                     unions[id(found)] = {branch_name(one): one for one in map(schema.resolve, found.branches)}
                 named = unions[id(found)]
@@ -82,7 +93,7 @@ def _faults(schema: Schema, value: Json) -> Iterator[tuple[Path, Told]]:
                 elif name:
                     assert isinstance(here, dict)
                     inside = [(named[name], here[name], (path, name))]
-            case Enum() if isinstance(here, str):
+            case AvroEnum() if isinstance(here, str):
                 if id(found) not in symbols:
                     symbols[id(found)] = frozenset(found.symbols)
                 if here not in symbols[id(found)]:
@@ -94,7 +105,7 @@ def _faults(schema: Schema, value: Json) -> Iterator[tuple[Path, Told]]:
         waiting += reversed(inside)
 
 
-def _members(node: Record, value: dict[str, Json], path: Path) -> Iterator[tuple[Path, Told]]:
+def _members(node: AvroRecord, value: dict[str, Json], path: ValuePath) -> Iterator[tuple[ValuePath, Told]]:
     for field in node.fields:
         if field.name not in value:
             message = f"the record {node.full} has no member {_shown(field.name)}"
@@ -106,7 +117,7 @@ def _members(node: Record, value: dict[str, Json], path: Path) -> Iterator[tuple
                 yield (path, name), ("VALUE_FIELD_UNKNOWN", message, _listed([field.name for field in node.fields]))
 
 
-def _chosen(named: Mapping[str, Resolved], value: Json) -> tuple[str, Told | None]:
+def _chosen(named: Mapping[str, ResolvedType], value: Json) -> tuple[str, Told | None]:
     """The branch that an object names, or what is wrong; neither for null where null is a branch."""
     if value is None and "null" in named:
         return "", None
@@ -118,15 +129,15 @@ def _chosen(named: Mapping[str, Resolved], value: Json) -> tuple[str, Told | Non
     return "", ("VALUE_BRANCH_UNKNOWN", f"{_shown(value)} names no branch of the union", _listed(words))
 
 
-def _leaf(node: Resolved, value: Json) -> Told | None:
+def _leaf(node: ResolvedType, value: Json) -> Told | None:
     match node:
-        case Fixed(full, size) if isinstance(value, str):
+        case AvroFixed(full, size) if isinstance(value, str):
             if len(value) != size and not _beyond(value):
                 return "VALUE_SIZE_MISMATCH", f"{len(value)} bytes for {full}", f"{size} bytes"
             return _bytes(value)
-        case Primitive("bytes") if isinstance(value, str):
+        case AvroPrimitive("bytes") if isinstance(value, str):
             return _bytes(value)
-        case Primitive("int" | "long" as kind) if type(value) is int:
+        case AvroPrimitive("int" | "long" as kind) if type(value) is int:
             bits = _BITS[kind]
             if -(1 << bits - 1) <= value < 1 << bits - 1:
                 return None
@@ -137,7 +148,7 @@ def _leaf(node: Resolved, value: Json) -> Told | None:
     return "VALUE_TYPE_MISMATCH", f"{_shown(value)} is not of the type {word}", _EXPECTED[node.kind]
 
 
-def _is_plain(node: Resolved, value: Json) -> bool:
+def _is_plain(node: ResolvedType, value: Json) -> bool:
     match node.kind:
         case "null":
             return value is None
@@ -182,5 +193,5 @@ def _listed(words: list[str]) -> str:
 
 
 def _shown(value: Json) -> str:
-    text = literal(value)
+    text = print_json(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from treaty.formats.avro.lint.places import Told, fields, named, row
-from treaty.formats.avro.model import Enum, Schema, illegal_part, simple_of, space_of
+from treaty.formats.avro.model import AvroEnum, AvroSchema, illegal_part, simple_of, space_of
 
 _UPPER_CAMEL = re.compile(r"[A-Z][A-Za-z0-9]*")
 _LOWER_CAMEL = re.compile(r"[a-z][a-z0-9]*(?:[A-Z][A-Za-z0-9]*)?")
@@ -15,20 +15,20 @@ _SPACE = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)*")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def _doc_missing(schema: Schema) -> Iterator[Told]:
+def _doc_missing(schema: AvroSchema) -> Iterator[Told]:
     for path, node in named(schema):
         if not (node.doc or "").strip():
             yield path, f"the {node.kind} {node.full} has no doc", 'a member "doc" that says what the type is for'
 
 
-def _field_doc_missing(schema: Schema) -> Iterator[Told]:
+def _field_doc_missing(schema: AvroSchema) -> Iterator[Told]:
     for place in fields(schema):
         if not (place.field.doc or "").strip():
             message = f"the field {place.field.name!r} of {place.record.full} has no doc"
             yield place.path, message, 'a member "doc" that says what the field means'
 
 
-def _name_style(schema: Schema) -> Iterator[Told]:
+def _name_style(schema: AvroSchema) -> Iterator[Told]:
     for path, node in named(schema):
         if not _UPPER_CAMEL.fullmatch(simple_of(node.full)):
             yield (path, "name"), f"the {node.kind} is called {simple_of(node.full)!r}", "a name in UpperCamelCase"
@@ -42,7 +42,7 @@ def _style_of(name: str) -> str | None:
     return "camel" if camel else "snake" if snake else None
 
 
-def _field_name_style(schema: Schema) -> Iterator[Told]:
+def _field_name_style(schema: AvroSchema) -> Iterator[Told]:
     found = [(place, _style_of(place.field.name)) for place in fields(schema)]
     counts = Counter(style for _, style in found if style)
     usual = counts.most_common(1)[0][0] if counts else ""  # of two equally frequent ones the first
@@ -53,22 +53,22 @@ def _field_name_style(schema: Schema) -> Iterator[Told]:
             yield (place.path, "name"), f"the field is called {place.field.name!r}", f"a name in {words[usual]}{more}"
 
 
-def _symbol_style(schema: Schema) -> Iterator[Told]:
+def _symbol_style(schema: AvroSchema) -> Iterator[Told]:
     for path, node in named(schema):
-        if isinstance(node, Enum):
+        if isinstance(node, AvroEnum):
             for at, symbol in enumerate(node.symbols):
                 if not _UPPER_SNAKE.fullmatch(symbol):
                     yield ((path, "symbols"), at), f"the symbol is called {symbol!r}", "a name in UPPER_SNAKE_CASE"
 
 
-def _namespace_missing(schema: Schema) -> Iterator[Told]:
+def _namespace_missing(schema: AvroSchema) -> Iterator[Told]:
     for path, node in named(schema):
         if not space_of(node.full):
             message = f"the {node.kind} {node.full} has no namespace"
             yield path, message, 'a member "namespace" here or on a type around it'
 
 
-def _namespace_style(schema: Schema) -> Iterator[Told]:
+def _namespace_style(schema: AvroSchema) -> Iterator[Told]:
     told = set[str]()
     for path, node in named(schema):
         space = space_of(node.full)
@@ -77,12 +77,12 @@ def _namespace_style(schema: Schema) -> Iterator[Told]:
             yield (path, "namespace"), f"the namespace is called {space!r}", "lower-case words between dots"
 
 
-def _name_not_plain(schema: Schema) -> Iterator[Told]:
+def _name_not_plain(schema: AvroSchema) -> Iterator[Told]:
     expected = "the letters A to Z and a to z, digits and underscores, not beginning with a digit"
     for path, node in named(schema):
         if any(not _PLAIN.fullmatch(part) for part in node.full.split(".")) and not illegal_part(node.full):
             yield (path, "name"), f"the {node.kind} is called {node.full!r}", expected
-        for at, symbol in enumerate(node.symbols if isinstance(node, Enum) else ()):
+        for at, symbol in enumerate(node.symbols if isinstance(node, AvroEnum) else ()):
             if not _PLAIN.fullmatch(symbol):
                 yield ((path, "symbols"), at), f"the symbol is called {symbol!r}", expected
     for place in fields(schema):
@@ -90,7 +90,7 @@ def _name_not_plain(schema: Schema) -> Iterator[Told]:
             yield (place.path, "name"), f"the field is called {place.field.name!r}", expected
 
 
-def _field_names_clash(schema: Schema) -> Iterator[Told]:
+def _field_names_clash(schema: AvroSchema) -> Iterator[Told]:
     first: dict[tuple[int, str], str] = {}
     for place in fields(schema):
         other = first.setdefault((id(place.record), place.field.name.casefold()), place.field.name)

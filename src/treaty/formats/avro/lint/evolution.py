@@ -2,37 +2,37 @@
 
 from collections.abc import Iterator
 
-from treaty.formats.avro.defaults import Checker
+from treaty.formats.avro.defaults import DefaultChecker
 from treaty.formats.avro.lint.places import FieldPlace, Told, fields, named, row
-from treaty.formats.avro.model import ABSENT, Enum, Schema, Union, simple_of, space_of
+from treaty.formats.avro.model import ABSENT, AvroEnum, AvroSchema, AvroUnion, simple_of, space_of
 
 
-def _field_default_missing(schema: Schema) -> Iterator[Told]:
+def _field_default_missing(schema: AvroSchema) -> Iterator[Told]:
     for place in fields(schema):
         if place.field.default is ABSENT:
             message = f"the field {place.field.name!r} of {place.record.full} has no default"
             yield place.path, message, "a default, without which neither adding nor removing the field is harmless"
 
 
-def _enum_default_missing(schema: Schema) -> Iterator[Told]:
+def _enum_default_missing(schema: AvroSchema) -> Iterator[Told]:
     for path, node in named(schema):
-        if isinstance(node, Enum) and node.default is None:
+        if isinstance(node, AvroEnum) and node.default is None:
             message = f"the enum {node.full} has no default symbol"
             yield path, message, "a default, which readers use for symbols that they do not know"
 
 
-def _not_of_first(schema: Schema, *, nullable: bool) -> Iterator[tuple[FieldPlace, Union]]:
+def _not_of_first(schema: AvroSchema, *, nullable: bool) -> Iterator[tuple[FieldPlace, AvroUnion]]:
     """Fields whose default is of another branch than the first one, of unions with or without null."""
     for place in fields(schema):
         union, default = place.field.type, place.field.default
-        if not isinstance(union, Union) or default is ABSENT or not union.branches:
+        if not isinstance(union, AvroUnion) or default is ABSENT or not union.branches:
             continue
         kinds = [schema.resolve(branch).kind for branch in union.branches]
-        if ("null" in kinds) == nullable and not Checker(schema.names, ()).allows(union.branches[0], default):
+        if ("null" in kinds) == nullable and not DefaultChecker(schema.names, ()).allows(union.branches[0], default):
             yield place, union
 
 
-def _default_null_first(schema: Schema) -> Iterator[Told]:
+def _default_null_first(schema: AvroSchema) -> Iterator[Told]:
     for place, _ in _not_of_first(schema, nullable=True):
         isnull = place.field.default is None
         message = f"the default of {place.field.name!r} is not of the union's first branch"
@@ -40,20 +40,20 @@ def _default_null_first(schema: Schema) -> Iterator[Told]:
         yield (place.path, "default"), message, expected
 
 
-def _union_default_first(schema: Schema) -> Iterator[Told]:
+def _union_default_first(schema: AvroSchema) -> Iterator[Told]:
     for place, _ in _not_of_first(schema, nullable=False):
         message = f"the default of {place.field.name!r} is not of the union's first branch"
         yield (place.path, "default"), message, "the branch of the default first"
 
 
-def _default_array_in_union(schema: Schema) -> Iterator[Told]:
+def _default_array_in_union(schema: AvroSchema) -> Iterator[Told]:
     for place in fields(schema):
-        if isinstance(place.field.type, Union) and isinstance(place.field.default, list):
+        if isinstance(place.field.type, AvroUnion) and isinstance(place.field.default, list):
             message = f"the default of {place.field.name!r} is an array in a union"
             yield (place.path, "default"), message, "null, or the array as the field's whole type"
 
 
-def _alias_ambiguous(schema: Schema) -> Iterator[Told]:
+def _alias_ambiguous(schema: AvroSchema) -> Iterator[Told]:
     records = {id(place.record): place.record for place in _aliased(schema)}
     names = {at: {field.name for field in record.fields} for at, record in records.items()}
     for place in _aliased(schema):
@@ -64,11 +64,11 @@ def _alias_ambiguous(schema: Schema) -> Iterator[Told]:
                 yield ((place.path, "aliases"), at), message, expected
 
 
-def _aliased(schema: Schema) -> Iterator[FieldPlace]:
+def _aliased(schema: AvroSchema) -> Iterator[FieldPlace]:
     return (place for place in fields(schema) if place.field.aliases)
 
 
-def _alias_unspaced(schema: Schema) -> Iterator[Told]:
+def _alias_unspaced(schema: AvroSchema) -> Iterator[Told]:
     for path, node in named(schema):
         if space_of(node.full):
             for at, alias in enumerate(node.aliases):

@@ -4,23 +4,23 @@ from collections.abc import Iterator, Mapping
 
 from treaty.formats.avro.lint.places import Told, fields, named, row, types
 from treaty.formats.avro.model import (
-    Array,
-    Enum,
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroReference,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
     Field,
-    Fixed,
-    Map,
-    Named,
-    Primitive,
+    NamedType,
     Props,
-    Record,
-    Reference,
-    Schema,
-    Type,
-    Union,
 )
 from treaty.formats.avro.normal import LOGICAL, logical_of
-from treaty.formats.literal import literal
-from treaty.formats.place import Path
+from treaty.formats.json_pointer import ValuePath
+from treaty.formats.json_printer import print_json
 
 WORDS = (
     "type",
@@ -53,14 +53,14 @@ _MEANT: Mapping[str, str] = {
 """Members that people write and that Avro ignores, with what they mean."""
 
 
-def _logical(node: Type) -> str | None:
+def _logical(node: AvroType) -> str | None:
     """What a type names as its logical type."""
-    props: Props = () if isinstance(node, Union | Reference) else node.props
+    props: Props = () if isinstance(node, AvroUnion | AvroReference) else node.props
     value = dict(props).get("logicalType")
     return value if isinstance(value, str) else None
 
 
-def _logical_type_unknown(schema: Schema) -> Iterator[Told]:
+def _logical_type_unknown(schema: AvroSchema) -> Iterator[Told]:
     known = sorted(set[str]().union(*LOGICAL.values()))
     for path, node in types(schema):
         name = _logical(node)
@@ -68,22 +68,22 @@ def _logical_type_unknown(schema: Schema) -> Iterator[Told]:
             yield (path, "logicalType"), f"{name!r} is not a logical type that the libraries know", ", ".join(known)
 
 
-def _logical_type_ignored(schema: Schema) -> Iterator[Told]:
+def _logical_type_ignored(schema: AvroSchema) -> Iterator[Told]:
     for path, node in types(schema):
         name = _logical(node)
         bases = [kind for kind, names in LOGICAL.items() if name in names]
-        if name is None or not bases or isinstance(node, Union | Reference):
+        if name is None or not bases or isinstance(node, AvroUnion | AvroReference):
             continue
         if node.kind not in bases:
             yield (path, "logicalType"), f"{name!r} on {node.kind} is ignored", f"the type {' or '.join(bases)}"
-        elif isinstance(node, Primitive | Fixed) and logical_of(node) is None:
+        elif isinstance(node, AvroPrimitive | AvroFixed) and logical_of(node) is None:
             yield (path, "logicalType"), f"{name!r} is ignored: {_members(node)}", _parameters(name)
 
 
-def _members(node: Primitive | Fixed) -> str:
+def _members(node: AvroPrimitive | AvroFixed) -> str:
     members = dict(node.props)
-    told = [f"{word} {literal(members[word])}" for word in ("precision", "scale") if word in members]
-    told += [f"size {node.size}"] if isinstance(node, Fixed) else []
+    told = [f"{word} {print_json(members[word])}" for word in ("precision", "scale") if word in members]
+    told += [f"size {node.size}"] if isinstance(node, AvroFixed) else []
     return ", ".join(told) or "no precision"
 
 
@@ -95,17 +95,17 @@ def _parameters(name: str) -> str:
     }.get(name, "")
 
 
-def _logical_type_misplaced(schema: Schema) -> Iterator[Told]:
+def _logical_type_misplaced(schema: AvroSchema) -> Iterator[Told]:
     for place in fields(schema):
         name = dict(place.field.props).get("logicalType")
         if name is not None and name != _logical(schema.resolve(place.field.type)):
-            message = f"the logical type {literal(name)} stands beside the field's type and is ignored"
+            message = f"the logical type {print_json(name)} stands beside the field's type and is ignored"
             yield (place.path, "logicalType"), message, 'it inside of "type", for instance {"type": "int", …}'
 
 
-def _decimal_too_wide(schema: Schema) -> Iterator[Told]:
+def _decimal_too_wide(schema: AvroSchema) -> Iterator[Told]:
     for path, node in types(schema):
-        if isinstance(node, Primitive | Fixed) and logical_of(node) == "decimal":
+        if isinstance(node, AvroPrimitive | AvroFixed) and logical_of(node) == "decimal":
             precision = dict(node.props)["precision"]
             if isinstance(precision, int) and precision > 38:
                 yield (
@@ -115,15 +115,15 @@ def _decimal_too_wide(schema: Schema) -> Iterator[Told]:
                 )
 
 
-def _owners(schema: Schema) -> Iterator[tuple[Path, Primitive | Array | Map | Named | Field]]:
+def _owners(schema: AvroSchema) -> Iterator[tuple[ValuePath, AvroPrimitive | AvroArray | AvroMap | NamedType | Field]]:
     for path, node in types(schema):
-        if not isinstance(node, Union | Reference):
+        if not isinstance(node, AvroUnion | AvroReference):
             yield path, node
     for place in fields(schema):
         yield place.path, place.field
 
 
-def _member_misspelt(schema: Schema) -> Iterator[Told]:
+def _member_misspelt(schema: AvroSchema) -> Iterator[Told]:
     right = {word.casefold(): word for word in WORDS}
     for path, owner in _owners(schema):
         for name, _ in owner.props:
@@ -146,56 +146,56 @@ def _near(word: str, other: str) -> bool:
     return swapped or wrong or left[1:] == right or left == right[1:]
 
 
-def _order_given(schema: Schema) -> Iterator[Told]:
+def _order_given(schema: AvroSchema) -> Iterator[Told]:
     for place in fields(schema):
         if place.field.order != "ascending":
             message = f"the field {place.field.name!r} has the order {place.field.order!r}"
             yield (place.path, "order"), message, "no order: few tools keep or use it"
 
 
-def _union_not_simple(schema: Schema) -> Iterator[Told]:
+def _union_not_simple(schema: AvroSchema) -> Iterator[Told]:
     for path, node in types(schema):
-        if isinstance(node, Union):
+        if isinstance(node, AvroUnion):
             others = [branch for branch in node.branches if schema.resolve(branch).kind != "null"]
             if len(others) > 1:
                 message = f"a union of {len(others)} types beside null"
                 yield path, message, "null and one other type: tables have no place for more"
 
 
-def _union_single(schema: Schema) -> Iterator[Told]:
+def _union_single(schema: AvroSchema) -> Iterator[Told]:
     for path, node in types(schema):
-        if isinstance(node, Union) and len(node.branches) == 1:
+        if isinstance(node, AvroUnion) and len(node.branches) == 1:
             yield path, "a union of one branch", "the branch alone, or null beside it"
 
 
-def _type_empty(schema: Schema) -> Iterator[Told]:
+def _type_empty(schema: AvroSchema) -> Iterator[Told]:
     for path, node in types(schema):
         match node:
-            case Record(full, ()):
+            case AvroRecord(full, ()):
                 yield (path, "fields"), f"the record {full} has no fields", "at least one"
-            case Enum(full, ()):
+            case AvroEnum(full, ()):
                 yield (path, "symbols"), f"the enum {full} has no symbols, so it has no values", "at least one"
-            case Fixed(full, 0):
+            case AvroFixed(full, 0):
                 yield (path, "size"), f"the fixed {full} holds no bytes", "a size above 0"
-            case Union(()):
+            case AvroUnion(()):
                 yield path, "a union without branches has no values", "at least one"
             case _:
                 pass
 
 
-def _used_before_defined(schema: Schema) -> Iterator[Told]:
+def _used_before_defined(schema: AvroSchema) -> Iterator[Told]:
     defined = set(schema.names) - {node.full for _, node in named(schema)}
     told = set[str]()
     for path, node in types(schema):
-        if isinstance(node, Record | Enum | Fixed):
+        if isinstance(node, AvroRecord | AvroEnum | AvroFixed):
             defined.add(node.full)
-        elif isinstance(node, Reference) and node.full not in defined and node.full not in told:
+        elif isinstance(node, AvroReference) and node.full not in defined and node.full not in told:
             told.add(node.full)
             message = f"the type {node.full} is used before it is defined"
             yield path, message, "its definition here, and its name later on: most libraries read from the top"
 
 
-def _defined_twice(schema: Schema) -> Iterator[Told]:
+def _defined_twice(schema: AvroSchema) -> Iterator[Told]:
     seen = set[str]()
     for path, node in named(schema):
         if node.full in seen:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from treaty.formats.avro.lint.documentation import DOCUMENTATION
 from treaty.formats.avro.lint.evolution import EVOLUTION
 from treaty.formats.avro.lint.portability import PORTABILITY
-from treaty.formats.avro.model import Schema
-from treaty.formats.rule import Lint
+from treaty.formats.avro.model import AvroSchema
+from treaty.formats.rule import LintRule
 
-LINTS: Mapping[str, Lint[Schema]] = {lint.id: lint for lint in (*DOCUMENTATION, *EVOLUTION, *PORTABILITY)}
+LINTS: Mapping[str, LintRule[AvroSchema]] = {lint.id: lint for lint in (*DOCUMENTATION, *EVOLUTION, *PORTABILITY)}
 """Every lint, off unless it is asked for."""

@@ -3,7 +3,19 @@
 from collections.abc import Mapping
 
 from treaty.core.limits import LOGICAL_DEPTH
-from treaty.formats.avro.model import ABSENT, Array, Enum, Field, Fixed, Map, Primitive, Record, Schema, Type, Union
+from treaty.formats.avro.model import (
+    ABSENT,
+    AvroArray,
+    AvroEnum,
+    AvroFixed,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+    Field,
+)
 from treaty.formats.avro.normal import logical_of
 from treaty.formats.logical import model
 from treaty.formats.logical.defaults import default_of
@@ -38,10 +50,10 @@ Made = tuple[model.Type, bool]
 """A type, and whether it may be null."""
 
 
-def logical_view(schema: Schema) -> str:
+def logical_view(schema: AvroSchema) -> str:
     """The text of the logical types of a schema; raises `InvalidSchemaError` for one that they can't say."""
     root = schema.resolve(schema.root)
-    if not isinstance(root, Record):
+    if not isinstance(root, AvroRecord):
         raise fault("LOGICAL_UNSUPPORTED", "", f"the top-level type is {root.kind}", "a record")
     return show(_Reader(schema, root.full.rpartition(".")[0]).struct(root, "", root.full))
 
@@ -51,7 +63,7 @@ class _Reader:
 
     __slots__ = ("_depth", "_known", "_open", "_schema", "_space")
 
-    def __init__(self, schema: Schema, space: str) -> None:
+    def __init__(self, schema: AvroSchema, space: str) -> None:
         self._schema = schema
         self._space = space
         self._known: dict[str, Struct] = {}
@@ -64,7 +76,7 @@ class _Reader:
             raise fault("LOGICAL_NAME", path, f"{full} has no namespace, but the top-level type has one")
         return short if space == self._space else full
 
-    def struct(self, record: Record, path: str, name: str) -> Struct:
+    def struct(self, record: AvroRecord, path: str, name: str) -> Struct:
         """The struct of a record."""
         if record.full in self._known:
             return self._known[record.full]
@@ -82,7 +94,7 @@ class _Reader:
             default = default_of(kind, nullable=nullable, value=field.default)
         return Member(field.name, kind, nullable, default, field.doc or "")
 
-    def _type(self, node: Type, path: str) -> Made:
+    def _type(self, node: AvroType, path: str) -> Made:
         self._depth += 1
         if self._depth > LOGICAL_DEPTH:
             raise fault("LOGICAL_DEPTH", path, f"the types nest deeper than the limit LOGICAL_DEPTH of {LOGICAL_DEPTH}")
@@ -90,28 +102,28 @@ class _Reader:
         self._depth -= 1
         return made
 
-    def _made(self, node: Type, path: str) -> Made:
+    def _made(self, node: AvroType, path: str) -> Made:
         found = self._schema.resolve(node)
         match found:
-            case Array(items):
+            case AvroArray(items):
                 return model.Array(*self._type(items, path)), False
-            case Map(values):
+            case AvroMap(values):
                 return model.Map(Scalar("STRING"), *self._type(values, path)), False
-            case Union(branches):
+            case AvroUnion(branches):
                 parts = [one for one in branches if self._schema.resolve(one).kind != "null"]
                 if len(parts) != 1:
                     raise fault(
                         "LOGICAL_UNSUPPORTED", path, f"a union of {len(parts)} types", "one type, or one and null"
                     )
                 return self._made(parts[0], path)[0], len(branches) > 1
-            case Record():
+            case AvroRecord():
                 return self.struct(found, path, self._name(found.full, path)), False
-            case Enum():
+            case AvroEnum():
                 return model.Enum(self._name(found.full, path), found.symbols), False
         return _leaf(found, path), False
 
 
-def _leaf(node: Primitive | Fixed, path: str) -> Scalar:
+def _leaf(node: AvroPrimitive | AvroFixed, path: str) -> Scalar:
     members = dict(node.props)
     logical = logical_of(node) or ""
     if logical == "decimal":
@@ -126,7 +138,7 @@ def _leaf(node: Primitive | Fixed, path: str) -> Scalar:
         name, digits = _CLOCKS[logical]
         asked = members.get(PRECISION)
         return Scalar(name, (asked if type(asked) is int and digits - 3 <= asked <= digits else digits,))
-    if isinstance(node, Fixed):
+    if isinstance(node, AvroFixed):
         return Scalar("BINARY", (node.size,)) if node.size else Scalar("BYTES")
     if node.kind == "null":
         raise fault("LOGICAL_UNSUPPORTED", path, "a place that is always null")

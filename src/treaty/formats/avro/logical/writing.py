@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 from treaty.formats.avro.logical.reading import LENGTHS, PRECISION
-from treaty.formats.literal import Json
+from treaty.formats.json_printer import Json
 from treaty.formats.logical.defaults import plain
 from treaty.formats.logical.faults import fault
 from treaty.formats.logical.model import Array, Enum, Map, Member, Scalar, Struct, Type

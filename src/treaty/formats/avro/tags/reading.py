@@ -3,16 +3,26 @@
 from collections.abc import Iterator
 
 from treaty.core.limits import ENTITY_PATH
-from treaty.formats.avro.model import Array, Field, Map, Props, Record, Reference, Schema, Type, Union
-from treaty.formats.format import Entity
-from treaty.formats.literal import Json
+from treaty.formats.avro.model import (
+    AvroArray,
+    AvroMap,
+    AvroRecord,
+    AvroReference,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+    Field,
+    Props,
+)
+from treaty.formats.format import TaggableEntity
+from treaty.formats.json_printer import Json
 
 MEMBER = "confluent:tags"
 """The member that holds the tags, a list of names."""
 MALFORMED = f"its member {MEMBER} is no list of names"
 
 
-def entities(schema: Schema) -> Iterator[Entity]:
+def entities(schema: AvroSchema) -> Iterator[TaggableEntity]:
     """Records of the own text by full name (``acme.Order``), and their fields by name after it (``acme.Order.id``)."""
     for record in records(schema.root):
         if len(record.full) > ENTITY_PATH:
@@ -24,10 +34,10 @@ def entities(schema: Schema) -> Iterator[Entity]:
                 yield _entity(path, "sr_field", (record.full, index), field.props)
 
 
-def _entity(path: str, kind: str, place: tuple[str, int], props: Props) -> Entity:
+def _entity(path: str, kind: str, place: tuple[str, int], props: Props) -> TaggableEntity:
     told = value_of(props)
     names = names_of(told)
-    return Entity(path, kind, names or (), place, MALFORMED if names is None else "")
+    return TaggableEntity(path, kind, names or (), place, MALFORMED if names is None else "")
 
 
 def value_of(props: Props) -> Json:
@@ -43,22 +53,22 @@ def names_of(value: Json) -> tuple[str, ...] | None:
     return tuple(names) if len(names) == len(value) else None
 
 
-def records(root: Type) -> Iterator[Record]:
+def records(root: AvroType) -> Iterator[AvroRecord]:
     """Records that the text defines, an outer one before those inside it."""
-    waiting: list[Type | Field] = [root]
+    waiting: list[AvroType | Field] = [root]
     while waiting:
         node = waiting.pop()
         match node:
-            case Record():
+            case AvroRecord():
                 yield node
                 waiting += reversed(node.fields)
             case Field():
                 waiting.append(node.type)
-            case Array():
+            case AvroArray():
                 waiting.append(node.items)
-            case Map():
+            case AvroMap():
                 waiting.append(node.values)
-            case Union():
+            case AvroUnion():
                 waiting += reversed(node.branches)
-            case Reference() | _:
+            case AvroReference() | _:
                 continue

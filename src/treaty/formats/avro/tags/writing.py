@@ -5,38 +5,48 @@ from dataclasses import replace
 from typing import cast
 
 from treaty.formats.avro.canonical import print_schema
-from treaty.formats.avro.model import Array, Field, Map, Named, Props, Record, Schema, Type, Union
+from treaty.formats.avro.model import (
+    AvroArray,
+    AvroMap,
+    AvroRecord,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
+    Field,
+    NamedType,
+    Props,
+)
 from treaty.formats.avro.tags.reading import MEMBER
-from treaty.formats.literal import Json
+from treaty.formats.json_printer import Json
 
 Tags = Mapping[Hashable, tuple[str, ...]]
 
 
-def write(schema: Schema, tags: Tags) -> str:
+def write(schema: AvroSchema, tags: Tags) -> str:
     """The canonical text in which these places have these tags: where the member stood, else as the last one."""
     names = dict(schema.names)
     root = _retagged(schema.root, tags, names)
     return print_schema(replace(schema, root=root, names=names), schema.outside)
 
 
-def _retagged(node: Type, tags: Tags, names: dict[str, Named]) -> Type:
+def _retagged(node: AvroType, tags: Tags, names: dict[str, NamedType]) -> AvroType:
     """A type with its tags, and those of all that it defines; definitions are put into `names` too."""
     match node:
-        case Record():
+        case AvroRecord():
             fields = tuple(_field(node, index, tags, names) for index in range(len(node.fields)))
             record = replace(node, fields=fields, props=_props(node.props, tags.get((node.full, -1))))
             names[node.full] = record
             return record
-        case Array():
+        case AvroArray():
             return replace(node, items=_retagged(node.items, tags, names))
-        case Map():
+        case AvroMap():
             return replace(node, values=_retagged(node.values, tags, names))
-        case Union():
+        case AvroUnion():
             return replace(node, branches=tuple(_retagged(one, tags, names) for one in node.branches))
     return node
 
 
-def _field(record: Record, index: int, tags: Tags, names: dict[str, Named]) -> Field:
+def _field(record: AvroRecord, index: int, tags: Tags, names: dict[str, NamedType]) -> Field:
     field = record.fields[index]
     props = _props(field.props, tags.get((record.full, index)))
     return replace(field, type=_retagged(field.type, tags, names), props=props)

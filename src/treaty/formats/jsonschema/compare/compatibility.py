@@ -10,15 +10,15 @@ from treaty.formats.jsonschema.compare.proof.goals import unproven
 from treaty.formats.jsonschema.compare.rules.own import COMPARISON_TOO_LARGE
 from treaty.formats.jsonschema.compare.view import Side, View
 from treaty.formats.jsonschema.compare.walk.pairs import walked
-from treaty.formats.jsonschema.model import Document
+from treaty.formats.jsonschema.model import JsonSchema
 
 
-def compare(reader: Document, writer: Document, policy: str = "STRICT") -> tuple[Finding, ...]:
+def compare(reader: JsonSchema, writer: JsonSchema, policy: str = "STRICT") -> tuple[Finding, ...]:
     """What stops `reader` from reading data that `writer` allows, by the rules of a policy; empty if nothing does."""
     return tuple(_finding(one) for one in _compared(reader, writer, policy)[0])
 
 
-def differences(reader: Document, writer: Document) -> tuple[Finding, ...]:
+def differences(reader: JsonSchema, writer: JsonSchema) -> tuple[Finding, ...]:
     """Everything that differs, what the strict policy refuses first and then what harms nobody."""
     harms, notes = _compared(reader, writer, "STRICT", noted=True)
     return tuple(_finding(one) for one in (*harms, *notes))
@@ -30,7 +30,7 @@ def _finding(one: Difference) -> Finding:
 
 
 def _compared(
-    reader: Document, writer: Document, policy: str, *, noted: bool = False
+    reader: JsonSchema, writer: JsonSchema, policy: str, *, noted: bool = False
 ) -> tuple[list[Difference], list[Difference]]:
     """Harms and notes by the established rules, and where these find no harm a proof; a lenient reader asks for no proof.
 
@@ -103,5 +103,5 @@ def _property(way: Way) -> list[str | int]:
     return steps
 
 
-def _root(document: Document, *, noted: bool) -> View:
+def _root(document: JsonSchema, *, noted: bool) -> View:
     return Side(document, noted=noted).view(document.root)

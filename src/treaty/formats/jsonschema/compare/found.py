@@ -6,10 +6,10 @@ from typing import NamedTuple
 from treaty.core.finding import Finding
 from treaty.core.limits import FINDINGS
 from treaty.formats.budget import spend
+from treaty.formats.json_pointer import escape_step
 from treaty.formats.jsonschema.compare.exact import shown
 from treaty.formats.jsonschema.model import Json
-from treaty.formats.place import escaped
-from treaty.formats.rule import Rule
+from treaty.formats.rule import CompatibilityRule
 
 Way = tuple[str | int, "Way"] | None
 """The way from a schema to a place inside it, the first step first: cheap to put another step before it."""
@@ -18,7 +18,7 @@ Way = tuple[str | int, "Way"] | None
 class Difference(NamedTuple):
     """One difference at a place, and what stands there on both sides; None says that nothing does."""
 
-    rule: Rule
+    rule: CompatibilityRule
     way: Way
     writer: tuple[Json] | None
     reader: tuple[Json] | None
@@ -38,7 +38,7 @@ def pointed(way: Way) -> str:
     steps = []
     while way is not None:
         step, way = way
-        steps.append(escaped(str(step)))
+        steps.append(escape_step(str(step)))
     return f"#/{'/'.join(steps)}"
 
 
@@ -68,7 +68,7 @@ class Found:
 
     def tell(
         self,
-        rule: Rule,
+        rule: CompatibilityRule,
         *steps: str | int,
         writer: tuple[Json] | None = None,
         reader: tuple[Json] | None = None,

@@ -9,7 +9,7 @@ import jsonschema_rs
 from treaty.formats.budget import spend
 from treaty.formats.jsonschema.compare.exact import frozen
 from treaty.formats.jsonschema.compare.keywords import Steps, keywords
-from treaty.formats.jsonschema.model import Document, Json, SchemaNode
+from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode
 from treaty.formats.jsonschema.regex import count
 from treaty.formats.jsonschema.resolve import ambiguous, child, follow
 
@@ -117,7 +117,7 @@ class Side:
 
     __slots__ = ("_targets", "_views", "document", "noted")
 
-    def __init__(self, document: Document, *, noted: bool = False) -> None:
+    def __init__(self, document: JsonSchema, *, noted: bool = False) -> None:
         """`noted`: what stands in schemas for people alone is told too."""
         self.document = document
         self.noted = noted

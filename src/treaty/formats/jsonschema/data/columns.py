@@ -6,9 +6,9 @@ from decimal import Decimal as Exact
 from treaty.core.limits import COLUMN_DEPTH, COLUMN_RECURSION, COLUMNS
 from treaty.core.state.columns import Column, ColumnLoss, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.jsonschema.gathered import KINDS, Gathered, gather, kind_of
-from treaty.formats.jsonschema.model import Document, Json, SchemaNode
-from treaty.formats.text import fault
+from treaty.formats.json_reader import text_error
+from treaty.formats.jsonschema.constraints import KINDS, MergedConstraints, kind_of, merge_constraints
+from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode
 
 FORMATS: Mapping[str, str] = {"date": "date", "date-time": "timestamp"}
 """By format of a string, the scalar of `treaty.core.state.columns.SCALARS` that holds it."""
@@ -23,7 +23,7 @@ Made = tuple[ColumnType, bool]
 """A type, and whether it may be null."""
 
 
-def columns(document: Document, depth: int = COLUMN_RECURSION) -> Columns:
+def derive_columns(document: JsonSchema, depth: int = COLUMN_RECURSION) -> Columns:
     """The columns of a schema and what they lose; one that is about no object has one column ``value``.
 
     The columns stand in the order of the text. Objects that contain themselves are opened `depth` levels deep, fewer
@@ -36,12 +36,12 @@ def columns(document: Document, depth: int = COLUMN_RECURSION) -> Columns:
     except InvalidSchemaError as wrong:
         if depth == 1 or wrong.faults[0].rule != "COLUMNS_TOO_MANY" or not maker.cut:
             raise
-        return columns(document, depth - 1)
+        return derive_columns(document, depth - 1)
     if made is not None and isinstance(made[0], Struct):
         return Columns(made[0].columns, tuple(maker.losses))
     maker = _Maker(document, depth)
     kind, nullable = maker.type([document.root], "value", 1) or (Scalar("null"), True)
-    doc = gather(document, [document.root]).doc
+    doc = merge_constraints(document, [document.root]).doc
     return Columns((Column("value", kind, nullable, doc),), tuple(maker.losses), whole=True)
 
 
@@ -50,13 +50,13 @@ class _Maker:
 
     __slots__ = ("_count", "_depth", "_document", "_gathered", "_open", "_steps", "losses")
 
-    def __init__(self, document: Document, depth: int) -> None:
+    def __init__(self, document: JsonSchema, depth: int) -> None:
         self._document = document
         self._depth = depth
         self._open: dict[object, int] = {}
         self._count = 0
         self._steps = 0
-        self._gathered: dict[tuple[tuple[int, str], ...], Gathered] = {}
+        self._gathered: dict[tuple[tuple[int, str], ...], MergedConstraints] = {}
         self.losses: list[ColumnLoss] = []
 
     def type(self, nodes: Iterable[SchemaNode], way: str, depth: int) -> Made | None:
@@ -64,10 +64,10 @@ class _Maker:
         self._count += 1
         if self._count > COLUMNS:
             message = f"the schema becomes more columns than the limit COLUMNS of {COLUMNS}"
-            raise fault("COLUMNS_TOO_MANY", message, f"at most {COLUMNS}, those inside others included")
+            raise text_error("COLUMNS_TOO_MANY", message, f"at most {COLUMNS}, those inside others included")
         if depth > COLUMN_DEPTH:
             message = f"the columns nest deeper than the limit COLUMN_DEPTH of {COLUMN_DEPTH}"
-            raise fault("SCHEMA_TOO_DEEP", message, f"at most {COLUMN_DEPTH} levels")
+            raise text_error("SCHEMA_TOO_DEEP", message, f"at most {COLUMN_DEPTH} levels")
         found = self.gather(nodes)
         if found.never:
             return None
@@ -81,17 +81,17 @@ class _Maker:
         finally:
             self._open[key] -= 1
 
-    def gather(self, nodes: Iterable[SchemaNode]) -> Gathered:
+    def gather(self, nodes: Iterable[SchemaNode]) -> MergedConstraints:
         """What is said about a place, found out once."""
         start = tuple(nodes)
         key = tuple(node.key for node in start)
         found = self._gathered.get(key)
         if found is None:
-            found = self._gathered[key] = gather(self._document, start)
+            found = self._gathered[key] = merge_constraints(self._document, start)
             self._steps += found.steps
             if self._steps > _STEPS:
                 message = f"more than {_STEPS} schemas are passed on the way to the columns"
-                raise fault("COLUMNS_TOO_MANY", message, "shorter chains of references")
+                raise text_error("COLUMNS_TOO_MANY", message, "shorter chains of references")
         return found
 
     @property
@@ -102,7 +102,7 @@ class _Maker:
     def _lose(self, rule: str, way: str, detail: str = "") -> None:
         self.losses.append(ColumnLoss(rule, way, detail))
 
-    def _chosen(self, found: Gathered, way: str, depth: int) -> Made | None:
+    def _chosen(self, found: MergedConstraints, way: str, depth: int) -> Made | None:
         """The type with the first choice that matters settled."""
         for at, branches in enumerate(found.choices):
             parts = [self.gather([branch]) for branch in branches]
@@ -126,12 +126,12 @@ class _Maker:
             return (made[0], made[1] or nullable) if made else None
         return self._typed(found, way, depth)
 
-    def _merged(self, found: Gathered, parts: list[Gathered], way: str) -> Gathered:
+    def _merged(self, found: MergedConstraints, parts: list[MergedConstraints], way: str) -> MergedConstraints:
         """One place that holds what any branch holds; what not all of them require may be missing."""
         if len(parts) > 1:
             self._lose("BRANCHES_MERGED", way, f"{len(parts)} branches")
         known = [part.kinds for part in (found, *parts) if part.kinds is not None]
-        whole = Gathered(
+        whole = MergedConstraints(
             nodes=[*found.nodes, *(node for part in parts for node in part.nodes)],
             kinds=frozenset.intersection(*known) if known else None,
             values=found.values if found.values is not None or len(parts) > 1 else parts[0].values,
@@ -166,7 +166,7 @@ class _Maker:
         self._lose("ANY_AS_VARIANT", way, f"one of {len(branches)} branches of different types")
         return _VARIANT, nullable
 
-    def _typed(self, found: Gathered, way: str, depth: int) -> Made | None:
+    def _typed(self, found: MergedConstraints, way: str, depth: int) -> Made | None:
         kinds = found.kinds
         if kinds is None and found.assumed:
             kinds = frozenset({found.assumed})
@@ -191,7 +191,7 @@ class _Maker:
         made = self._of_kind(next(iter(rest)), found, way, depth)
         return (made, nullable) if made is not None else None
 
-    def _of_kind(self, kind: str, found: Gathered, way: str, depth: int) -> ColumnType | None:
+    def _of_kind(self, kind: str, found: MergedConstraints, way: str, depth: int) -> ColumnType | None:
         match kind:
             case "object":
                 return self._object(found, way, depth)
@@ -205,7 +205,7 @@ class _Maker:
                 return Scalar(FORMATS.get(found.format, "string"))
         return Scalar("boolean")
 
-    def _number(self, kind: str, found: Gathered, way: str) -> ColumnType:
+    def _number(self, kind: str, found: MergedConstraints, way: str) -> ColumnType:
         low = max((one for word in ("minimum", "exclusiveMinimum") for one in _numbers(found.told(word))), default=None)
         high = min(
             (one for word in ("maximum", "exclusiveMaximum") for one in _numbers(found.told(word))), default=None
@@ -226,7 +226,7 @@ class _Maker:
         self._lose("NUMBER_AS_DOUBLE", way)
         return Scalar("float64")
 
-    def _array(self, found: Gathered, way: str, depth: int) -> ColumnType | None:
+    def _array(self, found: MergedConstraints, way: str, depth: int) -> ColumnType | None:
         if found.tuples:
             self._lose("TUPLE_AS_VARIANT", way, f"{len(found.tuples)} places")
             return _VARIANT
@@ -236,7 +236,7 @@ class _Maker:
         made = self.type(found.items, f"{way}.element", depth + 1)
         return List(*made) if made else None
 
-    def _object(self, found: Gathered, way: str, depth: int) -> ColumnType | None:
+    def _object(self, found: MergedConstraints, way: str, depth: int) -> ColumnType | None:
         if not found.properties and not found.closed:
             return self._map(found, way, depth)
         if found.patterns or not found.closed:
@@ -249,7 +249,7 @@ class _Maker:
                 inside.append(Column(name, made[0], made[1] or name not in found.required, doc))
         return Struct(tuple(inside))
 
-    def _map(self, found: Gathered, way: str, depth: int) -> ColumnType | None:
+    def _map(self, found: MergedConstraints, way: str, depth: int) -> ColumnType | None:
         inner = f"{way}.value" if way else "value"
         if len(found.rest) + len(found.patterns) == 1:
             made = self.type([*found.rest, *found.patterns], inner, depth + 1)
@@ -258,7 +258,7 @@ class _Maker:
         return Map(Scalar("string"), _VARIANT, nullable=True)
 
 
-def _is_object(part: Gathered) -> bool:
+def _is_object(part: MergedConstraints) -> bool:
     return part.kinds == _OBJECT or part.assumed == "object" or (part.silent and bool(part.required))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from treaty.core.limits import VALUE_STEPS
 from treaty.formats.jsonschema.cycle import beside
 from treaty.formats.jsonschema.drafts import HOLDING
-from treaty.formats.jsonschema.model import Document, Json, SchemaNode
+from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode
 from treaty.formats.jsonschema.resolve import child, ignores_siblings
 
 _PAIRS = 300_000
@@ -36,7 +36,7 @@ def parts(node: SchemaNode) -> Iterator[Edge]:
             yield "*", child(node, word)
 
 
-def weight(document: Document) -> int | None:
+def weight(document: JsonSchema) -> int | None:
     """The most steps that judging takes for one place of a value; None if it may grow with the value's depth."""
     return _Weighing(document).weigh()
 
@@ -52,7 +52,7 @@ class _Frame:
 class _Weighing:
     """Tarjan's search for circles (1972), with the weight of each circle when it is complete."""
 
-    document: Document
+    document: JsonSchema
     order: dict[Key, int] = field(default_factory=dict)
     low: dict[Key, int] = field(default_factory=dict)
     open: list[_Frame] = field(default_factory=list)
@@ -129,7 +129,7 @@ def places(value: Json) -> int:
     return count
 
 
-def effort(document: Document, value: Json) -> int | None:
+def effort(document: JsonSchema, value: Json) -> int | None:
     """Steps that judging this value takes at most, counted one by one; None if they are too many to count or to take."""
     counted: dict[tuple[Key, int], int] = {}
     ids: dict[tuple[int, str], int] = {}
@@ -174,7 +174,7 @@ class _Step:
 
 
 def _inner(
-    document: Document, node: SchemaNode, value: Json, place: int, ids: dict[tuple[int, str], int]
+    document: JsonSchema, node: SchemaNode, value: Json, place: int, ids: dict[tuple[int, str], int]
 ) -> Iterator[tuple[SchemaNode, Json, int]]:
     """What a schema asks of a value and its parts; patterns count for every member, which is the most they can."""
     for one in beside(document, node):

@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from treaty.formats.draw import Draw
-from treaty.formats.jsonschema.canonical import printed
+from treaty.formats.jsonschema.canonical import print_value
 from treaty.formats.jsonschema.data.mutation import decimal, junk, mutated
 from treaty.formats.jsonschema.data.pattern import matching
 from treaty.formats.jsonschema.data.value import judge_of, valid
 from treaty.formats.jsonschema.data.wish import ImpossibleError, Wish, equal, wish
-from treaty.formats.jsonschema.model import Document, Json, SchemaNode
+from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode
 from treaty.formats.jsonschema.resolve import child
+from treaty.formats.seeded_random import SeededRandom
 
 _TRIES = 24
 _STEPS = 4_000
@@ -38,21 +38,21 @@ _FORMATS = {
 }
 
 
-def example(document: Document, seed: int) -> str:
+def generate_example(document: JsonSchema, seed: int) -> str:
     """A plausible value of the schema as JSON text, the same for the same seed.
 
     Raises `ValueError` for a schema that has no value, or none that was found.
     """
-    return printed(sample(document, seed, wild=False))
+    return print_value(sample(document, seed, wild=False))
 
 
-def sample(document: Document, seed: int, *, wild: bool = True) -> Json:
+def sample(document: JsonSchema, seed: int, *, wild: bool = True) -> Json:
     """A valid value of the schema; `wild` ones lie at bounds, have members that nobody named, and are changed at random
     as long as they stay valid.
 
     Raises `ValueError` for a schema that has no value, or none that was found.
     """
-    draw = Draw(seed)
+    draw = SeededRandom(seed)
     judge_of(document)
     for at in range(_TRIES):
         maker = _Maker(document, draw, wild=wild, plain=at > _TRIES // 2)
@@ -69,8 +69,8 @@ def sample(document: Document, seed: int, *, wild: bool = True) -> Json:
 class _Maker:
     """One try."""
 
-    document: Document
-    draw: Draw
+    document: JsonSchema
+    draw: SeededRandom
     wild: bool
     plain: bool
     steps: int = 0

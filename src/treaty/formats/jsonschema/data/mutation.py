@@ -3,9 +3,9 @@
 from decimal import Decimal
 from fractions import Fraction
 
-from treaty.formats.draw import Draw
 from treaty.formats.jsonschema.data.value import valid
-from treaty.formats.jsonschema.model import Document, Json
+from treaty.formats.jsonschema.model import Json, JsonSchema
+from treaty.formats.seeded_random import SeededRandom
 
 _ROUNDS = 4
 
@@ -24,7 +24,7 @@ def decimal(number: Fraction) -> Json:
     return Decimal((digits < 0, tuple(map(int, str(abs(digits)))), -places))
 
 
-def junk(draw: Draw) -> Json:
+def junk(draw: SeededRandom) -> Json:
     """Any small value."""
     plain: tuple[Json, ...] = (
         None,
@@ -46,7 +46,7 @@ def junk(draw: Draw) -> Json:
     return draw.pick(plain)
 
 
-def mutated(document: Document, value: Json, draw: Draw) -> Json:
+def mutated(document: JsonSchema, value: Json, draw: SeededRandom) -> Json:
     """The value after some random changes, each kept only where the value stays valid."""
     for _ in range(_ROUNDS):
         changed = _changed(value, draw)
@@ -55,7 +55,7 @@ def mutated(document: Document, value: Json, draw: Draw) -> Json:
     return value
 
 
-def _changed(value: Json, draw: Draw) -> Json:
+def _changed(value: Json, draw: SeededRandom) -> Json:
     if isinstance(value, dict):
         return _member(value, draw)
     if isinstance(value, list):
@@ -70,7 +70,7 @@ def _changed(value: Json, draw: Draw) -> Json:
     return draw.pick(near) if -(10**20) < value < 10**20 else value
 
 
-def _member(value: dict[str, Json], draw: Draw) -> Json:
+def _member(value: dict[str, Json], draw: SeededRandom) -> Json:
     names = list(value)
     way = draw.below(4)
     if way == 0 or not names:
@@ -81,7 +81,7 @@ def _member(value: dict[str, Json], draw: Draw) -> Json:
     return {**value, name: junk(draw) if way == 2 and draw.chance(30) else _changed(value[name], draw)}
 
 
-def _item(value: list[Json], draw: Draw) -> Json:
+def _item(value: list[Json], draw: SeededRandom) -> Json:
     way = draw.below(4)
     if way == 0 or not value:
         return [*value, draw.pick(value) if value and draw.chance(50) else junk(draw)]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from treaty.core.limits import REGEX_LENGTH
-from treaty.formats.draw import Draw
 from treaty.formats.jsonschema.regex import compiles, matches
+from treaty.formats.seeded_random import SeededRandom
 
 _DEPTH = 40
 _LENGTH = 2_000
@@ -24,11 +24,11 @@ _PRINTED = "".join(map(chr, range(32, 127)))
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "v": "\v", "0": "\0"}
 _REPEAT = re.compile(r"([?*+])|\{(\d{1,4})(,(\d{0,4}))?\}")
 
-Part = Callable[[Draw], str]
+Part = Callable[[SeededRandom], str]
 """Makes one text of those that a part of an expression matches."""
 
 
-def matching(regex: str, draw: Draw, tries: int = 4) -> str:
+def matching(regex: str, draw: SeededRandom, tries: int = 4) -> str:
     """A text in which the expression is found; raises `ValueError` if none was made in so many tries."""
     if len(regex) > REGEX_LENGTH or not compiles(regex):
         raise ValueError(f"the expression {regex[:60]!r} is too large")
@@ -55,7 +55,7 @@ def _one_of(chars: str) -> Part:
 
 
 def _repeated(part: Part, least: int, most: int) -> Part:
-    def make(draw: Draw) -> str:
+    def make(draw: SeededRandom) -> str:
         count = least if draw.chance(30) else least + draw.below(most - least + 1)
         made = ""
         for _ in range(count):
@@ -95,7 +95,7 @@ class _Reader:
         while self.peek() not in ("", "|", ")"):
             parts.append(self.repeats(self.atom()))
 
-        def make(draw: Draw) -> str:
+        def make(draw: SeededRandom) -> str:
             made = ""
             for part in parts:
                 if len(made) > _LENGTH:

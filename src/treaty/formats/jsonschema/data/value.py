@@ -11,12 +11,12 @@ import jsonschema_rs
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS, REGEXES, VALUE_BYTES, VALUE_STEPS
 from treaty.formats.format import InvalidSchemaError
+from treaty.formats.json_pointer import escape_step, find_positions
+from treaty.formats.json_reader import read_exact_json
 from treaty.formats.jsonschema.bundle import parts, reached
 from treaty.formats.jsonschema.data.effort import effort, places, weight
-from treaty.formats.jsonschema.model import Document, Draft, Json
+from treaty.formats.jsonschema.model import Json, JsonSchema, JsonSchemaDraft
 from treaty.formats.jsonschema.regex import ENGINES, count
-from treaty.formats.place import escaped, positions
-from treaty.formats.text import read_exact
 
 _CLASSES: dict[int, Any] = {
     4: jsonschema_rs.Draft4Validator,
@@ -32,7 +32,7 @@ _ONE_TOLD = 50_000
 _CALM = 100_000_000
 """Steps, counted roughly, up to which they are not counted one by one."""
 
-_kept: WeakKeyDictionary[Document, "Judge"] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[JsonSchema, "Judge"] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Judge:
     weight: int | None
 
 
-def judge_of(document: Document) -> Judge:
+def judge_of(document: JsonSchema) -> Judge:
     """The validator of a schema, made once for each; raises `ValueError` if it can't be made.
 
     Formats are not asserted. Regular expressions run in linear time; those with looks around and backward references
@@ -55,7 +55,7 @@ def judge_of(document: Document) -> Judge:
     return found
 
 
-def _steps(document: Document, judge: Judge, value: Json) -> int:
+def _steps(document: JsonSchema, judge: Judge, value: Json) -> int:
     """The steps that a judgement takes; raises `ValueError` if they are too many."""
     if judge.weight is not None and (total := judge.weight * places(value)) <= _CALM:
         return total
@@ -65,11 +65,11 @@ def _steps(document: Document, judge: Judge, value: Json) -> int:
     return counted
 
 
-def _compiled(document: Document) -> Any:
+def _compiled(document: JsonSchema) -> Any:
     if sum(count(node.value) for node in reached(document)) > REGEXES:
         raise ValueError(f"it has more regular expressions than the limit REGEXES of {REGEXES}")
     own, others = parts(document)
-    draft: Draft = document.root.draft
+    draft: JsonSchemaDraft = document.root.draft
     registry = jsonschema_rs.Registry(list(others.items()))
     wrong: Exception | None = None
     for engine in ENGINES:
@@ -86,7 +86,7 @@ def _compiled(document: Document) -> Any:
     raise ValueError(str(wrong).partition("\n")[0][:200])
 
 
-def valid(document: Document, value: Json) -> bool:
+def valid(document: JsonSchema, value: Json) -> bool:
     """Whether a value, nested no deeper than a text may be, is valid; raises `ValueError` as `judge_of` does, and for one
     that takes too many steps.
     """
@@ -95,13 +95,13 @@ def valid(document: Document, value: Json) -> bool:
     return bool(judge.compiled.is_valid(value))
 
 
-def check(document: Document, text: str) -> tuple[Diagnostic, ...]:
+def check_value(document: JsonSchema, text: str) -> tuple[Diagnostic, ...]:
     """The faults of a value given as JSON text, each with its place in the text; empty if it is valid."""
     if len(text) * 4 > VALUE_BYTES and (size := len(text.encode("utf-8", "surrogatepass"))) > VALUE_BYTES:
         message = f"the value has {size} bytes, more than the limit VALUE_BYTES of {VALUE_BYTES}"
         return (Diagnostic("VALUE_TOO_LARGE", "", message, f"at most {VALUE_BYTES} bytes"),)
     try:
-        value = read_exact(text, VALUE_BYTES)
+        value = read_exact_json(text, VALUE_BYTES)
     except InvalidSchemaError as wrong:
         return tuple(replace(one, rule=one.rule.replace("SCHEMA_", "VALUE_")) for one in wrong.faults)
     try:
@@ -113,7 +113,7 @@ def check(document: Document, text: str) -> tuple[Diagnostic, ...]:
     if judge.compiled.is_valid(value):
         return ()
     faults = list(_faults(judge, value, steps))
-    places_ = positions(text, {one.path for one in faults})
+    places_ = find_positions(text, {one.path for one in faults})
     return tuple(replace(one, line=places_[one.path][0], column=places_[one.path][1]) for one in faults)
 
 
@@ -141,8 +141,8 @@ def _fault(error: Any) -> Diagnostic:
     steps = list(error.instance_path)
     if rule in ("ADDITIONAL_PROPERTIES", "UNEVALUATED_PROPERTIES", "UNEVALUATED_ITEMS"):
         steps += kind.unexpected[:1]
-    path = "".join(f"/{escaped(str(step))}" for step in steps)
-    place = "".join(f"/{escaped(str(step))}" for step in error.schema_path) or "/"
+    path = "".join(f"/{escape_step(str(step))}" for step in steps)
+    place = "".join(f"/{escape_step(str(step))}" for step in error.schema_path) or "/"
     asked = next((getattr(kind, name) for name in _ASKED if hasattr(kind, name)), None)
     told = " or ".join(map(str, asked)) if isinstance(asked, list) else "" if asked is None else str(asked)
     expected = (

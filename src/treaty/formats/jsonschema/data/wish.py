@@ -6,10 +6,10 @@ from decimal import Decimal
 from fractions import Fraction
 from math import gcd, lcm
 
-from treaty.formats.draw import Draw
-from treaty.formats.jsonschema.model import Document, Json, SchemaNode
+from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode
 from treaty.formats.jsonschema.regex import matches
 from treaty.formats.jsonschema.resolve import child, follow, ignores_siblings
+from treaty.formats.seeded_random import SeededRandom
 
 TYPES = ("object", "array", "string", "integer", "number", "boolean", "null")
 _WORDS = {
@@ -140,7 +140,7 @@ def _fraction(value: Json) -> Fraction | None:
     return Fraction(value) if isinstance(value, int | Decimal) and not isinstance(value, bool) else None
 
 
-def wish(document: Document, start: Iterable[SchemaNode], draw: Draw, *, plain: bool) -> Wish:
+def wish(document: JsonSchema, start: Iterable[SchemaNode], draw: SeededRandom, *, plain: bool) -> Wish:
     """All that schemas ask for, with one branch chosen of every choice; with `plain` a branch without references.
 
     Raises `ImpossibleError` if nothing can be valid.
@@ -189,7 +189,7 @@ def _take(made: Wish, value: dict[str, Json]) -> None:
         made.required |= dict.fromkeys(name for name in names if isinstance(name, str))
 
 
-def _branches(node: SchemaNode, value: dict[str, Json], draw: Draw, *, plain: bool) -> Iterator[SchemaNode]:
+def _branches(node: SchemaNode, value: dict[str, Json], draw: SeededRandom, *, plain: bool) -> Iterator[SchemaNode]:
     every = value.get("allOf")
     if isinstance(every, list):
         yield from (child(node, "allOf", at) for at in range(len(every)))
@@ -204,7 +204,7 @@ def _branches(node: SchemaNode, value: dict[str, Json], draw: Draw, *, plain: bo
                 yield child(node, word)
 
 
-def _chosen(branches: Sequence[Json], draw: Draw, *, plain: bool) -> int:
+def _chosen(branches: Sequence[Json], draw: SeededRandom, *, plain: bool) -> int:
     if plain:
         flat = [at for at, one in enumerate(branches) if isinstance(one, dict) and not {"$ref", "items"} & one.keys()]
         if flat:

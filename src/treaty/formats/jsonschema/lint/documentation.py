@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
+from treaty.formats.jsonschema.constraints import merge_constraints
 from treaty.formats.jsonschema.drafts import DRAFTS, known
-from treaty.formats.jsonschema.gathered import gather
 from treaty.formats.jsonschema.lint.places import NEAR, Told, properties, row
-from treaty.formats.jsonschema.model import Document, Json
+from treaty.formats.jsonschema.model import Json, JsonSchema
 
 _DRAFTS = ", ".join(draft.uri for draft in DRAFTS.values())
 
 
-def _said(document: Document, word: str) -> Json:
+def _said(document: JsonSchema, word: str) -> Json:
     return document.root.value.get(word) if isinstance(document.root.value, dict) else None
 
 
@@ -18,29 +18,29 @@ def _blank(text: Json) -> bool:
     return not isinstance(text, str) or not text.strip()
 
 
-def _doc_missing(document: Document) -> Iterator[Told]:
+def _doc_missing(document: JsonSchema) -> Iterator[Told]:
     if _blank(_said(document, "description")):
         yield "", "the schema has no description", 'a member "description" that says what it is for'
 
 
-def _title_missing(document: Document) -> Iterator[Told]:
+def _title_missing(document: JsonSchema) -> Iterator[Told]:
     if _blank(_said(document, "title")):
         yield "", "the schema has no title", 'a member "title", by which clients call the type'
 
 
-def _field_doc_missing(document: Document) -> Iterator[Told]:
+def _field_doc_missing(document: JsonSchema) -> Iterator[Told]:
     for name, node in properties(document):
-        if node.value is not False and _blank(gather(document, [node], NEAR).doc):
+        if node.value is not False and _blank(merge_constraints(document, [node], NEAR).doc):
             message = f"the property {name!r} has no description"
             yield node.place, message, 'a member "description", here or where its $ref leads'
 
 
-def _draft_missing(document: Document) -> Iterator[Told]:
+def _draft_missing(document: JsonSchema) -> Iterator[Told]:
     if _said(document, "$schema") is None:
         yield "", "the schema does not say in which draft it is written; it is read as draft-07", f"one of {_DRAFTS}"
 
 
-def _draft_unknown(document: Document) -> Iterator[Told]:
+def _draft_unknown(document: JsonSchema) -> Iterator[Told]:
     uri = _said(document, "$schema")
     if uri is not None and known(uri) is None:
         yield (

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator
 
-from treaty.formats.jsonschema.gathered import gather
+from treaty.formats.json_pointer import escape_step
+from treaty.formats.jsonschema.constraints import merge_constraints
 from treaty.formats.jsonschema.lint.places import NEAR, Told, properties, row, schemas
-from treaty.formats.jsonschema.model import Document, SchemaNode
+from treaty.formats.jsonschema.model import JsonSchema, SchemaNode
 from treaty.formats.jsonschema.regex import linear
 from treaty.formats.jsonschema.resolve import ignores_siblings
-from treaty.formats.place import escaped
 
 _BRANCHES = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
 _TYPED = frozenset(
@@ -24,7 +24,7 @@ def _is_branch(node: SchemaNode) -> bool:
     return any(step in _BRANCHES for step in steps[-2:])
 
 
-def _additional_unspecified(document: Document) -> Iterator[Told]:
+def _additional_unspecified(document: JsonSchema) -> Iterator[Told]:
     for node in schemas(document):
         value = node.value
         assert isinstance(value, dict)
@@ -39,14 +39,19 @@ def _additional_unspecified(document: Document) -> Iterator[Told]:
             yield node.place, message, '"additionalProperties", true or false'
 
 
-def _type_missing(document: Document) -> Iterator[Told]:
+def _type_missing(document: JsonSchema) -> Iterator[Told]:
     for name, node in properties(document):
         value = node.value
-        if isinstance(value, dict) and value and not _TYPED & value.keys() and gather(document, [node], NEAR).silent:
+        if (
+            isinstance(value, dict)
+            and value
+            and not _TYPED & value.keys()
+            and merge_constraints(document, [node], NEAR).silent
+        ):
             yield node.place, f"the property {name!r} takes values of any type", 'a member "type"'
 
 
-def _patterns(document: Document) -> Iterator[tuple[str, str]]:
+def _patterns(document: JsonSchema) -> Iterator[tuple[str, str]]:
     for node in schemas(document):
         value = node.value
         assert isinstance(value, dict)
@@ -54,10 +59,10 @@ def _patterns(document: Document) -> Iterator[tuple[str, str]]:
             yield f"{node.place}/pattern", str(value["pattern"])
         held = value.get("patternProperties")
         for regex in held if isinstance(held, dict) else ():
-            yield f"{node.place}/patternProperties/{escaped(regex)}", regex
+            yield f"{node.place}/patternProperties/{escape_step(regex)}", regex
 
 
-def _pattern_not_anchored(document: Document) -> Iterator[Told]:
+def _pattern_not_anchored(document: JsonSchema) -> Iterator[Told]:
     for path, regex in _patterns(document):
         plain = _ASIDE.sub("", regex)
         free = {"^": regex.startswith(".*"), "$": regex.endswith(".*")}
@@ -67,14 +72,14 @@ def _pattern_not_anchored(document: Document) -> Iterator[Told]:
             yield path, message, "a pattern from ^ to $, or one that says .* where more may stand"
 
 
-def _regex_not_linear(document: Document) -> Iterator[Told]:
+def _regex_not_linear(document: JsonSchema) -> Iterator[Told]:
     for path, regex in _patterns(document):
         if not linear(regex):
             message = f"the pattern {regex[:60]!r} can't be searched in linear time"
             yield path, message, "no looks around, no backward references, and small counts"
 
 
-def _integer_unbounded(document: Document) -> Iterator[Told]:
+def _integer_unbounded(document: JsonSchema) -> Iterator[Told]:
     for node in schemas(document):
         value = node.value
         assert isinstance(value, dict)

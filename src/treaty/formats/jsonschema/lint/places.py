@@ -7,10 +7,10 @@ from itertools import islice
 
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import FINDINGS
-from treaty.formats.jsonschema.model import Document, SchemaNode
+from treaty.formats.json_pointer import find_positions
+from treaty.formats.jsonschema.model import JsonSchema, SchemaNode
 from treaty.formats.jsonschema.resolve import child, ignores_siblings, subschemas
-from treaty.formats.place import positions
-from treaty.formats.rule import Lint
+from treaty.formats.rule import LintRule
 
 NEAR = 50
 """Schemas, by references and allOf, that are looked at to learn what is said about one place."""
@@ -18,11 +18,11 @@ NEAR = 50
 Told = tuple[str, str, str]
 """Where advice is not followed as a JSON pointer, what stands there, and what was expected."""
 
-Look = Callable[[Document], Iterator[Told]]
+Look = Callable[[JsonSchema], Iterator[Told]]
 
 
 @lru_cache(maxsize=4)
-def schemas(document: Document) -> tuple[SchemaNode, ...]:
+def schemas(document: JsonSchema) -> tuple[SchemaNode, ...]:
     """Every schema of the text in its order; what references lead to elsewhere is not part of it.
 
     Schemas that a ``$ref`` beside them silences are left out.
@@ -37,7 +37,7 @@ def schemas(document: Document) -> tuple[SchemaNode, ...]:
     return tuple(found)
 
 
-def properties(document: Document) -> Iterator[tuple[str, SchemaNode]]:
+def properties(document: JsonSchema) -> Iterator[tuple[str, SchemaNode]]:
     """Every property that the text names, and its schema."""
     for node in schemas(document):
         held = node.value.get("properties") if isinstance(node.value, dict) and not ignores_siblings(node) else None
@@ -45,15 +45,15 @@ def properties(document: Document) -> Iterator[tuple[str, SchemaNode]]:
             yield name, child(node, "properties", name)
 
 
-def row(id_: str, purpose: str, look: Look) -> Lint[Document]:
+def row(id_: str, purpose: str, look: Look) -> LintRule[JsonSchema]:
     """Advice as a row: what `look` tells becomes faults with line and column, in the text's order."""
 
-    def find(document: Document) -> tuple[Diagnostic, ...]:
+    def find(document: JsonSchema) -> tuple[Diagnostic, ...]:
         told = [
             Diagnostic(id_, path, message, expected) for path, message, expected in islice(look(document), FINDINGS)
         ]
-        places = positions(document.written, {one.path for one in told}) if told else {}
+        places = find_positions(document.written, {one.path for one in told}) if told else {}
         placed = (replace(one, line=places[one.path][0], column=places[one.path][1]) for one in told)
         return tuple(sorted(placed, key=lambda one: (one.line, one.column)))
 
-    return Lint(id_, purpose, find)
+    return LintRule(id_, purpose, find)

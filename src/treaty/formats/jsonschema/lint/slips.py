@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from decimal import Decimal
 from difflib import get_close_matches
 
-from treaty.formats.jsonschema.canonical import printed
+from treaty.formats.json_pointer import escape_step
+from treaty.formats.jsonschema.canonical import print_value
+from treaty.formats.jsonschema.constraints import KINDS, merge_constraints
 from treaty.formats.jsonschema.drafts import KEYWORDS
-from treaty.formats.jsonschema.gathered import KINDS, gather
 from treaty.formats.jsonschema.lint.places import NEAR, Told, row, schemas
-from treaty.formats.jsonschema.model import Document, Json
+from treaty.formats.jsonschema.model import Json, JsonSchema
 from treaty.formats.jsonschema.regex import matches
 from treaty.formats.jsonschema.resolve import REFERRING, follow, ignores_siblings, own_uri, reference
-from treaty.formats.place import escaped
 
 FORMATS = frozenset(
     [
@@ -60,7 +60,7 @@ _SILENT = frozenset(
 )
 
 
-def _keyword_unknown(document: Document) -> Iterator[Told]:
+def _keyword_unknown(document: JsonSchema) -> Iterator[Told]:
     for node in schemas(document):
         rows = KEYWORDS[node.draft.number]
         assert isinstance(node.value, dict)
@@ -70,10 +70,10 @@ def _keyword_unknown(document: Document) -> Iterator[Told]:
             near = get_close_matches(word, rows, 1, 0.8) or [one for one in rows if one.casefold() == word.casefold()]
             if near:
                 message = f"the keyword {word!r} does not exist and has no effect; did you mean {near[0]!r}?"
-                yield f"{node.place}/{escaped(word)}", message, repr(near[0])
+                yield f"{node.place}/{escape_step(word)}", message, repr(near[0])
 
 
-def _keyword_of_other_draft(document: Document) -> Iterator[Told]:
+def _keyword_of_other_draft(document: JsonSchema) -> Iterator[Told]:
     for node in schemas(document):
         rows = KEYWORDS[node.draft.number]
         assert isinstance(node.value, dict)
@@ -81,7 +81,7 @@ def _keyword_of_other_draft(document: Document) -> Iterator[Told]:
             if word in _EVERY and word not in rows and word not in ("$defs", "id", "readOnly", "writeOnly", "$comment"):
                 numbers = [number for number, other in KEYWORDS.items() if word in other]
                 message = f"the keyword {word!r} has no effect in the draft {node.draft.uri}"
-                yield f"{node.place}/{escaped(word)}", message, f"a draft that knows it: {_drafts(numbers)}"
+                yield f"{node.place}/{escape_step(word)}", message, f"a draft that knows it: {_drafts(numbers)}"
 
 
 def _drafts(numbers: list[int]) -> str:
@@ -89,7 +89,7 @@ def _drafts(numbers: list[int]) -> str:
     return ", ".join(names.get(number, f"draft-0{number}") for number in numbers)
 
 
-def _keyword_not_for_type(document: Document) -> Iterator[Told]:
+def _keyword_not_for_type(document: JsonSchema) -> Iterator[Told]:
     for node in schemas(document):
         value = node.value
         assert isinstance(value, dict)
@@ -105,7 +105,7 @@ def _keyword_not_for_type(document: Document) -> Iterator[Told]:
                 yield f"{node.place}/{word}", message, f"the type {row_.on}, or no {word!r}"
 
 
-def _ref_siblings_ignored(document: Document) -> Iterator[Told]:
+def _ref_siblings_ignored(document: JsonSchema) -> Iterator[Told]:
     for node in schemas(document):
         assert isinstance(node.value, dict)
         beside = [word for word in node.value if word not in _SILENT and word in KEYWORDS[node.draft.number]]
@@ -118,13 +118,13 @@ def _ref_siblings_ignored(document: Document) -> Iterator[Told]:
             )
 
 
-def _required_not_defined(document: Document) -> Iterator[Told]:
+def _required_not_defined(document: JsonSchema) -> Iterator[Told]:
     for node in schemas(document):
         assert isinstance(node.value, dict)
         names = node.value.get("required")
         if not isinstance(names, list) or "properties" not in node.value or ignores_siblings(node):
             continue
-        found = gather(document, [node], NEAR)
+        found = merge_constraints(document, [node], NEAR)
         if found.choices:
             continue
         patterns = [one.place.rpartition("/")[2].replace("~1", "/").replace("~0", "~") for one in found.patterns]
@@ -149,19 +149,19 @@ def _plain(value: Json) -> Json:
     return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
-def _enum_duplicate(document: Document) -> Iterator[Told]:
+def _enum_duplicate(document: JsonSchema) -> Iterator[Told]:
     for node in schemas(document):
         assert isinstance(node.value, dict)
         values = node.value.get("enum")
         seen: set[str] = set()
         for at, value in enumerate(values if isinstance(values, list) else ()):
-            text = printed(_plain(value), ordered=True)
+            text = print_value(_plain(value), ordered=True)
             if text in seen:
                 yield f"{node.place}/enum/{at}", f"the value {text:.100} stands twice in the enum", "values that differ"
             seen.add(text)
 
 
-def _format_unknown(document: Document) -> Iterator[Told]:
+def _format_unknown(document: JsonSchema) -> Iterator[Told]:
     for node in schemas(document):
         assert isinstance(node.value, dict)
         name = node.value.get("format")
@@ -174,7 +174,7 @@ def _format_unknown(document: Document) -> Iterator[Told]:
             yield f"{node.place}/format", message, "a format of the standard, or a pattern"
 
 
-def _definition_unused(document: Document) -> Iterator[Told]:
+def _definition_unused(document: JsonSchema) -> Iterator[Told]:
     used: set[str] = set()
     for node in schemas(document):
         for word in REFERRING:
@@ -189,13 +189,13 @@ def _definition_unused(document: Document) -> Iterator[Told]:
         for word in ("definitions", "$defs"):
             held = node.value.get(word)
             for name, inner in held.items() if isinstance(held, dict) else ():
-                place = f"{node.place}/{word}/{escaped(name)}"
+                place = f"{node.place}/{word}/{escape_step(name)}"
                 named = isinstance(inner, dict) and ({"$id", "id", "$anchor", "$dynamicAnchor"} & inner.keys())
                 if not named and place not in used:
                     yield place, f"no reference of the text leads to the definition {name!r}", "a use of it, or its end"
 
 
-def _id_repeated(document: Document) -> Iterator[Told]:
+def _id_repeated(document: JsonSchema) -> Iterator[Told]:
     first: dict[str, str] = {}
     for node in schemas(document):
         if own_uri(node.value, node.draft) and first.setdefault(node.base, node.place) != node.place:

@@ -16,7 +16,7 @@ from treaty.formats.jsonschema.logical.words import (
     PRECISION,
     TIME,
 )
-from treaty.formats.jsonschema.model import Document, Json, SchemaNode
+from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode
 from treaty.formats.jsonschema.resolve import child, follow
 from treaty.formats.logical.defaults import default_of
 from treaty.formats.logical.faults import fault
@@ -32,7 +32,7 @@ Made = tuple[Type, bool]
 """A type, and whether it may be null."""
 
 
-def logical_view(document: Document) -> str:
+def logical_view(document: JsonSchema) -> str:
     """The text of the logical types of a schema; raises `InvalidSchemaError` for one that they can't say."""
     kind, nullable = _Reader(document).type(document.root, "")
     if not isinstance(kind, Struct) or nullable:
@@ -49,7 +49,7 @@ class _Reader:
 
     __slots__ = ("_count", "_document", "_open")
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: JsonSchema) -> None:
         self._document = document
         self._open: list[tuple[int, str]] = []
         self._count = 0

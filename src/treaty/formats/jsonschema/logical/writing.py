@@ -2,6 +2,7 @@
 
 import json
 
+from treaty.formats.json_printer import Json
 from treaty.formats.jsonschema.logical.words import (
     BYTES,
     CLOCKS,
@@ -17,7 +18,6 @@ from treaty.formats.jsonschema.logical.words import (
     PRECISION,
     TIME,
 )
-from treaty.formats.literal import Json
 from treaty.formats.logical.defaults import plain
 from treaty.formats.logical.faults import fault
 from treaty.formats.logical.model import Array, Enum, Map, Member, Scalar, Struct, Type

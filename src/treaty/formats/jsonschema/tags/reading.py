@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from treaty.core.limits import ENTITY_PATH
-from treaty.formats.format import Entity
-from treaty.formats.jsonschema.model import Document, Json
-from treaty.formats.place import Path
+from treaty.formats.format import TaggableEntity
+from treaty.formats.json_pointer import ValuePath
+from treaty.formats.jsonschema.model import Json, JsonSchema
 
 MEMBER = "confluent:tags"
 """The member that holds the tags, a list of names."""
@@ -35,7 +35,7 @@ class _Way:
 
     path: str
     also: str
-    steps: Path
+    steps: ValuePath
 
     def to(self, word: str, *, also: str | None = None, steps: tuple[str | int, ...] = ()) -> "_Way":
         """One word further on the path, and these steps further in the text."""
@@ -50,7 +50,7 @@ def _joined(path: str, word: str) -> str:
     return f"{path}.{word}" if path else word
 
 
-def entities(document: Document) -> Iterator[Entity]:
+def entities(document: JsonSchema) -> Iterator[TaggableEntity]:
     """Objects and properties of the own text, each before what is inside it."""
     alone = document.root.draft.number < 2019  # there a reference silences all that stands beside it
     waiting: list[tuple[Json, _Way]] = [(document.root.value, _Way("", "", None))]
@@ -84,7 +84,7 @@ def _spoken(value: dict[str, Json]) -> list[str]:
     return [*said, sniffed] if sniffed else said
 
 
-def _said(value: dict[str, Json], word: str, way: _Way, inside: list[tuple[Json, _Way]]) -> Iterator[Entity]:
+def _said(value: dict[str, Json], word: str, way: _Way, inside: list[tuple[Json, _Way]]) -> Iterator[TaggableEntity]:
     """The entities of one thing that a schema says; the schemas in it are added to `inside`."""
     if word in _COMBINED:
         branches = value[word]
@@ -128,7 +128,7 @@ def _items(value: dict[str, Json], way: _Way, inside: list[tuple[Json, _Way]]) -
             inside.append((items, replace(way, steps=(way.steps, word))))
 
 
-def _object(value: dict[str, Json], way: _Way, inside: list[tuple[Json, _Way]]) -> Iterator[Entity]:
+def _object(value: dict[str, Json], way: _Way, inside: list[tuple[Json, _Way]]) -> Iterator[TaggableEntity]:
     if len(way.path) <= ENTITY_PATH:
         yield _entity(value, "sr_record", way)
     properties = value.get("properties")
@@ -143,12 +143,12 @@ def _object(value: dict[str, Json], way: _Way, inside: list[tuple[Json, _Way]]) 
             inside.append((inner, way.to(f"{word}.{name}", steps=(word, name))))
 
 
-def _entity(value: Json, kind: str, way: _Way) -> Entity:
+def _entity(value: Json, kind: str, way: _Way) -> TaggableEntity:
     also = (way.also,) if way.also != way.path else ()
     if not isinstance(value, dict):
-        return Entity(way.path, kind, (), way.steps, BOOLEAN, also)
+        return TaggableEntity(way.path, kind, (), way.steps, BOOLEAN, also)
     names = names_of(value.get(MEMBER, []))
-    return Entity(way.path, kind, names or (), way.steps, MALFORMED if names is None else "", also)
+    return TaggableEntity(way.path, kind, names or (), way.steps, MALFORMED if names is None else "", also)
 
 
 def names_of(value: Json) -> tuple[str, ...] | None:

@@ -3,22 +3,22 @@
 from collections.abc import Hashable, Mapping
 from typing import cast
 
-from treaty.formats.jsonschema.canonical import printed
-from treaty.formats.jsonschema.model import Document, Json
+from treaty.formats.json_pointer import ValuePath
+from treaty.formats.jsonschema.canonical import print_value
+from treaty.formats.jsonschema.model import Json, JsonSchema
 from treaty.formats.jsonschema.tags.reading import MEMBER
-from treaty.formats.place import Path
 
 
-def write(document: Document, tags: Mapping[Hashable, tuple[str, ...]]) -> str:
+def write(document: JsonSchema, tags: Mapping[Hashable, tuple[str, ...]]) -> str:
     """The canonical text in which these places have these tags: where the member stood, else as the last one."""
     root = _copied(document.root.value)
     for place, names in tags.items():
-        node = _at(root, cast("Path", place))
+        node = _at(root, cast("ValuePath", place))
         if names:
             node[MEMBER] = cast("list[Json]", list(names))
         else:
             node.pop(MEMBER, None)
-    return printed(root)
+    return print_value(root)
 
 
 def _copied(value: Json) -> Json:
@@ -29,7 +29,7 @@ def _copied(value: Json) -> Json:
     return value
 
 
-def _at(root: Json, place: Path) -> dict[str, Json]:
+def _at(root: Json, place: ValuePath) -> dict[str, Json]:
     steps: list[str | int] = []
     while place is not None:
         place, step = place

@@ -8,8 +8,8 @@ from treaty.formats.budget import StepsError, current_budget, limit_steps
 from treaty.formats.protobuf.compare import extras
 from treaty.formats.protobuf.compare.rules import established, harmless, own
 from treaty.formats.protobuf.compare.side import GROUPS, Body, Kind, Side, has
-from treaty.formats.protobuf.model import Field, Message, Schema
-from treaty.formats.rule import Rule
+from treaty.formats.protobuf.model import Field, Message, ProtoSchema
+from treaty.formats.rule import CompatibilityRule
 
 Task = Generator[tuple[Body, Body], bool, None]
 """Compares something: yields pairs of messages, is sent whether one of them does not fit."""
@@ -19,7 +19,7 @@ class _StopError(Exception):
     """The comparison ends here."""
 
 
-def compare(reader: Schema, writer: Schema, policy: str = "STRICT") -> tuple[Finding, ...]:
+def compare(reader: ProtoSchema, writer: ProtoSchema, policy: str = "STRICT") -> tuple[Finding, ...]:
     """What stops `reader` from reading data written with `writer`; nothing if it can. Policies make no difference.
 
     Fields are matched by number; names, defaults and the order of fields do not count. Raises `StepsError` where the
@@ -28,12 +28,12 @@ def compare(reader: Schema, writer: Schema, policy: str = "STRICT") -> tuple[Fin
     return _run(reader, writer, told=False)
 
 
-def differences(reader: Schema, writer: Schema) -> tuple[Finding, ...]:
+def differences(reader: ProtoSchema, writer: ProtoSchema) -> tuple[Finding, ...]:
     """All differences, also those that harm nobody."""
     return _run(reader, writer, told=True)
 
 
-def _run(reader: Schema, writer: Schema, *, told: bool) -> tuple[Finding, ...]:
+def _run(reader: ProtoSchema, writer: ProtoSchema, *, told: bool) -> tuple[Finding, ...]:
     try:
         with limit_steps(COMPARE_STEPS, "COMPARE_STEPS"):
             return _Comparison(reader, writer, told=told).run()
@@ -48,7 +48,7 @@ class _Comparison:
 
     __slots__ = ("_budget", "_found", "_harm", "_memo", "_reader", "_told", "_writer")
 
-    def __init__(self, reader: Schema, writer: Schema, *, told: bool) -> None:
+    def __init__(self, reader: ProtoSchema, writer: ProtoSchema, *, told: bool) -> None:
         self._reader = Side(reader)
         self._writer = Side(writer)
         self._told = told
@@ -81,7 +81,7 @@ class _Comparison:
             pass
         return tuple(self._found[:FINDINGS])
 
-    def _tell(self, rule: Rule, path: str, reader: str = "", writer: str = "", detail: str = "") -> None:
+    def _tell(self, rule: CompatibilityRule, path: str, reader: str = "", writer: str = "", detail: str = "") -> None:
         if rule.harm == "none":
             if not self._told:
                 return
@@ -315,7 +315,7 @@ class _Comparison:
                 self._tell(harmless.EXTENSION_ADDED if one is not None else harmless.EXTENSION_REMOVED, path)
 
 
-def _top(schema: Schema) -> Body:
+def _top(schema: ProtoSchema) -> Body:
     """A file as if it were a message that holds its messages."""
     return Body(schema, schema.file.package, Message("", messages=schema.file.messages))
 

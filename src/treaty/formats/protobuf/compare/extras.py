@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from treaty.formats.protobuf.compare.rules import harmless
 from treaty.formats.protobuf.compare.side import Body, local
 from treaty.formats.protobuf.known.files import PATHS
-from treaty.formats.protobuf.model import Enum, Field, Message, Reserved, Schema
-from treaty.formats.rule import Rule
+from treaty.formats.protobuf.model import Enum, Field, Message, ProtoSchema, ReservedStatement
+from treaty.formats.rule import CompatibilityRule
 
-Told = Iterator[tuple[Rule, str]]
+Told = Iterator[tuple[CompatibilityRule, str]]
 """Harmless rules and where they apply."""
 
 Key = tuple[str, int]
@@ -61,7 +61,7 @@ def _values(reader: Enum, writer: Enum, path: str) -> Told:
     yield from _aside([(one.name, one.number) for one in reader.values], writer.reserved, path)
 
 
-def _aside(used: Iterable[tuple[str, int]], reserved: Sequence[Reserved], path: str) -> Told:
+def _aside(used: Iterable[tuple[str, int]], reserved: Sequence[ReservedStatement], path: str) -> Told:
     if reserved:
         ranges = sorted((one.start, one.end) for each in reserved for one in each.ranges)
         names = {name for each in reserved for name in each.names}
@@ -73,7 +73,7 @@ def _aside(used: Iterable[tuple[str, int]], reserved: Sequence[Reserved], path: 
                 yield harmless.RESERVED_NAME_USED, f"{path}/{number}"
 
 
-def extensions(schema: Schema) -> Mapping[Key, Place]:
+def extensions(schema: ProtoSchema) -> Mapping[Key, Place]:
     """The extensions that a schema and its references define, but for options of definitions."""
     found: dict[Key, Place] = {}
     for path, home in schema.files.items():
@@ -82,7 +82,7 @@ def extensions(schema: Schema) -> Mapping[Key, Place]:
     return found
 
 
-def _extends(home: Schema, found: dict[Key, Place]) -> None:
+def _extends(home: ProtoSchema, found: dict[Key, Place]) -> None:
     waiting: list[tuple[str, Message]] = [
         (home.file.package, Message("", (), (), home.file.messages, (), home.file.extends))
     ]
@@ -98,7 +98,7 @@ def _extends(home: Schema, found: dict[Key, Place]) -> None:
         waiting += ((f"{scope}.{one.name}" if scope else one.name, one) for one in inner)
 
 
-def members(schema: Schema, name: str) -> Mapping[Key, Place]:
+def members(schema: ProtoSchema, name: str) -> Mapping[Key, Place]:
     """The fields of a message by its name without package, in whichever file it is."""
     found: dict[Key, Place] = {}
     for home in schema.files.values():

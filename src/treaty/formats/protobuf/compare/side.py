@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from treaty.formats.protobuf.linking.features import Features, features_of, inherited, is_closed
-from treaty.formats.protobuf.model import Enum, Field, Message, Schema, Symbol, Word
+from treaty.formats.protobuf.model import Enum, Field, IdentifierValue, Message, ProtoSchema, ProtoSymbol
 
 GROUPS: Mapping[str, str] = {
     **dict.fromkeys(("int32", "int64", "uint32", "uint64", "bool"), "number"),
@@ -25,7 +25,7 @@ class Kind:
     name: str
     word: str
     group: str = ""
-    symbol: Symbol | None = None
+    symbol: ProtoSymbol | None = None
     parts: tuple[str, str] | None = None
 
 
@@ -33,7 +33,7 @@ class Kind:
 class Body:
     """A message, its full name and the file in which it is defined."""
 
-    home: Schema
+    home: ProtoSchema
     full: str
     node: Message
 
@@ -43,7 +43,7 @@ class Body:
         return local(self.full, self.home)
 
 
-def local(full: str, home: Schema) -> str:
+def local(full: str, home: ProtoSchema) -> str:
     """A full name without the package of its file."""
     package = home.file.package
     return full[len(package) + 1 :] if package else full
@@ -51,7 +51,7 @@ def local(full: str, home: Schema) -> str:
 
 def has(node: Message, option: str) -> bool:
     """Whether an option of a message is switched on."""
-    return any(one.name == (option,) and one.value == Word("true") for one in node.options)
+    return any(one.name == (option,) and one.value == IdentifierValue("true") for one in node.options)
 
 
 _SCALAR = {name: Kind("SCALAR", name, group) for name, group in GROUPS.items()}
@@ -62,7 +62,7 @@ class Side:
 
     __slots__ = ("_features", "_walked", "schema")
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: ProtoSchema) -> None:
         """Nothing is looked up yet."""
         self.schema = schema
         self._features: dict[tuple[int, str], Features] = {}
@@ -78,7 +78,7 @@ class Side:
                 waiting += one.messages
         return id(node) in self._walked
 
-    def home(self, symbol: Symbol) -> Schema:
+    def home(self, symbol: ProtoSymbol) -> ProtoSchema:
         """The file that defines a name."""
         return self.schema.files.get(symbol.path, self.schema)
 

@@ -4,7 +4,7 @@ import re
 
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 
-from treaty.formats.protobuf.model import Constant, Word
+from treaty.formats.protobuf.model import Constant, IdentifierValue
 from treaty.formats.protobuf.syntax.literals import InvalidLiteralError, string
 
 _NUMBER = re.compile(
@@ -27,27 +27,27 @@ def default(proto: FieldDescriptorProto) -> Constant:
         return text.encode("utf-8", "surrogateescape")
     if kind == "bytes":
         if (len(text) - len(text.rstrip("\\"))) % 2:
-            return Word(text)  # the last character begins an escape
+            return IdentifierValue(text)  # the last character begins an escape
         try:
             return string(f'"{text}"')
         except InvalidLiteralError:
-            return Word(text)
+            return IdentifierValue(text)
     if kind in ("bool", "enum", "message", "group"):
-        return Word(text)
+        return IdentifierValue(text)
     return _number(text, kind)
 
 
 def _number(text: str, kind: str) -> Constant:
     """A number as the C library reads it; one that it does not read stays a word."""
     if not _NUMBER.fullmatch(text):
-        return Word(text)
+        return IdentifierValue(text)
     bare = text.strip().lstrip("+-").lower()
     if kind in ("float", "double"):
         if text in ("inf", "nan"):
-            return Word(text)
+            return IdentifierValue(text)
         return float.fromhex(text) if bare.startswith("0x") else float(text)
     try:
         whole = int(bare, 8) if bare[0] == "0" and bare.isdecimal() else int(bare, 0)
     except ValueError:
-        return Word(text)
+        return IdentifierValue(text)
     return -whole if "-" in text else whole

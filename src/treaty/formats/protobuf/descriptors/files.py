@@ -19,19 +19,19 @@ from treaty.formats.protobuf.descriptors.options import options
 from treaty.formats.protobuf.model import (
     Enum,
     EnumValue,
-    Extend,
-    Extensions,
+    ExtendStatement,
+    ExtensionsStatement,
     Field,
-    File,
-    Import,
+    ImportStatement,
     Message,
-    Method,
+    NumberRange,
     OneOf,
-    Option,
-    Place,
-    Range,
-    Reserved,
-    Service,
+    ProtoFile,
+    ProtoOption,
+    ReservedStatement,
+    RpcMethod,
+    RpcService,
+    SourceLocation,
 )
 from treaty.formats.protobuf.syntax.cursor import MESSAGE_DEPTH
 from treaty.formats.protobuf.syntax.file import EDITIONS, PACKAGE, PACKAGE_POINTS, SYNTAXES
@@ -47,7 +47,7 @@ _MESSAGE = FieldDescriptorProto.TYPE_MESSAGE
 _ENUM = FieldDescriptorProto.TYPE_ENUM
 
 
-def file(proto: FileDescriptorProto) -> File:
+def file(proto: FileDescriptorProto) -> ProtoFile:
     """The model of a descriptor, not linked. Raises `InvalidSchemaError` where no text could say the same."""
     legible(proto)
     return _Reader(proto).file()
@@ -58,7 +58,7 @@ class _Reader:
 
     def __init__(self, proto: FileDescriptorProto) -> None:
         self.proto = proto
-        self.places = (Place(0, number) for number in count(1))
+        self.places = (SourceLocation(0, number) for number in count(1))
         written = dialect(proto)
         if written not in (*SYNTAXES, *EDITIONS):
             raise refusal(f"the syntax {proto.syntax!r} {written}", f"one of {', '.join((*SYNTAXES, *EDITIONS))}")
@@ -66,11 +66,11 @@ class _Reader:
         self.edition = written if written in EDITIONS else ""
         self.explicit = written == "proto2"
 
-    def file(self) -> File:
+    def file(self) -> ProtoFile:
         """The whole file."""
         proto = self.proto
         groups = self.groups(proto.extension)
-        return File(
+        return ProtoFile(
             self.syntax,
             self.edition,
             _package(proto.package) if proto.package else "",
@@ -82,26 +82,28 @@ class _Reader:
             tuple(self.service(one) for one in proto.service),
         )
 
-    def imports(self) -> Iterable[Import]:
+    def imports(self) -> Iterable[ImportStatement]:
         """Import statements; those that only bring options come last, as they do in a text."""
         public, weak = set(self.proto.public_dependency), set(self.proto.weak_dependency)
         for index, path in enumerate(self.proto.dependency):
-            yield Import(path, "public" if index in public else "weak" if index in weak else "", next(self.places))
+            yield ImportStatement(
+                path, "public" if index in public else "weak" if index in weak else "", next(self.places)
+            )
         for path in self.proto.option_dependency:
-            yield Import(path, "option", next(self.places))
+            yield ImportStatement(path, "option", next(self.places))
 
     def groups(self, fields: Iterable[FieldDescriptorProto]) -> set[str]:
         """Names of the messages that are declared as groups by these fields."""
         return {field.type_name.rpartition(".")[2] for field in fields if field.type == _GROUP}
 
-    def message(self, proto: DescriptorProto, depth: int, place: Place | None = None) -> Message:
+    def message(self, proto: DescriptorProto, depth: int, place: SourceLocation | None = None) -> Message:
         """A message with everything inside."""
         if depth > MESSAGE_DEPTH:
             raise refusal(f"more than {MESSAGE_DEPTH} levels inside each other", f"at most {MESSAGE_DEPTH} levels")
         place = place or next(self.places)
         entries = {one.name: one for one in proto.nested_type if one.options.map_entry}
         hidden = self.groups([*proto.field, *proto.extension]) | set(entries)
-        places: dict[str, Place] = {}
+        places: dict[str, SourceLocation] = {}
         loose, members = self.fields(proto, entries, hidden, places)
         oneofs = tuple(
             OneOf(name(one.name), tuple(members[index]), options(one.options), "", _first(members[index], place))
@@ -120,10 +122,10 @@ class _Reader:
             tuple(self.enum(one) for one in proto.enum_type),
             self.extends(proto.extension, proto.nested_type),
             tuple(
-                Extensions((Range(one.start, one.end - 1),), options(one.options), next(self.places))
+                ExtensionsStatement((NumberRange(one.start, one.end - 1),), options(one.options), next(self.places))
                 for one in proto.extension_range
             ),
-            reserved([Range(one.start, one.end - 1) for one in proto.reserved_range], proto.reserved_name),
+            reserved([NumberRange(one.start, one.end - 1) for one in proto.reserved_range], proto.reserved_name),
             options(proto.options),
             _VISIBILITY[proto.visibility],
             "",
@@ -131,7 +133,11 @@ class _Reader:
         )
 
     def fields(
-        self, proto: DescriptorProto, entries: dict[str, DescriptorProto], hidden: set[str], places: dict[str, Place]
+        self,
+        proto: DescriptorProto,
+        entries: dict[str, DescriptorProto],
+        hidden: set[str],
+        places: dict[str, SourceLocation],
     ) -> tuple[list[Field], dict[int, list[Field]]]:
         """Fields outside of every oneof, and those inside by the oneof's index; synthetic oneofs are none.
 
@@ -177,19 +183,21 @@ class _Reader:
             return Field(proto.name, proto.number, local, "" if inside else label, "", found, body, "", place)
         return Field(name(proto.name), proto.number, _type(proto), "" if inside else label, "", found, None, "", place)
 
-    def assigned(self, proto: FieldDescriptorProto) -> Iterable[Option]:
+    def assigned(self, proto: FieldDescriptorProto) -> Iterable[ProtoOption]:
         """Options in brackets, with those that a descriptor keeps elsewhere."""
         if proto.HasField("default_value"):
-            yield Option(("default",), default(proto))
+            yield ProtoOption(("default",), default(proto))
         if proto.HasField("json_name") and proto.json_name != json_name(proto.name):
             given: str | bytes = proto.json_name
-            yield Option(("json_name",), given if isinstance(given, bytes) else given.encode())
+            yield ProtoOption(("json_name",), given if isinstance(given, bytes) else given.encode())
         yield from options(proto.options)
 
-    def extends(self, fields: Sequence[FieldDescriptorProto], nested: Iterable[DescriptorProto]) -> tuple[Extend, ...]:
+    def extends(
+        self, fields: Sequence[FieldDescriptorProto], nested: Iterable[DescriptorProto]
+    ) -> tuple[ExtendStatement, ...]:
         """Extensions, neighbours of the same message together."""
         return tuple(
-            Extend(dotted(extendee), tuple(self.field(one, nested) for one in group), next(self.places))
+            ExtendStatement(dotted(extendee), tuple(self.field(one, nested) for one in group), next(self.places))
             for extendee, group in groupby(fields, key=lambda one: one.extendee)
         )
 
@@ -199,7 +207,7 @@ class _Reader:
         values = tuple(
             EnumValue(name(one.name), one.number, options(one.options), "", next(self.places)) for one in proto.value
         )
-        ranges = [Range(one.start, one.end) for one in proto.reserved_range]
+        ranges = [NumberRange(one.start, one.end) for one in proto.reserved_range]
         return Enum(
             name(proto.name),
             values,
@@ -210,11 +218,11 @@ class _Reader:
             place,
         )
 
-    def service(self, proto: ServiceDescriptorProto) -> Service:
+    def service(self, proto: ServiceDescriptorProto) -> RpcService:
         """A service."""
         place = next(self.places)
         methods = tuple(
-            Method(
+            RpcMethod(
                 name(one.name),
                 dotted(one.input_type),
                 dotted(one.output_type),
@@ -226,18 +234,18 @@ class _Reader:
             )
             for one in proto.method
         )
-        return Service(name(proto.name), methods, options(proto.options), "", place)
+        return RpcService(name(proto.name), methods, options(proto.options), "", place)
 
 
-def _first(members: list[Field], place: Place) -> Place:
+def _first(members: list[Field], place: SourceLocation) -> SourceLocation:
     return members[0].place if members else place
 
 
-def reserved(ranges: list[Range], names: Iterable[str]) -> tuple[Reserved, ...]:
+def reserved(ranges: list[NumberRange], names: Iterable[str]) -> tuple[ReservedStatement, ...]:
     """Statements for what is set aside: one for the numbers, one for the names."""
-    found = [Reserved(ranges=tuple(ranges))] if ranges else []
+    found = [ReservedStatement(ranges=tuple(ranges))] if ranges else []
     listed = tuple(names)
-    return (*found, Reserved(names=listed)) if listed else tuple(found)
+    return (*found, ReservedStatement(names=listed)) if listed else tuple(found)
 
 
 def _may_be_message(proto: FieldDescriptorProto) -> bool:

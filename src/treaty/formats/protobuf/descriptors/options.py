@@ -9,19 +9,19 @@ from google.protobuf.message import Message
 
 from treaty.formats.protobuf.descriptors.legal import dotted, legible, refusal
 from treaty.formats.protobuf.descriptors.legal import name as legal
-from treaty.formats.protobuf.model import Aggregate, Constant, Option, Word
+from treaty.formats.protobuf.model import AggregateValue, Constant, IdentifierValue, ProtoOption
 from treaty.formats.protobuf.syntax.cursor import Cursor
 from treaty.formats.protobuf.syntax.options import value
 
 
-def options(message: Message) -> tuple[Option, ...]:
+def options(message: Message) -> tuple[ProtoOption, ...]:
     """Every option that is set, in the order of their numbers; those that this program does not know are left out."""
     left = tuple(_uninterpreted(one) for one in getattr(message, "uninterpreted_option", ()))
     names = {one.name for one in left}
     return (*_options(message, names), *left)
 
 
-def _options(message: Message, replaced: set[tuple[str, ...]]) -> Iterator[Option]:
+def _options(message: Message, replaced: set[tuple[str, ...]]) -> Iterator[ProtoOption]:
     """The options that are interpreted, without single ones that are `replaced` by others which are not."""
     for field, found in message.ListFields():
         if field.name == "uninterpreted_option" or (not field.is_repeated and (field.name,) in replaced):
@@ -29,16 +29,16 @@ def _options(message: Message, replaced: set[tuple[str, ...]]) -> Iterator[Optio
         name = f"({field.full_name})" if field.is_extension else field.name
         if field.is_repeated:
             for item in _values(field, found):
-                yield Option((name,), item)
+                yield ProtoOption((name,), item)
         elif name == "features":
             for inner, item in found.ListFields():
                 part = f"({inner.full_name})" if inner.is_extension else inner.name
-                yield Option((name, part), _constant(inner, item))
+                yield ProtoOption((name, part), _constant(inner, item))
         else:
-            yield Option((name,), _constant(field, found))
+            yield ProtoOption((name,), _constant(field, found))
 
 
-def _uninterpreted(option: UninterpretedOption) -> Option:
+def _uninterpreted(option: UninterpretedOption) -> ProtoOption:
     """An option as a parser leaves it that knows no other file."""
     legible(option)
     if not option.name:
@@ -46,7 +46,7 @@ def _uninterpreted(option: UninterpretedOption) -> Option:
     parts = ((part.is_extension, part.name_part) for part in option.name)
     name = tuple(f"({dotted(part)})" if extension else legal(part) for extension, part in parts)
     if option.HasField("identifier_value"):
-        found: Constant = Word(option.identifier_value)
+        found: Constant = IdentifierValue(option.identifier_value)
     elif option.HasField("string_value"):
         found = option.string_value
     elif option.HasField("aggregate_value"):
@@ -57,7 +57,7 @@ def _uninterpreted(option: UninterpretedOption) -> Option:
         found = option.negative_int_value
     else:
         found = option.positive_int_value
-    return Option(name, found)
+    return ProtoOption(name, found)
 
 
 def _values(field: FieldDescriptor, found: Any) -> Iterator[Constant]:
@@ -67,7 +67,7 @@ def _values(field: FieldDescriptor, found: Any) -> Iterator[Constant]:
     elif field.message_type is not None and field.message_type.GetOptions().map_entry:
         key, value = field.message_type.fields
         for name in sorted(found):
-            yield Aggregate((("key", _constant(key, name)), ("value", _constant(value, found[name]))))
+            yield AggregateValue((("key", _constant(key, name)), ("value", _constant(value, found[name]))))
     else:
         for item in found:
             yield _constant(field, item)
@@ -80,12 +80,12 @@ def _constant(field: FieldDescriptor, found: object) -> Constant:
         for inner, item in found.ListFields():
             name = f"[{inner.full_name}]" if inner.is_extension else inner.name
             members += ((name, one) for one in _values(inner, item))
-        return Aggregate(tuple(members))
+        return AggregateValue(tuple(members))
     if field.enum_type is not None and isinstance(found, int):
         known = field.enum_type.values_by_number.get(found)
-        return Word(known.name) if known is not None else found
+        return IdentifierValue(known.name) if known is not None else found
     if isinstance(found, bool):
-        return Word("true" if found else "false")
+        return IdentifierValue("true" if found else "false")
     if isinstance(found, str):
         return found.encode("utf-8", "surrogateescape")
     if isinstance(found, bytes | int):

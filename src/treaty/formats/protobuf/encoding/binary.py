@@ -12,8 +12,8 @@ from treaty.core.limits import REFERENCES, SCHEMA_BYTES
 from treaty.formats.protobuf.descriptors.classes import file_class, informed, set_class
 from treaty.formats.protobuf.descriptors.files import file
 from treaty.formats.protobuf.descriptors.legal import refusal
-from treaty.formats.protobuf.encoding.files import descriptor_set
-from treaty.formats.protobuf.model import File, Schema
+from treaty.formats.protobuf.encoding.files import build_descriptor_set
+from treaty.formats.protobuf.model import ProtoFile, ProtoSchema
 
 
 def decoded(text: str) -> tuple[FileDescriptorProto, ...]:
@@ -58,7 +58,7 @@ def _several(data: bytes) -> tuple[FileDescriptorProto, ...]:
     return (root, *(one for one in files if one is not root))
 
 
-def custom(proto: FileDescriptorProto, schema: Schema) -> File | None:
+def custom(proto: FileDescriptorProto, schema: ProtoSchema) -> ProtoFile | None:
     """The file of a descriptor once more, with the options that it and its imports define; None where there are none.
 
     `schema` is the same file without those options.
@@ -66,7 +66,7 @@ def custom(proto: FileDescriptorProto, schema: Schema) -> File | None:
     if not any(symbol.kind == "extension" for symbol in schema.offered.values()):
         return None
     try:
-        known = informed(_named(descriptor_set(schema).file, proto.name))
+        known = informed(_named(build_descriptor_set(schema).file, proto.name))
         return file(known.FromString(proto.SerializeToString()))
     except (TypeError, DecodeError):
         return None

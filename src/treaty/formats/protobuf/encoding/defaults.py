@@ -2,14 +2,14 @@
 
 import struct
 
-from treaty.formats.protobuf.model import Constant, Word
+from treaty.formats.protobuf.model import Constant, IdentifierValue
 
 _ESCAPES = {9: "\\t", 10: "\\n", 13: "\\r", 34: '\\"', 39: "\\'", 92: "\\\\"}
 
 
 def default_text(kind: str, value: Constant) -> bytes:
     """The text of a default; `kind` is the field's type as it was written."""
-    if isinstance(value, Word):
+    if isinstance(value, IdentifierValue):
         return value.text.encode()
     if isinstance(value, bytes):
         return _escaped(value) if kind == "bytes" else value

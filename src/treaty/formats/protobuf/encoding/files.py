@@ -24,7 +24,17 @@ from treaty.formats.protobuf.encoding.wire import LENGTH, Encoder, keep_uninterp
 from treaty.formats.protobuf.judging.options import Options, is_unknown
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.linking.rules import EXPECTED
-from treaty.formats.protobuf.model import Enum, Extend, Field, Message, Method, Option, Schema, Service, find
+from treaty.formats.protobuf.model import (
+    Enum,
+    ExtendStatement,
+    Field,
+    Message,
+    ProtoOption,
+    ProtoSchema,
+    RpcMethod,
+    RpcService,
+    find_symbol,
+)
 from treaty.formats.protobuf.syntax.messages import SCALARS
 
 DEFAULT_NAME = "default"
@@ -45,17 +55,17 @@ class _Placed(Protocol):
     def options(self) -> EncodedRow: ...
 
 
-def descriptor(schema: Schema, name: str = "") -> FileDescriptorProto:
+def build_descriptor(schema: ProtoSchema, name: str = "") -> FileDescriptorProto:
     """The descriptor of a file, without places and comments; `name` is used for a schema without a path."""
     return _Writer(schema).file(schema.path or name or DEFAULT_NAME)
 
 
-def serialized(schema: Schema) -> bytes:
+def serialize_descriptor(schema: ProtoSchema) -> bytes:
     """The bytes of a file's descriptor, the same for the same schema."""
-    return descriptor(schema).SerializeToString(deterministic=True)
+    return build_descriptor(schema).SerializeToString(deterministic=True)
 
 
-def descriptor_set(schema: Schema) -> FileDescriptorSet:
+def build_descriptor_set(schema: ProtoSchema) -> FileDescriptorSet:
     """The descriptors of a file and of all that it needs, each after those that it imports."""
     found = set_class()()
     done: set[str] = set()
@@ -66,7 +76,7 @@ def descriptor_set(schema: Schema) -> FileDescriptorSet:
             continue
         if ready:
             done.add(one.path)
-            found.file.append(descriptor(one))
+            found.file.append(build_descriptor(one))
         else:
             waiting.append((one, True))
             waiting += [(inner, False) for _, inner in sorted(one.imports.items(), reverse=True)]
@@ -76,7 +86,7 @@ def descriptor_set(schema: Schema) -> FileDescriptorSet:
 class _Writer:
     """Writes the descriptor of one file."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: ProtoSchema) -> None:
         self.schema = schema
         self.dialect = schema.file.dialect
         self.understood = Options(schema, Faults(EXPECTED))
@@ -111,7 +121,7 @@ class _Writer:
         self.options(proto, file.options, "file", "")
         return proto
 
-    def options(self, proto: _Placed, options: tuple[Option, ...], kind: str, full: str) -> None:
+    def options(self, proto: _Placed, options: tuple[ProtoOption, ...], kind: str, full: str) -> None:
         """Set the options of a definition."""
         if options:
             settings = self.understood.settings(options, kind, full)
@@ -126,7 +136,7 @@ class _Writer:
         out: RepeatedCompositeFieldContainer[DescriptorProto],
         nested: Iterable[Message],
         fields: Iterable[Field],
-        extends: Iterable[Extend],
+        extends: Iterable[ExtendStatement],
         scope: str,
     ) -> None:
         """Messages of one scope: written ones, groups and entries of maps, in the order of the text."""
@@ -230,11 +240,11 @@ class _Writer:
             proto.type_name = f".{found.full}"
 
     def extends(
-        self, out: RepeatedCompositeFieldContainer[FieldDescriptorProto], extends: Iterable[Extend], scope: str
+        self, out: RepeatedCompositeFieldContainer[FieldDescriptorProto], extends: Iterable[ExtendStatement], scope: str
     ) -> None:
         """Extensions of one scope."""
         for extend in extends:
-            found = find(self.schema.visible, scope, extend.extendee)
+            found = find_symbol(self.schema.visible, scope, extend.extendee)
             for field in extend.fields:
                 made = out.add()
                 made.extendee = extend.extendee if found is None else f".{found.full}"
@@ -257,7 +267,7 @@ class _Writer:
             proto.reserved_name.extend(kept.names)
         self.options(proto, enum.options, "enum", prefix + enum.name)
 
-    def service(self, proto: ServiceDescriptorProto, service: Service, scope: str) -> None:
+    def service(self, proto: ServiceDescriptorProto, service: RpcService, scope: str) -> None:
         """A service."""
         full = f"{scope}.{service.name}" if scope else service.name
         proto.name = service.name
@@ -265,7 +275,7 @@ class _Writer:
             self.method(proto.method.add(), method, full)
         self.options(proto, service.options, "service", full)
 
-    def method(self, proto: MethodDescriptorProto, method: Method, scope: str) -> None:
+    def method(self, proto: MethodDescriptorProto, method: RpcMethod, scope: str) -> None:
         """A method."""
         proto.name = method.name
         proto.input_type = self.full(method.takes, scope)
@@ -278,5 +288,5 @@ class _Writer:
 
     def full(self, written: str, scope: str) -> str:
         """The full name of a message, as a descriptor has it."""
-        found = find(self.schema.visible, scope, written)
+        found = find_symbol(self.schema.visible, scope, written)
         return written if found is None else f".{found.full}"

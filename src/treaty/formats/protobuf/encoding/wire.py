@@ -8,7 +8,15 @@ from google.protobuf.message import Message as EncodedRow
 
 from treaty.formats.protobuf.judging.constants import ADDRESSES, Judge, Slot
 from treaty.formats.protobuf.linking.features import DEFAULTS, Features, features_of, inherited
-from treaty.formats.protobuf.model import Aggregate, Constant, Enum, Message, Option, Symbol, Word
+from treaty.formats.protobuf.model import (
+    AggregateValue,
+    Constant,
+    Enum,
+    IdentifierValue,
+    Message,
+    ProtoOption,
+    ProtoSymbol,
+)
 from treaty.formats.protobuf.printing.constants import constant
 
 _VARINT, _FIXED64, LENGTH, _START, _END, _FIXED32 = range(6)
@@ -22,7 +30,7 @@ _FORMATS = {"double": "<d", "float": "<f", "fixed64": "<Q", "sfixed64": "<q", "f
 _TRUE = frozenset(("true", "True", "t"))
 
 
-def varint(value: int) -> bytes:
+def encode_varint(value: int) -> bytes:
     """A whole number of up to 64 bits, negative ones as their complement."""
     value &= 2**64 - 1
     out = bytearray()
@@ -35,8 +43,8 @@ def varint(value: int) -> bytes:
 
 def tagged(number: int, kind: int, body: bytes) -> bytes:
     """A field with its number: bytes with their length, everything else as it is."""
-    head = varint(number << 3 | kind)
-    return head + varint(len(body)) + body if kind == LENGTH else head + body
+    head = encode_varint(number << 3 | kind)
+    return head + encode_varint(len(body)) + body if kind == LENGTH else head + body
 
 
 class Encoder:
@@ -77,19 +85,19 @@ class Encoder:
         if type_ in _FORMATS:
             return _KINDS[type_], _packed(type_, value)
         if type_ in ("sint32", "sint64") and isinstance(value, int):
-            return _VARINT, varint(value << 1 ^ (-1 if value < 0 else 0))
-        if isinstance(value, Aggregate):
+            return _VARINT, encode_varint(value << 1 ^ (-1 if value < 0 else 0))
+        if isinstance(value, AggregateValue):
             target = slot.type
             assert target is not None
             return _START, self.aggregate(target, value)
-        if isinstance(value, Word) and type_ != "bool":
-            return _VARINT, varint(_number(slot.type, value.text))
-        if isinstance(value, Word):
-            return _VARINT, varint(value.text in _TRUE)
+        if isinstance(value, IdentifierValue) and type_ != "bool":
+            return _VARINT, encode_varint(_number(slot.type, value.text))
+        if isinstance(value, IdentifierValue):
+            return _VARINT, encode_varint(value.text in _TRUE)
         assert isinstance(value, int)
-        return _VARINT, varint(value)
+        return _VARINT, encode_varint(value)
 
-    def aggregate(self, target: Symbol, value: Aggregate) -> bytes:
+    def aggregate(self, target: ProtoSymbol, value: AggregateValue) -> bytes:
         """A message, its fields in the order of their numbers."""
         slots: dict[int, Slot] = {}
         values: dict[int, list[Constant]] = {}
@@ -125,7 +133,7 @@ class Encoder:
     def _any(self, address: str, member: Constant) -> bytes:
         prefix = next(one for one in ADDRESSES if address.startswith(one))
         target = self.judge.schema.offered[address[len(prefix) :]]
-        assert isinstance(member, Aggregate)
+        assert isinstance(member, AggregateValue)
         body = self.aggregate(target, member)
         return tagged(1, LENGTH, address.encode()) + (tagged(2, LENGTH, body) if body else b"")
 
@@ -137,7 +145,7 @@ class Encoder:
     def _is_packed(self, slot: Slot) -> bool:
         for one in slot.field.options:
             if one.name == ("packed",):
-                return one.value == Word("true")
+                return one.value == IdentifierValue("true")
         return self._features(slot)["repeated_field_encoding"] == "PACKED"
 
     def _implicit(self, slot: Slot) -> bool:
@@ -159,7 +167,7 @@ def _is_entry(node: object) -> bool:
 
 
 def _packed(type_: str, value: Constant) -> bytes:
-    number = float(value.text) if isinstance(value, Word) else value
+    number = float(value.text) if isinstance(value, IdentifierValue) else value
     assert isinstance(number, int | float)
     if type_ == "double":
         return struct.pack("<d", number)
@@ -171,14 +179,14 @@ def _packed(type_: str, value: Constant) -> bytes:
     return struct.pack(_FORMATS[type_], number)
 
 
-def _number(target: Symbol | None, name: str) -> int:
+def _number(target: ProtoSymbol | None, name: str) -> int:
     """The number of an enum's value."""
     node = target.node if target is not None else None
     assert isinstance(node, Enum)
     return next(one.number for one in node.values if one.name == name)
 
 
-def keep_uninterpreted(option: Option, holder: type[EncodedRow]) -> EncodedRow:
+def keep_uninterpreted(option: ProtoOption, holder: type[EncodedRow]) -> EncodedRow:
     """Options of the class `holder` that hold one option, its name in parts and its value by its kind."""
     found = UninterpretedOption()
     for part in option.name:
@@ -192,11 +200,11 @@ def keep_uninterpreted(option: Option, holder: type[EncodedRow]) -> EncodedRow:
 
 def _put(found: UninterpretedOption, value: Constant) -> None:
     match value:
-        case Word():
+        case IdentifierValue():
             found.identifier_value = value.text
         case bytes():
             found.string_value = value
-        case Aggregate():
+        case AggregateValue():
             found.aggregate_value = constant(value, "").removeprefix("{").removesuffix("}").strip()
         case float():
             found.double_value = value

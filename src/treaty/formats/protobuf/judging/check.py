@@ -6,11 +6,21 @@ from treaty.formats.protobuf.judging.options import Options
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.linking.features import DEFAULTS, Features, inherited, own
 from treaty.formats.protobuf.linking.types import Types
-from treaty.formats.protobuf.model import Enum, Extend, Field, Message, Option, Place, Schema, Service, Symbol
+from treaty.formats.protobuf.model import (
+    Enum,
+    ExtendStatement,
+    Field,
+    Message,
+    ProtoOption,
+    ProtoSchema,
+    ProtoSymbol,
+    RpcService,
+    SourceLocation,
+)
 from treaty.formats.protobuf.syntax.ranges import MAX_NUMBER
 
 
-def check(schema: Schema, faults: Faults) -> None:
+def check(schema: ProtoSchema, faults: Faults) -> None:
     """Judge a linked file; everything that is wrong goes to `faults`."""
     _Check(schema, faults).file()
 
@@ -18,7 +28,7 @@ def check(schema: Schema, faults: Faults) -> None:
 class _Check:
     """Walks through one file, from the outside inwards."""
 
-    def __init__(self, schema: Schema, faults: Faults) -> None:
+    def __init__(self, schema: ProtoSchema, faults: Faults) -> None:
         self.schema = schema
         self.faults = faults
         self.types = Types(schema, faults)
@@ -30,7 +40,7 @@ class _Check:
         self.ranges = extensions.Ranges()
         self.numbers: dict[tuple[str, int], str] = {}
 
-    def options(self, options: tuple[Option, ...], kind: str, full: str) -> None:
+    def options(self, options: tuple[ProtoOption, ...], kind: str, full: str) -> None:
         """Judge the options of one definition."""
         if self._options is None:
             self._options = Options(self.schema, self.faults)
@@ -40,7 +50,7 @@ class _Check:
                 if value.endswith("_UNKNOWN"):
                     self.faults.add("OPTION_VALUE", full, f"the feature {name} is {value}", options[0].place)
 
-    def style(self, kind: str, name: str, full: str, features: Features, place: Place) -> None:
+    def style(self, kind: str, name: str, full: str, features: Features, place: SourceLocation) -> None:
         """Judge a name where the edition has a style."""
         if self.styled and names.unstyled(kind, name, features):
             self.faults.add("NAME_STYLE", full, f"the name {name!r} of this {kind}", place)
@@ -165,7 +175,7 @@ class _Check:
         if field.group is not None:
             self.message(field.group, f"{scope}.{field.type}" if scope else field.type, features)
 
-    def extend(self, extend: Extend, scope: str, outer: Features) -> None:
+    def extend(self, extend: ExtendStatement, scope: str, outer: Features) -> None:
         """Extensions of one message."""
         prefix = f"{scope}." if scope else ""
         path = prefix + extend.fields[0].name
@@ -181,7 +191,7 @@ class _Check:
                 self.judged(field, here)
             self.group(field, scope, features)
 
-    def unique(self, field: Field, full: str, extended: Symbol) -> None:
+    def unique(self, field: Field, full: str, extended: ProtoSymbol) -> None:
         """No two extensions of a file under one number."""
         other = self.numbers.setdefault((extended.full, field.number), full)
         if other != full:
@@ -204,7 +214,7 @@ class _Check:
                 path = f"{full}.{value.name}"
                 self.style("value", value.name, path, inherited(features, value.options), value.place)
 
-    def service(self, service: Service, full: str, outer: Features) -> None:
+    def service(self, service: RpcService, full: str, outer: Features) -> None:
         """A service with its methods."""
         features = inherited(outer, service.options)
         if service.options:

@@ -5,16 +5,16 @@ from typing import NamedTuple
 from treaty.formats.protobuf.descriptors.names import entry_name
 from treaty.formats.protobuf.linking.features import own
 from treaty.formats.protobuf.model import (
-    Aggregate,
+    AggregateValue,
     Constant,
     Enum,
     Field,
+    IdentifierValue,
     Message,
     MinusZero,
-    Schema,
-    Symbol,
-    Word,
-    find,
+    ProtoSchema,
+    ProtoSymbol,
+    find_symbol,
 )
 
 LIMITS = {
@@ -36,7 +36,7 @@ class Slot(NamedTuple):
 
     field: Field
     full: str
-    home: Schema
+    home: ProtoSchema
 
     @property
     def repeated(self) -> bool:
@@ -44,7 +44,7 @@ class Slot(NamedTuple):
         return self.field.label == "repeated" or bool(self.field.key)
 
     @property
-    def type(self) -> Symbol | None:
+    def type(self) -> ProtoSymbol | None:
         """The message or enum that it holds; the entry for a map; None for scalars."""
         scope = self.full.rpartition(".")[0]
         if self.field.key:
@@ -64,11 +64,11 @@ class InvalidConstantError(ValueError):
 def shown(value: Constant) -> str:
     """A constant in a few words, for people."""
     match value:
-        case Word():
+        case IdentifierValue():
             return repr(value.text[:40])
         case bytes():
             return f"the string {value[:40].decode('utf-8', 'replace')!r}"
-        case Aggregate():
+        case AggregateValue():
             return "a message"
         case tuple():
             return "a list"
@@ -81,7 +81,7 @@ def shown(value: Constant) -> str:
 class Judge:
     """Judges constants inside the scope of one schema, in which extensions and types are looked up."""
 
-    def __init__(self, schema: Schema, descriptor: Schema) -> None:
+    def __init__(self, schema: ProtoSchema, descriptor: ProtoSchema) -> None:
         """Judge for this schema; `descriptor` is the file that defines what options there are."""
         self.schema = schema
         self.descriptor = descriptor
@@ -100,11 +100,11 @@ class Judge:
                     f"{shown(value)} for {slot.full}", f"a number from {bounds[0]} to {bounds[1]}"
                 )
         elif kind in FLOATS:
-            word = isinstance(value, Word) and value.text.lower() in _INFINITE
+            word = isinstance(value, IdentifierValue) and value.text.lower() in _INFINITE
             if not word and not isinstance(value, int | float):
                 raise InvalidConstantError(f"{shown(value)} for {slot.full}", "a number")
         elif kind == "bool":
-            truth = isinstance(value, Word) and value.text in (_TRUTH if inside else ("true", "false"))
+            truth = isinstance(value, IdentifierValue) and value.text in (_TRUTH if inside else ("true", "false"))
             if not truth and not (inside and value in (0, 1) and isinstance(value, int)):
                 raise InvalidConstantError(f"{shown(value)} for {slot.full}", "true or false")
         elif kind in ("string", "bytes"):
@@ -119,16 +119,16 @@ class Judge:
             raise InvalidConstantError(f"{slot.full} has no type", "an option whose type is defined")
         if isinstance(target.node, Enum):
             names, numbers = self._values(target.node)
-            word = isinstance(value, Word) and value.text in names
+            word = isinstance(value, IdentifierValue) and value.text in names
             if not word and not (inside and isinstance(value, int) and value in numbers):
                 listed = ", ".join(sorted(names)[:10])
                 raise InvalidConstantError(f"{shown(value)} for {slot.full}", f"one of {listed}")
-        elif not isinstance(value, Aggregate):
+        elif not isinstance(value, AggregateValue):
             raise InvalidConstantError(f"{shown(value)} for {slot.full}", "a message in braces")
         else:
             self._message(target, value)
 
-    def _message(self, target: Symbol, value: Aggregate) -> None:
+    def _message(self, target: ProtoSymbol, value: AggregateValue) -> None:
         """The members of a message against its fields."""
         node = target.node
         assert isinstance(node, Message)
@@ -157,11 +157,11 @@ class Judge:
         address = name[1:-1]
         prefix = next((one for one in ADDRESSES if address.startswith(one)), None)
         packed = self.schema.offered.get(address[len(prefix) :]) if prefix else None
-        if packed is None or packed.kind != "message" or not isinstance(member, Aggregate) or not alone:
+        if packed is None or packed.kind != "message" or not isinstance(member, AggregateValue) or not alone:
             raise InvalidConstantError(f"{name} in an Any", f"{ADDRESSES[0]} and the full name of a message, alone")
         self._message(packed, member)
 
-    def member(self, target: Symbol, name: str) -> Slot:
+    def member(self, target: ProtoSymbol, name: str) -> Slot:
         """The field of a message that a member of a constant is named after."""
         home = self.home(target)
         if name.startswith("["):
@@ -181,18 +181,18 @@ class Judge:
                 return Slot(node.fields[name == "value"], f"{target.full}.{name}", home)
         raise InvalidConstantError(f"{name} is not a field of {target.full}", f"a field of {target.full}")
 
-    def extension(self, target: Symbol, written: str, scope: str) -> Slot | None:
+    def extension(self, target: ProtoSymbol, written: str, scope: str) -> Slot | None:
         """The extension of a message that a name means inside `scope`, or None."""
-        symbol = find(self.schema.offered, scope, written)
+        symbol = find_symbol(self.schema.offered, scope, written)
         if symbol is None or symbol.kind != "extension" or not isinstance(symbol.node, Field):
             return None
         home = self.home(symbol)
-        extended = find(home.visible, symbol.scope, symbol.extendee)
+        extended = find_symbol(home.visible, symbol.scope, symbol.extendee)
         if extended is None or extended.full != target.full:
             return None
         return Slot(symbol.node, symbol.full, home)
 
-    def home(self, symbol: Symbol) -> Schema:
+    def home(self, symbol: ProtoSymbol) -> ProtoSchema:
         """The file that defines a symbol."""
         return self.schema.files.get(symbol.path, self.descriptor)
 

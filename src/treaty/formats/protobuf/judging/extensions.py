@@ -7,32 +7,32 @@ from treaty.formats.protobuf.judging.fields import Here
 from treaty.formats.protobuf.judging.messages import KEPT, MAX_IN_SET, switched
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.model import (
-    Aggregate,
+    AggregateValue,
     Constant,
     Enum,
     EnumValue,
-    Extensions,
+    ExtensionsStatement,
     Field,
-    File,
+    IdentifierValue,
     Message,
-    Option,
-    Schema,
-    Symbol,
-    Word,
+    ProtoFile,
+    ProtoOption,
+    ProtoSchema,
+    ProtoSymbol,
 )
 from treaty.formats.protobuf.syntax.messages import SCALARS
 
 _OPTIONS = frozenset(
     f"google.protobuf.{one}Options"
-    for one in ("File", "Message", "Field", "Oneof", "ExtensionRange", "Enum", "EnumValue", "Service", "Method")
+    for one in ("ProtoFile", "Message", "Field", "Oneof", "ExtensionRange", "Enum", "EnumValue", "Service", "Method")
 )
 """What proto3 may extend."""
 _FULL = re.compile(r"\.[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
 
 
-def is_lite(file: File) -> bool:
+def is_lite(file: ProtoFile) -> bool:
     """Whether a file is made for the small runtime."""
-    return any(one.name == ("optimize_for",) and one.value == Word("LITE_RUNTIME") for one in file.options)
+    return any(one.name == ("optimize_for",) and one.value == IdentifierValue("LITE_RUNTIME") for one in file.options)
 
 
 class Ranges:
@@ -42,7 +42,7 @@ class Ranges:
         """Start without any."""
         self._spans: dict[str, list[tuple[int, int, int]]] = {}
 
-    def holding(self, extended: Symbol, number: int) -> Extensions | None:
+    def holding(self, extended: ProtoSymbol, number: int) -> ExtensionsStatement | None:
         """The statement of a message that leaves a number to extensions, or None."""
         node = extended.node
         assert isinstance(node, Message)
@@ -54,7 +54,7 @@ class Ranges:
         return node.extensions[spans[found - 1][2]] if found and spans[found - 1][1] >= number else None
 
 
-def judge(field: Field, here: Here, schema: Schema, ranges: Ranges, faults: Faults) -> None:
+def judge(field: Field, here: Here, schema: ProtoSchema, ranges: Ranges, faults: Faults) -> None:
     """An extension against the message that it extends."""
     full, extended, held = here.full, here.extends, here.type
     assert extended is not None
@@ -81,22 +81,26 @@ def judge(field: Field, here: Here, schema: Schema, ranges: Ranges, faults: Faul
         _declared(field, full, held, home, faults)
 
 
-def _declared(field: Field, full: str, held: Symbol | None, home: Extensions, faults: Faults) -> None:
+def _declared(field: Field, full: str, held: ProtoSymbol | None, home: ExtensionsStatement, faults: Faults) -> None:
     """An extension against the declarations of its range."""
     found = declarations(home)
-    closed = any(one.name == ("verification",) and one.value == Word("DECLARATION") for one in home.options)
+    closed = any(one.name == ("verification",) and one.value == IdentifierValue("DECLARATION") for one in home.options)
     if not found and not closed:
         return
     said = next((one for one in found if one.get("number") == field.number), None)
     if said is None:
         faults.add("EXTENSION_UNDECLARED", full, f"the number {field.number} is not declared", field.place)
         return
-    if said.get("reserved") == Word("true"):
+    if said.get("reserved") == IdentifierValue("true"):
         faults.add("EXTENSION_UNDECLARED", full, f"the number {field.number} is declared as reserved", field.place)
         return
     kind = field.type if held is None else f".{held.full}"
     repeated = field.label == "repeated"
-    wanted = (_text(said.get("full_name")), _typed(_text(said.get("type"))), said.get("repeated") == Word("true"))
+    wanted = (
+        _text(said.get("full_name")),
+        _typed(_text(said.get("type"))),
+        said.get("repeated") == IdentifierValue("true"),
+    )
     if wanted != (f".{full}", kind, repeated):
         name, type_, many = wanted
         expected = f"{name} of the type {type_}, {'repeated' if many else 'optional'}"
@@ -112,12 +116,14 @@ def _text(value: Constant | None) -> str:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
 
 
-def declarations(statement: Extensions) -> list[dict[str, Constant]]:
+def declarations(statement: ExtensionsStatement) -> list[dict[str, Constant]]:
     """What an extensions statement declares about single numbers."""
-    return [dict(one.value.members) for one in statement.options if _declares(one) and isinstance(one.value, Aggregate)]
+    return [
+        dict(one.value.members) for one in statement.options if _declares(one) and isinstance(one.value, AggregateValue)
+    ]
 
 
-def _declares(option: Option) -> bool:
+def _declares(option: ProtoOption) -> bool:
     return option.name == ("declaration",)
 
 
@@ -128,7 +134,9 @@ def judge_declarations(message: Message, full: str, faults: Faults) -> None:
         found = declarations(statement)
         if not found:
             continue
-        if any(one.name == ("verification",) and one.value == Word("UNVERIFIED") for one in statement.options):
+        if any(
+            one.name == ("verification",) and one.value == IdentifierValue("UNVERIFIED") for one in statement.options
+        ):
             faults.add("DECLARATION_INVALID", full, "declarations in a range that is UNVERIFIED", statement.place)
             continue
         for one in statement.ranges:
@@ -143,10 +151,12 @@ def judge_declarations(message: Message, full: str, faults: Faults) -> None:
                 _judge_names(said, names, full, statement, faults)
 
 
-def _judge_names(said: dict[str, Constant], names: set[str], full: str, statement: Extensions, faults: Faults) -> None:
+def _judge_names(
+    said: dict[str, Constant], names: set[str], full: str, statement: ExtensionsStatement, faults: Faults
+) -> None:
     name, type_ = _text(said.get("full_name")), _text(said.get("type"))
     if "full_name" not in said or "type" not in said:
-        if ("full_name" in said) != ("type" in said) or said.get("reserved") != Word("true"):
+        if ("full_name" in said) != ("type" in said) or said.get("reserved") != IdentifierValue("true"):
             faults.add("DECLARATION_INVALID", full, "a declaration without full_name and type", statement.place)
         return
     if name in names:
@@ -156,7 +166,7 @@ def _judge_names(said: dict[str, Constant], names: set[str], full: str, statemen
         faults.add("DECLARATION_INVALID", full, f"{name!r} of the type {type_!r}", statement.place)
 
 
-def check_option_imports(schema: Schema, faults: Faults) -> None:
+def check_option_imports(schema: ProtoSchema, faults: Faults) -> None:
     """No option that ``import option`` brings has an enum with values to be redacted: at run time it is not there."""
     for one in schema.file.imports:
         home = schema.imports.get(one.path) if one.kind == "option" else None
@@ -167,7 +177,7 @@ def check_option_imports(schema: Schema, faults: Faults) -> None:
                 break
 
 
-def _leads_to_redacted(symbol: Symbol, home: Schema) -> bool:
+def _leads_to_redacted(symbol: ProtoSymbol, home: ProtoSchema) -> bool:
     """Whether an extension holds an enum with values to be redacted, itself or in the messages inside."""
     assert isinstance(symbol.node, Field)
     waiting = [(symbol.node, symbol.scope, home)]
@@ -187,4 +197,4 @@ def _leads_to_redacted(symbol: Symbol, home: Schema) -> bool:
 
 
 def _is_redacted(value: EnumValue) -> bool:
-    return any(one.name == ("debug_redact",) and one.value == Word("true") for one in value.options)
+    return any(one.name == ("debug_redact",) and one.value == IdentifierValue("true") for one in value.options)

@@ -6,7 +6,17 @@ from treaty.formats.protobuf.judging.constants import FLOATS, LIMITS, shown
 from treaty.formats.protobuf.judging.names import custom_json_name
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.linking.features import Features, is_closed, own
-from treaty.formats.protobuf.model import Constant, Enum, Field, Message, MinusZero, Option, Schema, Symbol, Word
+from treaty.formats.protobuf.model import (
+    Constant,
+    Enum,
+    Field,
+    IdentifierValue,
+    Message,
+    MinusZero,
+    ProtoOption,
+    ProtoSchema,
+    ProtoSymbol,
+)
 from treaty.formats.protobuf.syntax.messages import SCALARS
 
 _KEYS = frozenset(LIMITS) | {"bool", "string"}
@@ -19,16 +29,16 @@ class Here:
     """Where a field stands: its full name, its type if that is no scalar, its features, and what is around it."""
 
     full: str
-    type: Symbol | None
+    type: ProtoSymbol | None
     features: Features
-    extends: Symbol | None = None
+    extends: ProtoSymbol | None = None
     in_oneof: bool = False
 
 
 class Fields:
     """Judges the fields of one file."""
 
-    def __init__(self, schema: Schema, faults: Faults) -> None:
+    def __init__(self, schema: ProtoSchema, faults: Faults) -> None:
         """For this schema; faults go to `faults`."""
         self.schema = schema
         self.faults = faults
@@ -79,21 +89,21 @@ class Fields:
         elif isinstance(here.type.node, Message) and any(one.name == ("map_entry",) for one in here.type.node.options):
             self.add("MAP_BY_HAND", field, here.full, f"{here.type.full!r} is the entry of a map")
 
-    def closed(self, enum: Symbol) -> bool:
+    def closed(self, enum: ProtoSymbol) -> bool:
         """Whether an enum is closed, found out once."""
         found = self._closed.get(enum.full)
         if found is None:
             found = self._closed[enum.full] = is_closed(self.schema, enum)
         return found
 
-    def has_value(self, enum: Symbol, value: Constant) -> bool:
+    def has_value(self, enum: ProtoSymbol, value: Constant) -> bool:
         """Whether a constant names a value of an enum."""
         names = self._values.get(enum.full)
         if names is None:
             node = enum.node
             names = frozenset(one.name for one in node.values) if isinstance(node, Enum) else frozenset[str]()
             self._values[enum.full] = names
-        return isinstance(value, Word) and value.text in names
+        return isinstance(value, IdentifierValue) and value.text in names
 
     def options(self, field: Field, here: Here) -> None:
         """Default, name in JSON, and the options that suit only some types."""
@@ -111,7 +121,7 @@ class Fields:
                 once.add(name)
         self.suited(field, here)
 
-    def json_name(self, field: Field, here: Here, option: Option) -> None:
+    def json_name(self, field: Field, here: Here, option: ProtoOption) -> None:
         """The name in JSON that an option gives."""
         if not isinstance(option.value, bytes):
             self.add("OPTION_VALUE", field, here.full, f"json_name is {shown(option.value)}", "a string in quotes")
@@ -123,7 +133,7 @@ class Fields:
     def suited(self, field: Field, here: Here) -> None:
         """Options that say something about single types."""
         set_to = {one.name[0]: one.value for one in field.options if len(one.name) == 1}
-        true = Word("true")
+        true = IdentifierValue("true")
         repeated = field.label == "repeated" or bool(field.key)
         packable = repeated and not field.key and field.type not in _UNPACKED and not self.holds_message(here)
         scalar = field.type if not field.key else "message"
@@ -135,7 +145,7 @@ class Fields:
         message = bool(field.key) or (self.holds_message(here) and not delimited)
         if true in (set_to.get("lazy"), set_to.get("unverified_lazy")) and not message:
             self.misplaced(field, here, "lazy", "fields that hold a message")
-        if set_to.get("jstype", Word("JS_NORMAL")) != Word("JS_NORMAL") and scalar not in _WIDE:
+        if set_to.get("jstype", IdentifierValue("JS_NORMAL")) != IdentifierValue("JS_NORMAL") and scalar not in _WIDE:
             self.misplaced(field, here, "jstype", "fields of whole numbers with 64 bits")
         if "ctype" in set_to and self.editions and self.dialect >= "2024":
             self.misplaced(field, here, "ctype", "syntaxes before edition 2024")
@@ -223,8 +233,8 @@ def _unfit(kind: str, value: Constant) -> str:
         right = isinstance(value, int) and bounds[0] <= value <= bounds[1] and not signless
         return "" if right else f"a whole number from {bounds[0]} to {bounds[1]}"
     if kind in FLOATS:
-        right = isinstance(value, int | float) or value in (Word("inf"), Word("nan"))
+        right = isinstance(value, int | float) or value in (IdentifierValue("inf"), IdentifierValue("nan"))
         return "" if right else "a number, inf or nan"
     if kind == "bool":
-        return "" if value in (Word("true"), Word("false")) else "true or false"
+        return "" if value in (IdentifierValue("true"), IdentifierValue("false")) else "true or false"
     return "" if isinstance(value, bytes) else "a string in quotes"

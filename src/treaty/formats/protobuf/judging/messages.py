@@ -4,19 +4,19 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 from treaty.formats.protobuf.linking.faults import Faults
-from treaty.formats.protobuf.model import Message, Option, Place, Reserved, Word
+from treaty.formats.protobuf.model import IdentifierValue, Message, ProtoOption, ReservedStatement, SourceLocation
 from treaty.formats.protobuf.syntax.ranges import MAX_NUMBER
 
 MAX_IN_SET = 2**31 - 2
 """The highest number of an extension of a message set."""
 KEPT = range(19000, 20000)
 """Numbers that Protobuf keeps for itself."""
-_Span = tuple[int, int, Place]
+_Span = tuple[int, int, SourceLocation]
 
 
-def switched(options: Iterable[Option], name: str) -> bool:
+def switched(options: Iterable[ProtoOption], name: str) -> bool:
     """Whether an option is set to true."""
-    return any(one.name == (name,) and one.value == Word("true") for one in options)
+    return any(one.name == (name,) and one.value == IdentifierValue("true") for one in options)
 
 
 def numbers(message: Message, full: str, faults: Faults) -> None:
@@ -61,7 +61,7 @@ def _aside(message: Message, full: str, faults: Faults) -> None:
             faults.add("NUMBER_RESERVED", path, message_, field.place)
 
 
-def _names(kept: Iterable[Reserved], full: str, faults: Faults) -> set[str]:
+def _names(kept: Iterable[ReservedStatement], full: str, faults: Faults) -> set[str]:
     seen: set[str] = set()
     for one in kept:
         for name in one.names:
@@ -99,7 +99,7 @@ def holds(spans: list[_Span], number: int) -> bool:
     return at > 0 and spans[at - 1][1] >= number
 
 
-def values_aside(reserved: Iterable[Reserved], full: str, faults: Faults) -> tuple[list[_Span], set[str]]:
+def values_aside(reserved: Iterable[ReservedStatement], full: str, faults: Faults) -> tuple[list[_Span], set[str]]:
     """The ranges and names that an enum sets aside, judged."""
     kept = list(reserved)
     spans = [(one.start, one.end, statement.place) for statement in kept for one in statement.ranges]

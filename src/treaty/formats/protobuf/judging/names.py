@@ -5,7 +5,7 @@ import re
 from treaty.formats.protobuf.descriptors.names import json_name
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.linking.features import Features
-from treaty.formats.protobuf.model import Enum, Field, Message, Word
+from treaty.formats.protobuf.model import Enum, Field, IdentifierValue, Message
 
 _TITLE = re.compile(r"[A-Z][A-Za-z0-9]*")
 _LOWER = re.compile(r"[a-z][a-z0-9]*(?:_[a-z][a-z0-9]*)*")
@@ -47,7 +47,8 @@ def custom_json_name(field: Field) -> str | None:
 def json_names(message: Message, full: str, features: Features, faults: Faults) -> None:
     """Fields that have the same name in JSON: by default, or once given names count."""
     legacy = any(
-        one.name == ("deprecated_legacy_json_field_conflicts",) and one.value == Word("true") for one in message.options
+        one.name == ("deprecated_legacy_json_field_conflicts",) and one.value == IdentifierValue("true")
+        for one in message.options
     )
     strict = features["json_format"] == "ALLOW"
     by_default = strict and not legacy

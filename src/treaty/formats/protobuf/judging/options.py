@@ -6,7 +6,18 @@ from dataclasses import dataclass
 from treaty.formats.protobuf.judging.constants import InvalidConstantError, Judge, Slot
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.linking.link import DESCRIPTOR, known_schema
-from treaty.formats.protobuf.model import Aggregate, Constant, Enum, Field, Message, Option, Schema, Symbol, Word, find
+from treaty.formats.protobuf.model import (
+    AggregateValue,
+    Constant,
+    Enum,
+    Field,
+    IdentifierValue,
+    Message,
+    ProtoOption,
+    ProtoSchema,
+    ProtoSymbol,
+    find_symbol,
+)
 
 _HOLDERS: Mapping[str, str] = {
     "file": "FileOptions",
@@ -25,23 +36,23 @@ _LATER = 9999
 Path = tuple[str, ...]
 
 
-def described(schema: Schema) -> Schema:
+def described(schema: ProtoSchema) -> ProtoSchema:
     """The file that defines what options there are, as a schema sees it."""
     found = schema.files.get(DESCRIPTOR) or known_schema(DESCRIPTOR)
     assert found is not None
     return found
 
 
-def is_unknown(schema: Schema, option: Option, full: str) -> bool:
+def is_unknown(schema: ProtoSchema, option: ProtoOption, full: str) -> bool:
     """Whether an option of the definition `full` is a custom one that no file defines which the schema imports.
 
     Such an option is kept as it was written; a lint names it.
     """
     first = option.name[0]
-    return first.startswith("(") and find(schema.offered, scope_of(schema, full), first[1:-1]) is None
+    return first.startswith("(") and find_symbol(schema.offered, scope_of(schema, full), first[1:-1]) is None
 
 
-def scope_of(schema: Schema, full: str) -> str:
+def scope_of(schema: ProtoSchema, full: str) -> str:
     """The scope in which the options of a definition are looked up; `full` is empty for the file."""
     return full.rpartition(".")[0] if full else schema.file.package
 
@@ -57,7 +68,7 @@ class Setting:
 class Options:
     """Understands the options of one file."""
 
-    def __init__(self, schema: Schema, faults: Faults) -> None:
+    def __init__(self, schema: ProtoSchema, faults: Faults) -> None:
         """For the options of this schema; faults go to `faults`."""
         self.schema = schema
         self.faults = faults
@@ -66,7 +77,7 @@ class Options:
         self.edition = _DIALECTS[schema.file.dialect]
         self.legacy = not schema.file.edition
 
-    def settings(self, options: Iterable[Option], kind: str, full: str) -> list[Setting]:
+    def settings(self, options: Iterable[ProtoOption], kind: str, full: str) -> list[Setting]:
         """The settings of a definition's options; `kind` is a key of the table above, `full` the definition's name."""
         found: list[Setting] = []
         seen: set[Path] = set()
@@ -92,13 +103,13 @@ class Options:
             found.append(setting)
         return found
 
-    def add(self, rule: str, full: str, message: str, option: Option, expected: str = "") -> None:
+    def add(self, rule: str, full: str, message: str, option: ProtoOption, expected: str = "") -> None:
         """A fault of an option."""
         self.faults.add(rule, full, message, option.place, expected)
 
-    def one(self, option: Option, holder: str, full: str) -> Setting | None:
+    def one(self, option: ProtoOption, holder: str, full: str) -> Setting | None:
         """What one option sets; None with a fault."""
-        target: Symbol | None = self.descriptor.symbols.get(holder)
+        target: ProtoSymbol | None = self.descriptor.symbols.get(holder)
         way: list[Slot] = []
         for index, part in enumerate(option.name):
             slot = None if target is None else self.part(target, part, full)
@@ -122,7 +133,7 @@ class Options:
             return None
         return Setting(tuple(way), option.value)
 
-    def part(self, target: Symbol, part: str, full: str) -> Slot | None:
+    def part(self, target: ProtoSymbol, part: str, full: str) -> Slot | None:
         """The field that one part of a name means."""
         if part.startswith("("):
             return self.judge.extension(target, part[1:-1], scope_of(self.schema, full))
@@ -133,21 +144,21 @@ class Options:
             return None
         return Slot(symbol.node, name, home)
 
-    def meant(self, setting: Setting, kind: str, full: str, option: Option) -> None:
+    def meant(self, setting: Setting, kind: str, full: str, option: ProtoOption) -> None:
         """Whether an option is meant for this kind of definition, and for this edition."""
         for slot in setting.way:
             self.allowed(slot, kind, full, option)
         self.values(setting.way[-1], setting.value, kind, full, option)
 
-    def values(self, slot: Slot, value: Constant, kind: str, full: str, option: Option) -> None:
+    def values(self, slot: Slot, value: Constant, kind: str, full: str, option: ProtoOption) -> None:
         """The same for what stands inside a value."""
-        if isinstance(value, Word):
+        if isinstance(value, IdentifierValue):
             target = slot.type if slot.field.type not in ("bool", "float", "double") else None
             if target is not None and isinstance(target.node, Enum):
                 for one in target.node.values:
                     if one.name == value.text and one.options:
                         self.lifetime(one.options, f"{target.scope}.{one.name}", full, option)
-        elif isinstance(value, Aggregate):
+        elif isinstance(value, AggregateValue):
             target = slot.type
             if target is not None and not isinstance(target.node, Enum):
                 for name, inner in value.members:
@@ -156,12 +167,14 @@ class Options:
                         self.allowed(member, kind, full, option)
                         self.values(member, inner, kind, full, option)
 
-    def allowed(self, slot: Slot, kind: str, full: str, option: Option) -> None:
+    def allowed(self, slot: Slot, kind: str, full: str, option: ProtoOption) -> None:
         """Targets and lifetime of one field."""
         if not slot.field.options:
             return
         targets = {
-            one.value.text for one in slot.field.options if one.name == ("targets",) and isinstance(one.value, Word)
+            one.value.text
+            for one in slot.field.options
+            if one.name == ("targets",) and isinstance(one.value, IdentifierValue)
         }
         if targets and f"TARGET_TYPE_{kind.replace(' ', '_').upper()}" not in targets:
             meant = ", ".join(sorted(one.removeprefix("TARGET_TYPE_").lower().replace("_", " ") for one in targets))
@@ -169,27 +182,27 @@ class Options:
             self.add("OPTION_TARGET", full, message, option, f"{slot.full} on: {meant}")
         self.lifetime(slot.field.options, slot.full, full, option)
 
-    def lifetime(self, options: Iterable[Option], name: str, full: str, option: Option) -> None:
+    def lifetime(self, options: Iterable[ProtoOption], name: str, full: str, option: ProtoOption) -> None:
         """Since when there is an option, and until when."""
         for one in options:
-            if one.name != ("feature_support",) or not isinstance(one.value, Aggregate):
+            if one.name != ("feature_support",) or not isinstance(one.value, AggregateValue):
                 continue
             for member, value in one.value.members:
-                at = _NUMBERS.get(value.text, _LATER) if isinstance(value, Word) else 0
+                at = _NUMBERS.get(value.text, _LATER) if isinstance(value, IdentifierValue) else 0
                 if member == "edition_introduced" and self.edition < at:
                     self.add("OPTION_LIFETIME", full, f"{name} comes with a later edition", option)
                 elif member == "edition_removed" and self.edition >= at:
                     self.add("OPTION_LIFETIME", full, f"{name} was removed from this edition", option)
 
 
-def _written(option: Option) -> str:
+def _written(option: ProtoOption) -> str:
     return ".".join(option.name)[:200]
 
 
 def _inside(seen: set[Path], path: Path, value: Constant, judge: Judge, slot: Slot) -> None:
     """Note what a message as a value sets."""
-    target = slot.type if isinstance(value, Aggregate) else None
-    if target is None or not isinstance(value, Aggregate) or not isinstance(target.node, Message):
+    target = slot.type if isinstance(value, AggregateValue) else None
+    if target is None or not isinstance(value, AggregateValue) or not isinstance(target.node, Message):
         return
     for name, inner in value.members:
         if "/" not in name:

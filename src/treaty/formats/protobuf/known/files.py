@@ -9,7 +9,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from treaty.formats.protobuf.descriptors.classes import file_class
 from treaty.formats.protobuf.descriptors.files import file
 from treaty.formats.protobuf.known.texts import TEXTS
-from treaty.formats.protobuf.model import File
+from treaty.formats.protobuf.model import ProtoFile
 from treaty.formats.protobuf.syntax.file import read
 
 _INSTALLED: Mapping[str, str] = {
@@ -50,7 +50,7 @@ def descriptor(path: str) -> FileDescriptorProto | None:
 
 
 @lru_cache(maxsize=len(PATHS))
-def known(path: str) -> File | None:
+def known(path: str) -> ProtoFile | None:
     """The model of a known file, or None; made once."""
     proto = descriptor(path)
     if proto is not None:

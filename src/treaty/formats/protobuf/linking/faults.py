@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.protobuf.model import NOWHERE, Place
+from treaty.formats.protobuf.model import NOWHERE, SourceLocation
 
 
 class Faults:
@@ -18,7 +18,7 @@ class Faults:
         self._expected = expected
         self.found: list[Diagnostic] = []
 
-    def add(self, rule: str, path: str, message: str, place: Place = NOWHERE, expected: str = "") -> None:
+    def add(self, rule: str, path: str, message: str, place: SourceLocation = NOWHERE, expected: str = "") -> None:
         """Add a fault of the definition `path` (its full name); raises `InvalidSchemaError` when there are enough."""
         line, column = (place.line, place.column) if place.line else (0, 0)
         self.found.append(Diagnostic(rule, path, message, expected or self._expected[rule], line, column))

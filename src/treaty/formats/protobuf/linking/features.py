@@ -2,7 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 
-from treaty.formats.protobuf.model import Aggregate, Constant, Enum, Message, Option, Schema, Symbol, Word
+from treaty.formats.protobuf.model import (
+    AggregateValue,
+    Constant,
+    Enum,
+    IdentifierValue,
+    Message,
+    ProtoOption,
+    ProtoSchema,
+    ProtoSymbol,
+)
 
 Features = Mapping[str, str]
 """Names of features and of their values."""
@@ -32,7 +41,7 @@ DEFAULTS: Mapping[str, Features] = {"proto2": _PROTO2, "proto3": _PROTO3, "2023"
 """What a file begins with, by its dialect."""
 
 
-def own(options: Iterable[Option]) -> dict[str, str]:
+def own(options: Iterable[ProtoOption]) -> dict[str, str]:
     """The features that a definition sets itself."""
     found: dict[str, str] = {}
     for option in options:
@@ -42,15 +51,15 @@ def own(options: Iterable[Option]) -> dict[str, str]:
 
 
 def _put(found: dict[str, str], name: tuple[str, ...], value: Constant) -> None:
-    if len(name) == 1 and isinstance(value, Word):
+    if len(name) == 1 and isinstance(value, IdentifierValue):
         found[name[0]] = value.text
-    elif not name and isinstance(value, Aggregate):
+    elif not name and isinstance(value, AggregateValue):
         for member, inner in value.members:
-            if isinstance(inner, Word):
+            if isinstance(inner, IdentifierValue):
                 found[member] = inner.text
 
 
-def inherited(parent: Features, options: tuple[Option, ...]) -> Features:
+def inherited(parent: Features, options: tuple[ProtoOption, ...]) -> Features:
     """The features of a definition inside one that has `parent`."""
     if not options:
         return parent
@@ -58,7 +67,7 @@ def inherited(parent: Features, options: tuple[Option, ...]) -> Features:
     return {**parent, **mine} if mine else parent
 
 
-def features_of(schema: Schema, full: str) -> Features:
+def features_of(schema: ProtoSchema, full: str) -> Features:
     """The features of a message or enum of a file, by its full name."""
     file = schema.file
     features = inherited(DEFAULTS[file.dialect], file.options)
@@ -74,7 +83,7 @@ def features_of(schema: Schema, full: str) -> Features:
     return features
 
 
-def is_closed(schema: Schema, symbol: Symbol) -> bool:
+def is_closed(schema: ProtoSchema, symbol: ProtoSymbol) -> bool:
     """Whether an enum has no other values than its own; `schema` is any that needs its file."""
     home = schema.files.get(symbol.path, schema)
     return features_of(home, symbol.full)["enum_type"] == "CLOSED"

@@ -11,14 +11,16 @@ from treaty.formats.protobuf.known.files import PATHS, known
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.linking.rules import EXPECTED
 from treaty.formats.protobuf.linking.symbols import symbols
-from treaty.formats.protobuf.model import NOWHERE, File, Import, Place, Schema, Symbol
+from treaty.formats.protobuf.model import NOWHERE, ImportStatement, ProtoFile, ProtoSchema, ProtoSymbol, SourceLocation
 
 DESCRIPTOR = "google/protobuf/descriptor.proto"
 """The file that defines what options there are."""
 _ROOTS = frozenset(("google", "confluent", "pb"))
 
 
-def link(file: File, texts: Mapping[str, ResolvedReference], read: Callable[[str], File], faults: Faults) -> Schema:
+def link(
+    file: ProtoFile, texts: Mapping[str, ResolvedReference], read: Callable[[str], ProtoFile], faults: Faults
+) -> ProtoSchema:
     """The linked form of a file. `texts` are its references by import path, `read` makes a model of one.
 
     Faults of imports go to `faults`; those of a reference itself are raised. Known files come from their packages.
@@ -30,7 +32,7 @@ def link(file: File, texts: Mapping[str, ResolvedReference], read: Callable[[str
 
 
 @lru_cache(maxsize=len(PATHS))
-def known_schema(path: str) -> Schema | None:
+def known_schema(path: str) -> ProtoSchema | None:
     """A known file, linked; made once."""
     file = known(path)
     if file is None:
@@ -69,7 +71,7 @@ def _refused(rule: str, message: str, expected: str = "") -> InvalidSchemaError:
     return InvalidSchemaError((Diagnostic(rule, "", message, expected or EXPECTED[rule]),))
 
 
-def _judged(imports: Iterable[Import], faults: Faults) -> Iterable[Import]:
+def _judged(imports: Iterable[ImportStatement], faults: Faults) -> Iterable[ImportStatement]:
     """Import statements without repetitions."""
     seen: set[str] = set()
     late = NOWHERE
@@ -88,13 +90,13 @@ def _judged(imports: Iterable[Import], faults: Faults) -> Iterable[Import]:
 class _Linker:
     """Links every file that one schema needs."""
 
-    def __init__(self, texts: Mapping[str, ResolvedReference], read: Callable[[str], File]) -> None:
+    def __init__(self, texts: Mapping[str, ResolvedReference], read: Callable[[str], ProtoFile]) -> None:
         self.texts = texts
         self.read = read
-        self.done: dict[str, Schema] = {}
-        self.pool: dict[str, Symbol] = {}
+        self.done: dict[str, ProtoSchema] = {}
+        self.pool: dict[str, ProtoSymbol] = {}
 
-    def schema(self, path: str, faults: Faults, imports: Iterable[Import]) -> Schema | None:
+    def schema(self, path: str, faults: Faults, imports: Iterable[ImportStatement]) -> ProtoSchema | None:
         """The linked file under an import path; None, and a fault, where there is none."""
         found = self.done.get(path) or self.known(path)
         if found is not None:
@@ -106,19 +108,19 @@ class _Linker:
         self.link(path)
         return self.done[path]
 
-    def known(self, path: str) -> Schema | None:
+    def known(self, path: str) -> ProtoSchema | None:
         """A known file; Google's own can't be replaced, others yield to a reference."""
         if path in self.texts and not path.startswith("google/protobuf/"):
             return None
         return known_schema(path)
 
-    def unresolved(self, path: str, faults: Faults, place: Place = NOWHERE) -> None:
+    def unresolved(self, path: str, faults: Faults, place: SourceLocation = NOWHERE) -> None:
         """A fault for an import that leads nowhere."""
         faults.add("IMPORT_UNRESOLVED", path, f"the import {path!r} leads nowhere", place)
 
     def link(self, start: str) -> None:
         """Link a reference and all that it imports, without the interpreter's stack."""
-        files: dict[str, File] = {}
+        files: dict[str, ProtoFile] = {}
         open_paths: list[str] = [start]
         while open_paths:
             path = open_paths[-1]
@@ -138,7 +140,7 @@ class _Linker:
             else:
                 open_paths.append(needed[0])
 
-    def text(self, path: str) -> File:
+    def text(self, path: str) -> ProtoFile:
         """The model of a reference's text; its faults are told as the reference's."""
         try:
             return self.read(self.texts[path].meaning.text)
@@ -147,10 +149,10 @@ class _Linker:
             message = f"the reference {path!r}: {first.message}"
             raise _refused(first.rule, message, first.expected) from None
 
-    def reference(self, file: File, path: str) -> Schema:
+    def reference(self, file: ProtoFile, path: str) -> ProtoSchema:
         """A linked reference, all of whose imports are linked."""
         faults = Faults(EXPECTED)
-        linked: dict[str, Schema] = {}
+        linked: dict[str, ProtoSchema] = {}
         for one in file.imports:
             found = self.done.get(one.path) or self.known(one.path)
             if found is None:
@@ -160,8 +162,13 @@ class _Linker:
         return self.finish(file, path, linked, faults, {"subject": bound.subject, "version": str(bound.version)})
 
     def finish(
-        self, file: File, path: str, linked: dict[str, Schema], faults: Faults, own: Mapping[str, str] | None = None
-    ) -> Schema:
+        self,
+        file: ProtoFile,
+        path: str,
+        linked: dict[str, ProtoSchema],
+        faults: Faults,
+        own: Mapping[str, str] | None = None,
+    ) -> ProtoSchema:
         """A file with its imports linked: its names, which must not be those of another file, and what it sees."""
         names = symbols(file, path, faults)
         schema = _finished(file, path, linked, names, own)
@@ -172,7 +179,7 @@ class _Linker:
             self.pool.update(names)
         return schema
 
-    def unique(self, schema: Schema, faults: Faults) -> None:
+    def unique(self, schema: ProtoSchema, faults: Faults) -> None:
         """Names of this file that another one defines too, wherever the file sees it from."""
         others = [one.symbols for other, one in schema.files.items() if other in PATHS and other != schema.path]
         for table in (self.pool, *others):
@@ -184,7 +191,7 @@ class _Linker:
                     faults.add("NAME_DUPLICATE", full, message, NOWHERE if node is None else node.place)
 
 
-def _near_known(file: File, names: Mapping[str, Symbol]) -> bool:
+def _near_known(file: ProtoFile, names: Mapping[str, ProtoSymbol]) -> bool:
     """Whether a file's names can be those of known files at all."""
     if file.package:
         return file.package.partition(".")[0] in _ROOTS
@@ -192,11 +199,15 @@ def _near_known(file: File, names: Mapping[str, Symbol]) -> bool:
 
 
 def _finished(
-    file: File, path: str, linked: dict[str, Schema], names: dict[str, Symbol], own: Mapping[str, str] | None = None
-) -> Schema:
-    visible: dict[str, Symbol] = {}
-    offered: dict[str, Symbol] = {}
-    files: dict[str, Schema] = {}
+    file: ProtoFile,
+    path: str,
+    linked: dict[str, ProtoSchema],
+    names: dict[str, ProtoSymbol],
+    own: Mapping[str, str] | None = None,
+) -> ProtoSchema:
+    visible: dict[str, ProtoSymbol] = {}
+    offered: dict[str, ProtoSymbol] = {}
+    files: dict[str, ProtoSchema] = {}
     for one in file.imports:
         found = linked.get(one.path)
         if found is not None:
@@ -204,17 +215,17 @@ def _finished(
             files.update(found.files)
     visible.update(names)
     offered = {**offered, **visible} if offered else visible
-    schema = Schema(file, path, linked, names, visible, offered, files, own or {})
+    schema = ProtoSchema(file, path, linked, names, visible, offered, files, own or {})
     files[path] = schema
     return schema
 
 
-def _exported(schema: Schema) -> Mapping[str, Symbol]:
+def _exported(schema: ProtoSchema) -> Mapping[str, ProtoSymbol]:
     """What a file shows to those that import it: its own names, and what it imports publicly."""
     public = [one.path for one in schema.file.imports if one.kind == "public"]
     if not public:
         return schema.symbols
-    shown: dict[str, Symbol] = {}
+    shown: dict[str, ProtoSymbol] = {}
     seen: set[str] = set()
     waiting = [schema]
     while waiting:

@@ -8,9 +8,20 @@ from treaty.core.limits import FULL_NAME
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.descriptors.names import entry_name
 from treaty.formats.protobuf.linking.faults import Faults
-from treaty.formats.protobuf.model import Enum, Extend, Field, File, Message, Option, Place, Service, Symbol, Word
+from treaty.formats.protobuf.model import (
+    Enum,
+    ExtendStatement,
+    Field,
+    IdentifierValue,
+    Message,
+    ProtoFile,
+    ProtoOption,
+    ProtoSymbol,
+    RpcService,
+    SourceLocation,
+)
 
-_ENTRY_OPTIONS = (Option(("map_entry",), Word("true")),)
+_ENTRY_OPTIONS = (ProtoOption(("map_entry",), IdentifierValue("true")),)
 
 
 @dataclass(slots=True)
@@ -18,10 +29,10 @@ class _Table:
     """The names found so far; a name that is there already is a fault, where faults are counted."""
 
     path: str
-    names: dict[str, Symbol]
+    names: dict[str, ProtoSymbol]
     faults: Faults | None
 
-    def add(self, symbol: Symbol, place: Place) -> None:
+    def add(self, symbol: ProtoSymbol, place: SourceLocation) -> None:
         """Add a name."""
         full = symbol.full
         if full in self.names:
@@ -35,15 +46,15 @@ class _Table:
         self.names[full] = symbol
 
 
-def symbols(file: File, path: str, faults: Faults | None) -> dict[str, Symbol]:
+def symbols(file: ProtoFile, path: str, faults: Faults | None) -> dict[str, ProtoSymbol]:
     """The names of a file by their full names, the packages around it included."""
-    names: dict[str, Symbol] = {}
+    names: dict[str, ProtoSymbol] = {}
     table = _Table(path, names, faults)
     scope = ""
     if file.package:
         for part in file.package.split("."):
             scope = f"{scope}.{part}" if scope else part
-            names[scope] = Symbol(scope, "package", path)
+            names[scope] = ProtoSymbol(scope, "package", path)
     prefix = f"{scope}." if scope else ""
     for message in file.messages:
         _message(table, message, prefix)
@@ -63,11 +74,11 @@ def _message(table: _Table, message: Message, prefix: str) -> None:
         limit = f"a name of {len(full)} characters with all around it, more than the limit FULL_NAME of {FULL_NAME}"
         fault = Diagnostic("NAME_TOO_LONG", "", limit, f"at most {FULL_NAME} characters", *place(message.place))
         raise InvalidSchemaError((fault,))
-    table.add(Symbol(full, "message", path, message), message.place)
+    table.add(ProtoSymbol(full, "message", path, message), message.place)
     inner = f"{full}."
     _fields(table, message.fields, inner)
     for oneof in message.oneofs:
-        table.add(Symbol(inner + oneof.name, "oneof", path, oneof), oneof.place)
+        table.add(ProtoSymbol(inner + oneof.name, "oneof", path, oneof), oneof.place)
         _fields(table, oneof.fields, inner)
     for nested in message.messages:
         _message(table, nested, inner)
@@ -77,7 +88,7 @@ def _message(table: _Table, message: Message, prefix: str) -> None:
         _extend(table, extend, inner)
 
 
-def place(found: Place) -> tuple[int, int]:
+def place(found: SourceLocation) -> tuple[int, int]:
     """Line and column for a fault; none where the model was made from a descriptor."""
     return (found.line, found.column) if found.line else (0, 0)
 
@@ -87,7 +98,7 @@ def _fields(table: _Table, fields: Iterable[Field], inner: str) -> None:
     path = table.path
     for field in fields:
         full = inner + field.name
-        symbol = Symbol(full, "field", path, field)
+        symbol = ProtoSymbol(full, "field", path, field)
         if full in names:
             table.add(symbol, field.place)
         else:
@@ -99,26 +110,26 @@ def _fields(table: _Table, fields: Iterable[Field], inner: str) -> None:
                 options=_ENTRY_OPTIONS,
                 place=field.place,
             )
-            table.add(Symbol(inner + entry.name, "message", path, entry), field.place)
+            table.add(ProtoSymbol(inner + entry.name, "message", path, entry), field.place)
         elif field.group is not None:
             _message(table, field.group, inner)
 
 
 def _enum(table: _Table, enum: Enum, prefix: str) -> None:
-    table.add(Symbol(prefix + enum.name, "enum", table.path, enum), enum.place)
+    table.add(ProtoSymbol(prefix + enum.name, "enum", table.path, enum), enum.place)
     for value in enum.values:
-        table.add(Symbol(prefix + value.name, "value", table.path, value), value.place)
+        table.add(ProtoSymbol(prefix + value.name, "value", table.path, value), value.place)
 
 
-def _extend(table: _Table, extend: Extend, prefix: str) -> None:
+def _extend(table: _Table, extend: ExtendStatement, prefix: str) -> None:
     for field in extend.fields:
-        table.add(Symbol(prefix + field.name, "extension", table.path, field, extend.extendee), field.place)
+        table.add(ProtoSymbol(prefix + field.name, "extension", table.path, field, extend.extendee), field.place)
         if field.group is not None:
             _message(table, field.group, prefix)
 
 
-def _service(table: _Table, service: Service, prefix: str) -> None:
+def _service(table: _Table, service: RpcService, prefix: str) -> None:
     full = prefix + service.name
-    table.add(Symbol(full, "service", table.path, service), service.place)
+    table.add(ProtoSymbol(full, "service", table.path, service), service.place)
     for method in service.methods:
-        table.add(Symbol(f"{full}.{method.name}", "method", table.path, method), method.place)
+        table.add(ProtoSymbol(f"{full}.{method.name}", "method", table.path, method), method.place)

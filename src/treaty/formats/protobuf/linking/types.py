@@ -2,25 +2,25 @@
 
 from treaty.formats.protobuf.linking.faults import Faults
 from treaty.formats.protobuf.linking.features import DEFAULTS, features_of, inherited
-from treaty.formats.protobuf.model import Enum, Field, Message, Place, Schema, Symbol, find
+from treaty.formats.protobuf.model import Enum, Field, Message, ProtoSchema, ProtoSymbol, SourceLocation, find_symbol
 from treaty.formats.protobuf.syntax.messages import SCALARS
 
 
 class Types:
     """Looks up the types of one file."""
 
-    def __init__(self, schema: Schema, faults: Faults) -> None:
+    def __init__(self, schema: ProtoSchema, faults: Faults) -> None:
         """For this schema; faults go to `faults`."""
         self.schema = schema
         self.faults = faults
 
-    def of_field(self, field: Field, full: str) -> Symbol | None:
+    def of_field(self, field: Field, full: str) -> ProtoSymbol | None:
         """The type of a field or of a map's values; None for scalars, and with a fault."""
         if field.type in SCALARS:
             return None
         if field.group is not None:
             return self.schema.symbols.get(f"{full.rpartition('.')[0]}.{field.type}".lstrip("."))
-        found = find(self.schema.visible, full.rpartition(".")[0], field.type, types=True)
+        found = find_symbol(self.schema.visible, full.rpartition(".")[0], field.type, types=True)
         if found is None:
             self.undefined(field.type, full, field.place)
         elif found.kind not in ("message", "enum"):
@@ -30,9 +30,9 @@ class Types:
             return found
         return None
 
-    def message(self, written: str, scope: str, full: str, place: Place) -> Symbol | None:
+    def message(self, written: str, scope: str, full: str, place: SourceLocation) -> ProtoSymbol | None:
         """The message that a method takes or returns, or that is extended."""
-        found = find(self.schema.visible, scope, written)
+        found = find_symbol(self.schema.visible, scope, written)
         if found is None:
             self.undefined(written, full, place)
         elif found.kind != "message":
@@ -42,7 +42,7 @@ class Types:
             return found
         return None
 
-    def undefined(self, written: str, full: str, place: Place) -> None:
+    def undefined(self, written: str, full: str, place: SourceLocation) -> None:
         """A fault for a name that means nothing here, with the reason where it can be told."""
         scope = full.rpartition(".")[0]
         for path, other in self.schema.files.items():
@@ -55,14 +55,14 @@ class Types:
                     break
                 around = around.rpartition(".")[0]
         first = written.lstrip(".").partition(".")[0]
-        hidden = find(self.schema.visible, scope, first) if first != written else None
+        hidden = find_symbol(self.schema.visible, scope, first) if first != written else None
         if hidden is not None and not written.startswith("."):
             message = f"{written!r} begins with {hidden.full!r}, which has no such name; a leading point leads past it"
         else:
             message = f"{written!r} is not defined"
         self.faults.add("NAME_UNDEFINED", full, message, place)
 
-    def visible(self, found: Symbol, full: str, place: Place) -> None:
+    def visible(self, found: ProtoSymbol, full: str, place: SourceLocation) -> None:
         """A fault for a type that its own file keeps to itself (edition 2024)."""
         if found.path == self.schema.path:
             return
@@ -74,7 +74,7 @@ class Types:
             self.faults.add("NAME_NOT_VISIBLE", full, message, place)
 
 
-def exported(home: Schema, symbol: Symbol) -> bool:
+def exported(home: ProtoSchema, symbol: ProtoSymbol) -> bool:
     """Whether other files may use a type of a file of edition 2024 or later."""
     node = symbol.node
     if isinstance(node, Message | Enum) and node.visibility:
@@ -84,6 +84,6 @@ def exported(home: Schema, symbol: Symbol) -> bool:
     return visibility == "EXPORT_ALL" or (visibility == "EXPORT_TOP_LEVEL" and not nested)
 
 
-def delimited(schema: Schema, full: str, field: Field) -> bool:
+def delimited(schema: ProtoSchema, full: str, field: Field) -> bool:
     """Whether a message field of an edition is encoded as groups are."""
     return inherited(features_of(schema, full.rpartition(".")[0]), field.options)["message_encoding"] == "DELIMITED"

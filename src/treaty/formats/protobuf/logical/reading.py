@@ -5,9 +5,9 @@ from treaty.formats.logical.faults import fault
 from treaty.formats.logical.model import LONGEST, Array, Map, Member, Scalar, Struct, Type
 from treaty.formats.logical.model import Enum as Words
 from treaty.formats.logical.printing import show
-from treaty.formats.protobuf.columns import DECIMAL, DECIMAL_DIGITS, WRAPPED, digits, nullable, parameters
+from treaty.formats.protobuf.columns import DECIMAL, DECIMAL_DIGITS, WRAPPED, nullable, read_digits, read_parameters
 from treaty.formats.protobuf.logical.words import CONNECT, FLINK, LENGTHS, MESSAGES, NANOS, NOT_NULL, PRECISION, SMALL
-from treaty.formats.protobuf.model import Aggregate, Enum, Field, Message, Option, Schema, Symbol
+from treaty.formats.protobuf.model import AggregateValue, Enum, Field, Message, ProtoOption, ProtoSchema, ProtoSymbol
 
 _PLAIN = {
     "bool": "BOOLEAN",
@@ -22,7 +22,7 @@ _UNSIGNED = Scalar("DECIMAL", (20, 0))
 _VARIANTS = frozenset(f"google.protobuf.{one}" for one in ("Any", "Struct", "Value", "ListValue"))
 
 
-def logical_view(schema: Schema) -> str:
+def logical_view(schema: ProtoSchema) -> str:
     """The text of the logical types of the first message; raises `InvalidSchemaError` for what they can't say."""
     package = schema.file.package
     if not schema.file.messages:
@@ -37,12 +37,12 @@ class _Reader:
 
     __slots__ = ("_known", "_open", "_schema")
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: ProtoSchema) -> None:
         self._schema = schema
         self._known: dict[str, Struct] = {}
         self._open: list[str] = []
 
-    def struct(self, home: Schema, symbol: Symbol, path: str, name: str) -> Struct:
+    def struct(self, home: ProtoSchema, symbol: ProtoSymbol, path: str, name: str) -> Struct:
         """The struct of a message."""
         if symbol.full in self._known:
             return self._known[symbol.full]
@@ -61,7 +61,7 @@ class _Reader:
         self._open.pop()
         return self._known.setdefault(symbol.full, Struct(name, members))
 
-    def _member(self, home: Schema, full: str, field: Field, path: str, *, chosen: bool) -> Member:
+    def _member(self, home: ProtoSchema, full: str, field: Field, path: str, *, chosen: bool) -> Member:
         kind = self._type(home, full, field, path)
         free = chosen or nullable(home, full, field)
         if field.key:
@@ -69,12 +69,12 @@ class _Reader:
             kind, free = Map(key, kind, nullable=False), False
         elif field.label == "repeated":
             kind, free = Array(kind, nullable=False), False
-        elif parameters(field.options).get(NOT_NULL) == "true":
+        elif read_parameters(field.options).get(NOT_NULL) == "true":
             free = False
         return Member(field.name, kind, free, None, _doc(field.options))
 
-    def _type(self, home: Schema, full: str, field: Field, path: str) -> Type:
-        said = parameters(field.options)
+    def _type(self, home: ProtoSchema, full: str, field: Field, path: str) -> Type:
+        said = read_parameters(field.options)
         if field.type in _PLAIN or field.type in ("uint64", "fixed64"):
             return _scalar(field.type, said)
         symbol = home.resolve(full, field.type)
@@ -84,7 +84,7 @@ class _Reader:
             return Words(symbol.node.name, tuple(one.name for one in symbol.node.values))
         if symbol.full in WRAPPED:
             return _scalar(WRAPPED[symbol.full], said)
-        if symbol.full == DECIMAL and (found := digits(field.options)) and found[0] <= DECIMAL_DIGITS:
+        if symbol.full == DECIMAL and (found := read_digits(field.options)) and found[0] <= DECIMAL_DIGITS:
             return Scalar("DECIMAL", found)
         clock = _clock(symbol.full, said)
         if clock is not None:
@@ -119,12 +119,12 @@ def _scalar(kind: str, said: dict[str, str]) -> Scalar:
     return Scalar(name)
 
 
-def _doc(options: tuple[Option, ...]) -> str:
+def _doc(options: tuple[ProtoOption, ...]) -> str:
     """What Confluent's option for fields says of one."""
     for option in options:
         if option.name[0] in ("(confluent.field_meta)", "(.confluent.field_meta)"):
             value = option.value
-            if len(option.name) == 1 and isinstance(value, Aggregate):
+            if len(option.name) == 1 and isinstance(value, AggregateValue):
                 value = dict(value.members).get("doc", b"")
             elif option.name[1:] != ("doc",):
                 continue

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from treaty.formats.protobuf.model import Aggregate, Constant, Option, Word
+from treaty.formats.protobuf.model import AggregateValue, Constant, IdentifierValue, ProtoOption
 
 _ESCAPES = str.maketrans(
     {
@@ -48,13 +48,13 @@ def constant(value: Constant, pad: str) -> str:
     match value:
         case bytes():
             return quoted(value)
-        case Word():
+        case IdentifierValue():
             return value.text
         case float():
             return number(value)
         case int():
             return str(value)
-        case Aggregate():
+        case AggregateValue():
             inner = f"{pad}  "
             lines = (f"{inner}{name}: {constant(one, inner)}" for name, one in gathered(value))
             return _block("{", lines, pad, "}")
@@ -67,7 +67,7 @@ def _block(opening: str, lines: Iterable[str], pad: str, closing: str) -> str:
     return f"{opening}\n{text}\n{pad}{closing}" if text else f"{opening}\n{pad}{closing}"
 
 
-def gathered(value: Aggregate) -> list[tuple[str, Constant]]:
+def gathered(value: AggregateValue) -> list[tuple[str, Constant]]:
     """The members of a message; those of one name become a list where the first of them stands."""
     members: dict[str, Constant] = {}
     for name, one in value.members:
@@ -82,12 +82,12 @@ def _listed(value: Constant) -> tuple[Constant, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def assignment(option: Option, pad: str) -> str:
+def assignment(option: ProtoOption, pad: str) -> str:
     """``name = value`` for an option at the indentation `pad`."""
     return f"{'.'.join(option.name)} = {constant(option.value, pad)}"
 
 
-def bracketed(options: Sequence[Option], pad: str) -> str:
+def bracketed(options: Sequence[ProtoOption], pad: str) -> str:
     """Options in square brackets after a space, several of them on lines of their own; nothing for none."""
     if not options:
         return ""

@@ -2,7 +2,15 @@
 
 from collections.abc import Iterable
 
-from treaty.formats.protobuf.model import Aggregate, Constant, Field, Option, Schema, Symbol, find
+from treaty.formats.protobuf.model import (
+    AggregateValue,
+    Constant,
+    Field,
+    ProtoOption,
+    ProtoSchema,
+    ProtoSymbol,
+    find_symbol,
+)
 from treaty.formats.protobuf.printing.constants import gathered
 
 PARTS = 30
@@ -14,28 +22,28 @@ class Customs:
 
     __slots__ = ("_known", "_schema")
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: ProtoSchema) -> None:
         """Names are looked up among those that the schema offers to options, or sees."""
         self._schema = schema
-        self._known: dict[tuple[str, str], Symbol | None] = {}
+        self._known: dict[tuple[str, str], ProtoSymbol | None] = {}
 
-    def normal(self, options: Iterable[Option], scope: str) -> tuple[Option, ...]:
+    def normal(self, options: Iterable[ProtoOption], scope: str) -> tuple[ProtoOption, ...]:
         """Options that stand inside `scope`, in normal form."""
-        done: dict[str, list[Option]] = {}
+        done: dict[str, list[ProtoOption]] = {}
         for option in sorted((self._whole(one, scope) for one in options), key=name):
             done.setdefault(name(option), []).append(option)
         return tuple(
-            Option(one.name, self._constant(one.value, scope)) for same in done.values() for one in self._one(same)
+            ProtoOption(one.name, self._constant(one.value, scope)) for same in done.values() for one in self._one(same)
         )
 
-    def _one(self, same: list[Option]) -> list[Option]:
+    def _one(self, same: list[ProtoOption]) -> list[ProtoOption]:
         """Options of one name: parts of one message become one option."""
-        pieces = [one.value for one in same if isinstance(one.value, Aggregate)]
+        pieces = [one.value for one in same if isinstance(one.value, AggregateValue)]
         if len(same) == 1 or len(pieces) < len(same) or self._repeated(same[0].name[0]):
             return same
-        return [Option(same[0].name, _together(pieces))]
+        return [ProtoOption(same[0].name, _together(pieces))]
 
-    def _whole(self, option: Option, scope: str) -> Option:
+    def _whole(self, option: ProtoOption, scope: str) -> ProtoOption:
         """An option under its full name; one about a part of a message becomes a message with that part."""
         first = option.name[0]
         if not first.startswith("(") or len(option.name) > PARTS:
@@ -43,13 +51,15 @@ class Customs:
         value = option.value
         for part in reversed(option.name[1:]):
             inner = f"[{self._full(part[1:-1], scope)}]" if part.startswith("(") else part
-            value = Aggregate(((inner, value),))
-        return Option((f"({self._full(first[1:-1], scope)})",), value)
+            value = AggregateValue(((inner, value),))
+        return ProtoOption((f"({self._full(first[1:-1], scope)})",), value)
 
-    def _extension(self, written: str, scope: str) -> Symbol | None:
+    def _extension(self, written: str, scope: str) -> ProtoSymbol | None:
         key = (scope, written)
         if key not in self._known:
-            found = find(self._schema.offered, scope, written) or find(self._schema.visible, scope, written)
+            found = find_symbol(self._schema.offered, scope, written) or find_symbol(
+                self._schema.visible, scope, written
+            )
             self._known[key] = found if found is not None and found.kind == "extension" else None
         return self._known[key]
 
@@ -68,30 +78,30 @@ class Customs:
         if isinstance(value, tuple):
             items = tuple(self._constant(one, scope) for one in value)
             return items[0] if len(items) == 1 else items
-        if not isinstance(value, Aggregate):
+        if not isinstance(value, AggregateValue):
             return value
         members: dict[str, Constant] = {}
         for key, one in gathered(value):
             if one != ():
                 members[self._member(key, scope)] = self._constant(one, scope)
-        return Aggregate(tuple(sorted(members.items(), key=lambda member: member[0])))
+        return AggregateValue(tuple(sorted(members.items(), key=lambda member: member[0])))
 
     def _member(self, key: str, scope: str) -> str:
         return f"[{self._full(key[1:-1], scope)}]" if key.startswith("[") and "/" not in key else key
 
 
-def name(option: Option) -> str:
+def name(option: ProtoOption) -> str:
     """The name by which options are sorted: an extension's without parentheses."""
     first = option.name[0]
     return first[1:-1] if first.startswith("(") else ".".join(option.name)
 
 
-def _together(pieces: list[Aggregate]) -> Aggregate:
+def _together(pieces: list[AggregateValue]) -> AggregateValue:
     """The members of all; messages that were written part by part become one."""
-    parts: dict[str, list[Aggregate]] = {}
+    parts: dict[str, list[AggregateValue]] = {}
     members: list[tuple[str, Constant]] = []
     for piece in pieces:
-        if len(piece.members) == 1 and isinstance(inner := piece.members[0][1], Aggregate):
+        if len(piece.members) == 1 and isinstance(inner := piece.members[0][1], AggregateValue):
             key = piece.members[0][0]
             if key not in parts:
                 members.append((key, inner))
@@ -99,4 +109,4 @@ def _together(pieces: list[Aggregate]) -> Aggregate:
         else:
             members += piece.members
     found = {key: _together(several) for key, several in parts.items() if len(several) > 1}
-    return Aggregate(tuple((key, found.get(key, value)) for key, value in members))
+    return AggregateValue(tuple((key, found.get(key, value)) for key, value in members))

@@ -6,25 +6,25 @@ from dataclasses import replace
 from treaty.formats.protobuf.model import (
     Enum,
     EnumValue,
-    Extend,
-    Extensions,
+    ExtendStatement,
+    ExtensionsStatement,
     Field,
-    File,
-    Import,
+    ImportStatement,
     Message,
-    Method,
+    NumberRange,
     OneOf,
-    Option,
-    Range,
-    Reserved,
-    Schema,
-    Service,
+    ProtoFile,
+    ProtoOption,
+    ProtoSchema,
+    ReservedStatement,
+    RpcMethod,
+    RpcService,
 )
 from treaty.formats.protobuf.printing.customs import Customs
 from treaty.formats.protobuf.syntax.messages import SCALARS
 
 
-def normal(schema: Schema) -> File:
+def normal(schema: ProtoSchema) -> ProtoFile:
     """The file of a schema in normal form.
 
     Imports, options, fields, oneofs, values of enums and what is set aside are sorted, names of types are written in
@@ -37,12 +37,12 @@ def normal(schema: Schema) -> File:
 class _Normal:
     __slots__ = ("_customs", "_open", "_schema")
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: ProtoSchema) -> None:
         self._schema = schema
         self._customs = Customs(schema)
         self._open = schema.file.dialect != "proto2"
 
-    def file(self) -> File:
+    def file(self) -> ProtoFile:
         file = self._schema.file
         scope = file.package
         return replace(
@@ -56,7 +56,7 @@ class _Normal:
             services=tuple(self._service(one, scope) for one in file.services),
         )
 
-    def _options(self, options: tuple[Option, ...], scope: str) -> tuple[Option, ...]:
+    def _options(self, options: tuple[ProtoOption, ...], scope: str) -> tuple[ProtoOption, ...]:
         return self._customs.normal(options, scope) if options else options
 
     def _type(self, written: str, scope: str) -> str:
@@ -94,14 +94,16 @@ class _Normal:
     def _oneof(self, oneof: OneOf, scope: str) -> OneOf:
         return replace(oneof, fields=self._fields(oneof.fields, scope), options=self._options(oneof.options, scope))
 
-    def _extends(self, extends: Iterable[Extend], scope: str) -> tuple[Extend, ...]:
+    def _extends(self, extends: Iterable[ExtendStatement], scope: str) -> tuple[ExtendStatement, ...]:
         grouped: dict[str, list[Field]] = {}
         for one in extends:
             grouped.setdefault(self._type(one.extendee, scope), []).extend(one.fields)
-        return tuple(Extend(extendee, self._fields(fields, scope)) for extendee, fields in grouped.items())
+        return tuple(ExtendStatement(extendee, self._fields(fields, scope)) for extendee, fields in grouped.items())
 
-    def _extensions(self, extensions: Iterable[Extensions], scope: str) -> list[Extensions]:
-        split = [Extensions((part,), self._options(one.options, scope)) for one in extensions for part in one.ranges]
+    def _extensions(self, extensions: Iterable[ExtensionsStatement], scope: str) -> list[ExtensionsStatement]:
+        split = [
+            ExtensionsStatement((part,), self._options(one.options, scope)) for one in extensions for part in one.ranges
+        ]
         return sorted(split, key=lambda one: (one.ranges[0].start, one.ranges[0].end))
 
     def _enum(self, enum: Enum, scope: str) -> Enum:
@@ -117,7 +119,7 @@ class _Normal:
         """Where a value stands: by number and name, but the values of an open enum begin with zero."""
         return (self._open and value.number != 0, value.number, value.name)
 
-    def _service(self, service: Service, scope: str) -> Service:
+    def _service(self, service: RpcService, scope: str) -> RpcService:
         inner = f"{scope}.{service.name}" if scope else service.name
         return replace(
             service,
@@ -125,7 +127,7 @@ class _Normal:
             options=self._options(service.options, inner),
         )
 
-    def _method(self, method: Method, scope: str) -> Method:
+    def _method(self, method: RpcMethod, scope: str) -> RpcMethod:
         return replace(
             method,
             takes=self._type(method.takes, scope),
@@ -138,15 +140,18 @@ def _first(oneof: OneOf) -> int:
     return min((one.number for one in oneof.fields), default=0)
 
 
-def _imports(imports: Sequence[Import]) -> tuple[Import, ...]:
+def _imports(imports: Sequence[ImportStatement]) -> tuple[ImportStatement, ...]:
     paths = sorted({(one.kind, one.path) for one in imports}, key=lambda one: (one[0], one[1].encode("utf-16-be")))
-    return tuple(Import(path, kind) for kind, path in paths)
+    return tuple(ImportStatement(path, kind) for kind, path in paths)
 
 
-def _reserved(reserved: Iterable[Reserved]) -> tuple[Reserved, ...]:
+def _reserved(reserved: Iterable[ReservedStatement]) -> tuple[ReservedStatement, ...]:
     """A statement for every range, in the order of numbers, and then for every name."""
-    ranges: list[Range] = sorted(
+    ranges: list[NumberRange] = sorted(
         (one for each in reserved for one in each.ranges), key=lambda one: (one.start, one.end)
     )
     names = sorted(name for each in reserved for name in each.names)
-    return (*(Reserved(ranges=(one,)) for one in ranges), *(Reserved(names=(name,)) for name in names))
+    return (
+        *(ReservedStatement(ranges=(one,)) for one in ranges),
+        *(ReservedStatement(names=(name,)) for name in names),
+    )

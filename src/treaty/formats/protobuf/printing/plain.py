@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from treaty.formats.protobuf.model import Enum, Field, File, Message, Method, OneOf, Option, Service
+from treaty.formats.protobuf.model import Enum, Field, Message, OneOf, ProtoFile, ProtoOption, RpcMethod, RpcService
 
 KEPT = "(confluent."
 """How the names of those custom options begin that stay: Confluent's own."""
 
 
-def plain(file: File) -> File:
+def plain(file: ProtoFile) -> ProtoFile:
     """A file without custom options (Confluent's own stay), without extensions and numbers for them."""
     return replace(
         file,
@@ -21,7 +21,7 @@ def plain(file: File) -> File:
     )
 
 
-def _options(options: Iterable[Option]) -> tuple[Option, ...]:
+def _options(options: Iterable[ProtoOption]) -> tuple[ProtoOption, ...]:
     return tuple(one for one in options if not one.name[0].startswith("(") or one.name[0].startswith(KEPT))
 
 
@@ -52,9 +52,9 @@ def _enum(enum: Enum) -> Enum:
     return replace(enum, values=values, options=_options(enum.options))
 
 
-def _service(service: Service) -> Service:
+def _service(service: RpcService) -> RpcService:
     return replace(service, methods=tuple(map(_method, service.methods)), options=_options(service.options))
 
 
-def _method(method: Method) -> Method:
+def _method(method: RpcMethod) -> RpcMethod:
     return replace(method, options=_options(method.options))

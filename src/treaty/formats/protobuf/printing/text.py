@@ -5,18 +5,18 @@ from collections.abc import Iterable, Sequence
 from treaty.formats.protobuf.model import (
     Enum,
     EnumValue,
-    Extend,
-    Extensions,
+    ExtendStatement,
+    ExtensionsStatement,
     Field,
-    File,
+    IdentifierValue,
     Message,
-    Method,
+    NumberRange,
     OneOf,
-    Option,
-    Range,
-    Reserved,
-    Service,
-    Word,
+    ProtoFile,
+    ProtoOption,
+    ReservedStatement,
+    RpcMethod,
+    RpcService,
 )
 from treaty.formats.protobuf.printing.constants import assignment, bracketed, quoted
 
@@ -30,7 +30,7 @@ MAX_OF_ENUM = 2**31 - 1
 _LATE = frozenset((("default",), ("json_name",)))
 
 
-def text(file: File) -> str:
+def text(file: ProtoFile) -> str:
     """The canonical text: sections in a fixed order with an empty line before each, no comments."""
     out: list[str] = []
     if file.edition:
@@ -126,7 +126,9 @@ def _message(out: list[str], message: Message, head: str, pad: str, edition: str
 
 
 def _top(message: Message) -> int:
-    sets = any(one.name == ("message_set_wire_format",) and one.value == Word("true") for one in message.options)
+    sets = any(
+        one.name == ("message_set_wire_format",) and one.value == IdentifierValue("true") for one in message.options
+    )
     return MAX_OF_SET if sets else MAX_NUMBER
 
 
@@ -136,7 +138,7 @@ def _field(field: Field, pad: str) -> str:
     return f"{pad}{label}{kind} {field.name} = {field.number}{_brackets(field.options, pad)};"
 
 
-def _brackets(options: Sequence[Option], pad: str) -> str:
+def _brackets(options: Sequence[ProtoOption], pad: str) -> str:
     """Options of a field: the default and the name in JSON come last."""
     if len(options) > 1 and any(one.name in _LATE for one in options):
         options = sorted(options, key=lambda one: one.name in _LATE and (2 if one.name == ("json_name",) else 1))
@@ -174,28 +176,28 @@ def _oneof(out: list[str], oneof: OneOf, pad: str, edition: str) -> None:
     _close(out, begin, pad)
 
 
-def _extend(out: list[str], extend: Extend, pad: str, edition: str) -> None:
+def _extend(out: list[str], extend: ExtendStatement, pad: str, edition: str) -> None:
     begin = len(out)
     out.append(f"{pad}extend {extend.extendee} {{")
     _fields(out, extend.fields, pad, edition)
     _close(out, begin, pad)
 
 
-def _ranges(ranges: Iterable[Range], top: int) -> str:
+def _ranges(ranges: Iterable[NumberRange], top: int) -> str:
     return ", ".join(
         str(one.start) if one.start == one.end else f"{one.start} to {'max' if one.end == top else one.end}"
         for one in ranges
     )
 
 
-def _reserved(reserved: Reserved, pad: str, top: int, edition: str) -> str:
+def _reserved(reserved: ReservedStatement, pad: str, top: int, edition: str) -> str:
     if reserved.ranges:
         return f"{pad}reserved {_ranges(reserved.ranges, top)};"
     names = reserved.names if edition else map(_path, reserved.names)
     return f"{pad}reserved {', '.join(names)};"
 
 
-def _extensions(extensions: Extensions, pad: str, top: int) -> str:
+def _extensions(extensions: ExtensionsStatement, pad: str, top: int) -> str:
     return f"{pad}extensions {_ranges(extensions.ranges, top)}{bracketed(extensions.options, pad)};"
 
 
@@ -215,7 +217,7 @@ def _value(value: EnumValue, pad: str) -> str:
     return f"{pad}{value.name} = {value.number}{bracketed(value.options, pad)};"
 
 
-def _service(out: list[str], service: Service) -> None:
+def _service(out: list[str], service: RpcService) -> None:
     begin = len(out)
     out.append(f"service {service.name} {{")
     if service.options:
@@ -228,7 +230,7 @@ def _service(out: list[str], service: Service) -> None:
     _close(out, begin, "")
 
 
-def _method(out: list[str], method: Method) -> None:
+def _method(out: list[str], method: RpcMethod) -> None:
     takes = f"{'stream ' if method.client_streams else ''}{method.takes}"
     returns = f"{'stream ' if method.server_streams else ''}{method.returns}"
     head = f"  rpc {method.name} ({takes}) returns ({returns})"

@@ -7,7 +7,7 @@ from treaty.core.finding import Diagnostic
 from treaty.core.limits import FULL_NAME, NUMBER_DIGITS, SCHEMA_BYTES
 from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.protobuf.model import Place
+from treaty.formats.protobuf.model import SourceLocation
 from treaty.formats.protobuf.syntax.comments import attached
 from treaty.formats.protobuf.syntax.literals import LETTERS, QUOTES, InvalidLiteralError, integer, string
 
@@ -76,14 +76,14 @@ class Cursor:
         """Whether the text declares an edition."""
         return self.dialect[0] == "2"
 
-    def place(self, at: int) -> Place:
+    def place(self, at: int) -> SourceLocation:
         """Line and column of a token."""
         if not self._lines:
             self._lines = [0]
             self._lines += [found.end() for found in _NEWLINE.finditer(self.text)]
         start = self.starts[at]
         line = bisect_right(self._lines, start)
-        return Place(line, start - self._lines[line - 1] + 1)
+        return SourceLocation(line, start - self._lines[line - 1] + 1)
 
     def doc(self, at: int) -> str:
         """The comment that stands directly before a token, without its marks."""

@@ -1,7 +1,7 @@
 """Enums: their values, options and what they set aside."""
 
 from treaty.core.limits import SCHEMA_MEMBERS
-from treaty.formats.protobuf.model import Enum, EnumValue, Option, Reserved, Word
+from treaty.formats.protobuf.model import Enum, EnumValue, IdentifierValue, ProtoOption, ReservedStatement
 from treaty.formats.protobuf.syntax import options
 from treaty.formats.protobuf.syntax.cursor import Cursor
 from treaty.formats.protobuf.syntax.ranges import reserved
@@ -12,8 +12,8 @@ def enum(cursor: Cursor, begin: int, visibility: str = "") -> Enum:
     name = cursor.name("the name of an enum")
     cursor.expect("{")
     values: list[EnumValue] = []
-    found: list[Option] = []
-    aside: list[Reserved] = []
+    found: list[ProtoOption] = []
+    aside: list[ReservedStatement] = []
     while not cursor.accept("}"):
         if cursor.accept("option"):
             found.append(options.statement(cursor))
@@ -39,11 +39,11 @@ def _value(cursor: Cursor) -> EnumValue:
     return EnumValue(name, number, found, cursor.doc(begin), cursor.place(begin))
 
 
-def _aliases(cursor: Cursor, begin: int, values: list[EnumValue], found: list[Option]) -> None:
+def _aliases(cursor: Cursor, begin: int, values: list[EnumValue], found: list[ProtoOption]) -> None:
     """An enum says that it has aliases exactly when it has some."""
     for one in found:
         if one.name == ("allow_alias",):
-            if one.value != Word("true"):
+            if one.value != IdentifierValue("true"):
                 raise cursor.fault("ALIAS_OPTION_VOID", "allow_alias = false says nothing", "no such option", begin)
             if len({value.number for value in values}) == len(values):
                 message = "allow_alias in an enum without aliases"

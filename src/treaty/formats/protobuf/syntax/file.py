@@ -4,7 +4,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from treaty.core.limits import SCHEMA_NAMES
-from treaty.formats.protobuf.model import Enum, Extend, File, Import, Message, Option, Service
+from treaty.formats.protobuf.model import (
+    Enum,
+    ExtendStatement,
+    ImportStatement,
+    Message,
+    ProtoFile,
+    ProtoOption,
+    RpcService,
+)
 from treaty.formats.protobuf.syntax.cursor import Cursor
 from treaty.formats.protobuf.syntax.messages import COMMON, add_visible
 from treaty.formats.protobuf.syntax.services import service
@@ -24,15 +32,15 @@ class _Body:
     """What has been read of a file so far."""
 
     package: str = ""
-    imports: list[Import] = field(default_factory=list)
+    imports: list[ImportStatement] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     enums: list[Enum] = field(default_factory=list)
-    extends: list[Extend] = field(default_factory=list)
-    services: list[Service] = field(default_factory=list)
-    options: list[Option] = field(default_factory=list)
+    extends: list[ExtendStatement] = field(default_factory=list)
+    services: list[RpcService] = field(default_factory=list)
+    options: list[ProtoOption] = field(default_factory=list)
 
 
-def read(text: str) -> File:
+def read(text: str) -> ProtoFile:
     """The model of a text; nothing is looked up yet. Raises `InvalidSchemaError` with the first fault."""
     cursor = Cursor(text)
     syntax, edition = _dialect(cursor)
@@ -48,7 +56,7 @@ def read(text: str) -> File:
         if names > SCHEMA_NAMES:
             limit = f"more statements than the limit SCHEMA_NAMES of {SCHEMA_NAMES}"
             raise cursor.fault("TOO_MANY", limit, f"at most {SCHEMA_NAMES} in one file")
-    return File(
+    return ProtoFile(
         syntax,
         edition,
         body.package,
@@ -61,7 +69,7 @@ def read(text: str) -> File:
     )
 
 
-def imports(text: str) -> tuple[Import, ...]:
+def imports(text: str) -> tuple[ImportStatement, ...]:
     """The import statements of a text that may hold other faults: those up to the first one."""
     body = _Body()
     cursor = Cursor(text)
@@ -124,7 +132,7 @@ def _import(cursor: Cursor, body: _Body) -> None:
     except UnicodeDecodeError:
         raise cursor.fault("STRING_INVALID", "a path that is no UTF-8", "a path", at) from None
     cursor.expect(";")
-    body.imports.append(Import(path, kind, cursor.place(begin)))
+    body.imports.append(ImportStatement(path, kind, cursor.place(begin)))
 
 
 def _package(cursor: Cursor, body: _Body) -> None:

@@ -7,16 +7,16 @@ from typing import Protocol
 from treaty.core.limits import SCHEMA_MEMBERS
 from treaty.formats.protobuf.model import (
     Enum,
-    Extend,
-    Extensions,
+    ExtendStatement,
+    ExtensionsStatement,
     Field,
+    IdentifierValue,
     Message,
+    NumberRange,
     OneOf,
-    Option,
-    Place,
-    Range,
-    Reserved,
-    Word,
+    ProtoOption,
+    ReservedStatement,
+    SourceLocation,
 )
 from treaty.formats.protobuf.syntax import options, ranges
 from treaty.formats.protobuf.syntax.cursor import INT32, MESSAGE_DEPTH, Cursor
@@ -37,10 +37,10 @@ class _Body:
     oneofs: list[OneOf] = field(default_factory=list)
     messages: list[Message] = field(default_factory=list)
     enums: list[Enum] = field(default_factory=list)
-    extends: list[Extend] = field(default_factory=list)
-    extensions: list[Extensions] = field(default_factory=list)
-    reserved: list[Reserved] = field(default_factory=list)
-    options: list[Option] = field(default_factory=list)
+    extends: list[ExtendStatement] = field(default_factory=list)
+    extensions: list[ExtensionsStatement] = field(default_factory=list)
+    reserved: list[ReservedStatement] = field(default_factory=list)
+    options: list[ProtoOption] = field(default_factory=list)
 
 
 def message(cursor: Cursor, begin: int, visibility: str = "") -> Message:
@@ -49,7 +49,7 @@ def message(cursor: Cursor, begin: int, visibility: str = "") -> Message:
     return _message(cursor, name, visibility, cursor.doc(begin), cursor.place(begin))
 
 
-def _message(cursor: Cursor, name: str, visibility: str, doc: str, place: Place) -> Message:
+def _message(cursor: Cursor, name: str, visibility: str, doc: str, place: SourceLocation) -> Message:
     cursor.descend(MESSAGE_DEPTH)
     cursor.expect("{")
     body = _Body()
@@ -82,8 +82,8 @@ def _message(cursor: Cursor, name: str, visibility: str, doc: str, place: Place)
         tuple(body.messages),
         tuple(body.enums),
         tuple(body.extends),
-        tuple(Extensions(_ended(one.ranges, top), one.options, one.place) for one in body.extensions),
-        tuple(Reserved(_ended(one.ranges, top), one.names, one.place) for one in body.reserved),
+        tuple(ExtensionsStatement(_ended(one.ranges, top), one.options, one.place) for one in body.extensions),
+        tuple(ReservedStatement(_ended(one.ranges, top), one.names, one.place) for one in body.reserved),
         tuple(body.options),
         visibility,
         doc,
@@ -91,16 +91,16 @@ def _message(cursor: Cursor, name: str, visibility: str, doc: str, place: Place)
     )
 
 
-def _top(found: list[Option]) -> int:
+def _top(found: list[ProtoOption]) -> int:
     """The number that ``max`` means: message sets have room for more."""
     for one in found:
-        if one.name == ("message_set_wire_format",) and one.value == Word("true"):
+        if one.name == ("message_set_wire_format",) and one.value == IdentifierValue("true"):
             return INT32 - 1
     return ranges.MAX_NUMBER
 
 
-def _ended(found: tuple[Range, ...], top: int) -> tuple[Range, ...]:
-    return tuple(Range(one.start, top) if one.end == ranges.MAX else one for one in found)
+def _ended(found: tuple[NumberRange, ...], top: int) -> tuple[NumberRange, ...]:
+    return tuple(NumberRange(one.start, top) if one.end == ranges.MAX else one for one in found)
 
 
 class Scope(Protocol):
@@ -108,8 +108,8 @@ class Scope(Protocol):
 
     messages: list[Message]
     enums: list[Enum]
-    extends: list[Extend]
-    options: list[Option]
+    extends: list[ExtendStatement]
+    options: list[ProtoOption]
 
 
 def add_visible(cursor: Cursor, body: Scope) -> None:
@@ -205,7 +205,7 @@ def one_field(cursor: Cursor, *, alone: bool = True) -> Field:
     return Field(name, number, type_, label, "", found, None, cursor.doc(begin), cursor.place(begin))
 
 
-def _numbered(cursor: Cursor) -> tuple[int, tuple[Option, ...]]:
+def _numbered(cursor: Cursor) -> tuple[int, tuple[ProtoOption, ...]]:
     cursor.expect("=")
     number = cursor.number("a field number")
     return number, options.bracketed(cursor) if cursor.words[cursor.at] == "[" else ()
@@ -244,7 +244,7 @@ def _oneof(cursor: Cursor, begin: int) -> OneOf:
     name = cursor.name("the name of a oneof")
     cursor.expect("{")
     fields: list[Field] = []
-    found: list[Option] = []
+    found: list[ProtoOption] = []
     while True:
         if cursor.accept("option"):
             found.append(options.statement(cursor))
@@ -258,7 +258,7 @@ def _oneof(cursor: Cursor, begin: int) -> OneOf:
     return OneOf(name, tuple(fields), tuple(found), cursor.doc(begin), cursor.place(begin))
 
 
-def extend(cursor: Cursor, begin: int) -> Extend:
+def extend(cursor: Cursor, begin: int) -> ExtendStatement:
     """``extend name { ... }``, with the cursor after the first word."""
     place = cursor.place(begin)
     if cursor.words[cursor.at] in SCALARS or cursor.words[cursor.at][:1] not in LETTERS | {"."}:
@@ -271,7 +271,7 @@ def extend(cursor: Cursor, begin: int) -> Extend:
         if len(fields) > SCHEMA_MEMBERS:
             limit = f"more fields than the limit SCHEMA_MEMBERS of {SCHEMA_MEMBERS}"
             raise cursor.fault("TOO_MANY", limit, f"at most {SCHEMA_MEMBERS} in one extension")
-    return Extend(extendee, tuple(fields), place)
+    return ExtendStatement(extendee, tuple(fields), place)
 
 
 def _extension(cursor: Cursor) -> Field:

@@ -2,7 +2,7 @@
 
 from treaty.core.limits import SCHEMA_MEMBERS
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.protobuf.model import Aggregate, Constant, MinusZero, Option, Word
+from treaty.formats.protobuf.model import AggregateValue, Constant, IdentifierValue, MinusZero, ProtoOption
 from treaty.formats.protobuf.syntax.cursor import CONSTANT_DEPTH, Cursor
 from treaty.formats.protobuf.syntax.literals import LETTERS, QUOTES, InvalidLiteralError, integer
 
@@ -11,14 +11,14 @@ INT64 = 2**63
 _CLOSING = {"{": "}", "<": ">"}
 
 
-def statement(cursor: Cursor) -> Option:
+def statement(cursor: Cursor) -> ProtoOption:
     """``option name = value;``, with the cursor after the first word."""
     found = assignment(cursor)
     cursor.expect(";")
     return found
 
 
-def bracketed(cursor: Cursor) -> tuple[Option, ...]:
+def bracketed(cursor: Cursor) -> tuple[ProtoOption, ...]:
     """Options in square brackets, or none."""
     if not cursor.accept("["):
         return ()
@@ -29,14 +29,14 @@ def bracketed(cursor: Cursor) -> tuple[Option, ...]:
     return tuple(found)
 
 
-def assignment(cursor: Cursor) -> Option:
+def assignment(cursor: Cursor) -> ProtoOption:
     """``name = value``."""
     place = cursor.place(cursor.at)
     parts = [_part(cursor)]
     while cursor.accept("."):
         parts.append(_part(cursor))
     cursor.expect("=")
-    return Option(tuple(parts), value(cursor), place)
+    return ProtoOption(tuple(parts), value(cursor), place)
 
 
 def _part(cursor: Cursor) -> str:
@@ -62,7 +62,7 @@ def _scalar(cursor: Cursor, expected: str) -> Constant:
     if first in LETTERS:
         if not negative:
             cursor.at += 1
-            return Word(word)
+            return IdentifierValue(word)
         if word not in ("inf", "nan"):
             raise cursor.unexpected("a number after the minus sign")
         cursor.at += 1
@@ -91,7 +91,7 @@ def _number(cursor: Cursor, word: str, top: int) -> int | float:
     return float(word) if whole is None else whole
 
 
-def _aggregate(cursor: Cursor, closing: str) -> Aggregate:
+def _aggregate(cursor: Cursor, closing: str) -> AggregateValue:
     """The members of a message up to its closing brace."""
     cursor.descend(CONSTANT_DEPTH)
     members: list[tuple[str, Constant]] = []
@@ -116,7 +116,7 @@ def _aggregate(cursor: Cursor, closing: str) -> Aggregate:
         if not cursor.accept(","):
             cursor.accept(";")
     cursor.ascend()
-    return Aggregate(tuple(members))
+    return AggregateValue(tuple(members))
 
 
 def _listed(cursor: Cursor, *, scalars: bool) -> Constant:

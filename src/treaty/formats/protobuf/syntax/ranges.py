@@ -1,6 +1,6 @@
 """Numbers and names set aside: ``extensions`` and ``reserved``."""
 
-from treaty.formats.protobuf.model import Extensions, Place, Range, Reserved
+from treaty.formats.protobuf.model import ExtensionsStatement, NumberRange, ReservedStatement, SourceLocation
 from treaty.formats.protobuf.syntax.cursor import INT32, Cursor
 from treaty.formats.protobuf.syntax.literals import LETTERS, QUOTES
 from treaty.formats.protobuf.syntax.options import bracketed
@@ -11,15 +11,15 @@ MAX = -1
 """The end of a range of a message that ends with ``max``, until it is known which number that is."""
 
 
-def extensions(cursor: Cursor, place: Place) -> Extensions:
+def extensions(cursor: Cursor, place: SourceLocation) -> ExtensionsStatement:
     """``extensions 100 to 199 [...];``, with the cursor after the first word; ``max`` is `MAX` until it is known."""
     ranges = _ranges(cursor, "a field number or a range of them")
     options = bracketed(cursor)
     cursor.expect(";")
-    return Extensions(ranges, options, place)
+    return ExtensionsStatement(ranges, options, place)
 
 
-def reserved(cursor: Cursor, place: Place, *, signed: bool = False) -> Reserved:
+def reserved(cursor: Cursor, place: SourceLocation, *, signed: bool = False) -> ReservedStatement:
     """``reserved ...;``, with the cursor after the first word: of an enum with `signed`, else of a message."""
     word = cursor.words[cursor.at]
     if word[:1] in QUOTES:
@@ -37,9 +37,9 @@ def reserved(cursor: Cursor, place: Place, *, signed: bool = False) -> Reserved:
     else:
         ranges = _ranges(cursor, "names or numbers", signed=signed)
         cursor.expect(";")
-        return Reserved(ranges, (), place)
+        return ReservedStatement(ranges, (), place)
     cursor.expect(";")
-    return Reserved((), tuple(names), place)
+    return ReservedStatement((), tuple(names), place)
 
 
 def _text(cursor: Cursor) -> str:
@@ -51,15 +51,15 @@ def _text(cursor: Cursor) -> str:
         raise cursor.fault("STRING_INVALID", "a name that is no UTF-8", "a name", at) from None
 
 
-def _ranges(cursor: Cursor, what: str, *, signed: bool = False) -> tuple[Range, ...]:
+def _ranges(cursor: Cursor, what: str, *, signed: bool = False) -> tuple[NumberRange, ...]:
     number = cursor.signed if signed else cursor.number
-    found: list[Range] = []
+    found: list[NumberRange] = []
     while True:
         start = number(what)
         end = start
         if cursor.accept("to"):
             top = INT32 if signed else MAX
             end = top if cursor.accept("max") else number('a number or "max"')
-        found.append(Range(start, end))
+        found.append(NumberRange(start, end))
         if not cursor.accept(","):
             return tuple(found)

@@ -1,18 +1,18 @@
 """Services and their methods."""
 
 from treaty.core.limits import SCHEMA_MEMBERS
-from treaty.formats.protobuf.model import Method, Option, Service
+from treaty.formats.protobuf.model import ProtoOption, RpcMethod, RpcService
 from treaty.formats.protobuf.syntax import options
 from treaty.formats.protobuf.syntax.cursor import Cursor
 from treaty.formats.protobuf.syntax.messages import SCALARS
 
 
-def service(cursor: Cursor, begin: int) -> Service:
+def service(cursor: Cursor, begin: int) -> RpcService:
     """A service, with the cursor after its first word; `begin` is where the definition begins."""
     name = cursor.name("the name of a service")
     cursor.expect("{")
-    methods: list[Method] = []
-    found: list[Option] = []
+    methods: list[RpcMethod] = []
+    found: list[ProtoOption] = []
     while not cursor.accept("}"):
         if cursor.accept("option"):
             found.append(options.statement(cursor))
@@ -21,17 +21,17 @@ def service(cursor: Cursor, begin: int) -> Service:
         if len(methods) > SCHEMA_MEMBERS:
             limit = f"more methods than the limit SCHEMA_MEMBERS of {SCHEMA_MEMBERS}"
             raise cursor.fault("TOO_MANY", limit, f"at most {SCHEMA_MEMBERS} in one service")
-    return Service(name, tuple(methods), tuple(found), cursor.doc(begin), cursor.place(begin))
+    return RpcService(name, tuple(methods), tuple(found), cursor.doc(begin), cursor.place(begin))
 
 
-def _method(cursor: Cursor) -> Method:
+def _method(cursor: Cursor) -> RpcMethod:
     begin = cursor.at
     cursor.expect("rpc")
     name = cursor.name("the name of a method")
     takes, client = _side(cursor)
     cursor.expect("returns")
     returns, server = _side(cursor)
-    found: list[Option] = []
+    found: list[ProtoOption] = []
     if cursor.accept("{"):
         while not cursor.accept("}"):
             if not cursor.accept(";"):
@@ -39,7 +39,7 @@ def _method(cursor: Cursor) -> Method:
                 found.append(options.statement(cursor))
     else:
         cursor.expect(";")
-    return Method(name, takes, returns, client, server, tuple(found), cursor.doc(begin), cursor.place(begin))
+    return RpcMethod(name, takes, returns, client, server, tuple(found), cursor.doc(begin), cursor.place(begin))
 
 
 def _side(cursor: Cursor) -> tuple[str, bool]:

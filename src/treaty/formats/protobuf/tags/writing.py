@@ -4,7 +4,16 @@ import re
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
-from treaty.formats.protobuf.model import Aggregate, Constant, Field, File, Import, Message, Option, Schema
+from treaty.formats.protobuf.model import (
+    AggregateValue,
+    Constant,
+    Field,
+    ImportStatement,
+    Message,
+    ProtoFile,
+    ProtoOption,
+    ProtoSchema,
+)
 from treaty.formats.protobuf.printing.text import text
 from treaty.formats.protobuf.tags.reading import FIELD, MESSAGE, TAGS, is_meta
 
@@ -16,7 +25,7 @@ Tags = Mapping[Hashable, tuple[str, ...]]
 Way = tuple[str, ...]
 
 
-def write(schema: Schema, tags: Tags) -> str:
+def write(schema: ProtoSchema, tags: Tags) -> str:
     """The canonical text in which these places have these tags.
 
     The file that defines the options is imported where it was not, and its import goes with the last thing that uses
@@ -28,21 +37,21 @@ def write(schema: Schema, tags: Tags) -> str:
     return text(_imported(changed, editor))
 
 
-def _hidden(schema: Schema) -> bool:
+def _hidden(schema: ProtoSchema) -> bool:
     """Whether ``confluent`` may mean something else than the package of that name, where a name is looked up."""
     return "confluent" in schema.file.package.split(".") or any(one.endswith(".confluent") for one in schema.visible)
 
 
-def _imported(file: File, editor: "_Editor") -> File:
+def _imported(file: ProtoFile, editor: "_Editor") -> ProtoFile:
     there = any(one.path == META for one in file.imports)
     if editor.set and not there:
-        return replace(file, imports=(*file.imports, Import(META)))
+        return replace(file, imports=(*file.imports, ImportStatement(META)))
     if there and editor.emptied and not editor.set and not _uses(file):
         return replace(file, imports=tuple(one for one in file.imports if one.path != META or one.kind))
     return file
 
 
-def _uses(file: File) -> bool:
+def _uses(file: ProtoFile) -> bool:
     """Whether anything still needs what the file of the options defines; in doubt it does."""
     bare = replace(file, package="", imports=())
     return file.package.split(".")[0] == "confluent" or _USED.search(text(bare)) is not None
@@ -77,19 +86,21 @@ class _Editor:
         group = self.message(field.group, way) if field.group is not None else None
         return replace(field, options=options, group=group)
 
-    def _options(self, options: tuple[Option, ...], tags: tuple[str, ...] | None, meta: str) -> tuple[Option, ...]:
+    def _options(
+        self, options: tuple[ProtoOption, ...], tags: tuple[str, ...] | None, meta: str
+    ) -> tuple[ProtoOption, ...]:
         """Options with these tags, written as the first of those that were there; as one message where none was."""
         if tags is None:
             return options
         names = tuple(one.encode() for one in tags)
-        kept: list[Option] = []
+        kept: list[ProtoOption] = []
         at, parts, written = -1, False, False
         for option in options:
             if not is_meta(option, meta):
                 kept.append(option)
             elif option.name[1:] == (TAGS,):
                 at, parts = len(kept) if at < 0 else at, True
-            elif len(option.name) == 1 and isinstance(option.value, Aggregate):
+            elif len(option.name) == 1 and isinstance(option.value, AggregateValue):
                 value = _with(option.value, () if written else names)
                 written = written or bool(names)
                 if value.members or option.value.members == value.members:
@@ -102,13 +113,13 @@ class _Editor:
         if written or not names:
             return tuple(kept)
         name = next((one.name[0] for one in options if is_meta(one, meta)), f"({self._point}{meta})")
-        whole = Option((name,), Aggregate(((TAGS, names),)))
-        fresh = [Option((name, TAGS), one) for one in names] if parts else [whole]
+        whole = ProtoOption((name,), AggregateValue(((TAGS, names),)))
+        fresh = [ProtoOption((name, TAGS), one) for one in names] if parts else [whole]
         at = len(kept) if at < 0 else at
         return (*kept[:at], *fresh, *kept[at:])
 
 
-def _with(value: Aggregate, names: tuple[bytes, ...]) -> Aggregate:
+def _with(value: AggregateValue, names: tuple[bytes, ...]) -> AggregateValue:
     """A message with these tags where it had some, else as its last member."""
     members: list[tuple[str, Constant]] = []
     done = not names
@@ -118,4 +129,4 @@ def _with(value: Aggregate, names: tuple[bytes, ...]) -> Aggregate:
         elif not done:
             members.append((TAGS, names))
             done = True
-    return Aggregate(tuple(members if done else [*members, (TAGS, names)]))
+    return AggregateValue(tuple(members if done else [*members, (TAGS, names)]))

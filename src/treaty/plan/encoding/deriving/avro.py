@@ -8,21 +8,21 @@ from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Sc
 from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.model import (
     ABSENT,
-    Array,
+    AvroArray,
+    AvroMap,
+    AvroPrimitive,
+    AvroRecord,
+    AvroReference,
+    AvroSchema,
+    AvroType,
+    AvroUnion,
     Field,
-    Named,
-    Primitive,
+    NamedType,
     Props,
-    Record,
-    Reference,
-    Schema,
-    Type,
-    Union,
     full_name,
     is_name,
     space_of,
 )
-from treaty.formats.avro.model import Map as AvroMap
 from treaty.formats.avro.parse import parse
 from treaty.plan.avro.flat import is_null
 from treaty.plan.encoding.avro import look
@@ -47,19 +47,19 @@ LOGICAL = {
     "timestamp": ("long", "timestamp-micros"),
     "timestamp_ntz": ("long", "local-timestamp-micros"),
 }
-NULL = Primitive("null")
+NULL = AvroPrimitive("null")
 
 
 def text(columns: Sequence[Column], name: str, wish: Derive, latest: Known | None) -> str:
     """The text of a record with these columns."""
     old = _opened(parse(latest.meaning, False)) if latest and latest.meaning else None
     root = old.resolve(old.root) if old else None
-    if root is not None and not isinstance(root, Record):
+    if root is not None and not isinstance(root, AvroRecord):
         raise PlanError(f"the latest version is {root.kind}, and a frame's rows are records")
     full = wish.name or (root.full if root else name)
     maker = _Maker(old, space_of(full))
     made = maker.record(Struct(tuple(columns)), full, root, "")
-    return json.dumps(json.loads(print_schema(Schema(made, maker.names))), ensure_ascii=False)
+    return json.dumps(json.loads(print_schema(AvroSchema(made, maker.names))), ensure_ascii=False)
 
 
 class _Maker:
@@ -67,13 +67,13 @@ class _Maker:
 
     __slots__ = ("_look", "_old", "_space", "names")
 
-    def __init__(self, old: Schema | None, space: str) -> None:
+    def __init__(self, old: AvroSchema | None, space: str) -> None:
         self._old = old
         self._space = space
         self._look = look(old) if old else None
-        self.names: dict[str, Named] = dict(old.names) if old else {}
+        self.names: dict[str, NamedType] = dict(old.names) if old else {}
 
-    def record(self, have: Struct, full: str, old: Record | None, path: str) -> Reference:
+    def record(self, have: Struct, full: str, old: AvroRecord | None, path: str) -> AvroReference:
         """A record with the old one's fields that hold or need no column, and with the columns."""
         there = {one.name: one for one in have.columns}
         fields = []
@@ -85,20 +85,20 @@ class _Maker:
                 continue
             fields.append(self._grown(there.pop(source), field, full, f"{path}/{field.name}"))
         fields += [self._new(one, full, f"{path}/{one.name}") for one in there.values()]
-        self.names[full] = replace(old, fields=tuple(fields)) if old else Record(full, tuple(fields))
-        return Reference(full)
+        self.names[full] = replace(old, fields=tuple(fields)) if old else AvroRecord(full, tuple(fields))
+        return AvroReference(full)
 
     def _grown(self, column: Column, field: Field, full: str, path: str) -> Field:
         """A field of the latest version: as it is where it holds the column, else of the column's type."""
         if self._look is not None and holds(self._look, field.type, replace(column, nullable=False)):
             return field
-        parts = field.type.branches if isinstance(field.type, Union) else (field.type,)
+        parts = field.type.branches if isinstance(field.type, AvroUnion) else (field.type,)
         free = any(map(is_null, parts))
         solid = [one for one in parts if not is_null(one)]
         kind = self._type(column.type, f"{full}_{field.name}", solid[0] if len(solid) == 1 else None, path)
         if not free:
             return replace(field, type=kind)
-        return replace(field, type=Union((NULL, kind)), default=None if field.default is None else ABSENT)
+        return replace(field, type=AvroUnion((NULL, kind)), default=None if field.default is None else ABSENT)
 
     def _new(self, column: Column, full: str, path: str) -> Field:
         if not is_name(column.name):
@@ -106,29 +106,29 @@ class _Maker:
         kind = self._type(column.type, f"{full}_{column.name}", None, path)
         doc = column.doc or None
         free = column.nullable and kind != NULL
-        return Field(column.name, Union((NULL, kind)), doc, None) if free else Field(column.name, kind, doc)
+        return Field(column.name, AvroUnion((NULL, kind)), doc, None) if free else Field(column.name, kind, doc)
 
-    def _type(self, have: ColumnType, full: str, old: Type | None, path: str) -> Type:
+    def _type(self, have: ColumnType, full: str, old: AvroType | None, path: str) -> AvroType:
         """The type of a column; `full` names a record that has no name yet."""
         was = self._old.resolve(old) if old is not None and self._old is not None else None
         match have:
             case Struct():
-                mine = was if isinstance(was, Record) else None
+                mine = was if isinstance(was, AvroRecord) else None
                 return self.record(have, mine.full if mine else self._free(full), mine, path)
             case List(element, nullable):
-                item = was.items if isinstance(was, Array) else None
-                return Array(self._part(element, full, item, path, nullable=nullable))
+                item = was.items if isinstance(was, AvroArray) else None
+                return AvroArray(self._part(element, full, item, path, nullable=nullable))
             case Map(_, value, nullable):
                 inside = was.values if isinstance(was, AvroMap) else None
                 return AvroMap(self._part(value, full, inside, path, nullable=nullable))
         return _leaf(have)
 
-    def _part(self, have: ColumnType, full: str, old: Type | None, path: str, *, nullable: bool) -> Type:
-        branches = old.branches if isinstance(old, Union) else (old,) if old is not None else ()
+    def _part(self, have: ColumnType, full: str, old: AvroType | None, path: str, *, nullable: bool) -> AvroType:
+        branches = old.branches if isinstance(old, AvroUnion) else (old,) if old is not None else ()
         solid = [one for one in branches if not is_null(one)]
         kind = self._type(have, full, solid[0] if len(solid) == 1 else None, path)
         free = nullable or len(solid) < len(branches)
-        return Union((NULL, kind)) if free and kind != NULL else kind
+        return AvroUnion((NULL, kind)) if free and kind != NULL else kind
 
     def _free(self, full: str) -> str:
         """A name that no other type has, in the namespace of the root."""
@@ -138,35 +138,35 @@ class _Maker:
         return name
 
 
-def _leaf(have: Scalar | Decimal) -> Primitive:
+def _leaf(have: Scalar | Decimal) -> AvroPrimitive:
     if isinstance(have, Decimal):
         digits: Props = (("logicalType", "decimal"), ("precision", have.precision), ("scale", have.scale))
-        return Primitive("bytes", digits)
+        return AvroPrimitive("bytes", digits)
     if have.name in LOGICAL:
         base, logical = LOGICAL[have.name]
-        return Primitive(base, (("logicalType", logical),))
-    return Primitive(PLAIN[have.name])
+        return AvroPrimitive(base, (("logicalType", logical),))
+    return AvroPrimitive(PLAIN[have.name])
 
 
-def _opened(schema: Schema) -> Schema:
+def _opened(schema: AvroSchema) -> AvroSchema:
     """The same schema with every use of a named type a reference, docs and all."""
-    return Schema(_node(schema.root), {full: _named(one) for full, one in schema.names.items()}, schema.outside)
+    return AvroSchema(_node(schema.root), {full: _named(one) for full, one in schema.names.items()}, schema.outside)
 
 
-def _node(node: Type) -> Type:
+def _node(node: AvroType) -> AvroType:
     match node:
-        case Array():
+        case AvroArray():
             return replace(node, items=_node(node.items))
         case AvroMap():
             return replace(node, values=_node(node.values))
-        case Union():
-            return Union(tuple(map(_node, node.branches)))
-        case Primitive() | Reference():
+        case AvroUnion():
+            return AvroUnion(tuple(map(_node, node.branches)))
+        case AvroPrimitive() | AvroReference():
             return node
-    return Reference(node.full)
+    return AvroReference(node.full)
 
 
-def _named(node: Named) -> Named:
-    if isinstance(node, Record):
+def _named(node: NamedType) -> NamedType:
+    if isinstance(node, AvroRecord):
         return replace(node, fields=tuple(replace(one, type=_node(one.type)) for one in node.fields))
     return node

@@ -10,10 +10,10 @@ from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.protobuf.encoding.files import descriptor
-from treaty.formats.protobuf.encoding.wire import varint
+from treaty.formats.protobuf.encoding.files import build_descriptor
+from treaty.formats.protobuf.encoding.wire import encode_varint
 from treaty.formats.protobuf.format import FORMAT
-from treaty.formats.protobuf.runtime import pool
+from treaty.formats.protobuf.runtime import build_pool
 from treaty.plan.encoding.deriving.holding import holds
 from treaty.plan.encoding.messages import look
 from treaty.plan.encoding.target import Look
@@ -55,14 +55,14 @@ def text(columns: Sequence[Column], name: str, wish: Derive, latest: Known | Non
         message = file.message_type.add(name=short)
         maker.message(message, have, f"{space}.{short}", None, "")
     else:
-        file = FileDescriptorProto.FromString(descriptor(latest.schema).SerializeToString())
+        file = FileDescriptorProto.FromString(build_descriptor(latest.schema).SerializeToString())
         maker, space = _Maker(file, look(latest.schema)), f".{file.package}" if file.package else ""
         found = [one for one in file.message_type if not wish.name or one.name == short]
         if not found:
             raise PlanError(f"the latest version has no message {wish.name or 'at all'}")
         full = f"{space}.{found[0].name}"
         before = file.SerializeToString(deterministic=True)
-        runtime = pool(latest.schema).FindMessageTypeByName(full[1:])
+        runtime = build_pool(latest.schema).FindMessageTypeByName(full[1:])
         maker.message(found[0], have, full, runtime, "")
         if latest.meaning and file.SerializeToString(deterministic=True) == before:
             return latest.meaning.text
@@ -198,4 +198,4 @@ def _meta(parameters: dict[str, str]) -> bytes:
 
 
 def _bytes(number: int, content: bytes) -> bytes:
-    return varint(number << 3 | 2) + varint(len(content)) + content
+    return encode_varint(number << 3 | 2) + encode_varint(len(content)) + content

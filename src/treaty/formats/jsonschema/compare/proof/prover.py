@@ -14,7 +14,7 @@ from treaty.formats.jsonschema.compare.proof.known import NUMERIC, Case, Known, 
 from treaty.formats.jsonschema.compare.rules import own as rules
 from treaty.formats.jsonschema.compare.view import UNRESOLVED, View
 from treaty.formats.jsonschema.model import Json
-from treaty.formats.rule import Rule
+from treaty.formats.rule import CompatibilityRule
 
 
 class Filling(IntEnum):
@@ -93,7 +93,7 @@ class Prover:
         """An empty list of what could not be shown."""
         return Found(self.policy)
 
-    def missing(self, found: Found, claim: Sequent, rule: Rule, *steps: str | int, word: str = "") -> None:
+    def missing(self, found: Found, claim: Sequent, rule: CompatibilityRule, *steps: str | int, word: str = "") -> None:
         """Note that a keyword of the goal could not be shown: `word`, or the first step to it."""
         word = word or (str(steps[0]) if steps else "")
         self._budget.spend(4 + (len(claim.known.views) >> 2))

@@ -12,7 +12,7 @@ from treaty.formats.jsonschema.compare.proof.prover import Goal, Prover, Sequent
 from treaty.formats.jsonschema.compare.rules import own as rules
 from treaty.formats.jsonschema.compare.view import matches
 from treaty.formats.jsonschema.model import Json
-from treaty.formats.rule import Rule
+from treaty.formats.rule import CompatibilityRule
 
 Check = Callable[[Prover, Known, str, Json], bool]
 """Whether a keyword with this value follows from what is known."""
@@ -43,7 +43,9 @@ def _values(prover: Prover, claim: Sequent) -> Task:
     return found
 
 
-def _checked(checks: dict[str, Check], types: frozenset[str], rule: Rule | dict[str, Rule]) -> Goal:
+def _checked(
+    checks: dict[str, Check], types: frozenset[str], rule: CompatibilityRule | dict[str, CompatibilityRule]
+) -> Goal:
     """A goal of keywords that each follow or not; they mean something for these types only."""
 
     def goal(prover: Prover, claim: Sequent) -> Generator[Question, Found, Found]:

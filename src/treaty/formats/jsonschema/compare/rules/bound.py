@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from treaty.formats.jsonschema.compare.rules.row import KEYWORD, LESS, MORE, harmful, harmless
-from treaty.formats.rule import Rule
+from treaty.formats.rule import CompatibilityRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,13 +13,13 @@ class Bound:
 
     keyword: str
     upper: bool
-    added: Rule
-    removed: Rule
-    increased: Rule
-    decreased: Rule
+    added: CompatibilityRule
+    removed: CompatibilityRule
+    increased: CompatibilityRule
+    decreased: CompatibilityRule
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[CompatibilityRule, ...]:
         """The four rows."""
         return (self.added, self.removed, self.increased, self.decreased)
 
@@ -67,7 +67,7 @@ CONTAINED = (
     _bound("minContains", "MIN_CONTAINS", "the count of items that fit `contains`"),
 )
 
-BOUND_RULES: Mapping[str, Rule] = {
+BOUND_RULES: Mapping[str, CompatibilityRule] = {
     rule.id: rule for bound in (*LENGTHS, *NUMBERS, *PROPERTIES, *ITEMS, *CONTAINED) for rule in bound.rules
 }
 """All rows of bounds by their identifiers."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from treaty.formats.jsonschema.compare.rules.row import FEWER, FURTHER, TYPE, harmful, harmless, mutual, rows
-from treaty.formats.rule import Rule
+from treaty.formats.rule import CompatibilityRule
 
 COMBINED_TYPE_EXTENDED = harmless(
     "COMBINED_TYPE_EXTENDED", "A reader may combine the same schemas more widely.", "the combination allows more"
@@ -46,7 +46,7 @@ NOT_TYPE_EXTENDED = harmful(
 )
 NOT_TYPE_NARROWED = harmless("NOT_TYPE_NARROWED", "A reader may exclude less.", "less is excluded")
 
-COMBINATION_RULES: Mapping[str, Rule] = rows(
+COMBINATION_RULES: Mapping[str, CompatibilityRule] = rows(
     COMBINED_TYPE_EXTENDED,
     COMBINED_TYPE_CHANGED,
     COMBINED_TYPE_SUBSCHEMAS_CHANGED,

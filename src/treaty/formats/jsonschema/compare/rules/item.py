@@ -13,7 +13,7 @@ from treaty.formats.jsonschema.compare.rules.row import (
     harmless,
     rows,
 )
-from treaty.formats.rule import Rule
+from treaty.formats.rule import CompatibilityRule
 
 UNIQUE_ITEMS_ADDED = harmful(
     "UNIQUE_ITEMS_ADDED",
@@ -113,7 +113,7 @@ ITEM_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL = harmful(
     "keep the item, or let further items be of its kind too",
 )
 
-ITEM_RULES: Mapping[str, Rule] = rows(
+ITEM_RULES: Mapping[str, CompatibilityRule] = rows(
     UNIQUE_ITEMS_ADDED,
     UNIQUE_ITEMS_REMOVED,
     ADDITIONAL_ITEMS_ADDED,

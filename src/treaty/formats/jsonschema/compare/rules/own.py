@@ -7,7 +7,7 @@ found. The lenient policy lets all of them pass but those that say that a compar
 from collections.abc import Mapping
 
 from treaty.formats.jsonschema.compare.rules.row import harmful, mutual, rows, strict
-from treaty.formats.rule import Rule
+from treaty.formats.rule import CompatibilityRule
 
 _REFUSED = "The {reader} schema may refuse at path '{path}' what the {writer} schema allows"
 
@@ -132,7 +132,7 @@ COMPARISON_TOO_LARGE = harmful(
     "fewer schemas in the combinations that meet each other",
 )
 
-OWN_RULES: Mapping[str, Rule] = rows(
+OWN_RULES: Mapping[str, CompatibilityRule] = rows(
     TYPE_NOT_READ,
     VALUE_NOT_READ,
     BOUND_NOT_READ,

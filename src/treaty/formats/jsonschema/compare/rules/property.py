@@ -18,7 +18,7 @@ from treaty.formats.jsonschema.compare.rules.row import (
     rows,
     strict,
 )
-from treaty.formats.rule import Rule
+from treaty.formats.rule import CompatibilityRule
 
 REQUIRED_ATTRIBUTE_ADDED = harmful(
     "REQUIRED_ATTRIBUTE_ADDED",
@@ -189,7 +189,7 @@ PROPERTY_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL = strict(
     "keep the property, or let unnamed ones be of its kind too",
 )
 
-PROPERTY_RULES: Mapping[str, Rule] = rows(
+PROPERTY_RULES: Mapping[str, CompatibilityRule] = rows(
     REQUIRED_ATTRIBUTE_ADDED,
     REQUIRED_ATTRIBUTE_WITH_DEFAULT_ADDED,
     REQUIRED_ATTRIBUTE_REMOVED,

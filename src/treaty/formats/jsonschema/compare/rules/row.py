@@ -1,6 +1,6 @@
 """Ways to write a rule: the sentences that Confluent's registry uses (source: its 8.x checker), and what is harmless."""
 
-from treaty.formats.rule import Rule
+from treaty.formats.rule import CompatibilityRule
 
 STRICT = ("STRICT", "LOGICAL")
 """Policies of a rule that a lenient reader does not mind."""
@@ -36,26 +36,26 @@ ADDED_UNCOVERED = (
 )
 
 
-def harmful(name: str, purpose: str, sentence: str, remedy: str) -> Rule:
+def harmful(name: str, purpose: str, sentence: str, remedy: str) -> CompatibilityRule:
     """A rule that no policy lets pass."""
-    return Rule(name, purpose, sentence, remedy, "backward", ALWAYS)
+    return CompatibilityRule(name, purpose, sentence, remedy, "backward", ALWAYS)
 
 
-def mutual(name: str, purpose: str, sentence: str, remedy: str) -> Rule:
+def mutual(name: str, purpose: str, sentence: str, remedy: str) -> CompatibilityRule:
     """A rule that no policy lets pass, about a change that does harm both ways."""
-    return Rule(name, purpose, sentence, remedy, "both", ALWAYS)
+    return CompatibilityRule(name, purpose, sentence, remedy, "both", ALWAYS)
 
 
-def strict(name: str, purpose: str, sentence: str, remedy: str) -> Rule:
+def strict(name: str, purpose: str, sentence: str, remedy: str) -> CompatibilityRule:
     """A rule that the lenient policy lets pass."""
-    return Rule(name, purpose, sentence, remedy, "backward", STRICT)
+    return CompatibilityRule(name, purpose, sentence, remedy, "backward", STRICT)
 
 
-def harmless(name: str, purpose: str, sentence: str) -> Rule:
+def harmless(name: str, purpose: str, sentence: str) -> CompatibilityRule:
     """A difference that is told and refused by nobody."""
-    return Rule(name, purpose, f"{sentence} at path '{{path}}'", "nothing has to change", "none", ())
+    return CompatibilityRule(name, purpose, f"{sentence} at path '{{path}}'", "nothing has to change", "none", ())
 
 
-def rows(*rules: Rule) -> dict[str, Rule]:
+def rows(*rules: CompatibilityRule) -> dict[str, CompatibilityRule]:
     """Rules by their identifiers."""
     return {rule.id: rule for rule in rules}

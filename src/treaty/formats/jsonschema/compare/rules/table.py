@@ -8,10 +8,16 @@ from treaty.formats.jsonschema.compare.rules.item import ITEM_RULES
 from treaty.formats.jsonschema.compare.rules.own import OWN_RULES
 from treaty.formats.jsonschema.compare.rules.property import PROPERTY_RULES
 from treaty.formats.jsonschema.compare.rules.value import VALUE_RULES
-from treaty.formats.rule import Rule
+from treaty.formats.rule import CompatibilityRule
 
-ESTABLISHED: Mapping[str, Rule] = {**VALUE_RULES, **BOUND_RULES, **PROPERTY_RULES, **ITEM_RULES, **COMBINATION_RULES}
+ESTABLISHED: Mapping[str, CompatibilityRule] = {
+    **VALUE_RULES,
+    **BOUND_RULES,
+    **PROPERTY_RULES,
+    **ITEM_RULES,
+    **COMBINATION_RULES,
+}
 """The rules of Confluent's registry that anything produces (source: its 8.x checker)."""
 
-RULES: Mapping[str, Rule] = {**ESTABLISHED, **OWN_RULES}
+RULES: Mapping[str, CompatibilityRule] = {**ESTABLISHED, **OWN_RULES}
 """All rules by their identifiers."""

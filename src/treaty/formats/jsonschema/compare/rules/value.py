@@ -13,7 +13,7 @@ from treaty.formats.jsonschema.compare.rules.row import (
     mutual,
     rows,
 )
-from treaty.formats.rule import Rule
+from treaty.formats.rule import CompatibilityRule
 
 ID_CHANGED = harmless("ID_CHANGED", "A schema may have another identifier.", "the identifier changed")
 TITLE_CHANGED = harmless("TITLE_CHANGED", "A schema may have another title.", "the title changed")
@@ -87,7 +87,7 @@ ENUM_ARRAY_CHANGED = mutual(
     "keep all values in the reading schema's enum; a const can't change",
 )
 
-VALUE_RULES: Mapping[str, Rule] = rows(
+VALUE_RULES: Mapping[str, CompatibilityRule] = rows(
     ID_CHANGED,
     TITLE_CHANGED,
     DESCRIPTION_CHANGED,

@@ -11,7 +11,7 @@ from treaty.formats.jsonschema.compare.shape import EMPTY, NEVER, Shape, shape
 from treaty.formats.jsonschema.compare.view import View, matches, written_alike
 from treaty.formats.jsonschema.compare.walk.scalar import bounds
 from treaty.formats.jsonschema.model import Json
-from treaty.formats.rule import Rule
+from treaty.formats.rule import CompatibilityRule
 
 Steps = Generator[Question, Found, None]
 
@@ -150,7 +150,7 @@ def _added(found: Found, old: View, new: View, name: str, *, needed: bool) -> St
     found.tell(rule, *at, reader=value)
 
 
-def _to_open(now: View, *, needed: bool, default: bool) -> Rule:
+def _to_open(now: View, *, needed: bool, default: bool) -> CompatibilityRule:
     if shape(now).kind == EMPTY:
         return rules.PROPERTY_WITH_EMPTY_SCHEMA_ADDED_TO_OPEN_CONTENT_MODEL
     if not needed:
@@ -211,7 +211,12 @@ _UNEVALUATED = (
 
 
 def left_over(  # noqa: PLR0917 (two sides, the keyword, its rules and its name in paths)
-    found: Found, old: View, new: View, word: str, rows: tuple[Rule, Rule, Rule, Rule], step: str = ""
+    found: Found,
+    old: View,
+    new: View,
+    word: str,
+    rows: tuple[CompatibilityRule, CompatibilityRule, CompatibilityRule, CompatibilityRule],
+    step: str = "",
 ) -> Steps:
     """What is asked of properties or items that nothing else names: forbidden, of a schema, or anything.
 

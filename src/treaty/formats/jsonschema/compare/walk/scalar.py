@@ -10,9 +10,9 @@ from treaty.formats.jsonschema.compare.rules import value as rules
 from treaty.formats.jsonschema.compare.rules.bound import LENGTHS, NUMBERS, Bound
 from treaty.formats.jsonschema.compare.shape import Shape
 from treaty.formats.jsonschema.model import Json
-from treaty.formats.rule import Rule
+from treaty.formats.rule import CompatibilityRule
 
-ANNOTATIONS: Mapping[str, Rule] = {
+ANNOTATIONS: Mapping[str, CompatibilityRule] = {
     "title": rules.TITLE_CHANGED,
     "description": rules.DESCRIPTION_CHANGED,
     "default": rules.DEFAULT_CHANGED,

@@ -2,22 +2,22 @@
 
 from collections.abc import Mapping
 
-from treaty.formats.rule import Rule
+from treaty.formats.rule import CompatibilityRule
 
 
-def _row(name: str, purpose: str, sentence: str) -> Rule:
-    return Rule(name, purpose, f"{sentence} at path '{{path}}'", "nothing has to change", "none", ())
+def _row(name: str, purpose: str, sentence: str) -> CompatibilityRule:
+    return CompatibilityRule(name, purpose, f"{sentence} at path '{{path}}'", "nothing has to change", "none", ())
 
 
 _NEW = "The {reader} schema has {what} that the {writer} schema does not have"
 _GONE = "The {writer} schema has {what} that the {reader} schema does not have"
 
 
-def _new(name: str, purpose: str, what: str) -> Rule:
+def _new(name: str, purpose: str, what: str) -> CompatibilityRule:
     return _row(name, purpose, _NEW.replace("{what}", what))
 
 
-def _gone(name: str, purpose: str, what: str) -> Rule:
+def _gone(name: str, purpose: str, what: str) -> CompatibilityRule:
     return _row(name, purpose, _GONE.replace("{what}", what))
 
 
@@ -76,7 +76,7 @@ RESERVED_NAME_USED = _row(
     "The {reader} schema uses a name that the {writer} schema reserves",
 )
 
-HARMLESS: Mapping[str, Rule] = {
+HARMLESS: Mapping[str, CompatibilityRule] = {
     rule.id: rule
     for rule in (
         MESSAGE_ADDED,

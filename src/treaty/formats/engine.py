@@ -25,9 +25,9 @@ from treaty.core.schema_engine import (
 from treaty.formats.budget import StepBudget, StepsError, limit_steps, spend, use_budget
 from treaty.formats.format import Format, InvalidSchemaError
 from treaty.formats.logical.words import is_logical
-from treaty.formats.memo import Memo, weight
-from treaty.formats.table import Table
-from treaty.formats.tagging import retagged, tagged
+from treaty.formats.model_cache import ModelCache, count_characters
+from treaty.formats.registry import FormatRegistry
+from treaty.formats.tags import edit_tags, list_tags
 
 
 def _read(form: Format[Any], meaning: ResolvedSchema, *, strict: bool) -> Any:
@@ -56,11 +56,11 @@ def _read_bounded(form: Format[Any], schema: ResolvedSchema) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Parser:
+class FormatEngine:
     """A table of formats and a memo of parsed models; pure but for the memo."""
 
-    table: Table
-    memo: Memo = field(default_factory=Memo)
+    table: FormatRegistry
+    memo: ModelCache = field(default_factory=ModelCache)
 
     def model(self, meaning: ResolvedSchema, *, strict: bool) -> tuple[Format[Any], Any]:
         """The format of a text and its parsed model; raises `InvalidSchemaError`."""
@@ -75,7 +75,7 @@ class Parser:
             found = self.memo.get(stored)
         if found is None:
             found = _read_bounded(form, meaning) if strict else _read(form, meaning, strict=False)
-            self.memo.keep(judged if strict else stored, found, weight(meaning))
+            self.memo.keep(judged if strict else stored, found, count_characters(meaning))
         return form, found
 
     def answer(self, question: Question, budget: StepBudget | None = None) -> Answer:
@@ -95,18 +95,18 @@ class Parser:
                 case InspectSchema():
                     return self._inspected(question)
                 case FindTags():
-                    spend(weight(question.meaning) >> 3)
-                    return TagsFound(tagged(*self.model(question.meaning, strict=False)))
+                    spend(count_characters(question.meaning) >> 3)
+                    return TagsFound(list_tags(*self.model(question.meaning, strict=False)))
                 case RetagSchema(meaning, add, remove, lenient):
                     form, model = self.model(meaning, strict=False)
-                    spend(weight(meaning) >> 1)
-                    return RetaggedSchema(retagged(form, model, add=add, remove=remove, lenient=lenient))
+                    spend(count_characters(meaning) >> 1)
+                    return RetaggedSchema(edit_tags(form, model, add=add, remove=remove, lenient=lenient))
         except InvalidSchemaError as wrong:
             return InvalidText(wrong.faults)
 
     def _parsed(self, question: ParseSchema) -> ParsedSchema:
         form, model = self.model(question.meaning, strict=question.strict)
-        spend(weight(question.meaning) >> 4)
+        spend(count_characters(question.meaning) >> 4)
         shown = form.show(model, question.normalize)
         resolved = hashlib.sha256(shown.resolved.encode()).hexdigest()
         return ParsedSchema(shown.canonical, resolved, shown.type_name, shown.fields)
@@ -119,5 +119,5 @@ class Parser:
     def _inspected(self, question: InspectSchema) -> InspectionResult:
         form, model = self.model(question.meaning, strict=False)
         lints = [form.lints[name] for name in question.validators if name in form.lints]
-        spend(len(lints) * weight(question.meaning) >> 3)
+        spend(len(lints) * count_characters(question.meaning) >> 3)
         return InspectionResult(tuple(fault for lint in lints for fault in lint.find(model))[:FAULTS])

@@ -22,7 +22,7 @@ GROUP = "treaty.formats"
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class FormatRegistry:
     """Formats by name. `places` says where each one lies; what has been loaded is kept."""
 
     places: Mapping[str, str]
@@ -55,14 +55,14 @@ class Table:
         return self._loaded[name]
 
 
-def table() -> Table:
+def find_formats() -> FormatRegistry:
     """The formats of this package and of all installed plug-ins; a built-in one can't be replaced."""
-    return _found(tuple(sys.path))
+    return _find_formats(tuple(sys.path))
 
 
 @lru_cache(maxsize=8)
-def _found(path: tuple[str, ...]) -> Table:
+def _find_formats(path: tuple[str, ...]) -> FormatRegistry:
     """The formats that packages on a path offer. To look for them reads a file of every package, so it is done once for a path."""
     del path
     plugins = {point.name: point.value for point in entry_points(group=GROUP)}
-    return Table({**plugins, **BUILT_IN})
+    return FormatRegistry({**plugins, **BUILT_IN})

@@ -7,7 +7,7 @@ T = TypeVar("T")
 _MASK = 2**64 - 1
 
 
-class Draw:
+class SeededRandom:
     """A source of choices (SplitMix64, Steele, Lea and Flood 2014), not fit for secrets."""
 
     __slots__ = ("_state",)

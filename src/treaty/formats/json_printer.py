@@ -7,13 +7,13 @@ from json.encoder import encode_basestring
 Json = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 """A value as the JSON reader makes it; inside a schema it is never changed."""
 
-Exact = bool | int | Decimal | str | list["Exact"] | dict[str, "Exact"] | None
+ExactJson = bool | int | Decimal | str | list["ExactJson"] | dict[str, "ExactJson"] | None
 """A value whose numbers are kept as they were written."""
 
 _CONTROL = re.compile("[\x00-\x07\x0b\x0e-\x1f]")
 
 
-def quoted(text: str) -> str:
+def print_string(text: str) -> str:
     r"""A string with quotes; control characters without a short form become ``\u00XX`` in upper case."""
     if text.isprintable() or not _CONTROL.search(text):
         return encode_basestring(text)
@@ -26,7 +26,7 @@ def quoted(text: str) -> str:
     return f'"{"".join(parts)}"'
 
 
-def double(number: float) -> str:
+def print_double(number: float) -> str:
     """A 64-bit float as Java's ``Double.toString`` prints it since JDK 19: the shortest digits, always with a point.
 
     Infinities and NaN become quoted words, as Jackson writes them.
@@ -58,7 +58,7 @@ def _digits(number: float) -> tuple[str, str, int]:
     return sign, bare.lstrip("0") or "0", exponent + len(digits) - len(bare)
 
 
-def literal(value: Json) -> str:
+def print_json(value: Json) -> str:
     """A JSON value without white space, members in their order."""
     match value:
         case None:
@@ -68,17 +68,17 @@ def literal(value: Json) -> str:
         case False:
             return "false"
         case str():
-            return quoted(value)
+            return print_string(value)
         case int():
             return int.__repr__(value)
         case float():
-            return double(value)
+            return print_double(value)
         case list():
             parts = []
             for item in value:  # loops, because every frame of a comprehension counts where values nest deep
-                parts.append(literal(item))
+                parts.append(print_json(item))
             return f"[{','.join(parts)}]"
     parts = []
     for name, member in value.items():
-        parts.append(f"{quoted(name)}:{literal(member)}")
+        parts.append(f"{print_string(name)}:{print_json(member)}")
     return f"{{{','.join(parts)}}}"

@@ -10,23 +10,23 @@ from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import Format, InvalidSchemaError, ReferenceName
 
 
-def bind(form: Format[Any], text: str, given: Mapping[str, str]) -> ResolvedSchema:
+def resolve_references(form: Format[Any], text: str, given: Mapping[str, str]) -> ResolvedSchema:
     """What a text means when each name that it needs leads to the text given under that name, and so on from there.
 
     A name is the full name of a type (Avro), the URI of a ``$ref`` without fragment (JSON Schema) or the path of an
     import (Protobuf). Given texts that nobody needs are left out. Nothing is fetched. Raises `InvalidSchemaError` for
     names that are not given (all of them together), for cycles, and past the limits of references.
     """
-    return _Walk(form, given).meaning(text, ())
+    return _ReferenceResolver(form, given).resolve(text, ())
 
 
 @dataclass(slots=True)
-class _Walk:
+class _ReferenceResolver:
     form: Format[Any]
     given: Mapping[str, str]
     known: dict[str, ResolvedSchema] = field(default_factory=dict)
 
-    def meaning(self, text: str, chain: tuple[str, ...]) -> ResolvedSchema:
+    def resolve(self, text: str, chain: tuple[str, ...]) -> ResolvedSchema:
         """The meaning of a text that `chain` leads to."""
         needed = self.form.references(text)
         missing = [one for one in needed if one.name not in self.given]
@@ -49,7 +49,7 @@ class _Walk:
                 told = f"more references than the limit REFERENCES of {REFERENCES}"
                 allowed = f"at most {REFERENCES}, those of references included"
                 raise InvalidSchemaError((Diagnostic("TOO_MANY_REFERENCES", one.path, told, allowed),))
-            self.known[name] = self.meaning(self.given[name], way)
+            self.known[name] = self.resolve(self.given[name], way)
         return self.known[name]
 
     def _missing(self, one: ReferenceName, chain: tuple[str, ...]) -> Diagnostic:
@@ -59,7 +59,7 @@ class _Walk:
         return Diagnostic("REFERENCE_MISSING", one.path, told, f"a reference under that name; given are: {known}")
 
 
-def conflicts(meaning: ResolvedSchema) -> tuple[Diagnostic, ...]:
+def find_conflicts(meaning: ResolvedSchema) -> tuple[Diagnostic, ...]:
     """Names under which one schema and its references need different texts, each told once.
 
     Readers take the first text they meet under a name, as the reference implementation does unless it is told to be

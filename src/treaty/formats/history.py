@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.policy import ALL, LEVELS, NONE
 from treaty.core.schema_engine import Answer, CompareSchemas, ComparisonResult, InvalidText, ParseSchema, ResolvedSchema
-from treaty.formats.answer import Parser
-from treaty.formats.rule import Rule
+from treaty.formats.engine import FormatEngine
+from treaty.formats.rule import CompatibilityRule
 
-FORMAT_CHANGED = Rule(
+FORMAT_CHANGED = CompatibilityRule(
     "FORMAT_CHANGED",
     "Schemas that follow each other have one format.",
     "Incompatible because of different schema type",
@@ -19,7 +19,7 @@ FORMAT_CHANGED = Rule(
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class ExplainedFinding:
     """One finding said for a person.
 
     `direction` is ``backward`` (the new schema reads old data) or ``forward`` (the old schema reads new data).
@@ -37,13 +37,13 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CompatibilityCheck:
     """What came out. `faults` of the two texts come first: a text that is not valid is not compared."""
 
     level: str
     old_faults: tuple[Diagnostic, ...] = ()
     new_faults: tuple[Diagnostic, ...] = ()
-    reasons: tuple[Reason, ...] = ()
+    reasons: tuple[ExplainedFinding, ...] = ()
 
     @property
     def fits(self) -> bool:
@@ -52,18 +52,18 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class VersionComparison:
     """An earlier schema and all that breaks between it and the new one, in both directions.
 
     `faults` are those of the earlier text. `other_format` is the one reason where the formats differ.
     """
 
     faults: tuple[Diagnostic, ...] = ()
-    backward: tuple[Reason, ...] = ()
-    forward: tuple[Reason, ...] = ()
-    other_format: Reason | None = None
+    backward: tuple[ExplainedFinding, ...] = ()
+    forward: tuple[ExplainedFinding, ...] = ()
+    other_format: ExplainedFinding | None = None
 
-    def reasons(self, level: str) -> tuple[Reason, ...]:
+    def reasons(self, level: str) -> tuple[ExplainedFinding, ...]:
         """The reasons that count under a level, whichever versions it looks at."""
         backward, forward = _directions(level)
         if self.other_format is not None:
@@ -72,18 +72,18 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class HistoryComparison:
     """A new schema (its `faults`) after earlier ones, the oldest first: compared once, judged under any level."""
 
     faults: tuple[Diagnostic, ...] = ()
-    steps: tuple[Step, ...] = ()
+    steps: tuple[VersionComparison, ...] = ()
 
     @property
     def valid(self) -> bool:
         """Whether all texts are schemas."""
         return not self.faults and not any(step.faults for step in self.steps)
 
-    def reasons(self, level: str) -> tuple[tuple[Reason, ...], ...]:
+    def reasons(self, level: str) -> tuple[tuple[ExplainedFinding, ...], ...]:
         """The reasons by earlier schema; none for those that the level does not look at."""
         named = LEVELS[level]
         first = 0 if ALL in {named.backward, named.forward} else len(self.steps) - 1
@@ -105,39 +105,49 @@ def _directions(level: str) -> tuple[bool, bool]:
     return named.backward != NONE, named.forward != NONE
 
 
-def verdict(parser: Parser, old: ResolvedSchema, new: ResolvedSchema, level: str, policy: str = "STRICT") -> Verdict:
+def check_compatibility(
+    parser: FormatEngine, old: ResolvedSchema, new: ResolvedSchema, level: str, policy: str = "STRICT"
+) -> CompatibilityCheck:
     """Judge `new` after `old` under one of Confluent's levels, ``NONE`` to ``FULL_TRANSITIVE``, and policies.
 
     The new text is read as strictly as a registration reads it, the old one as stored. Raises `KeyError` for a level
     that does not exist.
     """
     new_faults = _faults(parser.answer(ParseSchema(new)))
-    step = _step(parser, old, new, policy, ways=_directions(level))
+    step = _compare_version(parser, old, new, policy, ways=_directions(level))
     if step.faults or new_faults:
-        return Verdict(level, step.faults, new_faults)
-    return Verdict(level, reasons=step.reasons(level))
+        return CompatibilityCheck(level, step.faults, new_faults)
+    return CompatibilityCheck(level, reasons=step.reasons(level))
 
 
-def history(parser: Parser, olds: Sequence[ResolvedSchema], new: ResolvedSchema, policy: str = "STRICT") -> History:
+def compare_history(
+    parser: FormatEngine, olds: Sequence[ResolvedSchema], new: ResolvedSchema, policy: str = "STRICT"
+) -> HistoryComparison:
     """Compare `new` with every one of `olds` in both directions, under one of Confluent's policies."""
     faults = _faults(parser.answer(ParseSchema(new)))
-    return History(faults, tuple(_step(parser, old, new, policy, ways=(True, True)) for old in olds))
+    return HistoryComparison(
+        faults, tuple(_compare_version(parser, old, new, policy, ways=(True, True)) for old in olds)
+    )
 
 
-def _step(parser: Parser, old: ResolvedSchema, new: ResolvedSchema, policy: str, *, ways: tuple[bool, bool]) -> Step:
+def _compare_version(
+    parser: FormatEngine, old: ResolvedSchema, new: ResolvedSchema, policy: str, *, ways: tuple[bool, bool]
+) -> VersionComparison:
     if faults := _faults(parser.answer(ParseSchema(old, strict=False))):
-        return Step(faults)
+        return VersionComparison(faults)
     if old.format != new.format:
-        return Step(other_format=_backward(FORMAT_CHANGED.finding("/", writer=old.format, reader=new.format)))
-    backward: tuple[Reason, ...] = ()
-    forward: tuple[Reason, ...] = ()
+        return VersionComparison(
+            other_format=_explain_backward(FORMAT_CHANGED.finding("/", writer=old.format, reader=new.format))
+        )
+    backward: tuple[ExplainedFinding, ...] = ()
+    forward: tuple[ExplainedFinding, ...] = ()
     if ways[0]:
         answer = parser.answer(CompareSchemas(reader=new, writer=old, policy=policy))
-        backward = tuple(_backward(found) for found in _findings(answer))
+        backward = tuple(_explain_backward(found) for found in _findings(answer))
     if ways[1]:
         answer = parser.answer(CompareSchemas(reader=old, writer=new, policy=policy))
-        forward = tuple(_forward(found) for found in _findings(answer))
-    return Step((), backward, forward)
+        forward = tuple(_explain_forward(found) for found in _findings(answer))
+    return VersionComparison((), backward, forward)
 
 
 def _faults(answer: Answer) -> tuple[Diagnostic, ...]:
@@ -148,11 +158,15 @@ def _findings(answer: Answer) -> tuple[Finding, ...]:
     return answer.findings if isinstance(answer, ComparisonResult) else ()
 
 
-def _backward(found: Finding) -> Reason:
+def _explain_backward(found: Finding) -> ExplainedFinding:
     said = found.message(reader="new", writer="old")
-    return Reason("backward", found.rule, found.path, said, found.detail, found.writer, found.reader, found.remedy)
+    return ExplainedFinding(
+        "backward", found.rule, found.path, said, found.detail, found.writer, found.reader, found.remedy
+    )
 
 
-def _forward(found: Finding) -> Reason:
+def _explain_forward(found: Finding) -> ExplainedFinding:
     said = found.message(reader="old", writer="new")
-    return Reason("forward", found.rule, found.path, said, found.detail, found.reader, found.writer, found.remedy)
+    return ExplainedFinding(
+        "forward", found.rule, found.path, said, found.detail, found.reader, found.writer, found.remedy
+    )

@@ -8,7 +8,7 @@ from typing import Any
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import TAG_LENGTH
 from treaty.core.schema import TaggedPath
-from treaty.formats.format import Entity, Format, InvalidSchemaError
+from treaty.formats.format import Format, InvalidSchemaError, TaggableEntity
 
 NEAR = 5
 """Paths that a fault tells where one leads nowhere."""
@@ -31,14 +31,14 @@ FAULTS = {
 KINDS = ("sr_record", "sr_field")
 
 
-def tagged(form: Format[Any], model: Any) -> tuple[TaggedPath, ...]:
+def list_tags(form: Format[Any], model: Any) -> tuple[TaggedPath, ...]:
     """What in a schema has tags, in the order of its text; nothing for a format without tags."""
     if form.tagging is None:
         return ()
     return tuple(TaggedPath(one.path, one.kind, one.tags) for one in form.tagging.entities(model) if one.tags)
 
 
-def retagged(
+def edit_tags(
     form: Format[Any], model: Any, *, add: Iterable[TaggedPath], remove: Iterable[TaggedPath], lenient: bool = False
 ) -> str:
     """The canonical text of a schema with tags added, then tags removed. Paths are taken with a leading point too.
@@ -52,7 +52,7 @@ def retagged(
     edits = [(one, True) for one in add] + [(one, False) for one in remove]
     for one, _ in edits:
         _check(one)
-    found = _found(form.tagging.entities(model), {(one.kind, _plain(one.path)) for one, _ in edits})
+    found = _find_entities(form.tagging.entities(model), {(one.kind, _plain(one.path)) for one, _ in edits})
     tags: dict[Hashable, tuple[str, ...]] = {}
     for one, adding in edits:
         target = found.get((one.kind, _plain(one.path)))
@@ -61,14 +61,16 @@ def retagged(
                 continue
             raise _missing(form, model, one) if target is None else _fault("TAG_ENTITY_STUCK", one.path, target.stuck)
         before = tags.get(target.place, target.tags)
-        tags[target.place] = _added(before, one.tags) if adding else tuple(t for t in before if t not in one.tags)
+        tags[target.place] = _add_names(before, one.tags) if adding else tuple(t for t in before if t not in one.tags)
     return form.tagging.write(model, tags)
 
 
-def _found(entities: Iterable[Entity], wanted: set[tuple[str, str]]) -> dict[tuple[str, str], Entity]:
+def _find_entities(
+    entities: Iterable[TaggableEntity], wanted: set[tuple[str, str]]
+) -> dict[tuple[str, str], TaggableEntity]:
     """Entities by kind and path; another name of one counts only where nothing has it as its path."""
-    found: dict[tuple[str, str], Entity] = {}
-    called: dict[tuple[str, str], Entity] = {}
+    found: dict[tuple[str, str], TaggableEntity] = {}
+    called: dict[tuple[str, str], TaggableEntity] = {}
     for entity in entities:
         if (entity.kind, entity.path) in wanted:
             found.setdefault((entity.kind, entity.path), entity)
@@ -82,7 +84,7 @@ def _plain(path: str) -> str:
     return path.removeprefix(".")
 
 
-def _added(before: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
+def _add_names(before: tuple[str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*before, *names)))
 
 
@@ -99,7 +101,7 @@ def _missing(form: Format[Any], model: Any, one: TaggedPath) -> InvalidSchemaErr
     known = [each for each in islice(form.tagging.entities(model), SEEN) if not each.stuck]
     paths = list(dict.fromkeys(each.path for each in known if each.kind == one.kind))
     path = _plain(one.path)[:1_000]
-    paths.sort(key=lambda each: _shared(path, each), reverse=True)
+    paths.sort(key=lambda each: _count_shared(path, each), reverse=True)
     short = [each for each in paths[:COMPARED] if len(each) <= LONGEST] if len(path) <= LONGEST else []
     near = difflib.get_close_matches(path, short, NEAR, 0.4) or paths[:NEAR]
     other = next((each.kind for each in known if each.path == path), "")
@@ -108,7 +110,7 @@ def _missing(form: Format[Any], model: Any, one: TaggedPath) -> InvalidSchemaErr
     return _fault("TAG_ENTITY_UNKNOWN", one.path, told, f"{FAULTS['TAG_ENTITY_UNKNOWN']}; near: {shown}")
 
 
-def _shared(one: str, other: str) -> int:
+def _count_shared(one: str, other: str) -> int:
     """Characters that two paths begin with alike."""
     return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 

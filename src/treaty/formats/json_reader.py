@@ -9,7 +9,7 @@ from typing import NoReturn, TypeVar
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import NUMBER_DIGITS, NUMBER_EXPONENT, SCHEMA_BYTES, SCHEMA_DEPTH
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.literal import Exact, Json
+from treaty.formats.json_printer import ExactJson, Json
 
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?'
 _TOKEN = re.compile(rf"{_STRING}|[\[\]{{}}]", re.DOTALL)
@@ -52,12 +52,12 @@ _DECODER = JSONDecoder(parse_int=_number(int), parse_float=_number(float), parse
 _EXACT = JSONDecoder(parse_int=_number(int), parse_float=_number(_exact), parse_constant=_constant)
 
 
-def fault(rule: str, message: str, expected: str = "") -> InvalidSchemaError:
+def text_error(rule: str, message: str, expected: str = "") -> InvalidSchemaError:
     """An error with one fault about the text as a whole."""
     return InvalidSchemaError((Diagnostic(rule, "", message, expected),))
 
 
-def read(text: str, limit: int = SCHEMA_BYTES) -> Json:
+def read_json(text: str, limit: int = SCHEMA_BYTES) -> Json:
     """The JSON value of a schema text of at most `limit` bytes.
 
     Comments before and inside the value are skipped, as the Java library does; of equal keys the last one counts.
@@ -68,16 +68,16 @@ def read(text: str, limit: int = SCHEMA_BYTES) -> Json:
         value: Json = _DECODER.decode(text)
     except JSONDecodeError as wrong:
         if "/" not in text:
-            raise _malformed(wrong) from None
+            raise _json_error(wrong) from None
         value = _read_commented(text)
     except _TooLongError as wrong:
-        raise fault("NUMBER_NOT_ALLOWED", str(wrong), f"a number of at most {NUMBER_DIGITS} characters") from None
+        raise text_error("NUMBER_NOT_ALLOWED", str(wrong), f"a number of at most {NUMBER_DIGITS} characters") from None
     if not text.isascii() or "\\u" in text:
         _check_scalars(text, value)
     return value
 
 
-def read_exact(text: str, limit: int = SCHEMA_BYTES) -> Exact:
+def read_exact_json(text: str, limit: int = SCHEMA_BYTES) -> ExactJson:
     """The JSON value of a text of at most `limit` bytes, by the letter of RFC 8259, its numbers exact.
 
     Of equal keys the last one counts. Raises `InvalidSchemaError` for comments, for text after the value, for
@@ -85,12 +85,12 @@ def read_exact(text: str, limit: int = SCHEMA_BYTES) -> Exact:
     """
     _check_size(text, limit)
     try:
-        value: Exact = _EXACT.decode(text)
+        value: ExactJson = _EXACT.decode(text)
     except JSONDecodeError as wrong:
-        raise _malformed(wrong) from None
+        raise _json_error(wrong) from None
     except _TooLongError as wrong:
         expected = f"a number of at most {NUMBER_DIGITS} characters, its exponent at most {NUMBER_EXPONENT}"
-        raise fault("NUMBER_NOT_ALLOWED", str(wrong), expected) from None
+        raise text_error("NUMBER_NOT_ALLOWED", str(wrong), expected) from None
     if not text.isascii() or "\\u" in text:
         _check_scalars(text, value)
     return value
@@ -99,12 +99,12 @@ def read_exact(text: str, limit: int = SCHEMA_BYTES) -> Exact:
 def _check_size(text: str, limit: int) -> None:
     if len(text) * 4 > limit and (size := len(text.encode("utf-8", "surrogatepass"))) > limit:
         message = f"the text has {size} bytes, more than the limit SCHEMA_BYTES of {limit}"
-        raise fault("SCHEMA_TOO_LARGE", message, f"at most {limit} bytes")
+        raise text_error("SCHEMA_TOO_LARGE", message, f"at most {limit} bytes")
     if text.count("{") + text.count("[") > SCHEMA_DEPTH:
         _check_depth(text)
 
 
-def _malformed(wrong: JSONDecodeError) -> InvalidSchemaError:
+def _json_error(wrong: JSONDecodeError) -> InvalidSchemaError:
     message = f"not JSON: {wrong.msg[0].lower()}{wrong.msg[1:]}"
     return InvalidSchemaError((Diagnostic("JSON_MALFORMED", "", message, "a JSON text", wrong.lineno, wrong.colno),))
 
@@ -117,7 +117,7 @@ def _check_depth(text: str) -> None:
             depth += 1
             if depth > SCHEMA_DEPTH:
                 message = f"the text nests deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH}"
-                raise fault("SCHEMA_TOO_DEEP", message, f"at most {SCHEMA_DEPTH} levels of brackets")
+                raise text_error("SCHEMA_TOO_DEEP", message, f"at most {SCHEMA_DEPTH} levels of brackets")
         elif char in "}]":
             depth -= 1
 
@@ -128,24 +128,24 @@ def _read_commented(text: str) -> Json:
         value: Json
         value, end = _DECODER.raw_decode(blank, _SPACE.match(blank).end())  # type: ignore[union-attr]
     except JSONDecodeError as wrong:
-        raise _malformed(wrong) from None
+        raise _json_error(wrong) from None
     except _TooLongError as wrong:
-        raise fault("NUMBER_NOT_ALLOWED", str(wrong)) from None
+        raise text_error("NUMBER_NOT_ALLOWED", str(wrong)) from None
     if rest := text[end:].strip():
         message = f"there is text after the end of the schema: {rest[:40]!r}"
-        raise fault("JSON_MALFORMED", message, "nothing after the schema, not even a comment")
+        raise text_error("JSON_MALFORMED", message, "nothing after the schema, not even a comment")
     return value
 
 
-def _check_scalars(text: str, value: Json | Exact) -> None:
+def _check_scalars(text: str, value: Json | ExactJson) -> None:
     """Refuse halves of surrogate pairs: such a text has no UTF-8 form, so it can't be stored or hashed."""
     if _SURROGATE.search(text) or ("\\u" in text and _has_surrogate(value)):
         message = "the text contains half of a surrogate pair"
-        raise fault("TEXT_NOT_UNICODE", message, "whole Unicode characters")
+        raise text_error("TEXT_NOT_UNICODE", message, "whole Unicode characters")
 
 
-def _has_surrogate(value: Json | Exact) -> bool:
-    waiting: list[Json | Exact] = [value]
+def _has_surrogate(value: Json | ExactJson) -> bool:
+    waiting: list[Json | ExactJson] = [value]
     while waiting:
         here = waiting.pop()
         if isinstance(here, str):

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from treaty.core.limits import SUBSCHEMAS
-from treaty.formats.jsonschema.model import Document, Json, SchemaNode
+from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode
 from treaty.formats.jsonschema.resolve import REFERRING, child, follow, ignores_siblings
 
 KINDS = ("null", "boolean", "integer", "number", "string", "array", "object")
@@ -30,7 +30,7 @@ def kind_of(value: Json) -> str:
 
 
 @dataclass(slots=True)
-class Gathered:
+class MergedConstraints:
     """`kinds` are the types that may stand here, None where nobody says; `values` those that an enumeration allows."""
 
     nodes: list[SchemaNode] = field(default_factory=list)
@@ -76,9 +76,9 @@ def _holds(value: dict[str, Json]) -> bool:
     return any(word in value for words in _SPEAK.values() for word in words)
 
 
-def gather(document: Document, start: Iterable[SchemaNode], most: int = SUBSCHEMAS) -> Gathered:
+def merge_constraints(document: JsonSchema, start: Iterable[SchemaNode], most: int = SUBSCHEMAS) -> MergedConstraints:
     """All that is said about a place, in the order of the text, by `most` schemas; `steps` is how many were looked at."""
-    made = Gathered()
+    made = MergedConstraints()
     waiting = list(start)[::-1]
     seen: set[tuple[int, str]] = set()
     while waiting and len(seen) < most:
@@ -105,7 +105,7 @@ def gather(document: Document, start: Iterable[SchemaNode], most: int = SUBSCHEM
     return made
 
 
-def _take(made: Gathered, node: SchemaNode, value: dict[str, Json]) -> None:
+def _take(made: MergedConstraints, node: SchemaNode, value: dict[str, Json]) -> None:
     made.nodes.append(node)
     kind = value.get("type")
     if isinstance(kind, str | list):
@@ -130,7 +130,7 @@ def _take(made: Gathered, node: SchemaNode, value: dict[str, Json]) -> None:
     _items(made, node, value)
 
 
-def _members(made: Gathered, node: SchemaNode, value: dict[str, Json]) -> None:
+def _members(made: MergedConstraints, node: SchemaNode, value: dict[str, Json]) -> None:
     for word in ("properties", "patternProperties"):
         held = value.get(word)
         for name in held if isinstance(held, dict) else ():
@@ -149,7 +149,7 @@ def _members(made: Gathered, node: SchemaNode, value: dict[str, Json]) -> None:
         made.required.update(name for name in names if isinstance(name, str))
 
 
-def _items(made: Gathered, node: SchemaNode, value: dict[str, Json]) -> None:
+def _items(made: MergedConstraints, node: SchemaNode, value: dict[str, Json]) -> None:
     listed = value.get("prefixItems" if node.draft.number > 2019 else "items")
     if isinstance(listed, list):
         word = "prefixItems" if node.draft.number > 2019 else "items"

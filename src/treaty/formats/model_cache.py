@@ -8,7 +8,7 @@ from treaty.core.limits import MODEL_BYTES, MODEL_ENTRIES
 from treaty.core.schema_engine import ResolvedSchema
 
 
-def weight(meaning: ResolvedSchema) -> int:
+def count_characters(meaning: ResolvedSchema) -> int:
     """Characters of a text and of all texts that its references lead to, each counted once."""
     if not meaning.bindings:
         return len(meaning.text)
@@ -25,7 +25,7 @@ def weight(meaning: ResolvedSchema) -> int:
 
 
 @dataclass(slots=True)
-class Memo:
+class ModelCache:
     """The models used last, by format, digest of the meaning and strictness; the one unused for longest goes first."""
 
     entries: int = MODEL_ENTRIES

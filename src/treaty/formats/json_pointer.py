@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from treaty.core.limits import SCHEMA_DEPTH
 
-Path = tuple["Path", str | int] | None
+ValuePath = tuple["ValuePath", str | int] | None
 """The way to a place: the way to its parent, and the step from there. Cheap to extend; None is the root."""
 
 _TOKEN = re.compile(
@@ -15,26 +15,26 @@ _TOKEN = re.compile(
 )
 
 
-def pointer(path: Path) -> str:
+def format_pointer(path: ValuePath) -> str:
     """A path as a JSON pointer (RFC 6901); the root is empty."""
     steps: list[str] = []
     while path is not None:
         path, step = path
-        steps.append(escaped(str(step)))
+        steps.append(escape_step(str(step)))
     return "".join(f"/{step}" for step in reversed(steps))
 
 
-def escaped(step: str) -> str:
+def escape_step(step: str) -> str:
     """A step as it is written in a JSON pointer."""
     return step.replace("~", "~0").replace("/", "~1") if "~" in step or "/" in step else step
 
 
-def steps(pointer: str) -> list[str]:
+def split_pointer(pointer: str) -> list[str]:
     """The steps of a JSON pointer, indexes as text too."""
     return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
 
 
-def positions(text: str, pointers: Iterable[str]) -> Mapping[str, tuple[int, int]]:
+def find_positions(text: str, pointers: Iterable[str]) -> Mapping[str, tuple[int, int]]:
     """Line and column, from 1, where the values at these pointers begin in a JSON text.
 
     A value that is not there has the place of what would hold it. Of equal keys the last one counts, as for readers.
@@ -83,7 +83,7 @@ def _values(text: str) -> Iterator[tuple[str, int]]:
         elif mark == ":":
             key = False
         elif token["string"] and key and counts and counts[-1] < 0:
-            ways[-1] = f"{ways[-2]}/{escaped(json.loads(token['string']))}"
+            ways[-1] = f"{ways[-2]}/{escape_step(json.loads(token['string']))}"
         elif mark or token["string"] or token["word"]:
             yield ways[-1], token.start()
             if mark:
