@@ -14,7 +14,7 @@ from tests.behaviours.served import Served, served
 from treaty.assemble import connect, connect_async
 from treaty.client.async_connection import AsyncConnection
 from treaty.client.connection import Connection
-from treaty.client.settings import Settings
+from treaty.client.settings import ClientSettings
 
 
 class InLoop:
@@ -93,7 +93,7 @@ def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Conne
 def door(request: pytest.FixtureRequest) -> Door:
     """Opens a client over HTTP, through each driver in turn."""
 
-    def opened(settings: Settings) -> Plain:
+    def opened(settings: ClientSettings) -> Plain:
         made: Plain = request.param(settings)
         request.addfinalizer(made.close)
         return made

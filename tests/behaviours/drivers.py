@@ -5,9 +5,9 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from treaty.client.aio import AsyncHttpRegistry
-from treaty.client.settings import Settings
-from treaty.client.sync import HttpRegistry
+from treaty.client.async_http_registry import AsyncHttpRegistry
+from treaty.client.http_registry import HttpRegistry
+from treaty.client.settings import ClientSettings
 from treaty.core.registry import CALL, Call, Reply
 from treaty.core.requests import GetSchema, Request
 
@@ -17,7 +17,7 @@ SEVEN = GetSchema(7)
 class Plain:
     """The client of ordinary programs."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ClientSettings) -> None:
         self.registry = HttpRegistry(settings)
 
     def reply(self, request: Request[Any], call: Call = CALL) -> Reply[Any]:
@@ -40,7 +40,7 @@ class Plain:
 class Waiting(Plain):
     """The client of asyncio programs, on a loop of its own."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ClientSettings) -> None:
         self.loop = asyncio.new_event_loop()
         self.waiting = AsyncHttpRegistry(settings)
 
@@ -58,5 +58,5 @@ class Waiting(Plain):
         self.loop.close()
 
 
-Door = Callable[[Settings], Plain]
+Door = Callable[[ClientSettings], Plain]
 """Opens a client, which ends with the test."""

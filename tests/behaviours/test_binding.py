@@ -7,7 +7,7 @@ import pytest
 
 from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.client.meaning import meaning_of
+from treaty.client.references import fetch_resolved_schema
 from treaty.core.limits import REFERENCE_DEPTH
 from treaty.core.names import subject_of
 from treaty.core.refusals import TooLarge
@@ -138,6 +138,6 @@ def test_a_program_fetches_each_shared_reference_once() -> None:
         counting = Counting(registry)
         last = registry.version(f"n{REFERENCE_DEPTH}")
 
-        meaning = meaning_of(counting, "AVRO", last.text, last.references, subject_of(last.subject))
+        meaning = fetch_resolved_schema(counting, "AVRO", last.text, last.references, subject_of(last.subject))
         assert counting.asked == REFERENCE_DEPTH
         assert FORMAT.show(FORMAT.parse(meaning, False), False).type_name == f"N{REFERENCE_DEPTH}"

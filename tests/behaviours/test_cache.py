@@ -10,10 +10,10 @@ import pytest
 
 from tests.behaviours.test_registry import V1, V2
 from treaty.assemble import connect
-from treaty.client.aiocache import AsyncCached, AsyncMemo
-from treaty.client.cache import Cached, Memo
+from treaty.client.async_cache import AsyncCachedRegistry, AsyncLoadingCache
+from treaty.client.cache import CachedRegistry, LoadingCache
+from treaty.client.cache_policy import CachePolicy
 from treaty.client.connection import Connection
-from treaty.client.keep import Keep
 from treaty.core.names import subject_of
 from treaty.core.refusals import SchemaNotFound, SettingNotFound, SubjectNotFound, Unavailable
 from treaty.core.registry import CALL, Call, Reply
@@ -49,7 +49,7 @@ class InLoop:
     """An `AsyncMemo`, whose calls run in a loop each."""
 
     def __init__(self, limit: int, **options: Any) -> None:
-        self.memo: AsyncMemo[str, Any] = AsyncMemo(limit, **options)
+        self.memo: AsyncLoadingCache[str, Any] = AsyncLoadingCache(limit, **options)
 
     def get(self, key: str, make: Callable[[], Any], **terms: Any) -> Any:
         async def made() -> Any:
@@ -67,7 +67,7 @@ class InLoop:
 Make = Callable[..., Kept]
 
 
-@pytest.fixture(params=[Memo, InLoop], ids=["threads", "asyncio"])
+@pytest.fixture(params=[LoadingCache, InLoop], ids=["threads", "asyncio"])
 def memo(request: pytest.FixtureRequest) -> Make:
     made: Make = request.param
     return made
@@ -151,7 +151,7 @@ def test_what_was_on_its_way_when_all_was_forgotten_is_not_kept(memo: Make) -> N
 
 
 def test_many_threads_that_ask_at_once_are_one_question() -> None:
-    memo: Memo[str, int] = Memo(10)
+    memo: LoadingCache[str, int] = LoadingCache(10)
     begun, go, calls, got = threading.Event(), threading.Event(), [], []
 
     def slowly() -> int:
@@ -172,7 +172,7 @@ def test_many_threads_that_ask_at_once_are_one_question() -> None:
 
 
 def test_a_thread_that_is_stopped_leaves_the_call_to_the_next() -> None:
-    memo: Memo[str, int] = Memo(10)
+    memo: LoadingCache[str, int] = LoadingCache(10)
     begun, go, got = threading.Event(), threading.Event(), []
 
     def stopped() -> int:
@@ -202,7 +202,7 @@ async def _wait_for(go: asyncio.Event, calls: list[int]) -> int:
 
 def test_many_tasks_that_ask_at_once_are_one_question() -> None:
     async def scenario() -> tuple[list[int], list[int]]:
-        memo: AsyncMemo[str, int] = AsyncMemo(10)
+        memo: AsyncLoadingCache[str, int] = AsyncLoadingCache(10)
         go, calls = asyncio.Event(), list[int]()
         asking = [asyncio.create_task(memo.get("a", lambda: _wait_for(go, calls))) for _ in range(8)]
         await asyncio.sleep(0)
@@ -215,7 +215,7 @@ def test_many_tasks_that_ask_at_once_are_one_question() -> None:
 @pytest.mark.parametrize("stopped", [0, 1], ids=["who makes the call", "who waits for it"])
 def test_a_task_that_is_stopped_harms_nobody_else(stopped: int) -> None:
     async def scenario() -> tuple[int, int]:
-        memo: AsyncMemo[str, int] = AsyncMemo(10)
+        memo: AsyncLoadingCache[str, int] = AsyncLoadingCache(10)
         go, calls = asyncio.Event(), list[int]()
         asking = [asyncio.create_task(memo.get("a", lambda: _wait_for(go, calls))) for _ in range(3)]
         await asyncio.sleep(0)
@@ -261,8 +261,8 @@ class Awaited:
 class Asked:
     """An `AsyncCached`, asked without a loop."""
 
-    def __init__(self, registry: Counted, keep: Keep | None = None) -> None:
-        self.cached = AsyncCached(Awaited(registry), keep)
+    def __init__(self, registry: Counted, keep: CachePolicy | None = None) -> None:
+        self.cached = AsyncCachedRegistry(Awaited(registry), keep)
 
     def ask(self, request: Request[Any], call: Call = CALL) -> Reply[Any]:
         return asyncio.run(self.cached.ask(request, call))
@@ -271,8 +271,8 @@ class Asked:
         asyncio.run(self.cached.close())
 
 
-Before = type[Cached] | type[Asked]
-both = pytest.mark.parametrize("before", [Cached, Asked], ids=["threads", "asyncio"])
+Before = type[CachedRegistry] | type[Asked]
+both = pytest.mark.parametrize("before", [CachedRegistry, Asked], ids=["threads", "asyncio"])
 
 
 @contextmanager
@@ -326,14 +326,14 @@ def test_who_asks_for_the_newest_gets_it_and_keeps_it_for_all(before: Before) ->
         assert not registry.asked
         assert cached.ask(GetVersion(ORDERS, -1), Call(after=token)).answer.number == 1
         assert registry.asked == [GetVersion(ORDERS, -1)]
-        impatient = before(registry, Keep(missing_ttl=0))
+        impatient = before(registry, CachePolicy(missing_ttl=0))
         assert impatient.ask(GetVersion(ORDERS, -1)).answer.number == 1
 
 
 @both
 def test_a_cache_is_bounded(before: Before) -> None:
     with counted() as registry:
-        cached = before(registry, Keep(schema_bytes=1500, versions=2))
+        cached = before(registry, CachePolicy(schema_bytes=1500, versions=2))
         for number in range(4):
             cached.ask(Register(subject_of(f"s{number}"), Draft(V1)))
             cached.ask(Register(subject_of(f"s{number}"), Draft(V2)))

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests.behaviours.scripted import Hang, Say, Seen, scripted
-from treaty.client.aio import AsyncHttpRegistry
+from treaty.client.async_http_registry import AsyncHttpRegistry
+from treaty.client.http_registry import HttpRegistry
 from treaty.client.properties import settings_of
-from treaty.client.settings import Settings
-from treaty.client.sync import HttpRegistry
+from treaty.client.settings import ClientSettings
 from treaty.core.names import Subject
 from treaty.core.refusals import (
     AlreadyDeleted,
@@ -39,7 +39,7 @@ S = Subject(".", "s")
 INT = Draft('"int"')
 
 
-def _ask_in_loop(request: Request[Any], settings: Settings, call: Call = CALL) -> Reply[Any]:
+def _ask_in_loop(request: Request[Any], settings: ClientSettings, call: Call = CALL) -> Reply[Any]:
     async def once() -> Reply[Any]:
         registry = AsyncHttpRegistry(settings)
         try:
@@ -50,7 +50,7 @@ def _ask_in_loop(request: Request[Any], settings: Settings, call: Call = CALL) -
     return asyncio.run(once())
 
 
-def _ask(request: Request[Any], settings: Settings, call: Call = CALL) -> Reply[Any]:
+def _ask(request: Request[Any], settings: ClientSettings, call: Call = CALL) -> Reply[Any]:
     registry = HttpRegistry(settings)
     try:
         return registry.ask(request, call)
@@ -64,8 +64,8 @@ def ask(request: pytest.FixtureRequest) -> Ask:
     return found
 
 
-def quick(url: str) -> Settings:
-    return replace(settings_of(url), pause=0.001, longest_pause=0.01, rounds=3, attempt_timeout=5.0)
+def quick(url: str) -> ClientSettings:
+    return replace(settings_of(url), pause=0.001, max_pause=0.01, rounds=3, attempt_timeout=5.0)
 
 
 def free_port() -> int:

@@ -14,11 +14,11 @@ from cryptography.hazmat.primitives.serialization import (
 import treaty
 from tests.behaviours.scripted import Say, scripted
 from tests.facades.authority import Authority
-from treaty.client.cache import Cached
-from treaty.client.keep import Keep
-from treaty.client.properties import KNOWN, named, settings_of
-from treaty.client.settings import Settings, tls_of
-from treaty.client.sync import HttpRegistry
+from treaty.client.cache import CachedRegistry
+from treaty.client.cache_policy import CachePolicy
+from treaty.client.http_registry import HttpRegistry
+from treaty.client.properties import PROPERTIES, resolve_registry, settings_of
+from treaty.client.settings import ClientSettings, tls_of
 from treaty.core.requests import ListSubjects
 
 NONE = Say(200, [])
@@ -39,9 +39,9 @@ def test_numbers_and_caches_have_confluents_names() -> None:
         "retries.max.wait.ms": 9000, "cache.capacity": 12, "cache.latest.ttl.sec": 30,
     })  # fmt: skip
     assert found.urls == ("http://a:1/x", "https://b")
-    assert (found.attempt_timeout, found.rounds, found.pause, found.longest_pause) == (7, 3, 0.25, 9)
-    assert found.keep == Keep(versions=12, latest_ttl=30)
-    assert settings_of({"url": "http://a"}) == Settings(("http://a",))
+    assert (found.attempt_timeout, found.rounds, found.pause, found.max_pause) == (7, 3, 0.25, 9)
+    assert found.cache == CachePolicy(versions=12, latest_ttl=30)
+    assert settings_of({"url": "http://a"}) == ClientSettings(("http://a",))
 
 
 def test_who_is_asking_has_confluents_names() -> None:
@@ -109,7 +109,7 @@ def test_settings_that_are_none_are_refused_by_name(wrong: dict[str, Any], why: 
 def test_every_name_that_is_understood_is_told() -> None:
     with pytest.raises(ValueError, match="there are") as refused:
         settings_of({"url": "http://a", "nonsense": 1})
-    assert all(name in str(refused.value) for name in KNOWN)
+    assert all(name in str(refused.value) for name in PROPERTIES)
 
 
 def test_a_key_with_a_password(tmp_path: Path) -> None:
@@ -126,18 +126,18 @@ def test_a_key_with_a_password(tmp_path: Path) -> None:
 
 def test_variables_count_where_nothing_is_given() -> None:
     told = {"TREATY_REGISTRY": "http://a:1,http://b", "TREATY_USER": "me", "TREATY_PASSWORD": "x"}
-    found = named(None, told)
-    assert isinstance(found, Settings)
+    found = resolve_registry(None, told)
+    assert isinstance(found, ClientSettings)
     assert found.urls == ("http://a:1", "http://b")
     assert found.credentials is not None
     assert found.credentials.kind == "basic"
-    elsewhere = named("http://c", told)
-    assert isinstance(elsewhere, Settings)
+    elsewhere = resolve_registry("http://c", told)
+    assert isinstance(elsewhere, ClientSettings)
     assert elsewhere.credentials is None
-    assert named(None, {"TREATY_REGISTRY": "memory:"}) == "memory:"
-    assert named("sqlite:///x.db", told) == "sqlite:///x.db"
-    token = named(None, {"TREATY_REGISTRY": "http://a", "TREATY_TOKEN": "t"})
-    assert isinstance(token, Settings)
+    assert resolve_registry(None, {"TREATY_REGISTRY": "memory:"}) == "memory:"
+    assert resolve_registry("sqlite:///x.db", told) == "sqlite:///x.db"
+    token = resolve_registry(None, {"TREATY_REGISTRY": "http://a", "TREATY_TOKEN": "t"})
+    assert isinstance(token, ClientSettings)
     assert token.credentials is not None
     assert token.credentials.kind == "bearer"
 
@@ -154,7 +154,7 @@ def test_variables_count_where_nothing_is_given() -> None:
 )
 def test_variables_that_do_not_go_together_are_refused(told: dict[str, str], why: str) -> None:
     with pytest.raises(ValueError, match=why) as refused:
-        named(None, told)
+        resolve_registry(None, told)
     assert "hush" not in str(refused.value)
 
 
@@ -172,5 +172,5 @@ def test_connect_takes_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(ValueError, match="which registry"):
             treaty.connect()
         with treaty.connect({"url": server.url, "cache.latest.ttl.sec": 5}) as registry:
-            assert isinstance(registry.registry, Cached)
+            assert isinstance(registry.registry, CachedRegistry)
     assert [seen.headers.get("authorization") for seen in server.seen] == ["Basic bWU6eA==", None, "Bearer t"]

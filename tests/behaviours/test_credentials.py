@@ -13,12 +13,20 @@ import pytest
 
 from tests.behaviours.drivers import Door, Plain, Waiting
 from tests.behaviours.scripted import Hang, Say, Seen, scripted
-from treaty.client.aio import AsyncHttpRegistry
+from treaty.client.async_http_registry import AsyncHttpRegistry
 from treaty.client.credentials import Credentials, basic, bearer, bearer_file, bearer_from, oauth
+from treaty.client.http_registry import HttpRegistry
 from treaty.client.properties import settings_of
-from treaty.client.settings import Settings
-from treaty.client.steps import Alone, Consult, Event, Headers, Purse, Send, Talk
-from treaty.client.sync import HttpRegistry
+from treaty.client.protocol.effects import (
+    CallProvider,
+    Conversation,
+    EffectResult,
+    Headers,
+    RunExclusively,
+    SendRequest,
+    TokenCache,
+)
+from treaty.client.settings import ClientSettings
 from treaty.core.answers import RegisteredVersion, VersionFound
 from treaty.core.names import Subject
 from treaty.core.refusals import OutcomeUnknown, Unauthenticated, Unavailable
@@ -32,8 +40,8 @@ WHO = Say(401, {"error_code": 40101, "message": "Unauthorized"})
 REGISTER = Register(Subject(".", "s"), Draft('"int"'))
 
 
-def quick(url: str, credentials: Credentials | None = None) -> Settings:
-    return replace(settings_of(url), pause=0.001, longest_pause=0.01, rounds=2, credentials=credentials)
+def quick(url: str, credentials: Credentials | None = None) -> ClientSettings:
+    return replace(settings_of(url), pause=0.001, max_pause=0.01, rounds=2, credentials=credentials)
 
 
 def said(server: Any) -> list[str]:
@@ -196,17 +204,17 @@ class Clock:
         return self.now
 
 
-def held(talk: Talk[Headers], answers: list[Received]) -> Headers:
+def held(talk: Conversation[Headers], answers: list[Received]) -> Headers:
     """Hold a conversation about credentials; each request takes an answer from the list."""
-    event: Event = None
+    event: EffectResult = None
     try:
         while True:
             match talk.send(event):
-                case Send():
+                case SendRequest():
                     event = answers.pop(0)
-                case Alone(inner):
+                case RunExclusively(inner):
                     event = held(inner(), answers)
-                case Consult(function):
+                case CallProvider(function):
                     event = function()  # type: ignore[assignment]  # no coroutine here
                 case _:
                     event = None
@@ -220,12 +228,12 @@ def told(status: int, body: bytes) -> Received:
 
 
 def test_a_token_is_renewed_before_it_ends_and_used_until_then_where_that_fails() -> None:
-    clock, purse = Clock(), Purse()
+    clock, purse = Clock(), TokenCache()
     credentials = oauth("http://127.0.0.1/token", "id", "secret")
 
     def now(seconds: float, *answers: Received) -> str:
         clock.now, left = seconds, list(answers)
-        word = held(credentials.say(purse, clock), left)["Authorization"]
+        word = held(credentials.headers(purse, clock), left)["Authorization"]
         assert not left
         return word
 
@@ -264,9 +272,9 @@ def test_no_secret_is_ever_shown(tmp_path: Path) -> None:
         texts.append(repr(registry))
         registry.close()
         texts.append(repr(AsyncHttpRegistry(settings)))
-    purse = Purse()
+    purse = TokenCache()
     purse.headers = {"Authorization": "Bearer hush-purse"}
-    texts += [repr(purse), repr(Send("GET", "http://h", {"Authorization": "hush-send"}, b"hush-body", 1, 1))]
+    texts += [repr(purse), repr(SendRequest("GET", "http://h", {"Authorization": "hush-send"}, b"hush-body", 1, 1))]
     assert not [text for text in texts if "hush" in text]
     assert "basic" in texts[0]
     assert str(place) in texts[5]
@@ -283,7 +291,7 @@ def test_what_can_be_no_token_is_refused_without_showing_it(tmp_path: Path, wron
     place = tmp_path / "token"
     place.write_text(f"a {wrong} b" if wrong else wrong)
     with pytest.raises(ValueError, match="printable ASCII") as in_file:
-        held(bearer_file(place).say(Purse(), Clock()), [])
+        held(bearer_file(place).headers(TokenCache(), Clock()), [])
     for one in (refused, in_file):
         assert "sh" not in str(one.value).replace("shows", "").replace("this one is not", "")
 

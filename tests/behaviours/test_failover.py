@@ -16,7 +16,7 @@ from tests.behaviours.scripted import Say, scripted
 from tests.behaviours.served import Served, served
 from tests.behaviours.test_registry import V1, V2
 from treaty.client.properties import settings_of
-from treaty.client.settings import Settings
+from treaty.client.settings import ClientSettings
 from treaty.core.answers import Config
 from treaty.core.names import subject_of
 from treaty.core.refusals import AlreadyDeleted, NotLatest, OutcomeUnknown, SubjectNotFound, Unavailable
@@ -46,8 +46,8 @@ ORDERS = subject_of("orders")
 EVENTUAL = Call(consistency="eventual")
 
 
-def quick(*urls: str) -> Settings:
-    return replace(settings_of(",".join(urls)), pause=0.01, longest_pause=0.05, rounds=3, attempt_timeout=20.0)
+def quick(*urls: str) -> ClientSettings:
+    return replace(settings_of(",".join(urls)), pause=0.01, max_pause=0.05, rounds=3, attempt_timeout=20.0)
 
 
 @pytest.fixture
@@ -205,7 +205,7 @@ async def lagging(url: str) -> Node:
 def test_a_client_reads_its_own_writes_at_a_node_that_lags(door: Door, log: str) -> None:
     with served(log) as quick_one, served(log, lagging) as slow, between(quick_one.url) as way:
         client = door(quick(way.url, slow.url))
-        careless = door(replace(quick(way.url, slow.url), own_writes=False))
+        careless = door(replace(quick(way.url, slow.url), read_your_writes=False))
         for each in (client, careless):
             each.ask(Register(ORDERS, Draft(V1)))
             each.ask(SetConfig(Scope(".", "orders"), Config(level="NONE")))

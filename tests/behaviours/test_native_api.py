@@ -14,7 +14,7 @@ from tests.behaviours.drivers import Door
 from tests.behaviours.served import Served
 from tests.behaviours.test_registry import BAD, V1, V2
 from treaty.client.properties import settings_of
-from treaty.client.settings import Settings
+from treaty.client.settings import ClientSettings
 from treaty.core.answers import Config
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, SubjectNotFound
@@ -95,8 +95,8 @@ def proxy_before(server: Served) -> Iterator[Proxy]:
         thread.join()
 
 
-def quick(url: str, recheck: float = 3_600.0) -> Settings:
-    return replace(settings_of(url), pause=0.001, longest_pause=0.01, rounds=3, native_recheck=recheck)
+def quick(url: str, recheck: float = 3_600.0) -> ClientSettings:
+    return replace(settings_of(url), pause=0.001, max_pause=0.01, rounds=3, native_recheck=recheck)
 
 
 def test_all_but_schemas_and_versions_goes_through_the_native_api(server: Served, door: Door) -> None:

@@ -103,7 +103,7 @@ def test_without_a_secret_there_is_no_inner_door() -> None:
 
 def test_a_node_with_another_secret_is_not_believed_and_its_clients_hear_why() -> None:
     with neighbours(2, secret="of-another-registry") as (_, (owner, other)):
-        with pytest.raises(Unavailable, match="does not believe that this is a node") as no:
+        with pytest.raises(Unavailable, match="does not accept this node") as no:
             other.ask(Register(ORDERS, Draft(V1)), Call(timeout=1.5))
         assert "of-another-registry" not in str(no.value)
         assert owner.node.counts.taken == 0

@@ -16,11 +16,11 @@ import pytest
 from tests.behaviours.served import Served, served
 from tests.behaviours.test_registry import V1, V2, record
 from treaty.assemble import connect
-from treaty.client.aio import AsyncHttpRegistry
+from treaty.client.async_http_registry import AsyncHttpRegistry
 from treaty.client.connection import Connection
+from treaty.client.http_registry import HttpRegistry
 from treaty.client.properties import settings_of
-from treaty.client.settings import Settings
-from treaty.client.sync import HttpRegistry
+from treaty.client.settings import ClientSettings
 from treaty.core.names import subject_of
 from treaty.core.operations import NAMED_OPERATIONS
 from treaty.core.refusals import Invalid, OutcomeUnknown, SubjectNotFound, Unavailable
@@ -31,8 +31,8 @@ from treaty.core.state.commit import PositionToken
 from treaty.wire.native import PATH
 
 
-def quick(*urls: str) -> Settings:
-    return replace(settings_of(",".join(urls)), pause=0.001, longest_pause=0.01, rounds=3)
+def quick(*urls: str) -> ClientSettings:
+    return replace(settings_of(",".join(urls)), pause=0.001, max_pause=0.01, rounds=3)
 
 
 def writes(method: str, path: str, body: bytes) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.docs.running import printed
 from tests.docs.test_howto import HOWTO, programs
-from treaty.client.properties import KNOWN
+from treaty.client.properties import PROPERTIES
 from treaty.client.settings import VARIABLES
 
 
@@ -39,4 +39,4 @@ def test_every_variable_and_every_name_is_told() -> None:
     told = set(re.findall(r"`([A-Za-z._*]+)`", page))
     assert set(VARIABLES) <= told
     families = tuple(word.removesuffix("*") for word in told if word.endswith(".*"))
-    assert not [name for name in KNOWN if name not in told and not name.startswith(families)]
+    assert not [name for name in PROPERTIES if name not in told and not name.startswith(families)]

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from tests.behaviours.scripted import Say, Script, scripted
 from treaty.cli.main import group
 from treaty.cli.terminal.door import settings_at, shown
-from treaty.client.settings import Settings
+from treaty.client.settings import ClientSettings
 
 NONE = Say(200, ["orders-value"])
 SECRET = "hush-hush"
@@ -116,7 +116,7 @@ def test_files_of_tls_come_from_variables() -> None:
     with pytest.raises(ValueError, match="no/such"):
         settings_at("https://h", {"TREATY_CA": "/no/such.pem"})
     found = settings_at("http://h", {})
-    assert isinstance(found, Settings)
+    assert isinstance(found, ClientSettings)
     assert found.tls is None
     with pytest.raises(click.ClickException, match="TREATY_PASSWORD"):
         settings_at("http://ada@h", {})

@@ -87,7 +87,7 @@ def test_each_of_several_workers_has_a_port_of_its_own_for_other_nodes(tmp_path:
                 assert told.reply.answer.created
             assert _worker_at(url) == place
         assert sorted(server.get("/subjects")) == ["s0", "s1", "s2"]
-        with pytest.raises(PeerUnreachableError, match="does not believe"):
+        with pytest.raises(PeerUnreachableError, match="does not accept"):
             carried(server.base, PeerCredentials("another-secret-0123"))
         said = server.said.read_text()
         assert SECRET not in said

@@ -15,7 +15,7 @@ from tests.facades.test_rights_server import RIGHTS, secure
 from tests.real.running import serving
 from treaty.client.connection import Connection
 from treaty.client.credentials import bearer_file
-from treaty.client.settings import Settings, tls_of
+from treaty.client.settings import ClientSettings, tls_of
 from treaty.core.refusals import Forbidden, Unauthenticated, Unavailable
 
 
@@ -70,7 +70,7 @@ def test_a_password_and_a_token(tmp_path: Path, rights: Path, provider: Provider
                 "bearer.auth.credentials.source": "STATIC_TOKEN",
                 "bearer.auth.token": provider.token(),
             },
-            Settings((server.base,), credentials=bearer_file(token)),
+            ClientSettings((server.base,), credentials=bearer_file(token)),
         ]
         for where in doors:
             with both(where) as clients:
@@ -104,7 +104,7 @@ def test_a_certificate_says_who_asks(tmp_path: Path, rights: Path) -> None:
         with both(via("client")) as clients:
             for client in clients:
                 use(client)
-        with both(Settings((base,), tls=tls_of(authority.file, *shown["client"]))) as clients:
+        with both(ClientSettings((base,), tls=tls_of(authority.file, *shown["client"]))) as clients:
             for client in clients:
                 assert client.subjects() == ("orders-value",)
         with both(via("stranger")) as clients:

@@ -21,7 +21,13 @@ def test_there_is_no_other_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["treaty.client.sync", "treaty.client.aio", "treaty.client.serializers.avro", "treaty.core.decide"]
+    "module",
+    [
+        "treaty.client.http_registry",
+        "treaty.client.async_http_registry",
+        "treaty.client.serializers.avro",
+        "treaty.core.decide",
+    ],
 )
 def test_the_client_side_loads_no_server_and_no_spark(module: str) -> None:
     program = f"import sys, {module}; print(*sys.modules)"

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treaty.client.settings import Settings
-from treaty.client.steps import Event, Lost, Pause, Send
-from treaty.client.talk.substitutes import converse
-from treaty.client.talk.world import World, world_of
+from treaty.client.protocol.client_state import ClientState, make_client_state
+from treaty.client.protocol.effects import EffectResult, NoResponse, SendRequest, WaitSeconds
+from treaty.client.protocol.fallbacks import ask_registry
+from treaty.client.settings import ClientSettings
 from treaty.core.answers import RegisteredVersion, VersionFound
 from treaty.core.names import Subject
 from treaty.core.refusals import (
@@ -47,7 +47,7 @@ VERSION = VersionFound("s", 3, 2, 7, "g", "AVRO", '"int"')
 NATIVE = {FOUND: answer_bytes(VERSION), REGISTERED: answer_bytes(RegisteredVersion(VERSION, created=True))}
 """What Treaty's native API says in place of Confluent's API."""
 GOOD = said(200, FOUND, Treaty_Sequence="aa.5.bb")
-Node = Callable[[Send], tuple[float, Received | Lost]]
+Node = Callable[[SendRequest], tuple[float, Received | NoResponse]]
 """How a node answers, and how many seconds that takes."""
 
 
@@ -61,29 +61,29 @@ class Net:
     """Whether nodes have Treaty's native API. A node that lacks it says so in no time, which is not among `asked`."""
     lacking: list[int] = field(default_factory=list)
     now: float = 0.0
-    asked: list[tuple[float, int, Send]] = field(default_factory=list)
+    asked: list[tuple[float, int, SendRequest]] = field(default_factory=list)
     pauses: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         urls = tuple(f"http://n{number}" for number in range(len(self.nodes)))
-        self.settings = Settings(urls, rounds=self.rounds)
+        self.settings = ClientSettings(urls, rounds=self.rounds)
         chance = random.Random(7).random
         ids = iter(range(10**6))
-        self.world: World = world_of(self.settings, lambda: self.now, chance, lambda: f"id-{next(ids)}")
+        self.world: ClientState = make_client_state(self.settings, lambda: self.now, chance, lambda: f"id-{next(ids)}")
 
     def ask(self, request: Request[Any] = SEVEN, call: Call = CALL) -> Any:
-        talk = converse(request, call, self.settings, self.world)
-        event: Event = None
+        talk = ask_registry(request, call, self.settings, self.world)
+        event: EffectResult = None
         try:
             while True:
                 step = talk.send(event)
-                if isinstance(step, Pause):
+                if isinstance(step, WaitSeconds):
                     assert step.seconds >= 0
                     self.pauses.append(step.seconds)
                     self.now += step.seconds
                     event = None
                     continue
-                assert isinstance(step, Send)
+                assert isinstance(step, SendRequest)
                 number = int(step.url[len("http://n") :].split("/")[0])
                 if step.url.endswith(PATH) and not self.native:
                     self.lacking.append(number)
@@ -94,7 +94,7 @@ class Net:
                 if step.url.endswith(PATH) and isinstance(event, Received):
                     event = replace(event, body=NATIVE.get(event.body, event.body))
                 if takes > step.timeout:
-                    takes, event = step.timeout, Lost("time-out")
+                    takes, event = step.timeout, NoResponse("time-out")
                 self.now += takes
         except StopIteration as done:
             return done.value.answer
@@ -104,11 +104,11 @@ class Net:
         return [number for _, number, _ in self.asked]
 
 
-def always(event: Received | Lost, takes: float = 0.001) -> Node:
+def always(event: Received | NoResponse, takes: float = 0.001) -> Node:
     return lambda _: (takes, event)
 
 
-def script(*events: Received | Lost) -> Node:
+def script(*events: Received | NoResponse) -> Node:
     left = list(events)
     return lambda _: (0.001, left.pop(0) if len(left) > 1 else left[0])
 
@@ -152,7 +152,7 @@ def test_a_node_is_left_alone_for_as_long_as_it_asks(header: str, seconds: float
 
 def test_who_can_not_wait_so_long_is_told_at_once_and_so_are_the_next() -> None:
     net = Net([script(said(429, Retry_After="20"), GOOD)])
-    for said_by in ("status 429", "left alone", "left alone"):
+    for said_by in ("status 429", "asks for a pause", "left alone"):
         with pytest.raises(Unavailable, match=said_by) as told:
             net.ask(SEVEN, Call(timeout=10))
         assert 19 < told.value.retry_after <= 20
@@ -180,7 +180,13 @@ def test_a_dead_node_costs_one_time_out_and_is_asked_again_when_the_other_dies()
 
 
 def test_a_node_at_rest_is_the_last_to_be_asked_and_still_is_where_nobody_else_answers() -> None:
-    net = Net([script(Lost("gone", left=False), Lost("gone", left=False), GOOD), always(said(503)), always(said(500))])
+    net = Net(
+        [
+            script(NoResponse("gone", was_sent=False), NoResponse("gone", was_sent=False), GOOD),
+            always(said(503)),
+            always(said(500)),
+        ]
+    )
     assert net.ask().text == '"int"'
     assert net.order[:3] == [0, 1, 2]
     assert net.order[-1] == 0
@@ -188,7 +194,7 @@ def test_a_node_at_rest_is_the_last_to_be_asked_and_still_is_where_nobody_else_a
 
 ANSWERS = st.sampled_from([
     (0.01, GOOD), (0.01, said(503)), (0.01, said(500)), (0.01, said(503, Retry_After="3")), (99.0, GOOD), (2.0, GOOD),
-    (0.0, Lost("refused", left=False)), (0.5, Lost("cut")), (0.01, said(404)), (0.01, said(200, b"<html>")),
+    (0.0, NoResponse("refused", was_sent=False)), (0.5, NoResponse("cut")), (0.01, said(404)), (0.01, said(200, b"<html>")),
     (0.01, said(429, Retry_After="1000")), (0.01, said(307, Location="/x")),
 ])  # fmt: skip
 
@@ -200,12 +206,12 @@ ANSWERS = st.sampled_from([
     st.booleans(),
 )
 def test_whatever_nodes_do(
-    scripts: list[list[tuple[float, Received | Lost]]],
+    scripts: list[list[tuple[float, Received | NoResponse]]],
     timeout: float,
     write: bool,  # noqa: FBT001 (drawn)
     native: bool,  # noqa: FBT001 (drawn)
 ) -> None:
-    def node(events: list[tuple[float, Received | Lost]]) -> Node:
+    def node(events: list[tuple[float, Received | NoResponse]]) -> Node:
         left = list(events)
         return lambda _: left.pop(0) if len(left) > 1 else left[0]
 
@@ -229,7 +235,9 @@ def test_whatever_nodes_do(
 
 
 @given(st.integers(0, 2), st.lists(ANSWERS, min_size=2, max_size=2))
-def test_where_one_node_is_well_there_is_an_answer(well: int, others: list[tuple[float, Received | Lost]]) -> None:
+def test_where_one_node_is_well_there_is_an_answer(
+    well: int, others: list[tuple[float, Received | NoResponse]]
+) -> None:
     if any(isinstance(event, Received) and event.status == 307 for _, event in others):
         return  # somebody else's redirect ends it: it may be a page to log in at
     nodes = [always(event, takes) for takes, event in others]
@@ -244,14 +252,18 @@ def test_the_latest_of_ones_own_writes_is_carried_whatever_order_answers_come_in
     for token, kept in [("aa.5.bb", 5), ("aa.3.cc", 5), ("aa.9.dd", 9), (".0.", 9), ("ee.2.ff", 2)]:
         found = PositionToken.parse(token)
         assert found is not None
-        world.wrote(found)
-        assert world.written is not None
-        assert world.written.sequence == kept
+        world.note_write(found)
+        assert world.last_write is not None
+        assert world.last_write.sequence == kept
 
 
 @pytest.mark.parametrize("native", [False, True])
 def test_a_command_that_may_be_under_way_says_so_when_it_is_sent_again(native: bool) -> None:  # noqa: FBT001 (a parameter)
-    slow, gone, good = Lost("time-out", waits=True), Lost("refused", left=False), said(200, REGISTERED)
+    slow, gone, good = (
+        NoResponse("time-out", timed_out=True),
+        NoResponse("refused", was_sent=False),
+        said(200, REGISTERED),
+    )
     for first, again in ((slow, True), (said(504), True), (gone, False), (said(503), False)):
         net = Net([script(first, good), always(good)], native=native)
         net.ask(REGISTER)
@@ -271,7 +283,7 @@ def test_a_command_that_may_be_under_way_says_so_when_it_is_sent_again(native: b
     "body", [b"", b"<html>no</html>", b'{"error_code":404,"message":"HTTP 404 Not Found"}', b'{"error":"Not Found"}']
 )
 def test_a_server_without_the_native_api_costs_one_request_more_and_not_one_each_time(status: int, body: bytes) -> None:
-    def node(send: Send) -> tuple[float, Received | Lost]:
+    def node(send: SendRequest) -> tuple[float, Received | NoResponse]:
         return 0.001, said(status, body) if send.url.endswith(PATH) else said(200, REGISTERED)
 
     net = Net([node, node], native=True)
@@ -289,9 +301,9 @@ def test_a_server_without_the_native_api_costs_one_request_more_and_not_one_each
 def test_a_server_that_comes_back_is_tried_at_the_native_api_again() -> None:
     old, gone = [True], [False]
 
-    def node(send: Send) -> tuple[float, Received | Lost]:
+    def node(send: SendRequest) -> tuple[float, Received | NoResponse]:
         if gone[0]:
-            return 0.0, Lost("refused", left=False)
+            return 0.0, NoResponse("refused", was_sent=False)
         return 0.001, said(404) if old[0] and send.url.endswith(PATH) else said(200, REGISTERED)
 
     net = Net([node], native=True)
@@ -301,7 +313,7 @@ def test_a_server_that_comes_back_is_tried_at_the_native_api_again() -> None:
         net.ask(REGISTER)
     old[0] = gone[0] = False
     net.asked.clear()
-    net.now += net.settings.longest_rest
+    net.now += net.settings.max_backoff
     for _ in range(2):
         net.ask(REGISTER)
     assert all(step.url.endswith(PATH) for _, _, step in net.asked)
@@ -315,7 +327,7 @@ REFUSED = {
 
 
 def test_a_page_in_place_of_an_answer_to_a_query_is_no_native_api() -> None:
-    def node(send: Send) -> tuple[float, Received | Lost]:
+    def node(send: SendRequest) -> tuple[float, Received | NoResponse]:
         return 0.001, said(200, b"<html>welcome</html>" if send.url.endswith(PATH) else b'["s"]')
 
     net = Net([node], native=True)

@@ -15,14 +15,14 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from treaty.assemble.reach import PeeringError
-from treaty.client.aio import AsyncHttpRegistry
-from treaty.client.aiocache import AsyncCached
+from treaty.client.async_cache import AsyncCachedRegistry
 from treaty.client.async_connection import AsyncConnection
-from treaty.client.cache import Cached
+from treaty.client.async_http_registry import AsyncHttpRegistry
+from treaty.client.cache import CachedRegistry
 from treaty.client.connection import Connection
-from treaty.client.properties import named
-from treaty.client.settings import Settings
-from treaty.client.sync import HttpRegistry
+from treaty.client.http_registry import HttpRegistry
+from treaty.client.properties import resolve_registry
+from treaty.client.settings import ClientSettings
 from treaty.log.log import LogDamagedError, LogUnavailableError
 from treaty.log.urls import DEFAULT_OPTIONS, LogOptions, LogUrlError, open_log
 from treaty.node.embedded import AsyncEmbeddedRegistry, EmbeddedRegistry
@@ -151,7 +151,7 @@ def cipher_of(metadata_keys: Path | None) -> MetadataCipher:
     return NO_KEYS if metadata_keys is None else MetadataCipher(read_keys(metadata_keys))
 
 
-Where = str | Mapping[str, Any] | Settings | None
+Where = str | Mapping[str, Any] | ClientSettings | None
 """Which registry: a URL, settings (a mapping has the names of Confluent's clients), or what the environment says."""
 
 
@@ -167,10 +167,10 @@ def connect(
     where a log can't be used. Close it, or use it with ``with``.
     A node in this process seals sensitive metadata with the keys of a file, if there is one (`KeyFileError`).
     """
-    found = named(where, os.environ)  # noqa: TID251 (read here, for whoever names no registry)
-    if isinstance(found, Settings):
+    found = resolve_registry(where, os.environ)  # noqa: TID251 (read here, for whoever names no registry)
+    if isinstance(found, ClientSettings):
         remote = HttpRegistry(found)
-        return Connection(remote if found.keep is None else Cached(remote, found.keep))
+        return Connection(remote if found.cache is None else CachedRegistry(remote, found.cache))
     cipher = cipher_of(metadata_keys)
     terms = LogOptions(tuple((log_config or {}).items()))
     return Connection(EmbeddedRegistry(lambda: _node(found, terms, cipher)))
@@ -182,10 +182,10 @@ def connect_async(where: Where = None, *, log_config: Mapping[str, str] | None =
     A log is opened when it is first asked, and what it raises comes then. It belongs to one loop; close it, or use it
     with ``async with``.
     """
-    found = named(where, os.environ)  # noqa: TID251 (read here, for whoever names no registry)
-    if isinstance(found, Settings):
+    found = resolve_registry(where, os.environ)  # noqa: TID251 (read here, for whoever names no registry)
+    if isinstance(found, ClientSettings):
         remote = AsyncHttpRegistry(found)
-        return AsyncConnection(remote if found.keep is None else AsyncCached(remote, found.keep))
+        return AsyncConnection(remote if found.cache is None else AsyncCachedRegistry(remote, found.cache))
     terms = LogOptions(tuple((log_config or {}).items()))
     return AsyncConnection(AsyncEmbeddedRegistry(lambda: _node(found, terms)))
 

@@ -1,4 +1,4 @@
-"""How a client says who is asking: passwords, tokens, and tokens that change.
+"""Authentication of a client: passwords, tokens, and tokens that change.
 
 A certificate is no `Credentials`: it belongs to the connection (`settings.tls`).
 """
@@ -11,7 +11,17 @@ from urllib.parse import quote_plus, urlencode, urlsplit
 
 import msgspec
 
-from treaty.client.steps import Alone, Consult, Headers, Lost, Pause, Purse, Send, Talk, answered
+from treaty.client.protocol.effects import (
+    CallProvider,
+    Conversation,
+    Headers,
+    NoResponse,
+    RunExclusively,
+    SendRequest,
+    TokenCache,
+    WaitSeconds,
+    expect_response,
+)
 from treaty.core.refusals import Unauthenticated, Unavailable
 
 FRESH = 0.8
@@ -24,24 +34,24 @@ PAUSE = 0.2
 """Seconds before it is asked again; they double."""
 
 Clock = Callable[[], float]
-Told = Mapping[str, str] | str
+ProvidedToken = Mapping[str, str] | str
 
 
-def _keep(_purse: Purse, _refused: Headers) -> bool:
+def _keep_headers(_tokens: TokenCache, _refused: Headers) -> bool:
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """How to say who is asking; it never shows a secret.
+    """How a client authenticates; `repr` shows no secret.
 
-    `say` is a conversation that ends in headers. `forget` is told which headers were refused (401), and tells whether
-    others may be had by asking again.
+    `headers` is a conversation that returns headers. `invalidate` takes headers that were refused (401), and returns whether
+    another request may give new ones.
     """
 
     kind: str
-    say: Callable[[Purse, Clock], Talk[Headers]] = field(repr=False)
-    forget: Callable[[Purse, Headers], bool] = field(default=_keep, repr=False)
+    headers: Callable[[TokenCache, Clock], Conversation[Headers]] = field(repr=False)
+    invalidate: Callable[[TokenCache, Headers], bool] = field(default=_keep_headers, repr=False)
 
 
 def basic(user: str, password: str) -> Credentials:
@@ -49,47 +59,48 @@ def basic(user: str, password: str) -> Credentials:
     if ":" in user:
         raise ValueError("a user's name has no colon in it")
     word = base64.b64encode(f"{user}:{password}".encode()).decode()
-    return _fixed("basic", {"Authorization": f"Basic {word}"})
+    return _constant_credentials("basic", {"Authorization": f"Basic {word}"})
 
 
 def bearer(token: str) -> Credentials:
     """A token that does not change."""
-    return _fixed("bearer", bearing(token))
+    return _constant_credentials("bearer", bearer_headers(token))
 
 
 def bearer_from(
-    function: Callable[[], Told | Awaitable[Told]], read: Callable[[Told], Headers] | None = None
+    function: Callable[[], ProvidedToken | Awaitable[ProvidedToken]],
+    read: Callable[[ProvidedToken], Headers] | None = None,
 ) -> Credentials:
     """A token that a function of yours returns, asked before each request (it should remember what it can).
 
     In asyncio programs it may be a coroutine function. `read` makes headers of what it returns, where that is no token.
     """
 
-    def say(_purse: Purse, _clock: Clock) -> Talk[Headers]:
-        told = yield Consult(function)
-        assert isinstance(told, (str, Mapping))
-        return bearing(str(told)) if read is None else read(told)
+    def headers_of(_tokens: TokenCache, _clock: Clock) -> Conversation[Headers]:
+        token = yield CallProvider(function)
+        assert isinstance(token, (str, Mapping))
+        return bearer_headers(str(token)) if read is None else read(token)
 
     # asked again after a 401: a function that remembers its token may notice that its time is over
-    return Credentials("bearer, from a function", say, lambda _purse, _refused: True)
+    return Credentials("bearer, from a function", headers_of, lambda _tokens, _refused: True)
 
 
 def bearer_file(path: Path | str) -> Credentials:
     """A token in a file, which is read again when it changes."""
-    place, read = Path(path), _Read()
+    place, read = Path(path), _TokenFile()
 
-    def say(_purse: Purse, _clock: Clock) -> Talk[Headers]:
+    def headers_of(_tokens: TokenCache, _clock: Clock) -> Conversation[Headers]:
         yield from ()  # a conversation without a step
         return read.headers(place)
 
-    def forget(_purse: Purse, refused: Headers) -> bool:
+    def invalidate(_tokens: TokenCache, refused: Headers) -> bool:
         read.forget()
         return read.headers(place) != refused
 
-    return Credentials(f"bearer, from {place}", say, forget)
+    return Credentials(f"bearer, from {place}", headers_of, invalidate)
 
 
-class _Read:
+class _TokenFile:
     """What was last read from a file, and which state of the file that was."""
 
     def __init__(self) -> None:
@@ -101,7 +112,7 @@ class _Read:
             state = (found.st_mtime_ns, found.st_size, found.st_ino)
             last = self._last
             if last is None or last[0] != state:
-                last = self._last = (state, bearing(place.read_text("utf-8").strip()))
+                last = self._last = (state, bearer_headers(place.read_text("utf-8").strip()))
         except OSError as error:
             raise Unavailable(f"the token can't be read from {place}: {error.strerror}") from None
         except UnicodeDecodeError:
@@ -121,29 +132,29 @@ def oauth(token_url: str, client_id: str, client_secret: str, scope: str = "", *
     parts = urlsplit(token_url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError("the address of a token endpoint is http(s)://host[:port]/path")
-    told = base64.b64encode(f"{quote_plus(client_id)}:{quote_plus(client_secret)}".encode()).decode()
+    token = base64.b64encode(f"{quote_plus(client_id)}:{quote_plus(client_secret)}".encode()).decode()
     form = {"grant_type": "client_credentials", **({"scope": scope} if scope else {}), **more}
     headers = {
-        "Authorization": f"Basic {told}",
+        "Authorization": f"Basic {token}",
         "Content-Type": "application/x-www-form-urlencoded",
         "Accept": "application/json",
     }
-    send = Send("POST", token_url, headers, urlencode(form).encode(), 10.0, 5.0)
+    send = SendRequest("POST", token_url, headers, urlencode(form).encode(), 10.0, 5.0)
     where = f"{parts.scheme}://{parts.hostname}{parts.path}"
 
-    def say(purse: Purse, clock: Clock) -> Talk[Headers]:
-        if purse.headers is not None and clock() < purse.renew:
-            return purse.headers
-        got = yield Alone(lambda: _renewed(purse, clock, send, where))
+    def headers_of(tokens: TokenCache, clock: Clock) -> Conversation[Headers]:
+        if tokens.headers is not None and clock() < tokens.renew_at:
+            return tokens.headers
+        got = yield RunExclusively(lambda: _renew_token(tokens, clock, send, where))
         assert isinstance(got, Mapping)
         return got
 
-    def forget(purse: Purse, refused: Headers) -> bool:
-        if purse.headers == refused:
-            purse.headers = None
+    def invalidate(tokens: TokenCache, refused: Headers) -> bool:
+        if tokens.headers == refused:
+            tokens.headers = None
         return True
 
-    return Credentials(f"oauth, from {where}", say, forget)
+    return Credentials(f"oauth, from {where}", headers_of, invalidate)
 
 
 class _Token(msgspec.Struct):
@@ -160,39 +171,43 @@ for _kind in (_Token, _Error):
     msgspec.json.Decoder(_kind)  # learnt before anybody asks: two threads that learn a class at once end the process
 
 
-def _renewed(purse: Purse, clock: Clock, send: Send, where: str) -> Talk[Headers]:
+def _renew_token(tokens: TokenCache, clock: Clock, send: SendRequest, where: str) -> Conversation[Headers]:
     """Ask for a token, unless somebody has just done so; the old one is good enough while it lasts."""
-    if purse.headers is not None and clock() < purse.renew:
-        return purse.headers
+    if tokens.headers is not None and clock() < tokens.renew_at:
+        return tokens.headers
     try:
-        token = yield from _asked(send, where)
+        token = yield from _request_token(send, where)
     except Unavailable:
-        if purse.headers is None or clock() >= purse.ends:
+        if tokens.headers is None or clock() >= tokens.expires_at:
             raise
-        purse.renew = min(purse.ends, clock() + 1.0)
-        return purse.headers
+        tokens.renew_at = min(tokens.expires_at, clock() + 1.0)
+        return tokens.headers
     life = LIFE if token.expires_in is None else token.expires_in
     now = clock()
-    purse.headers, purse.renew, purse.ends = bearing(token.access_token), now + FRESH * life, now + life
-    return purse.headers
+    tokens.headers, tokens.renew_at, tokens.expires_at = (
+        bearer_headers(token.access_token),
+        now + FRESH * life,
+        now + life,
+    )
+    return tokens.headers
 
 
-def _asked(send: Send, where: str) -> Talk[_Token]:
+def _request_token(send: SendRequest, where: str) -> Conversation[_Token]:
     message = ""
     for attempt in range(TRIES):
         if attempt:
-            yield Pause(PAUSE * 2 ** (attempt - 1))
-        event = answered((yield send))
-        if isinstance(event, Lost):
+            yield WaitSeconds(PAUSE * 2 ** (attempt - 1))
+        event = expect_response((yield send))
+        if isinstance(event, NoResponse):
             message = event.message
             continue
         try:
             if 200 <= event.status < 300:
                 return msgspec.json.decode(event.body, type=_Token, strict=False)
-            told = msgspec.json.decode(event.body, type=_Error)
+            refusal = msgspec.json.decode(event.body, type=_Error)
         except msgspec.MsgspecError:
-            told = _Error()
-        message = f"status {event.status} {told.error} {told.error_description}".strip()
+            refusal = _Error()
+        message = f"status {event.status} {refusal.error} {refusal.error_description}".strip()
         if 400 <= event.status < 500 and event.status not in {408, 429}:
             raise Unauthenticated.of(
                 "OAUTH", f"{where} gives no token: {message}", allowed="a client id, secret and scope that it knows"
@@ -200,15 +215,15 @@ def _asked(send: Send, where: str) -> Talk[_Token]:
     raise Unavailable(f"{where} gives no token: {message}")
 
 
-def _fixed(kind: str, headers: Headers) -> Credentials:
-    def say(_purse: Purse, _clock: Clock) -> Talk[Headers]:
+def _constant_credentials(kind: str, headers: Headers) -> Credentials:
+    def headers_of(_tokens: TokenCache, _clock: Clock) -> Conversation[Headers]:
         yield from ()  # a conversation without a step
         return headers
 
-    return Credentials(kind, say)
+    return Credentials(kind, headers_of)
 
 
-def bearing(token: str) -> Headers:
+def bearer_headers(token: str) -> Headers:
     """A token as a header; raises `ValueError`, without showing it, for what can't be one."""
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise ValueError("a token is printable ASCII without blanks; this one is not")

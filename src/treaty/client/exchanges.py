@@ -145,7 +145,7 @@ def lookup(
 def check(
     subject: str, schema: Draft | str, version: int | None = None, *, normalize: bool | None = None
 ) -> Exchange[CompatibilityResult]:
-    """Tell whether the schema would pass: against one version, or those that the subject's policy compares."""
+    """Return whether the schema is compatible: against one version, or those that the subject's policy compares."""
     return (yield from request_answer(Check(subject_of(subject), as_draft(schema), version, normalize)))
 
 
@@ -229,7 +229,7 @@ def config(scope: str = "", *, resolve: bool = True) -> Exchange[Config]:
 
 
 def set_config(scope: str, change: Config, clear: tuple[str, ...] = ()) -> Exchange[Config]:
-    """Change members of the config and forget those named in `clear`; returns what is set there now."""
+    """Change members of the config and delete those named in `clear`; returns what is set there now."""
     return (yield from request_answer(SetConfig(as_scope(scope), change, clear))).config
 
 
@@ -250,7 +250,7 @@ def settings(prefix: str = ":*:") -> Exchange[tuple[ScopeSetting, ...]]:
 
 
 def delete_config(scope: str) -> Exchange[Config]:
-    """Forget the config at a scope; returns what it was."""
+    """Delete the config at a scope; returns what it was."""
     return (yield from request_answer(DeleteConfig(as_scope(scope)))).config
 
 
@@ -265,7 +265,7 @@ def set_mode(scope: str, mode: str | None, *, force: bool = False) -> Exchange[s
 
 
 def delete_mode(scope: str, *, recursive: bool = False) -> Exchange[str | None]:
-    """Forget the mode at a scope; returns what it was."""
+    """Delete the mode at a scope; returns what it was."""
     return (yield from request_answer(DeleteMode(as_scope(scope), recursive))).mode
 
 
@@ -283,7 +283,7 @@ def make_context(context: str, highest_id: int = 0) -> Exchange[int]:
 
 
 def delete_context(context: str) -> Exchange[None]:
-    """Forget an empty context."""
+    """Delete an empty context."""
     yield from request_answer(DeleteContext(context_of(context)))
 
 
@@ -307,24 +307,24 @@ def associations(
 def find_associations(
     gets: tuple[ListAssociations, ...], *, schemas: bool = False
 ) -> Exchange[tuple[AssociationResult, ...]]:
-    """Return the associations of several resources, entry by entry; `schemas` tells the latest schemas too."""
+    """Return the associations of several resources, entry by entry; with `schemas` the latest schemas too."""
     return (yield from request_answer(GetAssociations(gets, schemas))).results
 
 
 def associate(
-    resource: Resource, *wishes: AssociationSpec, update: bool = False, dry_run: bool = False
+    resource: Resource, *specs: AssociationSpec, update: bool = False, dry_run: bool = False
 ) -> Exchange[ResourceBound]:
     """Bind kinds of a resource to subjects, all or none; `update` changes what is bound already."""
-    return (yield from request_answer(Associate(resource, wishes, update, dry_run)))
+    return (yield from request_answer(Associate(resource, specs, update, dry_run)))
 
 
 def dissociate(resource_id: str, *kinds: str, cascade: bool = False, dry_run: bool = False) -> Exchange[None]:
-    """Forget associations of a resource; with `cascade` the subjects of strong ones go for good."""
+    """Delete associations of a resource; with `cascade` the subjects of strong ones go for good."""
     yield from request_answer(Dissociate(resource_id, kinds=kinds, cascade=cascade, dry_run=dry_run))
 
 
 def change_associations(*changes: ResourceChange, dry_run: bool = False) -> Exchange[tuple[AssociationResult, ...]]:
-    """Create, change and delete associations of several resources; returns what became of each entry."""
+    """Create, change and delete associations of several resources; returns the result of each entry."""
     return (yield from request_answer(ChangeAssociations(changes, dry_run))).results
 
 
@@ -332,7 +332,7 @@ def change_associations(*changes: ResourceChange, dry_run: bool = False) -> Exch
 
 
 def outcome(command_id: str, principal: str | None = None) -> Exchange[CommandOutcome]:
-    """Return what became of a command; raises `NotFound` where nobody remembers it."""
+    """Return the outcome of a command; raises `NotFound` where it has no outcome."""
     return (yield from request_answer(GetOutcome(command_id, principal)))
 
 

@@ -14,10 +14,10 @@ from treaty.wire.peer.message import PATH, REFUSED, SECRET, PeerUnreachableError
 
 CONNECTIONS = 128
 """Connections to other nodes; a batch that finds none free waits for one. Mostly there is one to each node."""
-SAID_BYTES = 300
-"""Bytes of an error that are told."""
+SHOWN_BYTES = 300
+"""Bytes of an error that a message shows."""
 CONNECT_SECONDS = 3.0
-_NEVER_LEFT = (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.PoolTimeout)
+_NOT_SENT = (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.PoolTimeout)
 _LOST = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, TimeoutError, OSError)
 
 
@@ -28,7 +28,7 @@ def no_request_id() -> str:
 
 @dataclass(frozen=True, slots=True)
 class PeerCredentials:
-    """What this node shows to others, and whom it believes."""
+    """The secret and certificates by which nodes authenticate each other."""
 
     secret: str = field(default="", repr=False)
     """Sent over TLS and to this machine only, or anywhere where `plaintext` says so."""
@@ -70,9 +70,9 @@ class HttpPeerTransport:
             ):
                 chunks = response.aiter_stream()
                 if response.status != 200:
-                    raise await _refusal(address, response, chunks)
-                await _lines(address, chunks, heard)
-        except _NEVER_LEFT as error:
+                    raise await _read_refusal(address, response, chunks)
+                await _read_lines(address, chunks, heard)
+        except _NOT_SENT as error:
             raise PeerUnreachableError(f"{address} can't be reached: {_why(error)}", left=False) from None
         except _LOST as error:
             raise PeerUnreachableError(f"{address} did not answer: {_why(error)}", left=True) from None
@@ -104,7 +104,7 @@ def _is_this_machine(parts: SplitResult) -> bool:
         return host == "localhost"
 
 
-async def _lines(address: str, chunks: AsyncIterator[bytes], heard: Callable[[bytes], None]) -> None:
+async def _read_lines(address: str, chunks: AsyncIterator[bytes], heard: Callable[[bytes], None]) -> None:
     """Tell line by line what comes; what ends without an end of line is no line."""
     rest = bytearray()
     async for chunk in chunks:
@@ -118,25 +118,25 @@ async def _lines(address: str, chunks: AsyncIterator[bytes], heard: Callable[[by
             raise PeerUnreachableError(f"{address} says more than {LINE_BYTES} bytes", left=True)
 
 
-async def _refusal(address: str, response: httpcore2.Response, chunks: AsyncIterator[bytes]) -> PeerUnreachableError:
+async def _read_refusal(
+    address: str, response: httpcore2.Response, chunks: AsyncIterator[bytes]
+) -> PeerUnreachableError:
     """What an answer without lines says."""
-    said = b""
+    body = b""
     async for chunk in chunks:
-        said = (said + chunk)[:SAID_BYTES]
+        body = (body + chunk)[:SHOWN_BYTES]
     took_none = any(name.lower() == REFUSED.encode() for name, _ in response.headers)
     left = not took_none and response.status != 404
-    return PeerUnreachableError(_explain_status(address, response.status, said.decode("utf-8", "replace")), left=left)
+    return PeerUnreachableError(_explain_status(address, response.status, body.decode("utf-8", "replace")), left=left)
 
 
 def _why(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def _explain_status(address: str, status: int, said: str) -> str:
+def _explain_status(address: str, status: int, body: str) -> str:
     if status == 404:
         return f"{address} takes no commands of other nodes: start it with --peer-secret-file, too"
     if status in {401, 403}:
-        return (
-            f"{address} does not believe that this is a node of its registry; give all nodes the same secret ({said})"
-        )
-    return f"{address} answers with status {status}: {said}"
+        return f"{address} does not accept this node as one of its registry; give all nodes the same secret ({body})"
+    return f"{address} answers with status {status}: {body}"

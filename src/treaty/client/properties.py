@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from treaty.client.credentials import Credentials, basic, bearer, bearer_from, bearing, oauth
-from treaty.client.keep import Keep
-from treaty.client.settings import Settings, credentials_in, settings_of_url, tls_in, tls_of
-from treaty.client.steps import Headers
+from treaty.client.cache_policy import CachePolicy
+from treaty.client.credentials import Credentials, basic, bearer, bearer_from, bearer_headers, oauth
+from treaty.client.protocol.effects import Headers
+from treaty.client.settings import ClientSettings, credentials_in, settings_of_url, tls_in, tls_of
 
-KNOWN = (
+PROPERTIES = (
     "url", "timeout", "max.retries", "retries.wait.ms", "retries.max.wait.ms", "cache.capacity", "cache.latest.ttl.sec",
     "basic.auth.credentials.source", "basic.auth.user.info",
     "bearer.auth.credentials.source", "bearer.auth.token", "bearer.auth.logical.cluster", "bearer.auth.identity.pool.id",
@@ -19,16 +19,16 @@ KNOWN = (
 )  # fmt: skip
 """All names that are understood."""
 
-EXTRA = {
+TOKEN_HEADERS = {
     "bearer.auth.logical.cluster": "target-sr-cluster",
     "bearer.auth.identity.pool.id": "Confluent-Identity-Pool-Id",
 }
 """Members that are sent as headers beside a token."""
 
-USUAL = Settings(("",))
+DEFAULTS = ClientSettings(("",))
 
 
-def settings_of(given: str | Mapping[str, Any]) -> Settings:
+def settings_of(given: str | Mapping[str, Any]) -> ClientSettings:
     """Read settings from a URL (several with commas), or from a mapping with the names of Confluent's clients.
 
     Raises `ValueError` for a URL that is none, a name that nobody knows, and members that don't go together; its
@@ -36,23 +36,23 @@ def settings_of(given: str | Mapping[str, Any]) -> Settings:
     """
     if isinstance(given, str):
         return settings_of_url(given)
-    unknown = sorted(set(given) - set(KNOWN))
+    unknown = sorted(set(given) - set(PROPERTIES))
     if unknown:
-        raise ValueError(f"no setting {', '.join(map(repr, unknown))}; there are {', '.join(KNOWN)}")
+        raise ValueError(f"no setting {', '.join(map(repr, unknown))}; there are {', '.join(PROPERTIES)}")
     base = settings_of_url(_text(given, "url"))
     tls = [given.get(f"ssl.{name}") for name in ("ca.location", "certificate.location", "key.location", "key.password")]
     if any(value is not None and not isinstance(value, str) for value in tls):
         raise ValueError("settings that begin with 'ssl.' are texts; a server's certificate is always verified")
     return replace(
         base,
-        rounds=1 + int(_number(given, "max.retries", USUAL.rounds - 1)),
-        pause=_number(given, "retries.wait.ms", USUAL.pause * 1000) / 1000,
-        longest_pause=_number(given, "retries.max.wait.ms", USUAL.longest_pause * 1000) / 1000,
-        attempt_timeout=_number(given, "timeout", USUAL.attempt_timeout),
-        headers=tuple((header, _text(given, name)) for name, header in EXTRA.items() if given.get(name)),
+        rounds=1 + int(_number(given, "max.retries", DEFAULTS.rounds - 1)),
+        pause=_number(given, "retries.wait.ms", DEFAULTS.pause * 1000) / 1000,
+        max_pause=_number(given, "retries.max.wait.ms", DEFAULTS.max_pause * 1000) / 1000,
+        attempt_timeout=_number(given, "timeout", DEFAULTS.attempt_timeout),
+        headers=tuple((header, _text(given, name)) for name, header in TOKEN_HEADERS.items() if given.get(name)),
         credentials=_credentials(given, base.credentials),
         tls=tls_of(*tls) if any(tls) else None,
-        keep=_keep(given),
+        cache=_cache_policy(given),
     )
 
 
@@ -72,18 +72,18 @@ def _number(given: Mapping[str, Any], name: str, usual: float) -> float:
     return float(value)
 
 
-def _keep(given: Mapping[str, Any]) -> Keep | None:
+def _cache_policy(given: Mapping[str, Any]) -> CachePolicy | None:
     if given.get("cache.capacity") is None and given.get("cache.latest.ttl.sec") is None:
         return None
-    usual = Keep()
-    return Keep(
+    usual = CachePolicy()
+    return CachePolicy(
         versions=int(_number(given, "cache.capacity", usual.versions)),
         latest_ttl=_number(given, "cache.latest.ttl.sec", usual.latest_ttl),
     )
 
 
 def _credentials(given: Mapping[str, Any], in_url: Credentials | None) -> Credentials | None:
-    """Read who is asking; a password in the URL and one in the settings are one too many."""
+    """Read credentials; a password in the URL and one in the settings are one too many."""
     info, source = given.get("basic.auth.user.info"), given.get("bearer.auth.credentials.source")
     where = str(given.get("basic.auth.credentials.source") or "").upper()
     if where not in {"", "URL", "USER_INFO"}:
@@ -111,11 +111,11 @@ def _custom(given: Mapping[str, Any]) -> Credentials:
         raise ValueError("'bearer.auth.custom.provider.function' is missing; a function of a dictionary")
     config = given.get("bearer.auth.custom.provider.config")
 
-    def headers(told: Mapping[str, str] | str) -> Headers:
-        if not isinstance(told, Mapping) or not told.get("bearer.auth.token"):
+    def headers(provided: Mapping[str, str] | str) -> Headers:
+        if not isinstance(provided, Mapping) or not provided.get("bearer.auth.token"):
             raise ValueError("'bearer.auth.custom.provider.function' returned no 'bearer.auth.token'")
-        more = {header: told[name] for name, header in EXTRA.items() if told.get(name)}
-        return {**bearing(told["bearer.auth.token"]), **more}
+        more = {header: provided[name] for name, header in TOKEN_HEADERS.items() if provided.get(name)}
+        return {**bearer_headers(provided["bearer.auth.token"]), **more}
 
     return bearer_from(lambda: function(config), headers)
 
@@ -133,12 +133,14 @@ _BEARERS: Mapping[str, Callable[[Mapping[str, Any]], Credentials]] = {
 }
 
 
-def named(where: str | Mapping[str, Any] | Settings | None, environment: Mapping[str, str]) -> Settings | str:
+def resolve_registry(
+    where: str | Mapping[str, Any] | ClientSettings | None, environment: Mapping[str, str]
+) -> ClientSettings | str:
     """Read which registry is meant: settings of a client, or the URL of a log; None: what the environment says.
 
     Variables count only where nothing is given, so that no password goes where it was not meant for.
     """
-    if isinstance(where, Settings):
+    if isinstance(where, ClientSettings):
         return where
     if isinstance(where, str):
         return settings_of_url(where) if where.startswith(("http://", "https://")) else where
@@ -147,10 +149,10 @@ def named(where: str | Mapping[str, Any] | Settings | None, environment: Mapping
     url = environment.get("TREATY_REGISTRY")
     if not url:
         raise ValueError("which registry? Give a URL, or set TREATY_REGISTRY")
-    found = named(url, environment)
+    found = resolve_registry(url, environment)
     if isinstance(found, str):
         return found
-    told = credentials_in(environment)
-    if told is not None and found.credentials is not None:
+    own = credentials_in(environment)
+    if own is not None and found.credentials is not None:
         raise ValueError("a user in TREATY_REGISTRY and another one in a variable beside it; one of them")
-    return replace(found, credentials=told or found.credentials, tls=tls_in(environment))
+    return replace(found, credentials=own or found.credentials, tls=tls_in(environment))

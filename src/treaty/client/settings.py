@@ -1,4 +1,4 @@
-"""Settings of an HTTP client: where the registry is, how long to try, how to say who is asking."""
+"""Settings of an HTTP client: where the registry is, how long to try, how the client authenticates."""
 
 import ssl
 from collections.abc import Mapping
@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from treaty.client.cache_policy import CachePolicy
 from treaty.client.credentials import Credentials, basic, bearer, bearer_file
-from treaty.client.keep import Keep
 from treaty.core.schema import Pairs
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ClientSettings:
     """How to talk to a registry. Times are in seconds. Never shows a secret."""
 
     urls: tuple[str, ...]
@@ -21,8 +21,8 @@ class Settings:
     """How often every URL is tried before giving up."""
     pause: float = 0.1
     """Pause after the first round; it doubles after each one. A node that failed rests as long while others are there."""
-    longest_pause: float = 5.0
-    longest_rest: float = 30.0
+    max_pause: float = 5.0
+    max_backoff: float = 30.0
     """The longest that a node is left alone after failures, or because it asked for it with ``Retry-After``."""
     attempt_timeout: float = 10.0
     """The most that one attempt may take; `Call.timeout` bounds all of them together."""
@@ -37,16 +37,16 @@ class Settings:
     headers: Pairs = field(default=(), repr=False)
     """Sent with every request."""
     credentials: Credentials | None = None
-    """How to say who is asking; the same to every URL, for they are nodes of one registry."""
+    """How the client authenticates; the same to every URL, for they are nodes of one registry."""
     tls: ssl.SSLContext | None = None
     """None: the system's authorities, and no certificate of one's own. See `tls_of`."""
-    own_writes: bool = True
+    read_your_writes: bool = True
     """A read carries the place of this client's last write, so that no node answers from before it."""
-    keep: Keep | None = None
+    cache: CachePolicy | None = None
     """What `treaty.connect` keeps in a cache; None: nothing."""
 
 
-def settings_of_url(url: str) -> Settings:
+def settings_of_url(url: str) -> ClientSettings:
     """Read settings from a URL, or several with commas between them; user and password in it become Basic.
 
     Raises `ValueError` for anything that is not an http or https URL.
@@ -62,8 +62,8 @@ def settings_of_url(url: str) -> Settings:
     bases = tuple(urlunsplit((p.scheme, p.netloc.rpartition("@")[2], p.path.rstrip("/"), "", "")) for p in parts)
     user = next((part for part in parts if part.username is not None), None)
     if user is None:
-        return Settings(bases)
-    return Settings(bases, credentials=basic(unquote(user.username or ""), unquote(user.password or "")))
+        return ClientSettings(bases)
+    return ClientSettings(bases, credentials=basic(unquote(user.username or ""), unquote(user.password or "")))
 
 
 def tls_of(
@@ -72,7 +72,7 @@ def tls_of(
     key: Path | str | None = None,
     password: str | None = None,
 ) -> ssl.SSLContext:
-    """Make TLS from files in PEM: whom to believe (None: the system's authorities), and the certificate to show.
+    """Make TLS from files in PEM: the authorities to trust (None: the system's authorities), and the certificate to show.
 
     Raises `ValueError` for files that can't be used. Servers are always verified, and TLS 1.2 is the oldest spoken.
     """
@@ -106,7 +106,7 @@ VARIABLES = {
     "TREATY_PASSWORD": "password for HTTP basic",
     "TREATY_TOKEN": "a bearer token",
     "TREATY_TOKEN_FILE": "a file with a bearer token, read again when it changes",
-    "TREATY_CA": "certificates to believe, in PEM",
+    "TREATY_CA": "certificates of authorities to trust, in PEM",
     "TREATY_CERT": "the client's certificate, in PEM",
     "TREATY_KEY": "its key",
     "TREATY_KEY_PASSWORD": "the key's password",
@@ -118,7 +118,7 @@ def credentials_in(environment: Mapping[str, str]) -> Credentials | None:
     """Read credentials from variables; None where there are none. Raises `ValueError` for two kinds at once."""
     given = [name for name in ("TREATY_USER", "TREATY_TOKEN", "TREATY_TOKEN_FILE") if environment.get(name)]
     if len(given) > 1:
-        raise ValueError(f"{' and '.join(given)} are set; one of them says who is asking")
+        raise ValueError(f"{' and '.join(given)} are set; give one of them")
     match given:
         case ["TREATY_USER"]:
             return basic(environment["TREATY_USER"], environment.get("TREATY_PASSWORD", ""))

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 
+from treaty.client.http_registry import HttpRegistry
 from treaty.client.properties import settings_of
-from treaty.client.sync import HttpRegistry
 from treaty.core.registry import Registry
 from treaty.plan.reasons import PlanError
 

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from treaty.client.meaning import meaning_of
+from treaty.client.references import fetch_resolved_schema
 from treaty.core.answers import SchemaFound, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.refusals import NotFound
@@ -77,7 +77,7 @@ def model(meaning: ResolvedSchema) -> Any:
 
 
 def _known(registry: Registry, found: VersionFound | SchemaFound, subject: str, context: str) -> Known:
-    meaning = meaning_of(registry, found.format, found.text, found.references, Subject(context, ""))
+    meaning = fetch_resolved_schema(registry, found.format, found.text, found.references, Subject(context, ""))
     return Known(
         found.schema_id, subject, found.number, found.format, model(meaning), not found.deleted, meaning, found.guid
     )

@@ -15,8 +15,8 @@ from tests.real.linear.history import Recorder
 from tests.real.linear.stores import Store
 from tests.real.running import START_SECONDS, Running, start
 from treaty.client.connection import Connection
-from treaty.client.settings import Settings
-from treaty.client.sync import HttpRegistry
+from treaty.client.http_registry import HttpRegistry
+from treaty.client.settings import ClientSettings
 from treaty.core.refusals import RegistryError
 
 SERVERS = 3
@@ -129,7 +129,7 @@ class Chaos:
     def _registry(self, number: int) -> Connection:
         bases = [server.base for server in self.servers]
         turned = tuple(bases[number % SERVERS :] + bases[: number % SERVERS])
-        return Connection(HttpRegistry(Settings(turned, attempt_timeout=3.0)))
+        return Connection(HttpRegistry(ClientSettings(turned, attempt_timeout=3.0)))
 
     def _ask(self, number: int, registry: Connection, chance: random.Random) -> None:
         process = number
@@ -143,7 +143,7 @@ class Chaos:
     def _read_all(self) -> None:
         """Read every subject from every server, as part of the history: what was lost until now is missed here."""
         for number, server in enumerate(self.servers):
-            registry = Connection(HttpRegistry(Settings((server.base,))))
+            registry = Connection(HttpRegistry(ClientSettings((server.base,))))
             with contextlib.closing(registry):
                 for subject in (f"s{place}" for place in range(self.used // TURNS + 3)):
                     for name in ("versions", "latest", "level"):
@@ -154,7 +154,7 @@ class Chaos:
         """What each server says that each id means which was ever told; the name of a refusal where it is gone."""
         found: dict[int, list[str]] = defaultdict(list)
         for server in self.servers:
-            with contextlib.closing(Connection(HttpRegistry(Settings((server.base,))))) as registry:
+            with contextlib.closing(Connection(HttpRegistry(ClientSettings((server.base,))))) as registry:
                 for number in self.ids:
                     try:
                         found[number].append(registry.schema(number).text)

@@ -123,7 +123,7 @@ def _ask(registry: Connection, asked: Asked) -> Told:
 
 def _warn(registry: Connection, subject: str, draft: Draft) -> str:
     """What a reader of all versions would make of the draft; nothing is said where they can't be read."""
-    from treaty.client.meaning import meaning_of  # noqa: PLC0415 (needed for this alone)
+    from treaty.client.references import fetch_resolved_schema  # noqa: PLC0415 (needed for this alone)
     from treaty.plan.asking import versions  # noqa: PLC0415
 
     if draft.format != "AVRO":
@@ -131,7 +131,7 @@ def _warn(registry: Connection, subject: str, draft: Draft) -> str:
     place = subject_of(subject)
     try:
         known = [one.meaning for one in versions(registry, place) if one.meaning is not None]
-        new = meaning_of(registry, draft.format, draft.text, draft.references, Subject(place.context, ""))
+        new = fetch_resolved_schema(registry, draft.format, draft.text, draft.references, Subject(place.context, ""))
         return warn_of_union((*known, new))
     except (RegistryError, InvalidSchemaError):
         return ""

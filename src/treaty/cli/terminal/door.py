@@ -12,8 +12,8 @@ from treaty.assemble import connect
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.connection import Connection
 from treaty.client.credentials import basic
-from treaty.client.properties import named
-from treaty.client.settings import Settings, credentials_in, tls_in
+from treaty.client.properties import resolve_registry
+from treaty.client.settings import ClientSettings, credentials_in, tls_in
 
 
 def opened(url: str) -> Connection:
@@ -21,14 +21,14 @@ def opened(url: str) -> Connection:
     return connect(settings_at(url, os.environ))  # noqa: TID251 (a command's settings are variables too)
 
 
-def settings_at(url: str, environment: Mapping[str, str]) -> Settings | str:
+def settings_at(url: str, environment: Mapping[str, str]) -> ClientSettings | str:
     """Settings of a client for a URL, or the URL of a log.
 
     A name without a password in the URL takes its password from TREATY_PASSWORD, or from a person at the terminal.
     Without a name the variables say who asks, but only where TREATY_REGISTRY names no other registry than this one: a
     password goes nowhere that it was not meant for.
     """
-    found = named(url, {})
+    found = resolve_registry(url, {})
     if isinstance(found, str):
         return found
     found = replace(found, tls=tls_in(environment))
@@ -50,12 +50,12 @@ def shown(url: str) -> str:
     )
 
 
-def _meant(found: Settings, environment: Mapping[str, str]) -> bool:
+def _meant(found: ClientSettings, environment: Mapping[str, str]) -> bool:
     usual = environment.get("TREATY_REGISTRY", "")
     if not usual.startswith(("http://", "https://")):
         return True
-    known = named(usual, {})
-    return isinstance(known, Settings) and {*map(_origin, found.urls)} <= {*map(_origin, known.urls)}
+    known = resolve_registry(usual, {})
+    return isinstance(known, ClientSettings) and {*map(_origin, found.urls)} <= {*map(_origin, known.urls)}
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:

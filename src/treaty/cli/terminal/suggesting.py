@@ -20,7 +20,7 @@ OFFERED = 200
 def subjects(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of subjects that begin so. Nothing is said where they can't be had: no registry, no rights, no time."""
     # Loaded late: every command asks for this, and most never talk to a registry.
-    door, client = import_module("treaty.cli.terminal.door"), import_module("treaty.client.sync")
+    door, client = import_module("treaty.cli.terminal.door"), import_module("treaty.client.http_registry")
     try:
         environment = dict(os.environ)  # noqa: TID251 (a command's settings are variables too)
         url = ctx.params.get("registry") or environment.get("TREATY_REGISTRY") or ""

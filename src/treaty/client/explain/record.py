@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from treaty.client.explain import avro, protobuf
 from treaty.client.explain.steps import Bytes, Step, WrongError
-from treaty.client.meaning import meaning_of
+from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.choosing import text_of
 from treaty.client.serializers.failures import BadRecord
 from treaty.client.serializers.framing import MAGIC_GUID, MAGIC_ID, Frame, Part, unframe
@@ -82,7 +82,7 @@ def _payload(registry: Registry, written: SchemaFound, whole: Bytes, frame: Fram
         _json(whole)
         return
     found = text_of(written)
-    meaning = meaning_of(registry, written.format, found.text, found.references, found.within)
+    meaning = fetch_resolved_schema(registry, written.format, found.text, found.references, found.within)
     model = find_formats()[written.format].parse(meaning, False)
     if written.format == "AVRO":
         avro.explain(model, whole)

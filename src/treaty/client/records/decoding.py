@@ -11,7 +11,7 @@ from uuid import UUID
 from google.protobuf.json_format import MessageToDict, SerializeToJsonError
 from google.protobuf.message import Message
 
-from treaty.client.cache import Cached
+from treaty.client.cache import CachedRegistry
 from treaty.client.serializers.avro import AvroDeserializer
 from treaty.client.serializers.failures import BadRecord, Code
 from treaty.client.serializers.framing import HEADER_OF, Part, unframe
@@ -41,7 +41,7 @@ class Decoder:
 
     def __init__(self, registry: Registry, context: str = DEFAULT_CONTEXT) -> None:
         """Ask this registry, through a cache; `context` is the one whose ids stand in the frames."""
-        self._registry = registry if isinstance(registry, Cached) else Cached(registry)
+        self._registry = registry if isinstance(registry, CachedRegistry) else CachedRegistry(registry)
         self._within = Subject(context, "") if context != DEFAULT_CONTEXT else None
         settings = Reading(context=context)
         self._opens = {

@@ -9,8 +9,8 @@ from google.protobuf.json_format import ParseDict, ParseError
 from google.protobuf.message import EncodeError
 from google.protobuf.message_factory import GetMessageClass
 
-from treaty.client.meaning import meaning_of
 from treaty.client.records import avro
+from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.choosing import Text
 from treaty.client.serializers.codec import full_name
 from treaty.client.serializers.failures import BadValue
@@ -68,7 +68,7 @@ def encoder(registry: Registry, format_: str, text: Text, message: str = "") -> 
     Raises `BadValue` for a schema that can't be used, and what the registry raises for what it refers to.
     """
     try:
-        meaning = meaning_of(registry, format_, text.text, text.references, text.within)
+        meaning = fetch_resolved_schema(registry, format_, text.text, text.references, text.within)
         model: Any = find_formats()[format_].parse(meaning, False)
         if format_ == "AVRO":
             return Encoder(full_name(text.text), lambda value: EncodedRow(avro.encode(model, value)))

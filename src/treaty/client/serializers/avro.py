@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from treaty.client.meaning import meaning_of
+from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.choosing import Own, Reader, Text, Writer
 from treaty.client.serializers.codec import Ready, full_name, read, ready, write
 from treaty.client.serializers.failures import BadRecord, BadValue, Code
@@ -40,7 +40,7 @@ class AvroSerializer:
 
         def own(within: Subject) -> ResolvedSchema:
             assert draft is not None
-            return meaning_of(self._writer.registry, FORMAT, draft.text, draft.references, within)
+            return fetch_resolved_schema(self._writer.registry, FORMAT, draft.text, draft.references, within)
 
         given = None if draft is None else lambda: draft
         self._writer = Writer(registry, (FORMAT, _made), settings or Writing(), given, Own(own) if draft else None)

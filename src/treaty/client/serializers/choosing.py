@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from treaty.client.cache import Cached, Memo
-from treaty.client.meaning import meaning_of
+from treaty.client.cache import CachedRegistry, LoadingCache
+from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.failures import BadRecord, BadValue, Code
 from treaty.client.serializers.framing import HEADER_OF, Frame, Part, prefix, stamp
 from treaty.client.serializers.names import Naming
@@ -97,12 +97,12 @@ class Writer(Generic[C]):
         if draft is None and isinstance(settings.choose, (AutoRegister, MustExist)):
             kind = type(settings.choose).__name__
             raise ValueError(f"{kind} needs a schema; give one, or choose UseLatest, UseLatestWith or UseId")
-        self.registry = registry if isinstance(registry, Cached) else Cached(registry)
+        self.registry = registry if isinstance(registry, CachedRegistry) else CachedRegistry(registry)
         self.settings = settings
         self._format, self._make = make
         self._draft = draft
         self._own = own
-        self._pens: Memo[object, Pen[C]] = Memo(MAX_CODECS)
+        self._pens: LoadingCache[object, Pen[C]] = LoadingCache(MAX_CODECS)
         self._steady: dict[tuple[str, Part, str], Pen[C]] = {}
         self._naming = Naming(self.registry, settings.name_of)
         self._keeps = not isinstance(settings.choose, UseLatest | UseLatestWith) and self._naming.steady
@@ -157,7 +157,7 @@ class Writer(Generic[C]):
         if self._own is None or isinstance(choose, (AutoRegister, MustExist)) or not choose.strict:
             return
         form, own = find_formats()[self._format], self._own.meaning(found.within)
-        meaning = meaning_of(self.registry, self._format, found.text, found.references, found.within)
+        meaning = fetch_resolved_schema(self.registry, self._format, found.text, found.references, found.within)
         findings = form.compare(form.parse(meaning, False), form.parse(own, False), "STRICT")
         findings = tuple(filter(self._own.concerns, findings))
         if findings:
@@ -177,13 +177,13 @@ class Reader(Generic[C]):
 
     def __init__(self, registry: Registry, format_: str, make: Make[C], settings: Reading) -> None:
         """Ask this registry, through a cache if it has none."""
-        self.registry = registry if isinstance(registry, Cached) else Cached(registry)
+        self.registry = registry if isinstance(registry, CachedRegistry) else CachedRegistry(registry)
         self.settings = settings
         self._naming = Naming(self.registry, settings.name_of)
         self._format = format_
         self._make = make
-        self._codecs: Memo[object, tuple[SchemaFound, C]] = Memo(MAX_CODECS)
-        self._readers: Memo[object, C] = Memo(MAX_CODECS)
+        self._codecs: LoadingCache[object, tuple[SchemaFound, C]] = LoadingCache(MAX_CODECS)
+        self._readers: LoadingCache[object, C] = LoadingCache(MAX_CODECS)
         self._known: dict[int | str, tuple[SchemaFound, C]] = {}
 
     def written(self, frame: Frame, data: bytes) -> tuple[SchemaFound, C]:

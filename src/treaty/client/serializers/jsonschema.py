@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from treaty.client.meaning import meaning_of
+from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.choosing import Own, Reader, Text, Writer
 from treaty.client.serializers.failures import BadRecord, BadValue, Code
 from treaty.client.serializers.framing import Part, unframe
@@ -37,7 +37,7 @@ class Ready:
 def _made(registry: Registry, text: Text) -> Ready:
     form = find_formats()[FORMAT]
     try:
-        model = form.parse(meaning_of(registry, FORMAT, text.text, text.references, text.within), False)
+        model = form.parse(fetch_resolved_schema(registry, FORMAT, text.text, text.references, text.within), False)
     except InvalidSchemaError as wrong:
         raise BadValue(f"the schema can't be used: {wrong}") from wrong
     check = form.check
@@ -72,7 +72,7 @@ class JsonSerializer:
 
         def own(within: Subject) -> ResolvedSchema:
             assert draft is not None
-            return meaning_of(self._writer.registry, FORMAT, draft.text, draft.references, within)
+            return fetch_resolved_schema(self._writer.registry, FORMAT, draft.text, draft.references, within)
 
         given = None if draft is None else lambda: draft
         self._writer = Writer(registry, (FORMAT, _made), settings or Writing(), given, Own(own) if draft else None)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from treaty.client.cache import Memo
+from treaty.client.cache import LoadingCache
 from treaty.client.serializers.framing import Part
 from treaty.core.associations import ANY, ListAssociations, OfName
 from treaty.core.names import Subject, subject_of
@@ -61,7 +61,7 @@ class Naming:
         """Ask this registry where the strategy wants it."""
         self._registry = registry
         self._how = how
-        self._found: Memo[tuple[str, Part], tuple[Subject, ...]] = Memo(MAX_TOPICS)
+        self._found: LoadingCache[tuple[str, Part], tuple[Subject, ...]] = LoadingCache(MAX_TOPICS)
         self.steady = not isinstance(how, Associated) and how in STRATEGIES.values()
         """The same topic, part and record lead to the same subject for ever."""
 

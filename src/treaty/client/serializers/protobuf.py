@@ -12,8 +12,8 @@ from google.protobuf.message import DecodeError, EncodeError
 from google.protobuf.message import Message as Value
 from google.protobuf.message_factory import GetMessageClass
 
-from treaty.client.cache import Cached
-from treaty.client.meaning import meaning_of
+from treaty.client.cache import CachedRegistry
+from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.choosing import MAX_CODECS, Own, Reader, Text, Writer
 from treaty.client.serializers.failures import BadRecord, BadValue, Code
 from treaty.client.serializers.framing import Part, unframe
@@ -59,7 +59,9 @@ class Ready:
 def _made(registry: Registry, text: Text) -> Ready:
     form = find_formats()[FORMAT]
     try:
-        schema: ProtoSchema = form.parse(meaning_of(registry, FORMAT, text.text, text.references, text.within), False)
+        schema: ProtoSchema = form.parse(
+            fetch_resolved_schema(registry, FORMAT, text.text, text.references, text.within), False
+        )
         names = messages(schema)
         return Ready({name: path for path, name in names.items()}, names, build_pool(schema))
     except (InvalidSchemaError, TypeError) as wrong:
@@ -95,7 +97,7 @@ class ProtobufSerializer:
         in one topic want a strategy that names subjects by record. The registry stays open.
         """
         self._kind = kind
-        self._registry = registry if isinstance(registry, Cached) else Cached(registry)
+        self._registry = registry if isinstance(registry, CachedRegistry) else CachedRegistry(registry)
         self._settings = settings or Writing()
         self._each: dict[type[Value], _OneKind] = {}
         if kind is not None:

@@ -8,7 +8,7 @@ records need nothing fetched.
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
-from treaty.client.aiocache import AsyncMemo
+from treaty.client.async_cache import AsyncLoadingCache
 from treaty.client.serializers.framing import Part
 from treaty.client.serializers.settings import Deserializer, Framed, Opened, Serializer
 from treaty.core.refusals import RegistryError, Unavailable
@@ -53,7 +53,7 @@ class _Waiting(Generic[W]):
 
     def __init__(self, registry: AsyncRegistry, make: Callable[[Registry], W]) -> None:
         self._registry = registry
-        self._flights: AsyncMemo[Request[Any], Reply[Any]] = AsyncMemo(0)
+        self._flights: AsyncLoadingCache[Request[Any], Reply[Any]] = AsyncLoadingCache(0)
         self._door = _Door()
         self.worker: W = make(self._door)
 

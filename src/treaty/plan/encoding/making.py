@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from treaty.client.meaning import meaning_of
+from treaty.client.references import fetch_resolved_schema
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound, Refusal
 from treaty.core.registry import Registry
@@ -126,7 +126,7 @@ def _latest(registry: Registry, place: Subject) -> tuple[Known, tuple[Reference,
 
 def _candidate(registry: Registry, place: Subject, draft: Draft) -> Known:
     """A schema that may not be registered yet, under the id 0. Raises `InvalidSchemaError`."""
-    meaning = meaning_of(registry, draft.format, draft.text, draft.references, place)
+    meaning = fetch_resolved_schema(registry, draft.format, draft.text, draft.references, place)
     return Known(0, str(place), 0, draft.format, asking.model(meaning), meaning=meaning)
 
 

@@ -13,11 +13,11 @@ from treaty.core.requests import FindVersion, GetGuid, GetSchema, GetVersion, Lo
 K = TypeVar("K")
 V = TypeVar("V")
 
-FOR_EVER = float("inf")
+FOREVER = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
+class CachePolicy:
     """What a cache may keep, and how long (seconds)."""
 
     schema_bytes: int = 64 * 2**20
@@ -30,32 +30,32 @@ class Keep:
     """How long "not found" stays."""
 
 
-def keeps_for_ever(request: Request[Any]) -> bool:
+def is_immutable(request: Request[Any]) -> bool:
     """Tell whether an answer never changes: a schema by its id or guid."""
     return isinstance(request, GetGuid) or (isinstance(request, GetSchema) and not request.max_id)
 
 
-def keeps_a_while(request: Request[Any]) -> bool:
+def is_cacheable(request: Request[Any]) -> bool:
     """Tell whether an answer is kept until its time is over, or a command may have changed it."""
     return isinstance(request, (GetVersion, FindVersion, Lookup))
 
 
-def wants_the_newest(call: Call) -> bool:
+def needs_fresh_answer(call: Call) -> bool:
     """Tell whether a call asks for more than what was kept can promise."""
     return bool(call.after) or call.consistency in FRESH
 
 
-def weight_of(reply: Reply[SchemaFound]) -> int:
+def weigh_reply(reply: Reply[SchemaFound]) -> int:
     """Bytes that a kept schema counts as: its text, and what goes with it."""
     return 512 + len(reply.answer.text)
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class TimeToLive:
     """How long a value stays, and how long "not found" does (seconds)."""
 
-    ttl: float = FOR_EVER
-    missing_ttl: float = 0.0
+    found: float = FOREVER
+    missing: float = 0.0
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class _Entry(Generic[V]):
     weight: int
 
 
-class Entries(Generic[K, V]):
+class LruEntries(Generic[K, V]):
     """Values and kept refusals by key, up to a total weight; what was used longest ago goes first. Holds no lock."""
 
     def __init__(self, limit: int, weigh: Callable[[V], int], clock: Callable[[], float]) -> None:
@@ -89,10 +89,10 @@ class Entries(Generic[K, V]):
         self._entries.move_to_end(key)
         return entry.value
 
-    def store(self, key: K, value: V | NotFound, terms: Terms, generation: int) -> None:
+    def store(self, key: K, value: V | NotFound, ttl: TimeToLive, generation: int) -> None:
         """Keep a value, unless all was forgotten since its `generation`, its time is over, or it is too large."""
         missing = isinstance(value, NotFound)
-        seconds = terms.missing_ttl if missing else terms.ttl
+        seconds = ttl.missing if missing else ttl.found
         weight = 1 if missing else self._weigh(cast("V", value))
         if generation != self.generation:
             return
@@ -113,8 +113,8 @@ class Entries(Generic[K, V]):
         self.generation += 1
 
 
-def opened(value: V | NotFound) -> V:
-    """Return a kept value, or raise a kept refusal anew (each caller its own, for the traceback's sake)."""
+def unwrap_entry(value: V | NotFound) -> V:
+    """Return a kept value, or raise a kept refusal: a new one for each caller, with its own traceback."""
     if isinstance(value, NotFound):
         raise type(value)(value.reason)
     return value

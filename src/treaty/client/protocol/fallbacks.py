@@ -1,4 +1,4 @@
-"""`converse`: a request as the server at hand can answer it, also one that lacks an operation or says less.
+"""`ask_registry`: a request as the server at hand can answer it, also one that lacks an operation or says less.
 
 Treaty's own server answers everything as it is asked. Confluent's, Redpanda's, Karapace's and others know fewer
 operations, other spellings, and leave out members; where the answer can be had in another way, it is asked for so.
@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar, cast
 
-from treaty.client.settings import Settings
-from treaty.client.steps import Talk
-from treaty.client.talk.flow import ask
-from treaty.client.talk.world import World
+from treaty.client.protocol.client_state import ClientState
+from treaty.client.protocol.effects import Conversation
+from treaty.client.protocol.retries import ask_nodes
+from treaty.client.settings import ClientSettings
 from treaty.core.answers import (
     CompatibilityResult,
     ConfigStored,
@@ -53,55 +53,57 @@ PAGE = 1000
 """Versions that a registry lists at once."""
 
 
-class Asking(Protocol):
+class AskServer(Protocol):
     """Ask something in the same conversation, in what is left of its time."""
 
-    def __call__(self, request: Request[A], /, after: PositionToken | None = None) -> Talk[Reply[A]]:
+    def __call__(self, request: Request[A], /, after: PositionToken | None = None) -> Conversation[Reply[A]]:
         """Return the reply, not older than `after`; raises what a `Registry` raises."""
         ...
 
 
-def converse(request: Request[A], call: Call, settings: Settings, world: World) -> Talk[Reply[A]]:
+def ask_registry(
+    request: Request[A], call: Call, settings: ClientSettings, state: ClientState
+) -> Conversation[Reply[A]]:
     """Return the reply to a request; raises what a `Registry` raises."""
     refuse_bad_call(call)
     if is_command(request) and not call.command_id:
-        call = replace(call, command_id=world.new_id())
+        call = replace(call, command_id=state.new_id())
     if isinstance(request, (GetSchema, UsesOf)) and request.schema_id > COUNTER:
         raise SchemaNotFound.of(  # there is no such address, which a registry answers like a wrong path
             "SCHEMA_NOT_FOUND", f"Schema {request.schema_id} not found", version=str(request.schema_id)
         )
-    deadline = world.clock() + call.timeout
+    deadline = state.clock() + call.timeout
 
-    def asking(other: Request[A], /, after: PositionToken | None = None) -> Talk[Reply[A]]:
+    def ask(other: Request[A], /, after: PositionToken | None = None) -> Conversation[Reply[A]]:
         command_id = call.command_id if is_command(other) else ""
-        made = replace(call, timeout=deadline - world.clock(), command_id=command_id, after=after or call.after)
-        return (yield from ask(other, made, settings, world))
+        made = replace(call, timeout=deadline - state.clock(), command_id=command_id, after=after or call.after)
+        return (yield from ask_nodes(other, made, settings, state))
 
-    special = _SPECIAL.get(type(request))
+    special = _FALLBACKS.get(type(request))
     if special is None:
-        return (yield from asking(request))
-    return cast("Reply[A]", (yield from special(request, asking, world)))
+        return (yield from ask(request))
+    return cast("Reply[A]", (yield from special(request, ask, state)))
 
 
-def _registered(request: Register, asking: Asking, world: World) -> Talk[Reply[RegisteredVersion]]:
-    """Complete an answer that tells the id alone with a look-up.
+def _register(request: Register, ask: AskServer, state: ClientState) -> Conversation[Reply[RegisteredVersion]]:
+    """Complete an answer with only an id with a look-up.
 
-    An answer that tells a number keeps it. A command that was sent again is told the version that it made, without a text where
+    The number of an answer stays. A retried command gets the version that it made, without a text where
     that is gone by now; what a look-up finds then is another one.
     """
-    if not world.kin and _says_more(request):
-        yield from asking(GetMode(Scope(), resolve=True))
-        if not world.kin:
+    if not state.is_treaty and _needs_treaty(request):
+        yield from ask(GetMode(Scope(), resolve=True))
+        if not state.is_treaty:
             raise NotOffered(
                 "this registry takes no expected version, names, properties or time: it would pass over them"
             )
-    reply = yield from asking(request)
-    told = reply.answer.version
-    if told.number and told.text:
+    reply = yield from ask(request)
+    version = reply.answer.version
+    if version.number and version.text:
         return reply
     draft = request.draft
     drafted = replace(
-        told,
+        version,
         text=draft.text,
         format=draft.format,
         references=draft.references,
@@ -109,15 +111,15 @@ def _registered(request: Register, asking: Asking, world: World) -> Talk[Reply[R
         rules=draft.rules,
     )
     try:
-        found = (yield from asking(Lookup(request.subject, draft, request.normalize))).answer
+        found = (yield from ask(Lookup(request.subject, draft, request.normalize))).answer
     except (NotFound, NotOffered):  # a follower that has not heard of it yet
         found = drafted
-    if told.number not in {0, found.number}:
+    if version.number not in {0, found.number}:
         found = drafted
-    return replace(reply, answer=replace(reply.answer, version=replace(found, schema_id=told.schema_id)))
+    return replace(reply, answer=replace(reply.answer, version=replace(found, schema_id=version.schema_id)))
 
 
-def _says_more(request: Register) -> bool:
+def _needs_treaty(request: Register) -> bool:
     """Tell whether a registration holds what only Treaty's server understands, and others would pass over."""
     return bool(
         request.expected is not None
@@ -128,83 +130,85 @@ def _says_more(request: Register) -> bool:
     )
 
 
-def _configured(request: SetConfig, asking: Asking, world: World) -> Talk[Reply[ConfigStored]]:
+def _set_config(request: SetConfig, ask: AskServer, state: ClientState) -> Conversation[Reply[ConfigStored]]:
     """A policy that no word says is taken by Treaty's server only; others would pass over it."""
     exact = request.change.exact_level is not None or request.change.partition is not None
-    if exact and not world.kin:
-        yield from asking(GetMode(Scope(), resolve=True))
-        if not world.kin:
+    if exact and not state.is_treaty:
+        yield from ask(GetMode(Scope(), resolve=True))
+        if not state.is_treaty:
             raise NotOffered("this registry takes levels and groups by their words only: it would pass over the policy")
-    return (yield from asking(request))
+    return (yield from ask(request))
 
 
-def _setting(request: GetConfig | GetMode, asking: Asking, _world: World) -> Talk[Reply[Any]]:
+def _read_setting(request: GetConfig | GetMode, ask: AskServer, state: ClientState) -> Conversation[Reply[Any]]:
     """Where a server does not follow the chain from a subject that it does not know, follow it here."""
     try:
-        return (yield from asking(request))
+        return (yield from ask(request))
     except (SettingNotFound, SubjectNotFound):
         if not request.resolve or request.scope in {Scope(), Scope(EVERYWHERE)}:
             raise
         outer = Scope(request.scope.context) if request.scope.name is not None else Scope()
-        return (yield from _setting(replace(request, scope=outer), asking, _world))
+        return (yield from _read_setting(replace(request, scope=outer), ask, state))
 
 
-def _checked(request: Check, asking: Asking, world: World) -> Talk[Reply[CompatibilityResult]]:
+def _check(request: Check, ask: AskServer, state: ClientState) -> Conversation[Reply[CompatibilityResult]]:
     """Where a server can check against one version only, check against each that the level compares."""
     try:
-        return (yield from asking(request))
+        return (yield from ask(request))
     except NotFound:
         if request.version not in {None, LATEST}:
             raise
-        return (yield from _unless_there(request, asking))
+        return (yield from _check_against_none(request, ask))
     except NotOffered:
         if request.version is not None:
             raise
-    config = yield from _setting(GetConfig(Scope(*request.subject), resolve=True), asking, world)
+    config = yield from _read_setting(GetConfig(Scope(*request.subject), resolve=True), ask, state)
     transitive = (config.answer.config.level or "").endswith("_TRANSITIVE")
     try:
-        numbers = (yield from asking(ListVersions(request.subject))).answer.numbers
+        numbers = (yield from ask(ListVersions(request.subject))).answer.numbers
     except SubjectNotFound:
         numbers = ()
-    told = Reply(CompatibilityResult(compatible=True), config.token)
+    reply = Reply(CompatibilityResult(compatible=True), config.token)
     for number in reversed(numbers if transitive else numbers[-1:]):
-        told = yield from asking(replace(request, version=number))
-        if not told.answer.compatible:
+        reply = yield from ask(replace(request, version=number))
+        if not reply.answer.compatible:
             break
-    return told
+    return reply
 
 
-def _unless_there(request: Check, asking: Asking) -> Talk[Reply[CompatibilityResult]]:
+def _check_against_none(request: Check, ask: AskServer) -> Conversation[Reply[CompatibilityResult]]:
     """A schema fits a subject that has no version."""
     try:
-        yield from asking(ListVersions(request.subject))
+        yield from ask(ListVersions(request.subject))
     except SubjectNotFound:
-        return Reply(CompatibilityResult(compatible=True), (yield from asking(ListSubjects(request.subject))).token)
-    return (yield from asking(request))
+        return Reply(CompatibilityResult(compatible=True), (yield from ask(ListSubjects(request.subject))).token)
+    return (yield from ask(request))
 
 
-def _subjects(request: ListSubjects, asking: Asking, world: World) -> Talk[Reply[Subjects]]:
+def _list_subjects(request: ListSubjects, ask: AskServer, state: ClientState) -> Conversation[Reply[Subjects]]:
     """Leave out what a server lists that does not know prefixes."""
-    reply = yield from asking(request)
-    if world.kin:
+    reply = yield from ask(request)
+    if state.is_treaty:
         return reply
-    return replace(reply, answer=Subjects(tuple(name for name in reply.answer.names if _begins(name, request.prefix))))
+    return replace(
+        reply, answer=Subjects(tuple(name for name in reply.answer.names if _has_prefix(name, request.prefix)))
+    )
 
 
-def _begins(name: str, prefix: Subject) -> bool:
+def _has_prefix(name: str, prefix: Subject) -> bool:
     context, word = subject_of(name)
     return prefix.context in {EVERYWHERE, context} and word.startswith(prefix.name)
 
 
-def _contexts(request: ListContexts, asking: Asking, world: World) -> Talk[Reply[Contexts]]:
+def _list_contexts(request: ListContexts, ask: AskServer, state: ClientState) -> Conversation[Reply[Contexts]]:
     """Names of contexts without the colons that some servers put around them."""
-    reply = yield from asking(request)
-    if world.kin:
+    reply = yield from ask(request)
+    if state.is_treaty:
         return reply
     return replace(reply, answer=Contexts(tuple(name.strip(":") for name in reply.answer.names)))
 
 
-def _schemas(request: ListSchemas, asking: Asking, world: World) -> Talk[Reply[Versions]]:
+def _list_schemas(request: ListSchemas, ask: AskServer, state: ClientState) -> Conversation[Reply[Versions]]:
     """Ask for a long list in pages, each no older than the one before; where there is no list, look at all versions."""
     found: dict[tuple[str, int], VersionFound] = {}
     beside: dict[tuple[str, int], tuple[Any, Any]] = {}
@@ -214,32 +218,32 @@ def _schemas(request: ListSchemas, asking: Asking, world: World) -> Talk[Reply[V
         last = next(reversed(found)) if found else request.after
         page_of = replace(request, offset=request.offset + len(found), limit=size, after=last)
         try:
-            reply = yield from asking(page_of, after)
+            reply = yield from ask(page_of, after)
         except NotOffered:
-            return (yield from _walked(request, asking, world))
+            return (yield from _list_one_by_one(request, ask, state))
         after = reply.token if reply.token.sequence else None
         page = reply.answer.versions
-        if not world.kin:
+        if not state.is_treaty:
             if not all(one.subject and one.number for one in page):  # a list of something else
-                return (yield from _walked(request, asking, world))
-            page = tuple(one for one in page if _begins(one.subject, request.prefix))
+                return (yield from _list_one_by_one(request, ask, state))
+            page = tuple(one for one in page if _has_prefix(one.subject, request.prefix))
         if len(page) > size:  # a server that knows no pages sends all at once
             return replace(reply, answer=Versions(page[request.offset : request.offset + request.limit]))
         fresh = {(one.subject, one.number): one for one in page if (one.subject, one.number) not in found}
-        beside |= _beside(reply.answer)
+        beside |= _relations_of(reply.answer)
         found |= fresh
         if len(fresh) < size or len(found) >= request.limit:
-            return replace(reply, answer=_together(found, beside))
+            return replace(reply, answer=_join_pages(found, beside))
 
 
-def _beside(told: Versions) -> dict[tuple[str, int], tuple[Any, Any]]:
+def _relations_of(listed: Versions) -> dict[tuple[str, int], tuple[Any, Any]]:
     """Aliases and associations that stand beside versions; None where they were not asked for."""
-    places = [(one.subject, one.number) for one in told.versions]
-    aliases = told.aliases or (None,) * len(places)
-    return dict(zip(places, zip(aliases, told.associations or (None,) * len(places), strict=True), strict=True))
+    places = [(one.subject, one.number) for one in listed.versions]
+    aliases = listed.aliases or (None,) * len(places)
+    return dict(zip(places, zip(aliases, listed.associations or (None,) * len(places), strict=True), strict=True))
 
 
-def _together(found: dict[tuple[str, int], VersionFound], beside: dict[tuple[str, int], tuple[Any, Any]]) -> Versions:
+def _join_pages(found: dict[tuple[str, int], VersionFound], beside: dict[tuple[str, int], tuple[Any, Any]]) -> Versions:
     """One list of all pages."""
     aliases, tied = ([beside[place][at] for place in found] for at in (0, 1))
     return Versions(
@@ -247,16 +251,16 @@ def _together(found: dict[tuple[str, int], VersionFound], beside: dict[tuple[str
     )
 
 
-def _walked(request: ListSchemas, asking: Asking, world: World) -> Talk[Reply[Versions]]:
+def _list_one_by_one(request: ListSchemas, ask: AskServer, state: ClientState) -> Conversation[Reply[Versions]]:
     """List versions one by one."""
     found: list[VersionFound] = []
-    listed = yield from _subjects(ListSubjects(request.prefix, request.visible), asking, world)
+    listed = yield from _list_subjects(ListSubjects(request.prefix, request.visible), ask, state)
     for name in listed.answer.names:
         subject = subject_of(name)
         try:
-            numbers = (yield from asking(ListVersions(subject, request.visible))).answer.numbers
+            numbers = (yield from ask(ListVersions(subject, request.visible))).answer.numbers
             for number in numbers[-1:] if request.latest else numbers:
-                found.append((yield from asking(GetVersion(subject, number, request.visible != "live"))).answer)
+                found.append((yield from ask(GetVersion(subject, number, request.visible != "live"))).answer)
         except NotFound:  # deleted meanwhile
             continue
         if len(found) >= request.offset + request.limit:
@@ -264,14 +268,14 @@ def _walked(request: ListSchemas, asking: Asking, world: World) -> Talk[Reply[Ve
     return Reply(Versions(tuple(found[request.offset : request.offset + request.limit])), listed.token)
 
 
-_SPECIAL: Mapping[type[Any], Any] = {
-    Register: _registered,
-    SetConfig: _configured,
-    GetConfig: _setting,
-    GetMode: _setting,
-    Check: _checked,
-    ListContexts: _contexts,
-    ListSubjects: _subjects,
-    ListSchemas: _schemas,
+_FALLBACKS: Mapping[type[Any], Any] = {
+    Register: _register,
+    SetConfig: _set_config,
+    GetConfig: _read_setting,
+    GetMode: _read_setting,
+    Check: _check,
+    ListContexts: _list_contexts,
+    ListSubjects: _list_subjects,
+    ListSchemas: _list_schemas,
 }
 """Requests that other servers answer differently, and what is done about it."""

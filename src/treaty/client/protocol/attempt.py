@@ -1,4 +1,4 @@
-"""One request at one node: how it is sent, and what an answer says about the request and about the node."""
+"""One request to one node: how it is sent, and what the answer says about the request and about the node."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -7,9 +7,18 @@ from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from treaty.client.credentials import Credentials
-from treaty.client.settings import Settings
-from treaty.client.steps import Alone, Event, Headers, Lost, Pause, Send, Talk, answered
-from treaty.client.talk.world import World
+from treaty.client.protocol.client_state import ClientState
+from treaty.client.protocol.effects import (
+    Conversation,
+    EffectResult,
+    Headers,
+    NoResponse,
+    RunExclusively,
+    SendRequest,
+    WaitSeconds,
+    expect_response,
+)
+from treaty.client.settings import ClientSettings
 from treaty.core.operations import is_command
 from treaty.core.refusals import NotOffered, RegistryError, Unavailable
 from treaty.core.registry import Call, Reply
@@ -35,37 +44,39 @@ ABSENT = frozenset({405, 501})
 class AttemptResult:
     """What one attempt came to. `native`: Treaty's native API was asked, and not Confluent's API."""
 
-    event: Received | Lost
+    event: Received | NoResponse
     native: bool = False
 
 
 def send_request(
-    request: Request[Any], call: Call, settings: Settings, world: World, to: tuple[int, float]
-) -> Talk[AttemptResult]:
+    request: Request[Any], call: Call, settings: ClientSettings, state: ClientState, to: tuple[int, float]
+) -> Conversation[AttemptResult]:
     """Send a request to a node with a time-out, follow redirects within that host, return what came back.
 
     A server without Treaty's native API has done nothing with the request, and gets it by Confluent's API within the same time.
     """
     node, timeout = to
-    deadline, nodes = world.clock() + timeout, world.nodes
+    deadline, nodes = state.clock() + timeout, state.nodes
     base, connect = settings.urls[node], min(timeout, settings.connect_timeout)
     common = {**dict(settings.headers), **headers_of(call)}
-    if type(request) not in CACHEABLE and nodes.is_native(node, world.clock()):
+    if type(request) not in CACHEABLE and nodes.is_native(node, state.clock()):
         headers = {**common, "Accept": MEDIA, "Content-Type": MEDIA}
-        send = Send("POST", base + PATH, headers, ask_bytes(request), timeout, connect)
-        event = yield from _within(deadline, world, _known(send, settings.credentials, world))
-        if isinstance(event, Lost) or not _lacks_native_api(event, query=not is_command(request)):
+        send = SendRequest("POST", base + PATH, headers, ask_bytes(request), timeout, connect)
+        event = yield from _run_within(deadline, state, _send_authenticated(send, settings.credentials, state))
+        if isinstance(event, NoResponse) or not _lacks_native_api(event, query=not is_command(request)):
             return AttemptResult(event, native=True)
-        nodes.lacks_native_api(node, world.clock() + settings.native_recheck)
+        nodes.note_native_api_missing(node, state.clock() + settings.native_recheck)
     message = sent(request)
     if message.body is not None:
         common |= {"Content-Type": V1, "Confluent-Accept-Unknown-Properties": "true"}
-    send = Send(message.method, base + message.target, common, message.body, timeout, connect)
-    return AttemptResult((yield from _within(deadline, world, _known(send, settings.credentials, world))))
+    send = SendRequest(message.method, base + message.target, common, message.body, timeout, connect)
+    return AttemptResult(
+        (yield from _run_within(deadline, state, _send_authenticated(send, settings.credentials, state)))
+    )
 
 
 def _lacks_native_api(event: Received, *, query: bool) -> bool:
-    """Tell whether who answered at the path of Treaty's native API is a server without one, or a proxy that refuses it.
+    """Return whether an answer at the path of Treaty's native API comes from a server without it, or from a proxy.
 
     What that API itself refuses is in its own form, and statuses about who asks and when mean the same everywhere. A page
     with status 200 may stand for a change that was made, and is no answer to a query.
@@ -74,61 +85,65 @@ def _lacks_native_api(event: Received, *, query: bool) -> bool:
     return (refused or (query and event.status < 300)) and not is_native(event)
 
 
-def _known(send: Send, credentials: Credentials | None, world: World) -> Talk[Received | Lost]:
-    """Say who is asking, and say it anew where that was refused."""
+def _send_authenticated(
+    send: SendRequest, credentials: Credentials | None, state: ClientState
+) -> Conversation[Received | NoResponse]:
+    """Send with the headers of the credentials; with new ones once more after status 401."""
     if credentials is None:
-        return (yield from _followed(send))
-    told = yield from credentials.say(world.purse, world.clock)
-    event = yield from _followed(replace(send, headers={**send.headers, **told}))
-    if isinstance(event, Received) and event.status == 401 and credentials.forget(world.purse, told):
-        told = yield from credentials.say(world.purse, world.clock)
-        event = yield from _followed(replace(send, headers={**send.headers, **told}))
+        return (yield from _follow_redirects(send))
+    own = yield from credentials.headers(state.tokens, state.clock)
+    event = yield from _follow_redirects(replace(send, headers={**send.headers, **own}))
+    if isinstance(event, Received) and event.status == 401 and credentials.invalidate(state.tokens, own):
+        own = yield from credentials.headers(state.tokens, state.clock)
+        event = yield from _follow_redirects(replace(send, headers={**send.headers, **own}))
     return event
 
 
-def _within(deadline: float, world: World, talk: Talk[A]) -> Talk[A]:
-    """Hold a conversation of several steps within the time that one attempt may take."""
-    event: Event = None
+def _run_within(deadline: float, state: ClientState, conversation: Conversation[A]) -> Conversation[A]:
+    """Run a conversation of several effects within the time of one attempt."""
+    event: EffectResult = None
     error: RegistryError | None = None
     while True:
         try:
-            step = talk.send(event) if error is None else talk.throw(error)
+            effect = conversation.send(event) if error is None else conversation.throw(error)
         except StopIteration as done:
             found: A = done.value
             return found
-        left, event, error = max(0.0, deadline - world.clock()), None, None
-        if isinstance(step, Send) and not left:
-            event = Lost("no time is left", left=False)
+        left, event, error = max(0.0, deadline - state.clock()), None, None
+        if isinstance(effect, SendRequest) and not left:
+            event = NoResponse("no time is left", was_sent=False)
             continue
-        if isinstance(step, Send):
-            step = replace(step, timeout=min(step.timeout, left), connect=min(step.connect, left))
-        elif isinstance(step, Pause):
-            step = Pause(min(step.seconds, left))
-        elif isinstance(step, Alone):
-            step = Alone(_bounded(deadline, world, step))
+        if isinstance(effect, SendRequest):
+            effect = replace(effect, timeout=min(effect.timeout, left), connect=min(effect.connect, left))
+        elif isinstance(effect, WaitSeconds):
+            effect = WaitSeconds(min(effect.seconds, left))
+        elif isinstance(effect, RunExclusively):
+            effect = RunExclusively(_bound_conversation(deadline, state, effect))
         try:
-            event = yield step
-        except RegistryError as told:
-            error = told
+            event = yield effect
+        except RegistryError as raised:
+            error = raised
 
 
-def _bounded(deadline: float, world: World, step: Alone) -> Callable[[], Talk[Headers]]:
-    return lambda: _within(deadline, world, step.talk())
+def _bound_conversation(
+    deadline: float, state: ClientState, effect: RunExclusively
+) -> Callable[[], Conversation[Headers]]:
+    return lambda: _run_within(deadline, state, effect.conversation())
 
 
-def _followed(send: Send) -> Talk[Received | Lost]:
+def _follow_redirects(send: SendRequest) -> Conversation[Received | NoResponse]:
     for _ in range(MAX_REDIRECTS):
-        event = answered((yield send))
-        target = _redirect(send, event)
+        event = expect_response((yield send))
+        target = _find_redirect(send, event)
         if target is None:
             return event
         send = replace(send, url=target)
-    return Lost(f"more than {MAX_REDIRECTS} redirects", left=False)
+    return NoResponse(f"more than {MAX_REDIRECTS} redirects", was_sent=False)
 
 
-def _redirect(send: Send, event: Received | Lost) -> str | None:
+def _find_redirect(send: SendRequest, event: Received | NoResponse) -> str | None:
     """Return where to go instead: never to another host, and never with another method."""
-    if isinstance(event, Lost) or event.status not in {301, 302, 307, 308}:
+    if isinstance(event, NoResponse) or event.status not in {301, 302, 307, 308}:
         return None
     if send.method != "GET" and event.status in {301, 302}:
         return None
@@ -140,7 +155,7 @@ def _redirect(send: Send, event: Received | Lost) -> str | None:
 def read_reply(request: Request[A], result: AttemptResult, base: str) -> Reply[A]:
     """Read what came back; raises what a `Registry` raises, and says whose answer it was."""
     event = result.event
-    if isinstance(event, Lost):
+    if isinstance(event, NoResponse):
         raise Unavailable(f"{base}: {event.message}")
     if not result.native and (event.status in ABSENT or (event.status == 204 and not is_command(request))):
         raise NotOffered(f"{base} does not know this operation (status {event.status})")
@@ -154,25 +169,25 @@ def read_reply(request: Request[A], result: AttemptResult, base: str) -> Reply[A
         raise Unavailable(f"{base}: {error}", asked_pause(event) or 1.0) from error.__cause__
 
 
-def may_be_done(event: Received | Lost) -> bool:
-    """Tell whether a command that failed so may have been carried out; a garbled success may, a 503 or 404 did not."""
-    if isinstance(event, Lost):
-        return event.left
+def may_be_done(event: Received | NoResponse) -> bool:
+    """Return whether a command that failed so may have been executed: a broken answer with status 200 may, a 503 or 404 not."""
+    if isinstance(event, NoResponse):
+        return event.was_sent
     return event.status < 300 or (event.status >= 500 and event.status != 503)
 
 
-def hopeless(event: Received | Lost) -> bool:
-    """Tell whether somebody who is not a registry said no: a proxy that wants a password, a redirect elsewhere."""
+def is_hopeless(event: Received | NoResponse) -> bool:
+    """Return whether the refusal is not a registry's: a proxy that wants a password, a redirect to another host."""
     return isinstance(event, Received) and 300 <= event.status < 500 and event.status not in LATER
 
 
-def asked_pause(event: Received | Lost) -> float | None:
-    """Return the seconds that a node wants to be left alone for; None where it does not say, or says nonsense.
+def asked_pause(event: Received | NoResponse) -> float | None:
+    """Return the seconds of ``Retry-After``; None where there is none that can be read.
 
     A date is compared with that of the answer, so that clocks need not agree.
     """
-    text = None if isinstance(event, Lost) else event.header("Retry-After")
-    if isinstance(event, Lost) or not text:
+    text = None if isinstance(event, NoResponse) else event.header("Retry-After")
+    if isinstance(event, NoResponse) or not text:
         return None
     text = text.strip()
     if text.isascii() and text.isdigit():

@@ -1,20 +1,20 @@
-"""Answers kept on the client's side, for asyncio: `AsyncMemo` is the mechanism, `AsyncCached` a registry before another."""
+"""Answers kept on the client's side, for asyncio: `AsyncLoadingCache` is the mechanism, `AsyncCachedRegistry` a registry before another."""
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
-from treaty.client.keep import (
-    FOR_EVER,
-    Entries,
-    Keep,
-    Terms,
-    keeps_a_while,
-    keeps_for_ever,
-    opened,
-    wants_the_newest,
-    weight_of,
+from treaty.client.cache_policy import (
+    FOREVER,
+    CachePolicy,
+    LruEntries,
+    TimeToLive,
+    is_cacheable,
+    is_immutable,
+    needs_fresh_answer,
+    unwrap_entry,
+    weigh_reply,
 )
 from treaty.core.operations import is_command
 from treaty.core.refusals import NotFound
@@ -29,22 +29,22 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class AsyncMemo(Generic[K, V]):
+class AsyncLoadingCache(Generic[K, V]):
     """A bounded memory for the tasks of one loop: one call under way for each key, what was used longest ago goes first."""
 
     def __init__(
         self, limit: int, weigh: Callable[[V], int] = lambda _: 1, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """Keep entries up to a total weight of `limit`."""
-        self._entries: Entries[K, V] = Entries(limit, weigh, clock)
-        self._flights: dict[K, asyncio.Future[V]] = {}
+        self._entries: LruEntries[K, V] = LruEntries(limit, weigh, clock)
+        self._loads: dict[K, asyncio.Future[V]] = {}
 
     async def get(
         self,
         key: K,
         make: Callable[[], Awaitable[V]],
         *,
-        ttl: float = FOR_EVER,
+        ttl: float = FOREVER,
         missing_ttl: float = 0.0,
         fresh: bool = False,
     ) -> V:
@@ -55,76 +55,78 @@ class AsyncMemo(Generic[K, V]):
         while not fresh:
             found = self._entries.find(key)
             if found is not None:
-                return opened(found)
-            flight = self._flights.get(key)
-            if flight is None:
+                return unwrap_entry(found)
+            load = self._loads.get(key)
+            if load is None:
                 break
-            await asyncio.wait([flight])  # who waits may be cancelled without harm to the call
-            if not flight.cancelled():
-                return flight.result()
-        return await self._fly(key, make, Terms(ttl, missing_ttl))
+            await asyncio.wait([load])  # who waits may be cancelled without harm to the call
+            if not load.cancelled():
+                return load.result()
+        return await self._load(key, make, TimeToLive(ttl, missing_ttl))
 
     def clear(self) -> None:
         """Forget everything, and what calls under way will bring."""
         self._entries.clear()
-        self._flights.clear()
+        self._loads.clear()
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    async def _fly(self, key: K, make: Callable[[], Awaitable[V]], terms: Terms) -> V:
-        flight = self._flights[key] = asyncio.get_running_loop().create_future()
+    async def _load(self, key: K, make: Callable[[], Awaitable[V]], ttl: TimeToLive) -> V:
+        load = self._loads[key] = asyncio.get_running_loop().create_future()
         generation = self._entries.generation
         try:
             value = await make()
-            self._entries.store(key, value, terms, generation)
+            self._entries.store(key, value, ttl, generation)
         except Exception as error:
             if isinstance(error, NotFound):
-                self._entries.store(key, error, terms, generation)
-            flight.set_exception(error)
-            flight.exception()  # somebody has looked at it, even where nobody waits
+                self._entries.store(key, error, ttl, generation)
+            load.set_exception(error)
+            load.exception()  # somebody has looked at it, even where nobody waits
             raise
         else:
-            flight.set_result(value)
+            load.set_result(value)
             return value
         finally:
-            flight.cancel()  # where the task was stopped: the next one who waits makes the call
-            if self._flights.get(key) is flight:
-                del self._flights[key]
+            load.cancel()  # where the task was stopped: the next one who waits makes the call
+            if self._loads.get(key) is load:
+                del self._loads[key]
 
 
-class AsyncCached:
+class AsyncCachedRegistry:
     """An `AsyncRegistry` that remembers. Commands that go through it make it forget what they may have changed."""
 
-    def __init__(self, registry: AsyncRegistry, keep: Keep | None = None) -> None:
+    def __init__(self, registry: AsyncRegistry, policy: CachePolicy | None = None) -> None:
         """Stand in front of `registry`, which is closed with this one."""
         self._registry = registry
-        self._keep = keep or Keep()
-        self._schemas: AsyncMemo[object, Reply[SchemaFound]] = AsyncMemo(self._keep.schema_bytes, weight_of)
-        self._versions: AsyncMemo[object, Reply[object]] = AsyncMemo(self._keep.versions)
+        self._policy = policy or CachePolicy()
+        self._schemas: AsyncLoadingCache[object, Reply[SchemaFound]] = AsyncLoadingCache(
+            self._policy.schema_bytes, weigh_reply
+        )
+        self._versions: AsyncLoadingCache[object, Reply[object]] = AsyncLoadingCache(self._policy.versions)
 
     async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
         """Answer from memory where that is right, else from the registry behind."""
-        kept: AsyncMemo[object, Reply[A]]
-        if keeps_for_ever(request):
-            kept, ttl = cast("AsyncMemo[object, Reply[A]]", self._schemas), FOR_EVER
-        elif keeps_a_while(request):
-            kept, ttl = cast("AsyncMemo[object, Reply[A]]", self._versions), self._keep.latest_ttl
+        kept: AsyncLoadingCache[object, Reply[A]]
+        if is_immutable(request):
+            kept, ttl = cast("AsyncLoadingCache[object, Reply[A]]", self._schemas), FOREVER
+        elif is_cacheable(request):
+            kept, ttl = cast("AsyncLoadingCache[object, Reply[A]]", self._versions), self._policy.latest_ttl
         else:
-            return await self._passed(request, call)
+            return await self._forward(request, call)
         return await kept.get(
             request,
             lambda: self._registry.ask(request, call),
             ttl=ttl,
-            missing_ttl=self._keep.missing_ttl,
-            fresh=wants_the_newest(call),
+            missing_ttl=self._policy.missing_ttl,
+            fresh=needs_fresh_answer(call),
         )
 
     async def close(self) -> None:
         """Close the registry behind."""
         await self._registry.close()
 
-    async def _passed(self, request: Request[A], call: Call) -> Reply[A]:
+    async def _forward(self, request: Request[A], call: Call) -> Reply[A]:
         try:
             return await self._registry.ask(request, call)
         finally:

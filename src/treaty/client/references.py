@@ -1,4 +1,4 @@
-"""A schema with everything that it refers to, fetched from a registry."""
+"""A resolved schema: its text with the texts that its references lead to, fetched from a registry."""
 
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES
 from treaty.core.names import Subject
@@ -11,17 +11,17 @@ from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 Known = dict[tuple[Subject, int], ResolvedSchema]
 
 
-def meaning_of(
+def fetch_resolved_schema(
     registry: Registry, format_: str, text: str, references: tuple[Reference, ...], within: Subject
 ) -> ResolvedSchema:
-    """What a schema that stands in `within` means: its text with the texts that its references lead to.
+    """Return a schema of the context or subject `within`, with the texts that its references lead to.
 
     Each is fetched once. Raises `TooLarge` past the limits of references, and what the registry raises for a missing one.
     """
-    return ResolvedSchema(format_, text, _bindings(registry, references, within, {}, 1))
+    return ResolvedSchema(format_, text, _resolve(registry, references, within, {}, 1))
 
 
-def _bindings(
+def _resolve(
     registry: Registry, references: tuple[Reference, ...], within: Subject, known: Known, depth: int
 ) -> tuple[ResolvedReference, ...]:
     if references and depth > REFERENCE_DEPTH:
@@ -35,7 +35,7 @@ def _bindings(
             if len(known) >= REFERENCES:
                 raise TooLarge.of("REFERENCES", "the schema leads to too many others", allowed=f"at most {REFERENCES}")
             found = registry.ask(GetVersion(subject, reference.version, deleted=True, exact=True)).answer
-            inner = _bindings(registry, found.references, subject, known, depth + 1)
+            inner = _resolve(registry, found.references, subject, known, depth + 1)
             known[place] = ResolvedSchema(found.format, found.text, inner)
         bindings.append(ResolvedReference(reference.name, str(subject), reference.version, known[place]))
     return tuple(bindings)

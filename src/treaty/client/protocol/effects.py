@@ -1,0 +1,77 @@
+"""Effects of a conversation over HTTP: what a generator asks its registry to execute, and what it receives for it."""
+
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from treaty.wire.confluent.receiving import Received
+
+A = TypeVar("A")
+
+Headers = Mapping[str, str]
+"""Headers that authenticate the client."""
+
+
+@dataclass(frozen=True, slots=True)
+class SendRequest:
+    """Send a request and return the response. Times are in seconds; `connect` bounds the making of a connection alone."""
+
+    method: str
+    url: str
+    headers: Headers = field(repr=False)
+    body: bytes | None = field(repr=False)
+    timeout: float
+    connect: float
+
+
+@dataclass(frozen=True, slots=True)
+class WaitSeconds:
+    """Wait this many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallProvider:
+    """Call a function of the program and return its value; in asyncio programs it may return an awaitable."""
+
+    function: Callable[[], Mapping[str, str] | str | Awaitable[Mapping[str, str] | str]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunExclusively:
+    """Run this conversation while no other one of the same client runs exclusively, and return its value."""
+
+    conversation: Callable[[], "Conversation[Headers]"]
+
+
+@dataclass(frozen=True, slots=True)
+class NoResponse:
+    """No response came. `was_sent` is False only where the request was certainly not sent; `timed_out`: the server may still
+    hold the request and execute it later.
+    """
+
+    message: str
+    was_sent: bool = True
+    timed_out: bool = False
+
+
+Effect = SendRequest | WaitSeconds | CallProvider | RunExclusively
+EffectResult = Received | NoResponse | Mapping[str, str] | str | None
+"""What an effect returns; None after a pause."""
+Conversation = Generator[Effect, EffectResult, A]
+
+
+@dataclass(slots=True)
+class TokenCache:
+    """The token of a client. `renew_at` and `expires_at` are times of the client's clock, in seconds."""
+
+    headers: Headers | None = field(default=None, repr=False)
+    renew_at: float = 0.0
+    expires_at: float = 0.0
+
+
+def expect_response(event: EffectResult) -> Received | NoResponse:
+    """Return the result of a `SendRequest`."""
+    assert isinstance(event, (Received, NoResponse))
+    return event

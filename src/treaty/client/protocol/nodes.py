@@ -1,0 +1,74 @@
+"""`NodePool`: which of several nodes is asked: the last one that answered. A node that fails is left out, longer each time (backoff)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class _Node:
+    failures: int = 0
+    failed: float = 0.0
+    """When it failed last."""
+    backoff_until: float = 0.0
+    """It is not asked before this time while there is another node."""
+    until: float = 0.0
+    """It is never asked before this time, because it asked for that (``Retry-After``)."""
+    native: float = 0.0
+    """Before this time it counts as a server without Treaty's native API."""
+
+
+class NodePool:
+    """What a client knows of its nodes. `first` and `longest` bound the backoff after a failure, in seconds."""
+
+    def __init__(self, count: int, chance: Callable[[], float], first: float, longest: float) -> None:
+        """No node has failed yet; the first one is preferred."""
+        self._nodes = tuple(_Node() for _ in range(count))
+        self._chance = chance
+        self._first = first
+        self._longest = longest
+        self.preferred = 0
+
+    def order_nodes(self, round_number: int, now: float) -> tuple[int, ...]:
+        """Return the nodes of a round (from 0), in the order in which they are asked.
+
+        The first round leaves out nodes in backoff while there is another one. In later rounds, when all nodes that were
+        asked have failed, nodes in backoff come last, and before them the node that failed last.
+        """
+        around = [(self.preferred + offset) % len(self._nodes) for offset in range(len(self._nodes))]
+        ready = [node for node in around if self._nodes[node].backoff_until <= now]
+        waiting = sorted(
+            (node for node in around if node not in ready), key=lambda node: self._nodes[node].backoff_until
+        )
+        if round_number:
+            return (*sorted(ready, key=lambda node: self._nodes[node].failed), *waiting)
+        return tuple(ready or waiting[:1])
+
+    def requested_wait(self, node: int, now: float) -> float:
+        """Return the seconds from now that a node asked for with ``Retry-After``."""
+        return max(0.0, self._nodes[node].until - now)
+
+    def is_native(self, node: int, now: float) -> bool:
+        """Tell whether Treaty's native API is tried at a node; it is until the node is known to lack it."""
+        return now >= self._nodes[node].native
+
+    def note_native_api_missing(self, node: int, until: float) -> None:
+        """Note that a node lacks Treaty's native API, and when to try that again."""
+        self._nodes[node].native = until
+
+    def note_success(self, node: int) -> None:
+        """Note an answer: this node is the first one from now on."""
+        known = self._nodes[node]
+        known.failures, known.backoff_until, known.until = 0, 0.0, 0.0
+        self.preferred = node
+
+    def note_failure(self, node: int, now: float, asked: float | None) -> None:
+        """Note a failure, and the seconds of ``Retry-After`` in the answer (None: there are none)."""
+        known = self._nodes[node]
+        if now >= known.backoff_until:  # requests at the same time see the same failure
+            known.failures += 1
+        known.failed = now
+        backoff = min(self._first * 2.0 ** min(known.failures - 1, 30), self._longest)
+        known.backoff_until = max(known.backoff_until, now + backoff * (0.5 + self._chance() / 2))
+        if asked is not None:
+            known.until = max(known.until, now + min(asked, self._longest))
+            known.backoff_until = max(known.backoff_until, known.until)
