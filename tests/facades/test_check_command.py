@@ -33,10 +33,16 @@ def check(*words: str, stdin: str = "") -> Result:
     ("old", "new", "level", "code", "words"),
     [
         ("old", "wider", "BACKWARD", 0, "may follow"),
-        ("old", "wider", "full", 1, "the old schema reads new data"),
+        (
+            "old",
+            "wider",
+            "full",
+            1,
+            "of a field in the old schema does not match with the new schema (old: int, new: long)",
+        ),
         ("old", "more", "BACKWARD", 1, "READER_FIELD_MISSING_DEFAULT_VALUE"),
         ("old", "more", "NONE", 0, "may follow"),
-        ("old", "broken", "BACKWARD", 2, "broken is not a valid schema (AVRO):\nbroken:1:18: JSON_MALFORMED"),
+        ("old", "broken", "BACKWARD", 2, "broken:1:18: JSON_MALFORMED"),
         ("broken", "old", "BACKWARD", 2, "broken is not a valid schema"),
         ("old", "missing", "BACKWARD", 2, "can't be read: No such file or directory; name a file"),
         ("old", ".", "BACKWARD", 2, "can't be read: Is a directory; name a file"),
@@ -58,7 +64,7 @@ def test_what_no_column_can_hold_is_warned_of(folder: Path) -> None:
         (folder / name).write_text(OLD.replace('"int"', f'"{kind}"'))
     result = check("whole", "part")
     assert result.exit_code == 0
-    assert "version 2 has no part in the union: at /a: double cannot share a column with long" in result.stderr
+    assert "version 2 has no part in the union: at /a: double cannot share a column with long" in result.stdout
     assert 'lossy = "double"' in json.loads(check("whole", "part", "--json").stdout)["note"]
     assert json.loads(check("old", "wider", "--json").stdout)["note"] == ""
 
@@ -90,7 +96,7 @@ def test_what_is_unusable_is_json_too() -> None:
     result = check("old", "missing", "--json")
 
     assert result.exit_code == 2
-    assert "missing can't be read" in json.loads(result.stdout)["error"]
+    assert "missing can't be read" in json.loads(result.stdout)["error"]["message"]
     assert not check("old", "missing").stdout
 
 
@@ -124,10 +130,11 @@ def test_findings_of_a_history_are_grouped_by_the_older_file_and_a_passing_level
     result = check("more", "wider", "old", "--level", "FULL_TRANSITIVE")
 
     assert result.exit_code == 1
-    assert "after more:\n1. " in result.stdout
-    assert "after wider:\n1. " in result.stdout
-    assert "old may not follow 2 earlier schemas under FULL_TRANSITIVE" in result.stderr
-    assert "It would pass under NONE, FORWARD" in result.stderr
+    assert "(after more)" in result.stdout.splitlines()[0]
+    assert "(after wider)" in result.stdout.splitlines()[-3]
+    assert "old may not follow 2 earlier schemas under FULL_TRANSITIVE" in result.stdout
+    assert "It would pass under NONE, FORWARD" in result.stdout
+    assert not result.stderr
 
 
 @pytest.mark.usefixtures("folder")

@@ -57,10 +57,10 @@ def check(url: str, subject: str, text: str, *words: str) -> Result:
 @pytest.mark.parametrize(
     ("subject", "text", "code", "words"),
     [
-        ("old", WIDER, 0, "- may become a version of old."),
+        ("old", WIDER, 0, "<stdin> may become a version of old under BACKWARD.\n"),
         ("old", MORE, 1, "READER_FIELD_MISSING_DEFAULT_VALUE"),
         ("old", MORE, 1, "at path '/fields/1' in the new schema has no default value and is missing in the old"),
-        ("old", MORE, 1, "{oldSchemaVersion: 1}"),
+        ("old", MORE, 1, "<stdin> may not become a version of old, after version 1 under BACKWARD: 1 finding."),
         (
             "forward",
             WIDER,
@@ -68,7 +68,7 @@ def check(url: str, subject: str, text: str, *words: str) -> Result:
             "The type (path '/fields/0/type') of a field in the old schema does not match with the new",
         ),
         ("full", MORE, 1, "in the reading schema"),
-        ("forward", MORE, 0, "level:    FORWARD"),
+        ("forward", MORE, 0, "under FORWARD"),
         ("old", '{"type":"record"', 2, "JSON_MALFORMED"),
         ("old", "", 2, "Empty schema"),
     ],
@@ -84,7 +84,7 @@ def test_a_subject_without_versions_is_told_as_new(url: str) -> None:
     result = check(url, "fresh", MORE)
 
     assert result.exit_code == 0
-    assert "fresh is a new subject" in result.stderr
+    assert "<stdin> may become a version of fresh, a new subject." in result.stdout
     assert json.loads(check(url, "fresh", MORE, "--json").stdout)["new_subject"]
     assert check(url, "fresh", '{"type":"record"').exit_code == 2
 
@@ -100,7 +100,7 @@ def test_json_tells_config_findings_and_messages(url: str) -> None:
 
 
 def test_references_of_the_latest_version_are_used_unless_others_are_given(url: str) -> None:
-    plain = check(url, "uses", USES.replace('"U"', '"V"'))
+    plain = check(url, "uses", USES.replace('"U"', '"V"'), "-v")
     told = json.loads(check(url, "uses", USES, "--json").stdout)
 
     assert plain.exit_code == 1, plain.output
@@ -179,8 +179,8 @@ def test_a_registry_that_is_not_treaty_is_asked_in_the_established_way() -> None
 
     assert result.exit_code == 1, result.output
     assert result.stdout.splitlines() == [
-        "{errorType:'X', description:'a break', additionalInfo:''}",
-        "{oldSchemaVersion: 3}",
+        "<stdin>:1:1: X a break",
+        "<stdin> may not become a version of s, after version 3 under FULL: 1 finding.",
     ]
     assert Confluent.asked[-1] == "/compatibility/subjects/s/versions?normalize=true&verbose=true"
 
@@ -190,7 +190,7 @@ def test_validators_in_force_there_are_asked_there(url: str) -> None:
     told = json.loads(check(url, "documented", WIDER, "--json").stdout)
 
     assert plain.exit_code == 1, plain.output
-    assert "1. the record F has no doc" in plain.stdout
+    assert "DOC_MISSING the record F has no doc" in plain.stdout
     assert [one["rule"] for one in told["findings"]] == ["DOC_MISSING"]
     assert check(url, "documented", WIDER.replace('"name":"F"', '"name":"F","doc":"f"')).exit_code == 0
 

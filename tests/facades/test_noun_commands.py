@@ -86,9 +86,9 @@ def test_config_and_mode(run: Run) -> None:
     }
     assert "alias" not in run("config", "set", "e", "--clear", "alias").output
     assert json.loads(run("config", "get", "e", "--own", "--json").stdout) == {"compatibilityLevel": "FULL"}
-    refused = run("schema", "register", "e", "-", stdin=ENUM, code=1)
+    refused = run("schema", "register", "e", "-", "-v", stdin=ENUM, code=1)
     assert "MISSING_ENUM_SYMBOLS" in refused.output
-    assert "allowed:" in refused.output
+    assert "remedy:" in refused.output
     run("schema", "register", "e", "-", "--force", "we know", stdin=ENUM)
 
     assert "FIELD_DOC_MISSING" in run("config", "set", "e", "--validator", "FIELD_DOC_MISSING").output

@@ -1,10 +1,14 @@
 """`treaty`: the program. It knows its commands by name and loads the one that is asked for."""
 
 import os
+import sys
+from collections.abc import Sequence
 from importlib import import_module
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
+
+from treaty.cli.terminal.errors import exit_with_error
 
 
 class Place(NamedTuple):
@@ -51,6 +55,22 @@ COMMANDS = {
 
 class Commands(click.Group):
     """A group whose commands are modules, so that the program starts without loading them."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,  # noqa: FBT001, FBT002 (as click has it)
+        **extra: Any,
+    ) -> Any:
+        """Run a command line; errors of all commands are printed in one place."""
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        words = sys.argv[1:] if args is None else list(args)
+        with exit_with_error(words):
+            code = super().main(words, prog_name, complete_var, standalone_mode=False, **extra)
+        sys.exit(code if isinstance(code, int) else 0)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands."""

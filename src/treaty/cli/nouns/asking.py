@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 
 import click
 import msgspec
@@ -11,6 +11,7 @@ import msgspec
 from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.door import opened
+from treaty.cli.terminal.errors import ReportedError
 from treaty.cli.terminal.source import UnusableError
 from treaty.cli.terminal.suggesting import subjects
 from treaty.client.connection import Connection
@@ -18,9 +19,12 @@ from treaty.core.answers import Config, SchemaFound, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.refusals import NotFound, Refusal, RegistryError, SubjectNotFound
 from treaty.core.requests import ListSubjects, Visible
+from treaty.wire.confluent.errors import only_code
 from treaty.wire.confluent.settings import exact_body
 from treaty.wire.confluent.versions import schema_body, version_body
 
+UNREACHABLE = "REGISTRY_UNREACHABLE"
+"""The rule of an error where no registry answers."""
 REFUSED = 1
 """Exit code where the registry says no, also where what was asked for is not there."""
 
@@ -40,16 +44,23 @@ own = click.option("--own", is_flag=True, help="Only what is set there, not what
 permanent = click.option("--permanent", is_flag=True, help="For good; what is not deleted yet is deleted softly first.")
 
 
-class RefusedError(click.ClickException):
+class RefusedError(ReportedError):
     """The registry said no: its sentence, and what would be allowed."""
 
     exit_code = REFUSED
 
     def __init__(self, no: Refusal) -> None:
         """Say the sentence and the remedy."""
-        hint = f"\nallowed: {no.reason.allowed}" if no.reason.allowed else ""
+        reason = no.reason
         sentence = str(no).replace("deleted.Set ", "deleted. Set ")  # the established text lacks the space
-        super().__init__(f"{sentence}{hint}")
+        facts = {"path": reason.path, "old": reason.old, "new": reason.new, "allowed": reason.allowed}
+        super().__init__(sentence, reason.rule, code=only_code(no), subject=reason.subject, **facts)
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the sentence, and what would be allowed."""
+        super().show(file)
+        if allowed := self.facts.get("allowed"):
+            screen.say(f"allowed: {allowed}", err=True)
 
 
 @contextmanager
@@ -61,9 +72,10 @@ def asked(url: str) -> Iterator[Connection]:
     except Refusal as no:
         raise RefusedError(no) from no
     except (*UNUSABLE_ERRORS, *PASSING_ERRORS, ValueError) as error:
-        raise UnusableError(f"{error}; name a registry with --registry http://host:port") from error
+        raise UnusableError(f"{error}; name a registry with --registry http://host:port", UNREACHABLE) from error
     except RegistryError as error:
-        raise UnusableError(f"the registry can't be asked: {error}; see that it runs, then try again") from error
+        message = f"the registry can't be asked: {error}; see that it runs, then try again"
+        raise UnusableError(message, UNREACHABLE) from error
 
 
 def number_of(version: str) -> int:

@@ -149,7 +149,10 @@ def create(topic: str, subject: str, **told: Unpack[CreateOptions]) -> None:
 @dry_run
 @asking.yes
 @asking.registry
-def delete(topic_id: str, *, kinds: tuple[str, ...], cascade: bool, dry_run: bool, yes: bool, registry: str) -> None:
+@asking.as_json
+def delete(
+    topic_id: str, *, kinds: tuple[str, ...], cascade: bool, dry_run: bool, yes: bool, registry: str, as_json: bool
+) -> None:
     """Forget the associations of the topic with this ID.
 
     \b
@@ -162,8 +165,12 @@ def delete(topic_id: str, *, kinds: tuple[str, ...], cascade: bool, dry_run: boo
         going = [one.subject for one in ties if cascade and one.lifecycle == "STRONG"]
         if not dry_run:
             more = f" and all of {', '.join(going)}" if going else ""
-            asking.sure(f"Delete {len(ties)} associations of {topic_id}{more}?", yes=yes)
+            asking.sure(f"Delete {screen.counted(len(ties), 'association')} of {topic_id}{more}?", yes=yes)
         found.dissociate(topic_id, *kinds, cascade=cascade, dry_run=dry_run)
+    if as_json:
+        listed = [msgspec.to_builtins(association_body(one)) for one in ties]
+        screen.say_json({"dry_run": dry_run, "associations": listed, "subjects": going})
+        return
     word = "Would delete" if dry_run else "Deleted"
     for one in ties:
         gone = ", with its subject" if one.subject in going else ""

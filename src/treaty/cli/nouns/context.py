@@ -4,6 +4,7 @@ import click
 
 from treaty.cli.nouns import asking
 from treaty.cli.terminal import screen
+from treaty.core.names import context_of
 
 
 @click.group("context")
@@ -34,7 +35,8 @@ def list_(*, registry: str, as_json: bool) -> None:
 @click.argument("context")
 @asking.yes
 @asking.registry
-def delete(context: str, *, yes: bool, registry: str) -> None:
+@asking.as_json
+def delete(context: str, *, yes: bool, registry: str, as_json: bool) -> None:
     """Delete a CONTEXT in which nothing is any more.
 
     \b
@@ -43,5 +45,11 @@ def delete(context: str, *, yes: bool, registry: str) -> None:
     """  # noqa: D301 - click wants the control character
     with asking.asked(registry) as found:
         asking.sure(f"Delete the context {context}?", yes=yes)
+        is_there = context_of(context) in found.contexts()
         found.delete_context(context)
-    screen.say(f"Deleted: {context}", "green")
+    if as_json:
+        screen.say_json({"context": context, "deleted": is_there})
+    elif is_there:
+        screen.say(f"Deleted: {context}", "green")
+    else:
+        screen.say(f"There is no context {context}; nothing was deleted.")

@@ -1,27 +1,56 @@
 """`treaty schema …`: register, look up, read and delete schemas."""
 
 import re
+from typing import IO, Any
 
 import click
 
 from treaty.cli.nouns import asking
 from treaty.cli.terminal import screen
+from treaty.cli.terminal.findings import OutputOptions, locate_refusal, output_options, print_findings, read_old_version
 from treaty.cli.terminal.options import format_
-from treaty.cli.terminal.source import sources
+from treaty.cli.terminal.source import shown_path, sources
 from treaty.cli.terminal.suggesting import subjects
 from treaty.client.connection import Connection
 from treaty.core.answers import SchemaFound, VersionFound
-from treaty.core.refusals import NotFound
-from treaty.core.requests import ForceReason
+from treaty.core.names import subject_of
+from treaty.core.refusals import Incompatible, InvalidSchema, NotFound, Refusal
+from treaty.core.requests import ForceReason, ListSchemas, Visible
 from treaty.core.schema import Draft, Metadata, Reference
 from treaty.formats.registry import find_formats
 
+PAGE = 1000
+"""Versions that are asked for at once."""
 GUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}")
 
 
 @click.group("schema")
 def command() -> None:
     """Schemas: register, look up, read, delete."""
+
+
+class RejectedSchemaError(asking.RefusedError):
+    """A registry does not take the schema in a file: every finding is printed."""
+
+    def __init__(self, subject: str, file: str, draft: Draft, refusal: Refusal, output: OutputOptions) -> None:
+        """Locate the findings in the file."""
+        super().__init__(refusal)
+        name = shown_path(file)
+        self.found = locate_refusal(name, draft.format, draft.text, refusal)
+        self.facts["findings"] = [one.to_members() for one in self.found]
+        self.output = output
+        counted = screen.counted(len(self.found), "finding")
+        number = read_old_version(refusal.reason.details)
+        old = f", after version {number}" if number else ""
+        self.summary = f"{name} is not registered as a version of {subject}{old}: {counted}."
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the findings on stdout."""
+        if self.output.is_json:
+            super().show(file)
+            return
+        print_findings(self.found, self.output)
+        screen.say(self.summary, "red")
 
 
 references = click.option(
@@ -57,7 +86,7 @@ def _reference(found: Connection, word: str) -> Reference:
 @click.option("--normalize", is_flag=True, help="Store one text for all that differ only in order and the like.")
 @click.option("--force", metavar="WHY", help="Past the compatibility level; who and why are kept with the version.")
 @asking.registry
-@asking.as_json
+@output_options
 def register(
     subject: str,
     file: str,
@@ -68,7 +97,7 @@ def register(
     normalize: bool,
     force: str | None,
     registry: str,
-    as_json: bool,
+    output: OutputOptions,
 ) -> None:
     """Make the schema in FILE (``-`` reads standard input) a version of SUBJECT, unless it is one already.
 
@@ -83,8 +112,11 @@ def register(
         if pairs:
             draft = Draft(draft.text, draft.format, draft.references, Metadata(properties=pairs))
         why = None if force is None else ForceReason("command line", force)
-        done = found.register(subject, draft, normalize=normalize or None, force=why)
-    if as_json:
+        try:
+            done = found.register(subject, draft, normalize=normalize or None, force=why)
+        except (Incompatible, InvalidSchema) as refusal:
+            raise RejectedSchemaError(subject, file, draft, refusal, output) from refusal
+    if output.is_json:
         screen.say_json({**asking.members(done.version), "created": done.created})
         return
     word = "is now" if done.created else "was already"
@@ -174,10 +206,10 @@ def _say_schema(one: SchemaFound, *, as_json: bool) -> None:
 @click.argument("prefix", default="", shell_complete=subjects)
 @click.option("--latest", is_flag=True, help="Only the newest version of each subject.")
 @click.option("--deleted", is_flag=True, help="Those too that are softly deleted.")
-@click.option("--limit", default=1000, show_default=True, help="At most so many.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many; else all.")
 @asking.registry
 @asking.as_json
-def list_(prefix: str, *, latest: bool, deleted: bool, limit: int, registry: str, as_json: bool) -> None:
+def list_(prefix: str, *, latest: bool, deleted: bool, limit: int | None, registry: str, as_json: bool) -> None:
     """List versions of subjects that begin with PREFIX.
 
     \b
@@ -186,7 +218,7 @@ def list_(prefix: str, *, latest: bool, deleted: bool, limit: int, registry: str
       treaty schema list orders --json
     """  # noqa: D301 - click wants the control character
     with asking.asked(registry) as found:
-        versions = found.schemas(prefix, "all" if deleted else "live", latest=latest, limit=limit)
+        versions = _list_all(found, prefix, "all" if deleted else "live", latest=latest, limit=limit)
     if as_json:
         screen.say_json([asking.members(one) for one in versions])
         return
@@ -197,13 +229,32 @@ def list_(prefix: str, *, latest: bool, deleted: bool, limit: int, registry: str
     screen.say_rows(("id", "format", "version", "subject"), rows)
 
 
+def _list_all(
+    found: Connection, prefix: str, visible: Visible, *, latest: bool, limit: int | None
+) -> list[VersionFound]:
+    """Versions page by page, up to a limit; ends too where a registry sends the same page again."""
+    listed: list[VersionFound] = []
+    while limit is None or len(listed) < limit:
+        size = PAGE if limit is None else min(PAGE, limit - len(listed))
+        last = (listed[-1].subject, listed[-1].number) if listed else None
+        request = ListSchemas(subject_of(prefix), visible, latest, offset=len(listed), limit=size, after=last)
+        page = found.ask(request).answer.versions
+        if last is not None and page and (page[-1].subject, page[-1].number) == last:
+            break
+        listed += page
+        if len(page) < size:
+            break
+    return listed
+
+
 @command.command("delete")
 @asking.subject
 @click.argument("version")
 @asking.permanent
 @asking.yes
 @asking.registry
-def delete(subject: str, version: str, *, permanent: bool, yes: bool, registry: str) -> None:
+@asking.as_json
+def delete(subject: str, version: str, *, permanent: bool, yes: bool, registry: str, as_json: bool) -> None:
     """Delete a VERSION of a SUBJECT; softly, so that it can still be read by its id, or for good.
 
     \b
@@ -219,5 +270,9 @@ def delete(subject: str, version: str, *, permanent: bool, yes: bool, registry: 
             found.delete_version(subject, one.number)
         if permanent:
             found.delete_version(subject, one.number, permanent=True)
+    if as_json:
+        facts = {"subject": one.subject, "version": one.number, "id": one.schema_id}
+        screen.say_json({**facts, "permanent": permanent})
+        return
     word = "Deleted for good" if permanent else "Deleted"
     screen.say(f"{word}: {subject} version {one.number}, id {one.schema_id}", "green")

@@ -15,6 +15,7 @@ import click
 
 from treaty.cli.pipeline import surroundings
 from treaty.cli.terminal import screen
+from treaty.cli.terminal.errors import ReportedError
 from treaty.cli.terminal.options import as_json
 from treaty.cli.terminal.source import UnusableError
 
@@ -71,14 +72,14 @@ def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: st
                 show(numbers)
                 numbers.note_restarts(query.restarts)
         except StreamFailedError as failed:
-            raise FailedError(f"the stream failed: {failed}") from failed
+            raise FailedError(f"the stream failed: {failed}", "STREAM_FAILED") from failed
         show(numbers)
         stack.pop_all().close()
         numbers.note_restarts(query.restarts)
         numbers.say_end(stopped=ending.is_set())
 
 
-class FailedError(click.ClickException):
+class FailedError(ReportedError):
     """The stream failed: its reason, as one sentence."""
 
     exit_code = surroundings.FAILED

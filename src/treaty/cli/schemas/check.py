@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from treaty.cli.schemas.judged import Judged, warn_of_union
+from treaty.cli.schemas.judged import Judged, compare_under_others, warn_of_union
 from treaty.cli.terminal import options, screen
+from treaty.cli.terminal.findings import OutputOptions, output_options
 from treaty.cli.terminal.references import References
 from treaty.cli.terminal.source import refuse_twice, sources
 from treaty.cli.terminal.suggesting import subjects
@@ -94,7 +95,7 @@ class Place:
 )
 @click.option("--message", metavar="NAME", help="With --history: the Protobuf message.")
 @click.option("--conf", multiple=True, metavar="NAME=VALUE", help="With --history: a setting for Spark.")
-@options.as_json
+@output_options
 def command(
     *,
     files: tuple[str, ...],
@@ -103,7 +104,7 @@ def command(
     format_: str | None,
     references: tuple[str, ...],
     folders: tuple[str, ...],
-    as_json: bool,
+    output: OutputOptions,
     **where: Any,
 ) -> None:
     """Say whether a NEW schema may follow the OLD ones (the oldest first; - reads standard input), and why not.
@@ -126,11 +127,11 @@ def command(
         if not place.registry:
             raise click.UsageError("--subject needs --registry URL, for instance http://127.0.0.1:8081")
         if place.history is not None:
-            _read(one, place, format_, as_json=as_json)
+            _read(one, place, format_, as_json=output.is_json)
         from treaty.cli.schemas import remote  # noqa: PLC0415 (a client is needed for this alone)
 
         asked = remote.Asked(one, place.subject, place.registry, format_, references, place.normalize)
-        sys.exit(remote.check(asked, as_json=as_json))
+        sys.exit(remote.check(asked, output))
     if place.history is not None:
         raise click.UsageError("--history needs --subject NAME: the records were written under its versions")
     if place.normalize:
@@ -143,14 +144,14 @@ def command(
         from treaty.cli.schemas import revision  # noqa: PLC0415 (git is needed for this alone)
 
         since = revision.Since(place.base, place.staged, files, format_, given, level, policy)
-        sys.exit(revision.check(since, as_json=as_json))
+        sys.exit(revision.check(since, output))
     if len(files) < 2:
         raise click.UsageError("name OLD and NEW; or one file with --subject and --registry; or --git-base REF")
     judged = judge(files, format_, given, level, policy)
-    if as_json:
+    if output.is_json:
         screen.say_json(judged.members())
     else:
-        judged.say()
+        judged.print(output)
     sys.exit(judged.code)
 
 
@@ -160,9 +161,11 @@ def judge(files: Sequence[str], format_: str | None, references: References, lev
     refuse_twice([*files, *(path for _, path in references.named)])
     found = sources(files, format_, formats)
     *olds, new = (references.meaning(one, formats) for one in found)
-    history = told(FormatEngine(formats), olds, new, policy)
+    engine = FormatEngine(formats)
+    history = told(engine, olds, new, policy)
     note = warn_of_union((*olds, new)) if history.fits(level) else ""
-    return Judged(level, policy, found[-1], tuple(found[:-1]), history, note)
+    others = compare_under_others(lambda one: told(engine, olds, new, one), history, level, policy)
+    return Judged(level, policy, found[-1], tuple(found[:-1]), history, note, others)
 
 
 def _read(file: str, place: Place, format_: str | None, *, as_json: bool) -> None:

@@ -1,17 +1,32 @@
-"""A new schema after earlier ones, judged: as an exit code, as JSON, and in words."""
+"""The result of comparing a new schema with earlier ones: as an exit code, as JSON, and as findings."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from treaty.cli.terminal import screen
+from treaty.cli.terminal import findings, screen
+from treaty.cli.terminal.findings import LocatedFinding, OutputOptions
 from treaty.cli.terminal.source import Source
-from treaty.core.finding import Diagnostic
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.formats.history import HistoryComparison
+from treaty.formats.history import ExplainedFinding, HistoryComparison
+from treaty.formats.rule import POLICIES
+
+Others = tuple[tuple[str, HistoryComparison], ...]
+"""Results by policy."""
 
 FITS, BREAKS, INVALID = 0, 1, 2
 """Exit codes: the new schema may follow, it may not, one of the texts is no schema."""
+SHOWN = 3
+"""Findings of another policy that a note names."""
+
+
+def compare_under_others(
+    compare: Callable[[str], HistoryComparison], found: HistoryComparison, level: str, policy: str
+) -> Others:
+    """Compare under the stricter policies too, where a schema passes: what they reject is worth a note."""
+    if not found.fits(level):
+        return ()
+    return tuple((one, compare(one)) for one in POLICIES if one not in {policy, "LENIENT"})
 
 
 def warn_of_union(versions: Sequence[ResolvedSchema]) -> str:
@@ -33,7 +48,9 @@ class Judged:
     olds: tuple[Source, ...]
     history: HistoryComparison
     note: str = ""
-    """What is worth knowing beside the verdict."""
+    """A warning beside the result."""
+    others: Others = ()
+    """The same comparison under other policies, where the schema passes under the one that was asked for."""
 
     @property
     def code(self) -> int:
@@ -56,43 +73,63 @@ class Judged:
                 {
                     "file": old.path,
                     "faults": [screen.as_json(fault) for fault in screen.placed(old.text, step.faults)],
-                    "reasons": [asdict(reason) for reason in reasons],
+                    "reasons": [
+                        {**asdict(reason), "line": found.line, "column": found.column}
+                        for reason, found in zip(reasons, self._locate(old, reasons), strict=True)
+                    ],
                 }
                 for old, step, reasons in earlier
             ],
             "levels": list(self.history.levels),
             "note": self.note,
+            "other_policies": {policy: one.fits(self.level) for policy, one in self.others},
         }
 
-    def say(self) -> None:
-        """Print the verdict; what stands between two versions on stdout, refusals on stderr."""
+    def print(self, output: OutputOptions) -> None:
+        """Print findings and the result on stdout."""
+        findings.print_findings(self._findings(), output)
         if self.note:
-            screen.say(f"{self.note}.", "yellow", err=True)
+            screen.say(f"note: {self.note}.", "yellow")
+        self._print_result()
+
+    def _findings(self) -> Iterator[LocatedFinding]:
+        """The faults of all texts; where there are none, what the level does not allow."""
         for old, step in zip(self.olds, self.history.steps, strict=True):
-            self._say_faults(old, step.faults)
-        self._say_faults(self.new, self.history.faults)
+            yield from findings.locate_diagnostics(old.name, old.text, step.faults)
+        yield from findings.locate_diagnostics(self.new.name, self.new.text, self.history.faults)
+        if self.code != INVALID:
+            for old, reasons in zip(self.olds, self.history.reasons(self.level), strict=True):
+                yield from self._locate(old, reasons, old.name if len(self.olds) > 1 else "")
+
+    def _locate(self, old: Source, reasons: Sequence[ExplainedFinding], after: str = "") -> list[LocatedFinding]:
+        return findings.locate_reasons(self.new.name, self.new.format, (old.text, self.new.text), reasons, after)
+
+    def _print_result(self) -> None:
         if self.code == INVALID:
+            steps = zip(self.olds, self.history.steps, strict=True)
+            wrong = [old for old, step in steps if step.faults] + ([self.new] if self.history.faults else [])
+            for one in wrong:
+                screen.say(f"{one.name} is not a valid schema ({one.format}).", "red")
             return
-        reasons = self.history.reasons(self.level)
-        for old, found in zip(self.olds, reasons, strict=True):
-            if found and len(self.olds) > 1:
-                screen.say(f"after {old.name}:", bold=True)
-            screen.say_reasons(found)
-        self._say_verdict(sum(map(len, reasons)))
-
-    def _say_faults(self, one: Source, faults: tuple[Diagnostic, ...]) -> None:
-        if faults:
-            screen.say(f"{one.name} is not a valid schema ({one.format}):", "red", err=True)
-            screen.say_faults(one.name, screen.placed(one.text, faults), err=True)
-
-    def _say_verdict(self, count: int) -> None:
         if not self.olds:
             screen.say(f"{self.new.name} is a valid schema{'' if self.note else ', and new'}.", "green")
             return
         olds = self.olds[0].name if len(self.olds) == 1 else f"{len(self.olds)} earlier schemas"
         if self.code == FITS:
             screen.say(f"{self.new.name} may follow {olds} under {self.level}.", "green")
+            for policy, other in self.others:
+                self._print_other(policy, other)
             return
-        found = "1 finding" if count == 1 else f"{count} findings"
-        screen.say(f"{self.new.name} may not follow {olds} under {self.level}: {found}.", "red", err=True)
-        screen.say(f"It would pass under {', '.join(self.history.levels)}.", err=True)
+        count = sum(map(len, self.history.reasons(self.level)))
+        counted = screen.counted(count, "finding")
+        screen.say(f"{self.new.name} may not follow {olds} under {self.level}: {counted}.", "red")
+        screen.say(f"It would pass under {', '.join(self.history.levels)}.")
+
+    def _print_other(self, policy: str, other: HistoryComparison) -> None:
+        """Say that another policy rejects what passes here, and why."""
+        reasons = [reason for step in other.reasons(self.level) for reason in step]
+        if reasons:
+            places = dict.fromkeys(f"{one.rule} at {one.path or '/'}" for one in reasons)
+            first = ", ".join(list(places)[:SHOWN]) + (", ..." if len(places) > SHOWN else "")
+            counted = screen.counted(len(reasons), "finding")
+            screen.say(f"note: rejected under --policy {policy} ({counted}: {first}).", "yellow")

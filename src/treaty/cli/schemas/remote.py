@@ -10,21 +10,19 @@ import click
 
 from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS
 from treaty.cli.schemas.judged import warn_of_union
-from treaty.cli.terminal import screen
+from treaty.cli.terminal import findings, screen
 from treaty.cli.terminal.door import opened
-from treaty.cli.terminal.source import UnusableError, form, sources
+from treaty.cli.terminal.findings import LocatedFinding, OutputOptions
+from treaty.cli.terminal.source import UnusableError, form, shown_path, sources
 from treaty.client.connection import Connection
 from treaty.core.answers import CompatibilityResult, Config, VersionFound
-from treaty.core.finding import Diagnostic, Finding
+from treaty.core.finding import Diagnostic
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import InvalidSchema, NotFound, Refusal, RegistryError
 from treaty.core.requests import Check
 from treaty.core.schema import Draft, Reference
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.registry import find_formats
-
-SIDES = {"BACKWARD": ("new", "old"), "FORWARD": ("old", "new")}
-"""What the two sides of a finding are, reader and writer, where a level looks one way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ class Told:
         return 0 if self.checked.compatible else 1
 
 
-def check(asked: Asked, *, as_json: bool) -> int:
+def check(asked: Asked, output: OutputOptions) -> int:
     """Ask, print, and return the exit code."""
     _refuse_empty(asked.registry)
     try:
@@ -73,10 +71,10 @@ def check(asked: Asked, *, as_json: bool) -> int:
         raise UnusableError(f"the registry refuses: {error}") from error
     except RegistryError as error:
         raise UnusableError(f"the registry can't be asked: {error}; see that it runs, then try again") from error
-    if as_json:
+    if output.is_json:
         screen.say_json(_members(told, asked))
     else:
-        _say(told, asked)
+        _print(told, asked, output)
     return told.code
 
 
@@ -157,11 +155,6 @@ def _named(registry: Connection, references: Sequence[str]) -> tuple[Reference, 
     return tuple(found)
 
 
-def _sentence(finding: Finding, level: str | None) -> str:
-    reader, writer = SIDES.get((level or "").removesuffix("_TRANSITIVE"), ("reading", "writing"))
-    return finding.message(reader=reader, writer=writer)
-
-
 def _in_force(told: Told) -> dict[str, Any]:
     """The members of the config that decide about a schema and are set."""
     config = asdict(told.config)
@@ -182,40 +175,48 @@ def _members(told: Told, asked: Asked) -> dict[str, Any]:
         "faults": [screen.as_json(fault) for fault in told.faults],
         "note": told.note,
         "messages": list(checked.messages) if told.checked else [told.refused],
-        "findings": [{**asdict(one), "sentence": _sentence(one, told.config.level)} for one in checked.findings],
+        "findings": [
+            {**asdict(one), "sentence": found.sentence, "line": found.line, "column": found.column}
+            for one, found in zip(checked.findings, _locate(told, asked.file), strict=False)
+        ],
     }
 
 
-def _say(told: Told, asked: Asked) -> None:
-    if told.new_subject:
-        screen.say(f"{told.subject} is a new subject: there is no version to compare with.", err=True)
-    facts = {name: _fact(value) for name, value in _in_force(told).items()}
-    uses = [f"{one.name} = {one.subject}:{one.version}" for one in told.draft.references]
-    screen.say(f"in force at {told.subject}:", err=True)
-    screen.say_facts({**facts, **({"references": ", ".join(uses)} if uses else {})}, err=True)
+def _print(told: Told, asked: Asked, output: OutputOptions) -> None:
+    name = shown_path(asked.file)
+    findings.print_findings(_locate(told, name), output)
+    if output.verbose:
+        facts = {name: _fact(value) for name, value in _in_force(told).items()}
+        uses = [f"{one.name} = {one.subject}:{one.version}" for one in told.draft.references]
+        screen.say(f"in force at {told.subject}:")
+        screen.say_facts({**facts, **({"references": ", ".join(uses)} if uses else {})})
+    if told.note:
+        screen.say(f"note: {told.note}.", "yellow")
+    level = f" under {told.config.level}" if told.config.level else ""
     if told.checked is None:
-        screen.say(f"{asked.file} is refused: {told.refused}", "red", err=True)
-        screen.say_faults(asked.file, told.faults, err=True)
+        screen.say(f"{name} is not a valid schema ({told.draft.format}): {told.refused}.", "red")
     elif told.checked.compatible:
-        if told.note:
-            screen.say(f"{told.note}.", "yellow", err=True)
-        screen.say(f"{asked.file} may become a version of {told.subject}.", "green")
+        new = ", a new subject" if told.new_subject else level
+        screen.say(f"{name} may become a version of {told.subject}{new}.", "green")
     else:
-        _say_findings(told, told.checked)
-        screen.say(f"{asked.file} may not become a version of {told.subject}.", "red", err=True)
+        number = findings.read_old_version(told.checked.messages)
+        old = f", after version {number}" if number else ""
+        counted = screen.counted(len(_locate(told, name)), "finding")
+        screen.say(f"{name} may not become a version of {told.subject}{old}{level}: {counted}.", "red")
+
+
+def _locate(told: Told, name: str) -> list[LocatedFinding]:
+    if told.checked is None:
+        return findings.locate_diagnostics(name, told.draft.text, told.faults)
+    draft, checked = told.draft, told.checked
+    messages = (*checked.messages, f"{{validateFields: '', compatibility: '{told.config.level or ''}'}}")
+    found = findings.locate_registry_findings(name, draft.format, draft.text, checked.findings, messages)
+    if found or checked.compatible:
+        return found
+    return [LocatedFinding(name, "INCOMPATIBLE", one) for one in checked.messages]
 
 
 def _fact(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return "yes" if value is True else str(value)
-
-
-def _say_findings(told: Told, checked: CompatibilityResult) -> None:
-    for number, one in enumerate(checked.findings, 1):
-        screen.say(f"{number}. {_sentence(one, told.config.level)}", bold=True)
-        facts = {"rule": one.rule, "path": one.path or "/", "detail": one.detail, "remedy": one.remedy}
-        screen.say_facts({name: fact for name, fact in facts.items() if fact})
-    for message in checked.messages:
-        if not checked.findings or message.startswith("{oldSchemaVersion"):
-            screen.say(message)

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import which
 
-from treaty.cli.schemas.judged import FITS, INVALID, Judged, warn_of_union
+from treaty.cli.schemas.judged import FITS, INVALID, Judged, compare_under_others, warn_of_union
 from treaty.cli.terminal import screen
+from treaty.cli.terminal.findings import OutputOptions
 from treaty.cli.terminal.references import References, on_disk
 from treaty.cli.terminal.source import STDIN, Source, UnusableError, by_content, by_name, decoded, known, text_of
 from treaty.formats.engine import FormatEngine
@@ -82,7 +83,10 @@ class Judge:
             note = f"{path} was no valid schema at {since.base}: it is not compared"
             return Judged(since.level, since.policy, new, (), HistoryComparison(found.faults), note)
         note = warn_of_union((*earlier, later)) if found.fits(since.level) else ""
-        return Judged(since.level, since.policy, new, olds, found, note)
+        others = compare_under_others(
+            lambda one: compare_history(self.parser, earlier, later, one), found, since.level, since.policy
+        )
+        return Judged(since.level, since.policy, new, olds, found, note, others)
 
     def _now(self, path: str) -> str | None:
         return on_disk(path) if self.index is None else self.index.text(path)
@@ -93,7 +97,7 @@ class Judge:
         return self._now(path) if text is None else text
 
 
-def check(since: Since, *, as_json: bool) -> int:
+def check(since: Since, output: OutputOptions) -> int:
     """Judge every file after itself at the revision, print, and return the worst exit code."""
     formats = find_formats()
     if STDIN in since.files:
@@ -111,11 +115,11 @@ def check(since: Since, *, as_json: bool) -> int:
         except UnusableError as unusable:
             errors.append(unusable.message)
     code = max((one.code for one in judged), default=0) if not errors else INVALID
-    if as_json:
+    if output.is_json:
         screen.say_json({"fits": code == FITS, "files": [one.members() for one in judged], "errors": errors})
         return code
     for one in judged:
-        one.say()
+        one.print(output)
     for error in errors:
         screen.say(f"Error: {error}", "red", err=True)
     if not files:

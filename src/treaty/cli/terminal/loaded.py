@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
-import click
-
 from treaty.cli.terminal import screen
+from treaty.cli.terminal.errors import ReportedError
 from treaty.cli.terminal.references import References
 from treaty.cli.terminal.source import Source, refuse_twice, sources
 from treaty.core.finding import Diagnostic
@@ -16,25 +15,22 @@ from treaty.formats.format import Format, InvalidSchemaError, SchemaTexts
 from treaty.formats.registry import find_formats
 
 
-class InvalidTextError(click.ClickException):
+class InvalidTextError(ReportedError):
     """A text is not a valid schema: every fault is told, as JSON too where that was asked for."""
 
     exit_code = 2
 
     def __init__(self, one: Source, faults: tuple[Diagnostic, ...]) -> None:
-        """Keep the faults, and whether the command was asked for JSON: its context is gone when this is shown."""
-        super().__init__(f"{one.name} is not a valid schema ({one.format})")
+        """Keep the faults, with their positions."""
         self.source = one
         self.faults = screen.placed(one.text, faults)
-        context = click.get_current_context(silent=True)
-        self.as_json = context is not None and bool(context.params.get("as_json"))
+        listed = [screen.as_json(fault) for fault in self.faults]
+        message = f"{one.name} is not a valid schema ({one.format})"
+        super().__init__(message, "INVALID_SCHEMA", file=one.path, format=one.format, faults=listed)
 
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the faults on stderr."""
         del file
-        if self.as_json:
-            faults = [screen.as_json(fault) for fault in self.faults]
-            screen.say_json({"file": self.source.path, "format": self.source.format, "faults": faults})
         screen.say(f"{self.message}:", "red", err=True)
         screen.say_faults(self.source.name, self.faults, err=True)
 

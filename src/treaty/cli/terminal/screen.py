@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import click
 
 from treaty.core.finding import Diagnostic
-from treaty.formats.history import ExplainedFinding
 from treaty.formats.json_pointer import find_positions
 
 T = TypeVar("T")
@@ -92,21 +91,6 @@ def say_faults(name: str, faults: Iterable[Diagnostic], *, err: bool = False) ->
     """Print faults, one a line."""
     for fault in faults:
         say(fault_line(name, fault), "red", err=err)
-
-
-def say_reasons(reasons: Sequence[ExplainedFinding]) -> None:
-    """Print reasons with their facts."""
-    for number, reason in enumerate(reasons, 1):
-        say(f"{number}. {reason.sentence}", bold=True)
-        facts = {
-            "rule": reason.rule,
-            "path": reason.path or "/",
-            "old": reason.old,
-            "new": reason.new,
-            "when": WAYS[reason.direction],
-            "remedy": reason.remedy,
-        }
-        say_facts({name: fact for name, fact in facts.items() if fact})
 
 
 def say_facts(facts: dict[str, str], *, err: bool = False) -> None:

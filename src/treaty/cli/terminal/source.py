@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import click
 
+from treaty.cli.terminal.errors import ReportedError
 from treaty.core import limits
 from treaty.formats.format import Format
 from treaty.formats.registry import FormatRegistry
@@ -22,22 +23,10 @@ JSON_TYPES = frozenset({"object", "number", "integer"})
 JSON_WORDS = frozenset({"properties", "required", "definitions", "oneOf", "anyOf", "allOf", "additionalProperties"})
 
 
-class UnusableError(click.ClickException):
+class UnusableError(ReportedError):
     """What was given can't be used: a file that can't be read, a text whose format nobody can tell, no such format."""
 
     exit_code = 2
-
-    def __init__(self, message: str) -> None:
-        """Keep the message, and whether the command was asked for JSON: its context is gone when this is shown."""
-        super().__init__(message)
-        context = click.get_current_context(silent=True)
-        self.as_json = context is not None and bool(context.params.get("as_json"))
-
-    def show(self, file: IO[Any] | None = None) -> None:
-        """Print the message on stderr, and as JSON on stdout where that was asked for."""
-        if self.as_json:
-            click.echo(json.dumps({"error": self.message}, indent=2))
-        super().show(file)
 
 
 @dataclass(frozen=True, slots=True)

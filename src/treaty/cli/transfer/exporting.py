@@ -2,8 +2,9 @@
 
 import gzip
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
@@ -14,7 +15,7 @@ from treaty.cli.terminal.source import STDIN, UnusableError
 from treaty.cli.transfer.ends import bar, is_topic, red, say_notes, say_problems, snapshot_of, topic_of
 from treaty.client.kafka.registry_topic import write_topic
 from treaty.client.transfer.dump import write_lines
-from treaty.client.transfer.snapshot import Snapshot
+from treaty.client.transfer.snapshot import Problem, Snapshot
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 
 
@@ -40,8 +41,11 @@ from treaty.core.names import EVERYWHERE, Subject, subject_of
     help="Only subjects that begin with this, e.g. :.prod:orders",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be written into the topic, and write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the counts and problems as JSON; needs --output.")
 @kafka.config
-def command(*, registry: str, output: str, prefix: str, dry_run: bool, kafka_config: tuple[str, ...]) -> None:
+def command(
+    *, registry: str, output: str, prefix: str, dry_run: bool, as_json: bool, kafka_config: tuple[str, ...]
+) -> None:
     """Write all schemas, settings and modes as a dump of a _schemas topic: a line {"key": ..., "value": ...} a record.
 
     Or write the topic itself, for a Confluent registry to start on: it is made where it is missing (compacted, one
@@ -55,26 +59,36 @@ def command(*, registry: str, output: str, prefix: str, dry_run: bool, kafka_con
     """  # noqa: D301 - click wants the control character
     if dry_run and not is_topic(output):
         raise click.UsageError("--dry-run is for topics; a file that is not wanted is simply deleted")
+    if as_json and output == STDIN:
+        raise click.UsageError("--json needs --output: the dump itself goes to standard output")
     with bar() as told:
         found = snapshot_of(registry, _prefix(prefix), told, kafka_config=kafka_config)
     if is_topic(output):
-        _to_topic(found, output, kafka_config, dry_run=dry_run)
+        _to_topic(found, output, kafka_config, dry_run=dry_run, as_json=as_json)
     lines = 0
     with _written(output) as file:
         for line in write_lines(found):
             file.write(line)
             lines += 1
+    if as_json:
+        counts = {"output": output, "records": lines, "versions": len(found.versions)}
+        _print_json(counts, found.problems, found.notes)
     say_problems(found.problems, red)
     say_notes(found.notes)
-    screen.say(f"{lines:,} records, {len(found.versions):,} of them versions, to {output}.", "green", err=True)
+    versions = screen.counted(len(found.versions), "version")
+    target = "standard output" if output == STDIN else output
+    screen.say(f"{screen.counted(lines, 'record')} with {versions} written to {target}.", "green", err=True)
     sys.exit(1 if found.problems else 0)
 
 
-def _to_topic(found: Snapshot, output: str, kafka_config: tuple[str, ...], *, dry_run: bool) -> NoReturn:
+def _to_topic(found: Snapshot, output: str, kafka_config: tuple[str, ...], *, dry_run: bool, as_json: bool) -> NoReturn:
     with bar() as told, kafka.reached():
         cluster, topic = topic_of(output, kafka_config)
         done = write_topic(found, cluster, topic, dry_run=dry_run, told=told)
     problems = (*found.problems, *done.problems)
+    if as_json:
+        counts = {"output": output, "records": done.records, "written": done.written, "dry_run": dry_run}
+        _print_json(counts, problems, found.notes)
     say_problems(problems, red)
     say_notes(found.notes)
     word = "would be written" if dry_run else "written"
@@ -83,6 +97,12 @@ def _to_topic(found: Snapshot, output: str, kafka_config: tuple[str, ...], *, dr
     screen.say(
         f"{screen.counted(done.written, 'record')} {word} to {topic}, {there:,} there already.", colour, err=True
     )
+    sys.exit(1 if problems else 0)
+
+
+def _print_json(counts: dict[str, object], problems: Sequence[Problem], notes: Sequence[str]) -> NoReturn:
+    listed = [asdict(one) for one in problems]
+    screen.say_json({**counts, "left_out": list(notes), "problems": listed})
     sys.exit(1 if problems else 0)
 
 

@@ -1,13 +1,15 @@
 """`treaty plan DIR` and `treaty apply DIR`: a folder of schemas as the desired state of a registry."""
 
 import sys
+from pathlib import Path
 
 import click
 
 from treaty.assemble import connect
 from treaty.cli.nouns import asking
-from treaty.cli.terminal import screen
-from treaty.cli.transfer.ends import bar, red, say_problems
+from treaty.cli.terminal import findings, screen
+from treaty.cli.terminal.findings import LocatedFinding, OutputOptions, output_options
+from treaty.cli.transfer.ends import bar
 from treaty.cli.transfer.folder import folder_of
 from treaty.client.transfer.applying import Applied, Change, apply
 from treaty.client.transfer.desired import desired
@@ -23,8 +25,8 @@ folder = click.argument("folder", metavar="DIR", type=click.Path(exists=True, fi
 @click.command("plan", epilog="Exit code 0: it can be applied. 1: something would be refused. 2: unusable input.")
 @folder
 @asking.registry
-@asking.as_json
-def plan(folder: str, *, registry: str, as_json: bool) -> None:
+@output_options
+def plan(folder: str, *, registry: str, output: OutputOptions) -> None:
     """Say what `treaty apply DIR` would do, and write nothing.
 
     Every schema file in DIR is the latest version that its subject should have. The subject is the file's name without
@@ -44,14 +46,14 @@ def plan(folder: str, *, registry: str, as_json: bool) -> None:
     Example:
       treaty plan schemas/ --registry http://127.0.0.1:8081
     """  # noqa: D301 - click wants the control character
-    _run(folder, registry, as_json=as_json, dry_run=True)
+    _run(folder, registry, output, dry_run=True)
 
 
 @click.command("apply", epilog="Exit code 0: applied. 1: refused, nothing written. 2: unusable input.")
 @folder
 @asking.registry
-@asking.as_json
-def apply_(folder: str, *, registry: str, as_json: bool) -> None:
+@output_options
+def apply_(folder: str, *, registry: str, output: OutputOptions) -> None:
     """Make the registry have what DIR has: new versions, in the order in which they need each other, and levels.
 
     Everything is tried in memory first; where anything is refused, nothing is written. Subjects that DIR does not have
@@ -61,22 +63,22 @@ def apply_(folder: str, *, registry: str, as_json: bool) -> None:
     Example:
       treaty apply schemas/ --registry http://127.0.0.1:8081
     """  # noqa: D301 - click wants the control character
-    _run(folder, registry, as_json=as_json, dry_run=False)
+    _run(folder, registry, output, dry_run=False)
 
 
-def _run(folder: str, registry: str, *, as_json: bool, dry_run: bool) -> None:
+def _run(folder: str, registry: str, output: OutputOptions, *, dry_run: bool) -> None:
     formats = find_formats()
     wanted = desired(folder_of(folder, formats).wishes(), formats)
     with asking.asked(registry) as target, connect("memory:") as rehearsal, bar() as told:
         done = apply(wanted, target, rehearsal, dry_run=dry_run, told=told)
-    if as_json:
-        screen.say_json(_members(done, dry_run=dry_run))
+    if output.is_json:
+        screen.say_json(_members(done, folder, dry_run=dry_run))
     else:
-        _say(done, dry_run=dry_run)
+        _print(done, folder, output, dry_run=dry_run)
     sys.exit(FINE if done.fine else REFUSED)
 
 
-def _members(done: Applied, *, dry_run: bool) -> dict[str, object]:
+def _members(done: Applied, folder: str, *, dry_run: bool) -> dict[str, object]:
     changes = [
         {
             "subject": str(one.wish.subject),
@@ -85,6 +87,7 @@ def _members(done: Applied, *, dry_run: bool) -> dict[str, object]:
             "version": one.number or None,
             "settings": [{"member": name, "old": old, "new": new} for name, old, new in one.settings],
             "why": one.why,
+            "findings": [finding.to_members() for finding in _locate(one, folder)],
         }
         for one in done.changes
     ]
@@ -92,22 +95,38 @@ def _members(done: Applied, *, dry_run: bool) -> dict[str, object]:
     return {"dry_run": dry_run, "fine": done.fine, "changes": changes, "problems": problems}
 
 
-def _say(done: Applied, *, dry_run: bool) -> None:
-    say_problems(done.problems, red)
-    for one in done.changes:
-        _say_change(one)
+def _locate(change: Change, folder: str) -> list[LocatedFinding]:
+    """Why the schema of a change is not taken, in its file."""
+    if change.refusal is None:
+        return []
+    wish = change.wish
+    return findings.locate_refusal(str(Path(folder, wish.path)), wish.format, wish.text, change.refusal)
+
+
+def _print(done: Applied, folder: str, output: OutputOptions, *, dry_run: bool) -> None:
+    findings.print_findings((one for change in done.changes for one in _locate(change, folder)), output)
+    for problem in done.problems:
+        where = str(Path(folder, problem.where))
+        findings.print_findings([LocatedFinding(where, "UNUSABLE", f"{problem.what}: {problem.why}")], output)
+    for change in done.changes:
+        _print_change(change)
     counts = {kind: sum(one.kind == kind for one in done.changes) for kind in MARKS}
-    told = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count) or "nothing to do"
+    listed = ", ".join(_count(count, kind) for kind, count in counts.items() if count) or "nothing to do"
     if done.fine:
-        screen.say(f"{'Would be' if dry_run else 'Applied'}: {told}.", "green")
+        screen.say(f"{'Would be' if dry_run else 'Applied'}: {listed}.", "green")
     else:
-        screen.say(f"Nothing is written: {told}, {len(done.problems)} problems.", "red", err=True)
+        problems = f", {screen.counted(len(done.problems), 'problem')}" if done.problems else ""
+        screen.say(f"Nothing is written: {listed}{problems}.", "red")
 
 
-def _say_change(one: Change) -> None:
+def _count(count: int, kind: str) -> str:
+    return screen.counted(count, kind) if kind in {"new subject", "new version"} else f"{count:,} {kind}"
+
+
+def _print_change(one: Change) -> None:
     number = f" version {one.number}" if one.number else ""
     screen.say(f"{MARKS[one.kind]} {one.wish.subject}{number} ({one.wish.path}): {one.kind}", COLOURS.get(one.kind))
     for name, old, new in one.settings:
         screen.say(f"    {name}: {old} becomes {new}")
-    if one.why:
+    if one.why and one.refusal is None:
         screen.say(f"    {one.why}", "red")

@@ -6,8 +6,9 @@ from dataclasses import asdict
 import click
 
 from treaty.assemble import connect
-from treaty.cli.terminal import screen, suggesting
-from treaty.cli.transfer.ends import bar, opened, red, say_problems
+from treaty.cli.terminal import findings, screen, suggesting
+from treaty.cli.terminal.findings import LocatedFinding, OutputOptions, output_options
+from treaty.cli.transfer.ends import bar, opened
 from treaty.client.transfer.promoting import Promoted, promote, promotion
 from treaty.core.names import DEFAULT_CONTEXT, Subject, context_of
 
@@ -27,7 +28,7 @@ from treaty.core.names import DEFAULT_CONTEXT, Subject, context_of
 @click.option("--to-context", default=DEFAULT_CONTEXT, show_default=True, help="The context that they go to.")
 @click.option("--all-versions", "every", is_flag=True, help="Every live version, not only the latest.")
 @click.option("--dry-run", is_flag=True, help="Try it in memory, and write nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print what happened as JSON.")
+@output_options
 def command(
     subjects: tuple[str, ...],
     *,
@@ -37,7 +38,7 @@ def command(
     to_context: str,
     every: bool,
     dry_run: bool,
-    as_json: bool,
+    output: OutputOptions,
 ) -> None:
     """Make the latest version of each SUBJECT, and the versions it refers to, versions in another place.
 
@@ -56,10 +57,10 @@ def command(
         plan = promotion(source, [Subject(here, name) for name in subjects], here, there, every=every)
     with opened(target or registry) as end, connect("memory:") as rehearsal, bar() as told:
         done = promote(plan, end, rehearsal, dry_run=dry_run, told=told)
-    if as_json:
+    if output.is_json:
         screen.say_json(_members(done, dry_run=dry_run))
     else:
-        _say(done, dry_run=dry_run)
+        _print(done, output, dry_run=dry_run)
     sys.exit(1 if done.problems else 0)
 
 
@@ -72,12 +73,28 @@ def _members(done: Promoted, *, dry_run: bool) -> dict[str, object]:
         }
         for step, one in done.steps
     ]
-    return {"dry_run": dry_run, "steps": steps, "problems": [asdict(one) for one in done.problems]}
+    return {
+        "dry_run": dry_run,
+        "steps": steps,
+        "problems": [asdict(one) for one in done.problems],
+        "findings": [one.to_members() for one in _locate(done)],
+    }
 
 
-def _say(done: Promoted, *, dry_run: bool) -> None:
-    say_problems(done.problems, red)
+def _locate(done: Promoted) -> list[LocatedFinding]:
+    """Why the target does not take a version."""
+    if done.refused is None:
+        return [LocatedFinding(one.where, "REJECTED", f"{one.what}: {one.why}") for one in done.problems]
+    source, refusal = done.refused[0].source, done.refused[1]
+    return findings.locate_refusal(f"{source.subject} version {source.number}", source.format, "", refusal)
+
+
+def _print(done: Promoted, output: OutputOptions, *, dry_run: bool) -> None:
+    findings.print_findings(_locate(done), output)
     if done.problems:
+        for problem in done.problems if done.refused else ():
+            screen.say(f"{problem.where}: {problem.what}.", "red")
+        screen.say("Nothing is written.", "red")
         return
     for step, one in done.steps:
         word = ("would become" if dry_run else "is now") if one.created else "is already"
@@ -85,6 +102,5 @@ def _say(done: Promoted, *, dry_run: bool) -> None:
             f"{step.source.subject} version {step.source.number} {word} {step.target} version {one.version.number}"
         )
     made = sum(one.created for _, one in done.steps)
-    screen.say(
-        f"{made} versions {'would be made' if dry_run else 'made'}, {len(done.steps) - made} were there.", "green"
-    )
+    counted = screen.counted(made, "new version")
+    screen.say(f"{'Would be' if dry_run else 'Promoted'}: {counted}, {len(done.steps) - made:,} unchanged.", "green")

@@ -10,7 +10,7 @@ from treaty.client.transfer.snapshot import Problem
 from treaty.client.transfer.writing import write
 from treaty.core.answers import Config
 from treaty.core.names import Subject
-from treaty.core.refusals import NotFound, RegistryError
+from treaty.core.refusals import NotFound, Refusal, RegistryError
 from treaty.core.registry import Registry
 from treaty.core.requests import LATEST, ExpectedVersion, GetVersion, Register, Scope, SetConfig
 from treaty.core.schema import Draft, Metadata, Reference
@@ -28,6 +28,8 @@ class Change:
     settings: tuple[tuple[str, str, str], ...] = ()
     """Member, what it was, what it is to be."""
     why: str = ""
+    refusal: Refusal | None = None
+    """Why the registry does not take the schema, with its findings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,9 @@ class _Run:
             expected = None if number is None else ExpectedVersion("number", number)
             done = register(self.registry, Register(wish.subject, draft, expected=expected))
         except RegistryError as no:
-            return Change(wish, "refused", settings=settings, why=str(no))
+            return Change(
+                wish, "refused", settings=settings, why=str(no), refusal=no if isinstance(no, Refusal) else None
+            )
         self.numbers[wish.subject] = done.version.number
         kind: Kind = "unchanged" if not done.created else "new subject" if fresh else "new version"
         return Change(wish, kind, done.version.number, settings)

@@ -13,7 +13,7 @@ from treaty.client.transfer.snapshot import Place, Problem
 from treaty.client.transfer.writing import write
 from treaty.core.answers import RegisteredVersion, VersionFound
 from treaty.core.names import Subject, subject_of
-from treaty.core.refusals import RegistryError, SubjectNotFound
+from treaty.core.refusals import Refusal, RegistryError, SubjectNotFound
 from treaty.core.registry import Registry
 from treaty.core.requests import LATEST, ExpectedVersion, GetVersion, ListVersions, Register
 from treaty.core.schema import Draft, Reference
@@ -47,6 +47,8 @@ class Promoted:
 
     steps: tuple[tuple[Step, RegisteredVersion], ...] = ()
     problems: tuple[Problem, ...] = ()
+    refused: tuple[Step, Refusal] | None = None
+    """The version that the target does not take, and why."""
 
 
 def promotion(
@@ -113,7 +115,8 @@ class _Run:
                 registered = register(self.registry, self._request(step))
             except RegistryError as no:
                 name = f"{step.source.subject} version {step.source.number}"
-                return Promoted(tuple(done), (Problem(name, f"not promoted to {step.target}", str(no)),))
+                problem = Problem(name, f"not promoted to {step.target}", str(no))
+                return Promoted(tuple(done), (problem,), (step, no) if isinstance(no, Refusal) else None)
             done.append((step, registered))
             self.numbers[step.source.subject, step.source.number] = registered.version.number
             if step.target in self.latest:

@@ -172,6 +172,13 @@ def error_body(error: RegistryError, asked: Asked = None, *, details: bool = Fal
     return ErrorBody(503 if isinstance(error, r.Unavailable) else 500, str(error))
 
 
+def only_code(refusal: Refusal) -> int:
+    """Return the error code of a refusal where its class has one for all requests; 0 where that depends on the request."""
+    kind = next(line.kind for line in TABLE if isinstance(refusal, line.kind))
+    codes = {line.code for line in TABLE if line.kind is kind}
+    return codes.pop() if len(codes) == 1 else 0
+
+
 def _short(text: str) -> str:
     return text if len(text) <= ERROR_CHARACTERS else f"{text[:ERROR_CHARACTERS]}… ({len(text)} characters)"
 

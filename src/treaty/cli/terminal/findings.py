@@ -1,0 +1,197 @@
+"""Findings about schemas, printed alike by all commands: a line each, the facts below with -v, JSON, GitHub's annotations."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any
+
+import click
+
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.positions import UNKNOWN, find_position
+from treaty.core.finding import Diagnostic, Finding
+from treaty.core.refusals import Incompatible, InvalidSchema, Refusal
+from treaty.formats.history import ExplainedFinding
+
+TEXT, JSON, GITHUB = "text", "json", "github"
+SHORT = 40
+"""Characters of an old and a new value that stand in the line of a finding."""
+SIDES = {"BACKWARD": ("new", "old"), "FORWARD": ("old", "new")}
+"""Reader and writer of the findings under a level that compares in one direction."""
+
+_MESSAGE = re.compile(
+    r"""errorType:['"](?P<rule>[^'"]*)['"], description:['"](?P<sentence>.*?)['"]+(?:, additional|\}$)"""
+)
+_PATH = re.compile(r"path:? '([^']*)'")
+
+
+@dataclass(frozen=True, slots=True)
+class OutputOptions:
+    """How a command prints findings: as ``text``, ``json`` or ``github``; `verbose` adds the facts of each."""
+
+    format: str = TEXT
+    verbose: bool = False
+
+    @property
+    def is_json(self) -> bool:
+        """Whether the output is one JSON value."""
+        return self.format == JSON
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedFinding:
+    """A finding in a file; line and column count from 1 and are 0 where they are not known."""
+
+    file: str
+    rule: str
+    sentence: str
+    line: int = 0
+    column: int = 0
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def _change(self) -> str:
+        """The old and the new value, where both are short."""
+        old, new = self.facts.get("old", ""), self.facts.get("new", "")
+        return f" (old: {old}, new: {new})" if old and new and max(len(old), len(new)) <= SHORT else ""
+
+    def to_line(self) -> str:
+        """The finding as compilers print it: ``file:line:column: RULE sentence``."""
+        position = f":{self.line}:{self.column}" if self.line else ""
+        return f"{self.file}{position}: {self.rule} {screen.one_line(self.sentence)}{self._change}"
+
+    def to_members(self) -> dict[str, Any]:
+        """The finding as members of a JSON object."""
+        members = {"file": self.file, "line": self.line, "column": self.column, "rule": self.rule}
+        return {**members, "sentence": self.sentence, **self.facts}
+
+    def to_annotation(self) -> str:
+        """The finding as a command of a GitHub workflow, which marks the line in a pull request."""
+        position = f",line={self.line},col={self.column}" if self.line else ""
+        title = _escape(self.rule, ":,")
+        return (
+            f"::error file={_escape(self.file, ':,')}{position},title={title}::{_escape(self.sentence + self._change)}"
+        )
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --output-format, --json and -v to a command, which gets them as `output`."""
+
+    @wraps(command)
+    def run(*args: Any, output_format: str | None, as_json: bool, verbose: bool, **rest: Any) -> Any:
+        return command(*args, output=OutputOptions(JSON if as_json else output_format or TEXT, verbose), **rest)
+
+    for option in (
+        click.option("-v", "--verbose", is_flag=True, help="Print old, new, direction and remedy of each finding too."),
+        click.option("--json", "as_json", is_flag=True, help="The same as --output-format json."),
+        click.option(
+            "--output-format",
+            type=click.Choice([TEXT, JSON, GITHUB]),
+            help="text (the default): a line for each finding. github: annotations of a pull request.",
+        ),
+    ):
+        run = option(run)
+    return run
+
+
+def print_findings(findings: Iterable[LocatedFinding], output: OutputOptions) -> None:
+    """Print findings on stdout; people at a terminal read where the rest is."""
+    found = list(findings)
+    for one in found:
+        if output.format == GITHUB:
+            click.echo(one.to_annotation())
+            continue
+        screen.say(one.to_line(), "red")
+        if output.verbose:
+            screen.say_facts({name: fact for name, fact in one.facts.items() if fact})
+    if not output.verbose and screen.shows_people() and any("remedy" in one.facts for one in found):
+        screen.say("-v prints paths, values and remedies.")
+
+
+def locate_diagnostics(file: str, text: str, faults: Iterable[Diagnostic]) -> list[LocatedFinding]:
+    """The faults of a text, with their positions."""
+    return [LocatedFinding(file, one.rule, _describe(one), one.line, one.column) for one in screen.placed(text, faults)]
+
+
+def _describe(fault: Diagnostic) -> str:
+    path = f" at {fault.path}" if fault.path else ""
+    return f"{fault.message}{path}{f'; expected {fault.expected}' if fault.expected else ''}"
+
+
+def locate_reasons(
+    file: str, format_name: str, texts: tuple[str, str], reasons: Sequence[ExplainedFinding], after: str = ""
+) -> list[LocatedFinding]:
+    """The reasons of a comparison of two texts, the old and the new one; `after` names the old one in each line."""
+    old, new = texts
+    return [
+        LocatedFinding(
+            file,
+            one.rule,
+            f"{one.sentence} (after {after})" if after else one.sentence,
+            *find_position(format_name, one.path, new, old, reader="new" if one.direction == "backward" else "old"),
+            {
+                "path": one.path or "/",
+                "old": one.old,
+                "new": one.new,
+                "when": screen.WAYS[one.direction],
+                "remedy": one.remedy,
+            },
+        )
+        for one in reasons
+    ]
+
+
+def locate_registry_findings(
+    file: str, format_name: str, text: str, findings: Sequence[Finding], messages: Sequence[str]
+) -> list[LocatedFinding]:
+    """The findings of a registry about a text; those of a registry that sends messages alone are read from these."""
+    joined = " ".join(one for one in messages if one.startswith("{validateFields"))
+    level = re.search(r"compatibility: '(\w+?)(?:_TRANSITIVE)?'", joined)
+    reader, writer = SIDES.get(level[1] if level else "", ("", ""))
+    old = next((one[13:-2] for one in messages if one.startswith("{oldSchema: '")), "")
+    found = findings or [one for one in map(_read_message, messages) if one is not None]
+    return [
+        LocatedFinding(
+            file,
+            one.rule,
+            one.message(reader=reader or "reading", writer=writer or "writing"),
+            *(find_position(format_name, one.path, text, old, reader=reader) if text else UNKNOWN),
+            {"path": one.path or "/", "old": one.writer, "new": one.reader, "detail": one.detail, "remedy": one.remedy}
+            if reader != "old"
+            else {"path": one.path or "/", "old": one.reader, "new": one.writer, "remedy": one.remedy},
+        )
+        for one in found
+    ]
+
+
+def locate_refusal(file: str, format_name: str, text: str, refusal: Refusal) -> list[LocatedFinding]:
+    """Why a registry did not take a schema: every finding, or every fault of the text, or the one sentence."""
+    if isinstance(refusal, InvalidSchema) and refusal.faults:
+        return locate_diagnostics(file, text, refusal.faults)
+    reason = refusal.reason
+    if isinstance(refusal, Incompatible):
+        messages = reason.details or tuple(re.findall(r"\{errorType:.*?\}(?=, \{|\])|\{\w+: '.*?'\}", str(refusal)))
+        if found := locate_registry_findings(file, format_name, text, refusal.findings, messages):
+            return found
+    facts = {"old": reason.old, "new": reason.new, "remedy": reason.allowed}
+    return [LocatedFinding(file, reason.rule, str(refusal), facts=facts)]
+
+
+def read_old_version(messages: Sequence[str]) -> int:
+    """The number of the version that a schema does not fit, from a registry's messages; 0 where none says it."""
+    found = re.search(r"\{oldSchemaVersion: (\d+)\}", " ".join(messages))
+    return int(found[1]) if found else 0
+
+
+def _read_message(message: str) -> Finding | None:
+    found = _MESSAGE.search(message)
+    if found is None:
+        return None
+    path = _PATH.search(found["sentence"])
+    return Finding(found["rule"], path[1] if path else "", found["sentence"].rstrip("'\""))
+
+
+def _escape(text: str, more: str = "") -> str:
+    escaped = screen.safe(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return "".join(f"%{ord(char):02X}" if char in more else char for char in escaped)
