@@ -72,7 +72,7 @@ def test_an_unknown_view_is_told_with_those_that_there_are() -> None:
 
 def test_an_invalid_text_is_told_as_json_too() -> None:
     result = run("canonical", "-", "--json", stdin='{"type":\n"record"}')
-    told = json.loads(result.stdout)
+    told = json.loads(result.stdout)["error"]
 
     assert result.exit_code == 2
     assert [(one["rule"], one["line"], one["column"]) for one in told["faults"]] == [("NAME_MISSING", 1, 1)]
