@@ -246,7 +246,7 @@ def test_a_command_that_may_still_wait_somewhere_is_not_refused_for_good(ask: As
     with scripted(late, gone) as server:
         with pytest.raises(OutcomeUnknown) as raised:
             ask(DeleteVersion(S, 1), replace(quick(server.url), attempt_timeout=0.2))
-        assert "what was asked again was refused: soft deleted" in str(raised.value.__cause__)
+        assert "the retry was refused: soft deleted" in str(raised.value.__cause__)
         over.set()
     over.clear()
     with scripted(late, gone) as server:  # a question may be asked as often as one likes

@@ -152,7 +152,7 @@ def test_a_node_is_left_alone_for_as_long_as_it_asks(header: str, seconds: float
 
 def test_who_can_not_wait_so_long_is_told_at_once_and_so_are_the_next() -> None:
     net = Net([script(said(429, Retry_After="20"), GOOD)])
-    for said_by in ("status 429", "asks for a pause", "left alone"):
+    for said_by in ("status 429", "asks for a pause", "asks for a pause"):
         with pytest.raises(Unavailable, match=said_by) as told:
             net.ask(SEVEN, Call(timeout=10))
         assert 19 < told.value.retry_after <= 20
