@@ -31,6 +31,7 @@ from treaty.formats.rule import POLICIES, CompatibilityRule
 from treaty.plan.ddl import type_ddl
 from treaty.plan.encoding.casts import cast
 from treaty.plan.encoding.fit import LOSSY, Fit, sentence
+from treaty.wire.confluent.error_index import ERROR_CODES
 
 HERE = Path(__file__).parent
 MADE = "<!-- Made by docs/reference/make.py from the code; change the code instead. -->\n"
@@ -43,6 +44,7 @@ def pages() -> dict[str, str]:
         "rows.schema.json": json.dumps(row_schemas(), indent=1) + "\n",
         "limits.md": MADE + _limits(),
         "http.md": MADE + _http(),
+        "errors.md": MADE + _errors(),
         "operations.md": MADE + _operations(),
         "rules.md": MADE + _rules(),
         "commands.md": MADE + _commands(),
@@ -51,18 +53,18 @@ def pages() -> dict[str, str]:
     }
 
 
-_CASTS = """# What encoding may lose
+_CASTS = """# Casts of encoding
 
-A column becomes the type that the schema has at its place. Where something of a value would be lost the row is bad, with the sentence below and
-the path before it, unless the value's path is in `EncodeWish(lossy=("/price", "/lines/[]/at"))`. Then a number is rounded to the nearest, a fraction
-of a whole number and a part of a time are cut. What does not fit at all is bad in any case. A path where nothing can be lost is refused, and so is a
-pair that is in no row here, both when the plan is made.
+Encoding casts a column to the type of its field in the schema. A row whose value would lose information becomes a bad row, with the path and the
+sentence below, unless the value's path is in `EncodeWish(lossy=("/price", "/lines/[]/at"))`. Then numbers are rounded to the nearest, and fractions of
+integers and parts of times are cut off. A value that does not fit at all makes a bad row in any case. The encode plan rejects a path where nothing
+can be lost, and a pair of types without a row here.
 
 | column | becomes | a row is bad where the value | `lossy` |
 |---|---|---|---|
 """
 _PLACES = """
-Some places of schemas check more than their column type says:
+Some types of schemas check more than their column type:
 
 | place | a row is bad where the value | `lossy` |
 |---|---|---|
@@ -95,7 +97,12 @@ def _limits() -> str:
     """Names, defaults and meanings: a limit is an assignment followed by its sentence."""
     source = Path(limits.__file__).read_text(encoding="utf-8")
     body = ast.parse(source).body
-    lines = ["# Limits", "", "Past a limit there is a clear error that names it, and nothing is lost.", ""]
+    lines = [
+        "# Limits",
+        "",
+        "An error that names the limit answers a request past it; no data is lost. Limits are fixed: `/status` lists them in lower case.",
+        "",
+    ]
     lines += ["| limit | default | what it bounds |", "|---|---|---|"]
     for one, told in pairwise(body):
         if isinstance(one, ast.Assign) and isinstance(told, ast.Expr) and isinstance(told.value, ast.Constant):
@@ -111,7 +118,7 @@ def _http() -> str:
     lines = ["# HTTP: Confluent's dialect", "", *_HTTP_HEAD]
     for name, about in GROUPS.items():
         lines += ["", f"## {name}", "", about, ""]
-        lines += ["| method | path | what it answers | query | errors of its own |", "|---|---|---|---|---|"]
+        lines += ["| method | path | what it does | query | errors |", "|---|---|---|---|---|"]
         for path, methods in EVERYTHING.items():
             for method, one in methods.items():
                 if one.group == name:
@@ -132,8 +139,9 @@ def _http() -> str:
 
 
 _HTTP_HEAD = (
-    "Every path is also served below `/contexts/{context}`. The same as a file for programs: `treaty openapi`, or `/openapi.json` of a",
-    "server; as a page on which requests can be tried: `/docs`. Every route may also answer the errors of the last table.",
+    "Every path is also served below `/contexts/{context}`. `treaty openapi` prints the OpenAPI document; a server has it at `/openapi.json`,",
+    "and at `/docs` as a page that sends requests. Every route may also answer the statuses of the last table; [error codes](errors.md)",
+    "lists all codes with causes and remedies.",
 )
 
 
@@ -148,9 +156,29 @@ def _meaning(one: Parameter) -> str:
     return one.says + (f" (also read as {', '.join(f'`{name}`' for name in one.also)})" if one.also else "")
 
 
+_ERRORS = """# Error codes
+
+An error is answered with an HTTP status and a JSON body: `{"error_code": 40401, "message": "..."}`. A code of five digits begins with its status.
+With the header `Treaty-Details: true` the body also has the rule, the path, the old value, the new value and what would be allowed.
+Codes marked with * are Treaty's own; all others are those of Confluent's registry.
+
+| code | meaning | cause | remedy |
+|---|---|---|---|
+"""
+
+
+def _errors() -> str:
+    """Every error code with its meaning, its cause and its remedy."""
+    lines = [
+        _row(f"{code}{'*' if one.is_own else ''}", one.meaning, one.cause, one.remedy)
+        for code, one in ERROR_CODES.items()
+    ]
+    return (_ERRORS + "\n".join(lines)) + "\n"
+
+
 _OPERATIONS = """# Operations
 
-Everything that may be asked of a registry. A program asks by `Registry.ask`, any other client with one request:
+All requests that a registry answers. Python programs use `Registry.ask`, other clients one HTTP request:
 
 ```
 POST /treaty/v1/ask
@@ -159,16 +187,15 @@ POST /treaty/v1/ask
 {"answer": {"mode": "READWRITE"}}
 ```
 
-Members at their default may be left out, of requests and in answers; one that is not known is refused. The place in the log, the
-consistency and the id of a command are [headers](http.md#in-headers), and so is the place of the answer. An error has Confluent's
-body and status, and the error itself as its member `error`: its `kind`, its `reason` (rule, path, old, new, allowed) and what else it
-has. A command id makes a change that is sent again the same change.
+Members with their default value may be left out; unknown members are rejected. Position token, consistency and command id are
+[headers](http.md#in-headers), and the answer has its position token in a header too. An error has Confluent's body and status, and a member `error`
+with its `kind`, its `reason` (rule, path, old, new, allowed) and its other facts. A retry with the same command id has no second effect.
 
-*Looks* says whether the end of the log is looked at before it is answered; `Treaty-Consistency: eventual` leaves that out. *Rights* are
-those that the shortest request needs, for a setting that of a subject; a setting of a context needs it on all of the context, and
-[Rights](../howto/rights.md) has what single members need beside them.
+*Barrier* marks operations that wait for a read barrier, unless the request has `Treaty-Consistency: eventual`. *Permissions* are those of the
+shortest request; for a setting, on a subject. A setting of a context needs the permission on the whole context.
+[Rights](../howto/rights.md) lists the permissions of single members.
 
-| operation | what it does | writes | looks | rights | answer |
+| operation | what it does | writes | barrier | permissions | answer |
 |---|---|---|---|---|---|
 """
 _PLAIN = {str: "text", int: "integer", bool: "boolean", float: "number", type(None): "null"}
@@ -308,7 +335,7 @@ def _rules() -> str:
         "",
         "## Logical Types",
         "",
-        "What a schema sent as a text of logical types is refused for, in every format.",
+        "Problems of a schema that is written as a text of logical types, in every format.",
         "",
     ]
     lines += ["| rule | what is expected |", "|---|---|", *(_row(f"`{one}`", text) for one, text in LOGICAL.items())]
@@ -316,9 +343,8 @@ def _rules() -> str:
 
 
 _HEAD = (
-    "*Harm* says what a change does that the rule names: `backward`, the new schema can't read old data; `both`, neither",
-    "reads what the other one wrote; `none`, it is told and harms nobody. *Refused under* names the compatibility policies",
-    "under which it is a reason to refuse. Advice is off until a policy or `treaty lint` asks for it by name.",
+    "*Harm* is the effect of the change: `backward`, the new schema cannot read old data; `both`, neither schema reads data of the",
+    "other; `none`, the change is reported and harmless. *Refused under* lists the compatibility policies that reject the change.",
 )
 
 
@@ -338,8 +364,8 @@ def _glossary() -> str:
 
 
 _GLOSSARY_HEAD = (
-    "One concept has one word, in code, messages, metrics and documents. `make check` refuses the words in the last column in the names of",
-    "modules, classes, functions and parameters.",
+    "One concept has one word, in code, messages, metrics and documents. *Known from* names systems with the same concept. `make check`",
+    "rejects the words in the last column in names of modules, classes, functions and parameters.",
 )
 
 

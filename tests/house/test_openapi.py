@@ -5,11 +5,12 @@ from typing import Any
 
 import jsonschema_rs
 
-from treaty.api.confluent.openapi.document import document
+from treaty.api.confluent.openapi.document import SAYS, document
 from treaty.api.confluent.openapi.shapes import PLACE
 from treaty.api.confluent.openapi.table import COMMANDS, EVERYTHING, GROUPS, HEADERS, TABLE, codes
 from treaty.api.confluent.routes import PATHS
 from treaty.wire.confluent import errors
+from treaty.wire.confluent.error_index import ERROR_CODES
 from treaty.wire.confluent.errors import status_of
 
 DOCUMENT = document()
@@ -86,3 +87,10 @@ def test_examples_are_of_their_schemas() -> None:
 
 def test_headers_are_described_once() -> None:
     assert {one.name for one in (*HEADERS, *COMMANDS)} < set(DOCUMENT["components"]["parameters"])
+
+
+def test_every_code_is_in_the_index_of_errors() -> None:
+    answered = {line.code for line in errors.TABLE} | set(SAYS) - {401, 403, 409, 422}
+    assert set(ERROR_CODES) - {421} == answered
+    described = {code for _, _, one in OPERATIONS for code in one.errors if code > 999}
+    assert described <= set(ERROR_CODES)

@@ -1,13 +1,13 @@
-"""Limits with names: everything that can grow stops at one of these, with a clear word."""
+"""Limits: the maximum of everything that can grow. They are fixed; `/status` lists them."""
 
 SCHEMA_BYTES = 1_048_576
-"""Bytes of one schema text, as sent."""
+"""Bytes of one schema text, as received."""
 SCHEMA_DEPTH = 200
 """Levels of nesting inside one schema text."""
 LOGICAL_DEPTH = 30
-"""Types inside each other in a text of logical types."""
+"""Nesting of types in a text of logical types."""
 LOGICAL_MEMBERS = 20_000
-"""Members and symbols of a text of logical types, those that names stand for included."""
+"""Members and symbols of a text of logical types, after names are expanded."""
 SCHEMA_NAMES = 20_000
 """Named types that one schema may define."""
 SCHEMA_MEMBERS = 20_000
@@ -15,250 +15,250 @@ SCHEMA_MEMBERS = 20_000
 NUMBER_DIGITS = 1_000
 """Characters of one number inside a schema text."""
 DEFAULT_STEPS = 1_000_000
-"""Steps that checking one field's default may take."""
+"""Steps for checking the default of one field."""
 COMPARE_STEPS = 5_000_000
-"""Steps, of about a microsecond each, that one comparison of two schemas may take."""
+"""Steps, of about a microsecond each, for one comparison of two schemas."""
 PARSE_STEPS = 20_000_000
-"""Steps, of about a microsecond each, that reading one new schema may take."""
+"""Steps, of about a microsecond each, for parsing one new schema."""
 COMBINATION_BRANCHES = 200
-"""Schemas of one combination that are new or changed and looked at for partners among those of another one."""
+"""New or changed branches of one JSON Schema combination that a comparison matches with those of another."""
 PROOF_STEPS = 300_000
-"""Steps of a comparison of JSON Schemas that look for further differences where the established rules refuse already."""
+"""Steps that a comparison of JSON Schemas spends on further differences once the established rules refuse."""
 FINDINGS = 1_000
 """Findings that one comparison may list."""
 FAULTS = 20
-"""Faults that are told about one schema; the rest is found once these are mended."""
+"""Diagnostics reported for one schema; later ones appear once these are corrected."""
 FULL_NAME = 2_048
-"""Characters of a Protobuf definition's name together with the names of all that it stands in."""
+"""Characters of the full name of a Protobuf definition."""
 REFERENCES = 200
 """References that one schema may list."""
 REFERENCE_DEPTH = 32
 """Links in the longest chain of references."""
 VERSIONS_PER_SUBJECT = 10_000
-"""Live versions that a subject may have."""
+"""Live versions of a subject."""
 VERSIONS_KEPT_PER_SUBJECT = 100_000
-"""Versions that a subject may have in all, softly deleted and hidden ones included; at the limit the oldest hidden ones go."""
+"""Versions of a subject, soft-deleted ones included; at the limit the oldest soft-deleted ones are removed."""
 VERSIONS_DROPPED = 64
-"""Oldest hidden versions that one registration looks at, and removes at most, where a subject has as many versions as it may."""
+"""Oldest soft-deleted versions that one registration removes at most, when its subject is at its limit."""
 CONTEXTS = 100_000
-"""Contexts that there may be."""
+"""Contexts of a registry."""
 SUBJECTS_PER_CONTEXT = 10_000_000
-"""Subjects that a context may have, softly deleted ones included."""
+"""Subjects of a context, soft-deleted ones included."""
 SCHEMAS_PER_CONTEXT = 10_000_000
-"""Schemas that a context may have: those that some version has."""
+"""Schemas of a context."""
 NAME_LENGTH = 4_096
-"""Characters of a subject's, context's or version's name."""
+"""Characters of the name of a subject, a context or a version."""
 SETTINGS_PAGE = 1_000
 """Scopes in one page of a listing of settings."""
 COUNTER = 2**31 - 1
-"""The highest id, number or ordinal: Confluent's clients read 32 bits."""
+"""The highest id, version number or ordinal: Confluent's clients read 32 bits."""
 ID_GAP = 1_000_000
-"""Ids that an importer may leave out above the highest one of a context: all of them are used up then."""
+"""Unused ids below an imported id; they are never assigned later."""
 COMMAND_ID = 128
-"""Characters of a command's id."""
+"""Characters of an idempotency key."""
 OUTCOMES = 10_000
-"""Commits for which the outcome of a command is remembered."""
+"""Commits for which the outcome of a command is stored."""
 OUTCOMES_DROPPED = 64
-"""Outcomes that one commit drops at most; there are more to drop where empty commits came between."""
+"""Expired outcomes that one commit removes at most; empty commits leave several at once."""
 APPENDS_KEPT = 10_000
-"""Appends whose place in history a SQL log remembers; at least as long as its tombstones live."""
+"""Appends whose digests a SQL log stores; at least as long as its tombstones live."""
 CHAIN_COMMITS = 256
 """Commits in one append."""
 CHAIN_BYTES = 900_000
 """Bytes of rows in one append."""
 QUEUE = 4_096
-"""Commands that wait in one node's writer."""
+"""Commands that wait for the writer of one node; further ones get 503."""
 REQUEST_BYTES = 4_194_304
 """Bytes of a request body."""
 DISCARDED_BYTES = 67_108_864
-"""Bytes of a body past its limit that are read and thrown away, so that the sender can read why it is refused."""
+"""Bytes of an oversized body that the server reads and discards, so that the client can read the error."""
 ERROR_CHARACTERS = 65_536
-"""Characters of an error's message; what somebody sent is told back to them cut short."""
+"""Characters of an error message; quoted input is shortened."""
 REQUEST_SECONDS = 60
-"""Seconds from the first byte of a request to its last; a slower sender is cut off."""
+"""Seconds from the first byte of a request to its last; a slower client is disconnected."""
 IN_FLIGHT = 1_024
-"""Requests that one worker handles at once; past it they get 503."""
+"""Requests that one worker handles at once; further ones get 503."""
 IN_FLIGHT_EACH = 512
-"""Requests of one client (its principal, or the address it comes from) that one worker handles at once; past it they get 429."""
+"""Requests of one client (its principal, or its address) that one worker handles at once; further ones get 429."""
 CONNECTIONS = 10_000
-"""Connections that one worker holds at once, fewer where it may open fewer files; past it one without a request is closed, or the new one refused."""
+"""Connections of one worker, fewer if it may open fewer files; at the limit an idle one is closed, or the new one refused."""
 CONNECTIONS_EACH = 5_000
-"""Connections from one address (of IPv6 from one network of 64 bits) that one worker holds at once; a trusted proxy has no such limit."""
+"""Connections of one worker from one address (for IPv6 from one /64 network); a trusted proxy has no such limit."""
 UNREAD_SECONDS = 30
-"""Seconds in which a client has to take 65,536 bytes of an answer that waits for it, or all that is left; who takes less is cut off."""
+"""Seconds in which a client must read 65,536 bytes of an answer, or its rest; a slower client is disconnected."""
 UNREAD_BYTES = 268_435_456
-"""Bytes of answers that wait for clients of one worker; past it those that have taken nothing for two seconds are cut off."""
+"""Bytes of unread answers of one worker; past it, clients that have read nothing for two seconds are disconnected."""
 MEMO_BYTES = 67_108_864
-"""Bytes of schema texts whose answers a node's engine remembers."""
+"""Bytes of schema texts whose answers the schema service of a node caches."""
 MODEL_ENTRIES = 10_000
-"""Parsed schemas that a process keeps."""
+"""Parsed schemas that a process caches."""
 MODEL_BYTES = 16_777_216
-"""Bytes of schema text whose parsed forms a process keeps; a form takes about ten times its text."""
+"""Bytes of schema text whose parsed forms a process caches; a parsed form takes about ten times its text."""
 GZIP_BYTES = 4_096
-"""Bytes of an answer from which on it is compressed, for clients that take that."""
+"""Size in bytes from which answers are compressed, for clients that accept gzip."""
 LIST_ENTRIES_KEPT = 400_000
-"""Names of subjects in lists that a node remembers until the next commit; each list counts for ten more, and for the characters of its question."""
+"""Names of subjects in lists that a node caches until the next commit; each list counts for ten more, and for the characters of its question."""
 HOT_BYTES = 67_108_864
-"""Bytes of finished answers that a worker keeps for hot reads."""
+"""Bytes of the response cache of a worker."""
 RIGHTS_KNOWN = 65_536
-"""Answers about rights, each for one class of rights and one subject, that a process remembers."""
+"""Cached decisions about permissions, each for one set of rules and one subject."""
 RIGHTS_BYTES = 4_194_304
-"""Bytes of a file that says who may do what, or has their passwords or keys."""
+"""Bytes of a file of rights, passwords or keys."""
 CREDENTIALS_BYTES = 16_384
 """Bytes of an Authorization header; a longer one is refused unread."""
 CREDENTIALS_KNOWN = 10_000
-"""Verified credentials that a worker remembers, and as many that turned out wrong."""
+"""Verified credentials that a worker caches, and as many wrong ones."""
 PASSWORD_CHECKS = 64
-"""Passwords that wait to be checked in one worker; past it requests get 503, those of unknown users first."""
+"""Password checks that wait in one worker; further requests get 503, those of unknown users first."""
 PASSWORD_CHECKS_EACH = 4
-"""Passwords of one user, and those from one address that has had PASSWORD_FAILURES, that wait to be checked in one worker; past it requests get 503."""
+"""Password checks that wait in one worker for one user, or for one address after PASSWORD_FAILURES; further requests get 503."""
 PASSWORD_FAILURES = 10
-"""Wrong passwords from one address within a minute after which each further one is checked later: by a tenth of a second each, up to five."""
+"""Wrong passwords from one address within a minute, after which each further check is delayed: by a tenth of a second each, up to five."""
 PASSWORD_COST = 15
-"""The highest cost of a password's bcrypt hash: each step doubles the time, and 15 takes seconds."""
+"""The highest cost of a bcrypt hash: each step doubles the time, and 15 takes seconds."""
 PRINCIPAL_LENGTH = 256
-"""Characters of the name of somebody who asks, or of one of their groups."""
+"""Characters of the name of a principal or a group."""
 PRINCIPAL_GROUPS = 256
 """Groups that a bearer token may name."""
 KEYS = 100
 """Public keys in one set for bearer tokens."""
 HOT_BLOCKS = 4_096
-"""Header blocks that a worker with rights remembers for hot reads: one or two for each kind of client and credential."""
+"""Header blocks that a worker with rights caches for the response cache: one or two for each kind of client and credential."""
 AUDIT_LINES = 10_000
-"""Lines of the audit log that wait to be written; past it a line is lost, and counted."""
+"""Lines of the audit log that wait to be written; further ones are lost, and counted."""
 CACHE_SCHEMAS = 10_000
-"""Schemas that a client remembers."""
+"""Schemas that a client caches."""
 RULES = 200
 """Rules in one rule set."""
 RULE_NAME = 256
 """Characters of a rule's name."""
 DECODE_WRITERS = 1_000
-"""Schema ids that one decode plan reads."""
+"""Schema ids of one decode plan."""
 UNKNOWN_IDS = 100
-"""Unknown schema ids that one batch of a stream asks the registry for; rows of further ones are bad rows."""
+"""Unknown schema ids that one batch of a stream looks up in the registry; rows of further ones are bad rows."""
 ARROW_ROWS = 20_000
 """Frames that are decoded to Arrow at once."""
 ARROW_BYTES = 8_000_000
 """Bytes of Protobuf frames that are decoded at once; a message in memory may be twenty times as large as on the wire."""
 INFLATED_BYTES = 50_000_000
-"""Bytes that one compressed payload may become when a job or a program decodes it; a longer one is a bad row."""
+"""Bytes of one payload after decompression; a longer one is a bad row."""
 AVRO_ITEMS = 1_000_000
 """Items of one array or map that a Spark job decodes."""
 AVRO_NESTING = 32
-"""Records of a recursive Avro schema inside each other in one payload; without it, a long row ends the JVM or the Python worker."""
+"""Nesting of a recursive Avro record in one payload; deeper ones would end the JVM or the Python worker."""
 AVRO_TEXT_BYTES = 50_000_000
 """Bytes of one string or bytes value that a Spark job decodes."""
 HISTORY_TROUBLES = 200
 """Kinds of bad rows, by schema id and code, that a history check lists."""
 LAKE_TRIES = 8
-"""Times that a lake table is written to while others change it, before the write fails."""
+"""Attempts to write a lake table while others change it, before the write fails."""
 REGISTRY_TRIES = 6
-"""Times that a batch asks a registry that can't answer, before the batch fails."""
+"""Attempts to reach the registry, before a batch fails."""
 SOURCE_RESTARTS = 3
-"""Times that a run of a pipeline starts its stream again after the fault of Spark's Kafka source, before it fails."""
+"""Restarts of a stream after an error of Spark's Kafka source, before the pipeline fails."""
 COMMIT_BYTES = 4_194_304
-"""Bytes of rows in one commit; a chain passes CHAIN_BYTES only where its single commit does."""
+"""Bytes of rows in one commit; a commit larger than CHAIN_BYTES is an append of its own."""
 INLINE_STEPS = 8_000
-"""Steps, of about a microsecond each, that answers about schemas take in the event loop; what needs more goes to a pool."""
+"""Steps, of about a microsecond each, of work on schemas in the event loop; longer work goes to a pool."""
 INLINE_BYTES = 65_536
-"""Characters of schema text that one decision reads in the event loop; what is more goes to a pool."""
+"""Characters of schema text that one decision parses in the event loop; more goes to a pool."""
 DECISION_ANSWERS = 50_000
 """Answers about schemas that one decision keeps until it ends."""
 DECISION_ROUNDS = 1_000
-"""Times that a decision waits for answers about schemas, because others changed the subject meanwhile; past it it is refused."""
+"""Rounds of questions about schemas in one decision, because others changed the subject meanwhile; further ones get 503."""
 POOL_PROCESSES = 2
-"""Processes in which a server answers large questions about schemas; no principal has all of them."""
+"""Processes of a server for large questions about schemas; no principal occupies all of them."""
 POOL_DECISIONS = 1_024
-"""Decisions of one node that wait for the pool; past it they get 503."""
+"""Decisions of one node that wait for the pool; further ones get 503."""
 POOL_DECISIONS_EACH = 256
-"""Decisions of one principal that wait for the pool; past it they get 503."""
+"""Decisions of one principal that wait for the pool; further ones get 503."""
 POOL_BYTES = 1_073_741_824
-"""Characters that all questions read which wait for the pool; past it decisions get 503."""
+"""Characters of schema text in all questions that wait for the pool; further decisions get 503."""
 POOL_BYTES_EACH = 268_435_456
-"""Characters that the questions of one principal read which wait for the pool; past it its decisions get 503."""
+"""Characters of schema text in the questions of one principal that wait for the pool; its further decisions get 503."""
 POSITIONS_KEPT = 1_000
-"""Places in the log's history that a node remembers, to check tokens against."""
+"""Positions that a node remembers to check position tokens against."""
 NUMBER_EXPONENT = 1_000
-"""Power of ten of one number inside a JSON Schema, either way."""
+"""Absolute value of the exponent of a number inside a JSON Schema."""
 REGEX_LENGTH = 4_096
 """Characters of one regular expression inside a JSON Schema."""
 SUBSCHEMAS = 50_000
-"""Schemas inside one JSON Schema and the texts that it refers to."""
+"""Schemas inside one JSON Schema and its references."""
 VALUE_BYTES = 16_777_216
 """Bytes of one value that the command line checks against a schema."""
 TRANSFER_ROWS = 2_000_000
-"""Versions, settings or associations that are read of one registry for an export or import."""
+"""Versions, settings or associations of one registry in an export or import."""
 DUMP_LINE_BYTES = 16_777_216
 """Bytes of one line of a dump; a record is a text of SCHEMA_BYTES with escapes, references and rules."""
 COLUMNS = 20_000
-"""Columns, those inside others included, that one schema may become."""
+"""Columns of one schema, nested ones included."""
 COLUMN_RECURSION = 3
-"""Records that contain themselves, one inside the other, that become columns; what lies deeper is left out."""
+"""Levels of a recursive record that become columns; deeper levels are left out."""
 EXAMPLE_VALUES = 50_000
-"""Values, those inside others included, that one example may have."""
+"""Values of one example, nested ones included."""
 EXAMPLE_BYTES = 65_536
 """Bytes of one fixed value in an example."""
 VALUE_STEPS = 1_000_000
-"""Steps that judging one value by a JSON Schema may take, where references repeat each other's work."""
+"""Steps for validating one value against a JSON Schema."""
 COLUMN_DEPTH = 100
-"""Columns inside each other that one JSON Schema may become."""
+"""Nesting of the columns of one JSON Schema."""
 EXPLAINED_STEPS = 100_000
-"""Pieces that the explanation of one record may have."""
+"""Parts in the explanation of one record."""
 TIME_AHEAD = 86_400_000
-"""Milliseconds by which the registration of an imported version may lie in the future: clocks differ."""
+"""Milliseconds by which the timestamp of an imported version may lie in the future, for clocks that differ."""
 REGEXES = 1_000
-"""Regular expressions inside one JSON Schema and the texts that it refers to."""
+"""Regular expressions inside one JSON Schema and its references."""
 DIFFERING_ROWS = 1_000
-"""Rows that `treaty log verify --against` names; of further ones it says how many they are."""
+"""Rows that `treaty log verify --against` lists; further ones are counted."""
 RESTORE_GAP = 10_000
-"""Ids that a restore leaves free after the highest one known: they may have been given after the dump was taken."""
+"""Ids that a restore skips after the highest known one, because they may have been assigned after the dump was made."""
 RESTORE_FAULTS = 1_000
-"""Rows of a dump that break an invariant and that a restore counts; it looks for no more of them."""
+"""Rows of a dump with broken invariants that a restore reports before it stops."""
 RESTORE_CACHE = 20_000
-"""Rows that the check of a dump keeps decoded; all others lie in a temporary file meanwhile."""
+"""Decoded rows that the check of a dump keeps in memory; all others are in a temporary file."""
 RESTORE_BYTES = 4_194_304
 """Bytes of rows in one append of a restore."""
 TAGGED = 1_000
-"""Places inside one schema whose tags one request may change."""
+"""Parts of one schema whose tags one request may change."""
 TAG_LENGTH = 256
 """Characters of one tag inside a schema."""
 ENTITY_PATH = 4_096
-"""Characters of the path of something inside a schema that can have tags; what lies deeper has none."""
+"""Characters of the path to a tagged part of a schema; deeper parts have no tags."""
 ASSOCIATIONS_PER_SUBJECT = 10_000
-"""Weak associations that one subject may have."""
+"""Weak associations of one subject."""
 ASSOCIATIONS_PER_RESOURCE = 100
-"""Associations of one resource, or changes to them, that one request may name."""
+"""Associations of one resource in one request."""
 ASSOCIATION_BATCH = 100
-"""Resources whose associations one request may ask for, or change."""
+"""Resources in one batch request about associations."""
 ASSOCIATIONS_LISTED = 1_000
-"""Associations that one list holds; more of them come with an offset."""
+"""Associations in one page of a list."""
 METADATA_KEYS = 100
-"""Keys in a file for sensitive metadata."""
+"""Keys in the file for sensitive metadata."""
 PEER_BYTES = 16_777_216
-"""Bytes of a command that one node hands to another, or of what that one says of it."""
+"""Bytes of a forwarded command, or of its answer."""
 PEER_BATCH = 256
-"""Commands that one node hands to another in one request."""
+"""Commands that one node forwards in one request."""
 PEER_BATCH_BYTES = 1_048_576
-"""Bytes of commands in one such request; a larger command travels alone."""
+"""Bytes of commands in one such request; a larger command is sent alone."""
 PEER_REQUESTS = 16
-"""Such requests that one node has under way to another; past it commands wait where they are."""
+"""Such requests that one node has in flight to another; further commands wait."""
 HANDED_WITHIN = 5_000
-"""Commits within which a command must be decided by the node that it is handed to; fewer than outcomes are remembered."""
+"""Commits within which a forwarded command must be decided; less than OUTCOMES."""
 PEER_COMMANDS = 2_048
-"""Commands of other nodes that one worker holds at once; past it they get 503."""
+"""Commands of other nodes that one worker handles at once; further ones get 503."""
 SNAPSHOT_CHUNK_BYTES = 900_000
 """Compressed bytes of one chunk of a snapshot, which is one record of a log on Kafka."""
 SNAPSHOT_CHUNKS = 20_000
 """Chunks of one snapshot."""
 SNAPSHOT_RECORDS = 20_000
-"""Records since the last snapshot after which a log on Kafka gets a new one; half of the snapshot's rows where that is more."""
+"""Records since the last snapshot after which a log on Kafka gets a new one, or half of the snapshot's rows if that is more."""
 SNAPSHOT_BYTES = 67_108_864
-"""Bytes of records since the last snapshot after which a log on Kafka gets a new one; the snapshot's own where that is more."""
+"""Bytes of records since the last snapshot after which a log on Kafka gets a new one, or the snapshot's own if that is more."""
 ORPHAN_ROWS_COMPARED = 1_000_000
-"""Rows that are compared to find those between two end records of a log with one owner that belong to no append; more are not looked for."""
+"""Rows that are compared to find orphan rows in a log with one owner."""
 SNAPSHOT_MARGIN = 1_000
-"""Appends at the end of a log on Kafka that a snapshot leaves alone, so that nodes a little behind need not read everything again."""
+"""Appends before the end of a log on Kafka that compaction keeps, so that nodes slightly behind need no full replay."""
 SCAN_BYTES = 67_108_864
-"""Bytes of records that a node has in memory while it reads a whole log on Kafka; further ones lie in a file meanwhile."""
+"""Bytes of records that a node holds in memory while it reads a whole log on Kafka; further ones go to a temporary file."""
 WINDOW_BYTES = 33_554_432
-"""Bytes of the last appends of a log on Kafka that a node keeps at hand; who is behind them costs a replay."""
+"""Bytes of the last appends of a log on Kafka that a node caches; a reader that is further behind triggers a full replay."""

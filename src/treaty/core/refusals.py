@@ -1,20 +1,20 @@
-"""Every way in which the law says no, on one page.
+"""All errors of a registry.
 
 RegistryError
-├── Refusal                     the law's answer: asking again the same way is pointless
-│   ├── NotFound                what was asked for does not exist
+├── Refusal                     a rule rejects the request: the same request would be rejected again
+│   ├── NotFound                the subject, version, schema or setting does not exist
 │   │   └── SubjectNotFound · VersionNotFound · SchemaNotFound · SettingNotFound · AssociationNotFound
-│   ├── Invalid                 the request itself cannot be right
+│   ├── Invalid                 the request is wrong in any state
 │   │   └── InvalidSchema · InvalidSubject · InvalidVersion · InvalidSetting · InvalidRules ·
 │   │       InvalidAssociation · TooLarge
-│   ├── Denied                  not for who asks
+│   ├── Denied                  the caller may not do this
 │   │   └── Unauthenticated · Forbidden
-│   └── Conflicting             right in itself, wrong in this state
+│   └── Conflicting             the request conflicts with the current state
 │       └── Incompatible · Referenced · NotPermitted · AlreadyDeleted · NotDeletedFirst · NotLatest · NotEmpty · NameTaken ·
 │           TooManyAssociations · ResourceAssociated · SubjectAssociated · StronglyAssociated · NoLiveVersion · Frozen
-├── Unavailable                 can't say now: nothing was written; ask again
-│   └── NotOffered              this server has no such operation
-└── OutcomeUnknown              it may have been written: ask for the outcome by its command id
+├── Unavailable                 temporary: nothing was written; retry later
+│   └── NotOffered              the server has no such operation
+└── OutcomeUnknown              the command may have been executed: retry with the same id
 """
 
 from collections.abc import Mapping
@@ -25,12 +25,12 @@ from treaty.core.finding import Diagnostic, Finding
 
 
 class RegistryError(Exception):
-    """Root of everything a registry raises on purpose."""
+    """Base class of all errors of a registry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """What a refusal says: the rule, where, what stood there, what came, and what would be allowed."""
+    """The facts of a refusal: rule, path, old value, new value, and what would be allowed."""
 
     rule: str
     message: str
@@ -40,12 +40,12 @@ class Reason:
     allowed: str = ""
     subject: str = ""
     version: str = ""
-    """The version or id as asked for, for messages of dialects."""
+    """The version or id of the request, for messages of dialects."""
     details: tuple[str, ...] = field(default=())
 
 
 class Refusal(RegistryError):
-    """The law says no. `reason` carries the facts, `str()` the sentence."""
+    """A rule rejects the request. `reason` has the facts, `str()` the sentence."""
 
     def __init__(self, reason: Reason) -> None:
         """Keep the reason."""
@@ -59,19 +59,19 @@ class Refusal(RegistryError):
 
 
 class NotFound(Refusal):
-    """What was asked for does not exist. Never used for "can't say now"."""
+    """The requested object does not exist. A temporary failure is `Unavailable` instead."""
 
 
 class SubjectNotFound(NotFound):
-    """No such subject, or none of its versions may be seen."""
+    """The subject does not exist, or the caller may not read it."""
 
 
 class VersionNotFound(NotFound):
-    """The subject has no such version."""
+    """The subject does not have this version."""
 
 
 class SchemaNotFound(NotFound):
-    """No schema with this id, guid or content."""
+    """No schema has this id, guid or text."""
 
 
 class SettingNotFound(NotFound):
@@ -83,24 +83,24 @@ class AssociationNotFound(NotFound):
 
 
 class Invalid(Refusal):
-    """The request itself can't be right."""
+    """The request is wrong in any state."""
 
 
 class InvalidSchema(Invalid):
-    """The text is not a valid schema; `faults` says why, if it was the text."""
+    """The schema is not valid; `faults` lists the problems of its text."""
 
     def __init__(self, reason: Reason, faults: tuple[Diagnostic, ...] = ()) -> None:
-        """Keep the faults beside the reason."""
+        """Set the reason and the diagnostics."""
         super().__init__(reason)
         self.faults = faults
 
 
 class InvalidSubject(Invalid):
-    """A name that no subject may have."""
+    """The name is not allowed for a subject."""
 
 
 class InvalidVersion(Invalid):
-    """Not a version number."""
+    """The version is not a number from 1 on, `latest` or -1."""
 
 
 class InvalidSetting(Invalid):
@@ -108,69 +108,69 @@ class InvalidSetting(Invalid):
 
 
 class InvalidRules(Invalid):
-    """A rule set that breaks the rules for rule sets."""
+    """The rule set of a data contract is not valid."""
 
 
 class InvalidAssociation(Invalid):
-    """A request about associations with a member that can't be right."""
+    """A member of a request about associations is not valid."""
 
 
 class TooLarge(Invalid):
-    """Past a named limit."""
+    """The request exceeds a limit."""
 
 
 class Denied(Refusal):
-    """Not for who asks."""
+    """The caller may not do this."""
 
 
 class Unauthenticated(Denied):
-    """Nobody knows who asks. `challenges` says how to show it, one scheme of HTTP each."""
+    """The request is not authenticated. `challenges` lists the accepted HTTP schemes."""
 
     def __init__(self, reason: Reason, challenges: tuple[str, ...] = ()) -> None:
-        """Keep the challenges beside the reason."""
+        """Set the reason and the challenges."""
         super().__init__(reason)
         self.challenges = challenges
 
 
 class Forbidden(Denied):
-    """Who asks is known, and has no right to it."""
+    """The caller is authenticated and lacks a permission."""
 
 
 class Conflicting(Refusal):
-    """Right in itself, but not in the present state."""
+    """The request conflicts with the current state."""
 
 
 class Incompatible(Conflicting):
-    """The schema breaks the policy in force; `findings` of the first version that fails."""
+    """The schema breaks the compatibility policy; `findings` compares it with the first version that it breaks."""
 
     def __init__(self, reason: Reason, findings: tuple[Finding, ...] = ()) -> None:
-        """Keep the findings beside the reason; `reason.details` has them as told sentences."""
+        """Set the reason and the findings; `reason.details` has the findings as sentences."""
         super().__init__(reason)
         self.findings = findings
 
 
 class Referenced(Conflicting):
-    """Somebody else's schema refers to it."""
+    """Another schema refers to it."""
 
 
 class NotPermitted(Conflicting):
-    """The mode in force forbids it."""
+    """The mode of the subject, context or server forbids it."""
 
 
 class AlreadyDeleted(Conflicting):
-    """It was deleted (softly) before."""
+    """It is soft-deleted already."""
 
 
 class NotDeletedFirst(Conflicting):
-    """It must be deleted softly before it is deleted for good."""
+    """It must be soft-deleted before it is hard-deleted."""
 
 
 class NotLatest(Conflicting):
-    """The state is not the one that the command expected."""
+    """The state is not the one that the request expects."""
 
 
 class NotEmpty(Conflicting):
-    """A context that still has subjects."""
+    """The context has subjects."""
 
 
 class NameTaken(Conflicting):
@@ -178,7 +178,7 @@ class NameTaken(Conflicting):
 
 
 class TooManyAssociations(Conflicting):
-    """The subject has as many associations as it may have."""
+    """The subject has reached its limit of associations."""
 
 
 class ResourceAssociated(Conflicting):
@@ -186,42 +186,42 @@ class ResourceAssociated(Conflicting):
 
 
 class SubjectAssociated(Conflicting):
-    """The subject has an association, which stands in the way."""
+    """The subject has an association that prevents the change."""
 
 
 class StronglyAssociated(Conflicting):
-    """The subject belongs to another resource."""
+    """The subject has a strong association with another resource."""
 
 
 class NoLiveVersion(Conflicting):
-    """An associated subject needs a version that is live."""
+    """The subject has no live version, and an association needs one."""
 
 
 class Frozen(Conflicting):
-    """The association must not be changed."""
+    """The association is frozen."""
 
 
 class Unavailable(RegistryError):
-    """Can't say now: nothing was written, asking again is right. `retry_after` is in seconds."""
+    """Temporarily unavailable: nothing was written; the request can be retried after `retry_after` seconds."""
 
     def __init__(self, message: str, retry_after: float = 1.0) -> None:
-        """Keep the time after which asking again makes sense."""
+        """Set the message and the seconds to wait before a retry."""
         super().__init__(message)
         self.retry_after = retry_after
 
 
 class NotOffered(Unavailable):
-    """Who answers there knows no such operation: a registry of another kind or age, or no registry at this address.
+    """The server does not have the operation: another kind or version of registry, or no registry at all.
 
-    It says nothing about what was asked, and asking the same server again will say the same.
+    A retry against the same server has the same result.
     """
 
 
 class OutcomeUnknown(RegistryError):
-    """It may have been written: ask for the outcome of `command_id` before doing it again."""
+    """The command may have been executed: ask for the outcome of `command_id`, or retry with this id."""
 
     def __init__(self, command_id: str) -> None:
-        """Keep the command's id."""
+        """Set the id of the command."""
         super().__init__(f"the outcome of command {command_id} is not known yet; ask for it by this id")
         self.command_id = command_id
 
@@ -264,10 +264,10 @@ ERROR_TAGS: Mapping[type[RegistryError], str] = {
     NotOffered: "not-offered",
     OutcomeUnknown: "outcome-unknown",
 }
-"""What stands for each class of errors in what is stored and sent between nodes. Classes may be renamed, tags never."""
+"""The tag of each error class in stored rows and between nodes. Classes may be renamed, tags never."""
 ERROR_CLASSES: Mapping[str, type[RegistryError]] = {tag: kind for kind, tag in ERROR_TAGS.items()}
 
 
 def error_tag(error: RegistryError) -> str:
-    """Return the tag of an error; one that only a plug-in knows has that of its nearest base."""
+    """Return the tag of an error, or of its nearest base class with a tag."""
     return next(ERROR_TAGS[kind] for kind in type(error).__mro__ if kind in ERROR_TAGS)

@@ -29,7 +29,7 @@ async def of_subject(x: Exchange) -> object:
 
 
 async def of_name(x: Exchange) -> object:
-    """Associations of a resource by namespace and name, paged; `-` stands for any namespace, or for any name."""
+    """Associations of a resource by namespace and name, paged; `-` matches any namespace or any name."""
     namespace, name = x.values
     return await _listed(x, t.OfName(name, namespace))
 
@@ -55,20 +55,20 @@ async def _listed(x: Exchange, of: t.OfSubject | t.OfName | t.OfId) -> object:
 
 
 async def batch_get(x: Exchange) -> object:
-    """Associations of several resources, with `includeSchemas=true` the latest schema of each; 207, entry by entry."""
+    """Associations of several resources, with `includeSchemas=true` the latest schema of each; answers 207 with one result for each entry."""
     body = await x.body(GetsBody)
     request = t.GetAssociations(tuple(get_of(one) for one in body.requests or ()), x.query.flag("includeSchemas"))
     return Partial(results_body(await x.ask(request), details=x.details))
 
 
 async def create(x: Exchange) -> object:
-    """Binds a resource to subjects, and registers the schemas that are sent along; `dryRun=true` only says what would come of it."""
+    """Binds a resource to subjects, and registers the schemas in the request; `dryRun=true` writes nothing."""
     body = await x.body(AssociateBody)
     return await _bound(x, associate_of(body, _context(x), update=False, dry_run=x.query.flag("dryRun")))
 
 
 async def update(x: Exchange) -> object:
-    """Binds a resource to subjects, or changes lifecycle and `frozen` of what is bound; the id stands in the path."""
+    """Binds a resource to subjects, or changes lifecycle and `frozen` of its associations; the id is in the path."""
     body = await x.body(AssociateBody)
     request = associate_of(body, _context(x), update=True, dry_run=x.query.flag("dryRun"))
     if request.resource.id not in {"", x.values[0]}:
@@ -86,7 +86,7 @@ async def _bound(x: Exchange, request: t.Associate) -> ResourceBody:
 
 
 async def delete(x: Exchange) -> object:
-    """Forgets associations of a resource; `cascadeLifecycle=true` removes the subjects of strong ones for good. Answers nothing, with 204."""
+    """Deletes associations of a resource; `cascadeLifecycle=true` hard-deletes the subjects of strong ones. Answers 204 without a body."""
     kinds = tuple(one for one in x.query.all("associationType") if one)
     type_ = x.query.get("resourceType") or TOPIC
     flags = x.query.flag("cascadeLifecycle"), x.query.flag("dryRun")
@@ -95,7 +95,7 @@ async def delete(x: Exchange) -> object:
 
 
 async def batch_change(x: Exchange) -> object:
-    """Creates, changes and deletes associations of several resources; 207, entry by entry, and one commit for all that is not refused."""
+    """Creates, changes and deletes associations of several resources; answers 207 with one result for each entry, and writes all accepted entries in one commit."""
     body = await x.body(ChangesBody)
     answer = await x.ask(changes_of(body, _context(x), dry_run=x.query.flag("dryRun")))
     results = results_body(answer, details=x.details)

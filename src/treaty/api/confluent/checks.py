@@ -10,9 +10,9 @@ from treaty.wire.confluent.versions import checked_body
 
 
 async def check(x: Exchange) -> object:
-    """Would the posted schema pass the policy of the subject? Nothing is written; `verbose=true` says why not.
+    """Tests the posted schema against the policy of the subject; nothing is written. `verbose=true` adds the reasons.
 
-    A schema that is not valid is a refusal, or where verbose (and without details) a verdict.
+    An invalid schema is answered with an error; with `verbose=true` and without details it is answered as incompatible.
     """
     version = version_of(x.values[1], x.subject) if len(x.values) > 1 else None
     draft = draft_of(await x.body(DraftBody))

@@ -22,9 +22,9 @@ LISTED = 1000
 
 async def list_schemas(x: Exchange) -> object:
     """Versions of all subjects under `subjectPrefix`, by subject and number; without it of the default context only.
-    With `after` and `afterVersion` the page goes on behind that version. `aliases=true` tells which subjects stand for each;
-    `ruleType` keeps versions with such a rule; `resourceType`, `associationType` and `lifecycle` (STRONG, WEAK, NONE) keep
-    subjects with such an association, or without one, and tell them.
+    With `after` and `afterVersion` the page begins after that version. `aliases=true` adds the aliases of each subject.
+    `ruleType` selects versions with such a rule. `resourceType`, `associationType` and `lifecycle` (STRONG, WEAK, NONE) select
+    subjects with such an association, or without one, and add the associations.
     """
     after = x.query.get("after")
     request = q.ListSchemas(
@@ -49,8 +49,10 @@ async def list_schemas(x: Exchange) -> object:
 
 
 async def get_schema(x: Exchange) -> object:
-    """A schema by id, with one use of it; `subject` says in which context, `fetchMaxId` adds the highest id there, and
-    `findTags` tells what inside the schema has one of these tags (`*`: any).
+    """A schema by id, with one subject and version that use it.
+
+    `subject` selects the context, `fetchMaxId` adds the highest id of the context, and `findTags` lists the parts of the schema with
+    one of these tags (`*`: any).
     """
     request = q.GetSchema(integer(x.values[0]), x.query.subject(), x.query.flag("fetchMaxId"), x.query.tags())
     found = await viewed(x, await x.ask(request))
@@ -59,7 +61,7 @@ async def get_schema(x: Exchange) -> object:
 
 
 async def get_schema_text(x: Exchange) -> object:
-    """The bare text of a schema by id."""
+    """The text of a schema by id, without JSON around it."""
     found = await viewed(x, await x.ask(q.GetSchema(integer(x.values[0]), x.query.subject())))
     x.hot = True
     return Text(found.text)
@@ -80,7 +82,7 @@ async def versions_of(x: Exchange) -> object:
 
 
 async def get_guid(x: Exchange) -> object:
-    """A schema by guid, with or without dashes; without subject and version, because a guid means no context."""
+    """A schema by guid, with or without dashes; without subject and version, because a guid belongs to no context."""
     x.asked = q.GetGuid(x.values[0])
     found = await viewed(x, await x.ask(q.GetGuid(_guid(x.values[0]))))
     body = schema_body(found, details=x.details)
@@ -90,7 +92,7 @@ async def get_guid(x: Exchange) -> object:
 
 
 async def get_guid_ids(x: Exchange) -> object:
-    """Contexts and ids that a guid has; an empty list where nobody has it."""
+    """Contexts and ids that a guid has; an empty list if it is unknown."""
     x.asked = q.GetGuidIds(x.values[0])
     try:
         found = await x.ask(q.GetGuidIds(_guid(x.values[0])))
@@ -109,6 +111,6 @@ def _guid(text: str) -> str:
 
 
 async def list_types(_x: Exchange) -> object:
-    """The formats with a plug-in here: Confluent's three in its order, then others by name."""
+    """The formats that this server supports: Confluent's three in its order, then others by name."""
     names = formats().names
     return [*(name for name in ESTABLISHED if name in names), *(name for name in names if name not in ESTABLISHED)]

@@ -18,13 +18,13 @@ async def root(_x: Exchange) -> object:
 
 
 async def cluster(_x: Exchange) -> object:
-    """Who this is, in the shape that clients expect of a cluster."""
+    """The identity of the registry, in the form of a cluster id."""
     clusters = {"kafka-cluster": "", "schema-registry-cluster": "treaty"}
     return {"id": "", "scope": {"path": [], "clusters": clusters}}
 
 
 async def version(_x: Exchange) -> object:
-    """The level of Confluent's API that is spoken, and the release of Treaty."""
+    """The supported level of Confluent's API, and the version of Treaty."""
     return {"version": LEVEL, "commitId": f"treaty-{RELEASE}"}
 
 
@@ -40,22 +40,22 @@ async def list_contexts(x: Exchange) -> object:
 
 
 async def make_context(x: Exchange) -> object:
-    """Makes a context before it has a subject, and gives no id up to `highestId` in it; only where the mode lets ids be given."""
+    """Creates an empty context, in which no id up to `highestId` is assigned; needs the mode IMPORT."""
     body = await x.body(ContextBody)
     made = await x.ask(q.MakeContext(context_of(x.values[0]), body.highest_id))
     return ContextBody(made.name, made.highest_id)
 
 
 async def delete_context(x: Exchange) -> object:
-    """Forgets an empty context; answers nothing, with 204."""
+    """Deletes an empty context; answers 204 without a body."""
     await x.ask(q.DeleteContext(context_of(x.values[0])))
     return Nothing()
 
 
 async def outcome(x: Exchange) -> object:
-    """What became of a command of the caller, by its id: its sequence, and the answer it had; 40450 where nobody remembers.
+    """The stored result of a command of the caller: its sequence and its answer; 40450 if the id is unknown.
 
-    An administrator names with `principal` whose command it was.
+    Administrators name the principal of the command with `principal`.
     """
     found = await x.ask(q.GetOutcome(x.values[0], x.query.get("principal")))
     return OutcomeBody(found.command_id, found.sequence, found.result, dict(found.members))

@@ -13,19 +13,19 @@ def _scope(x: Exchange) -> q.Scope:
 
 
 async def get_config(x: Exchange) -> object:
-    """The config at a scope; `defaultToGlobal=true` follows the chain to what is in force.
+    """The config of a scope; with `defaultToGlobal=true` including what it inherits.
 
-    A policy that no level names is answered as the nearest stricter level; with `Treaty-Details: true` the member `treaty`
-    has the policy itself.
+    A policy without a level name is answered as the nearest stricter level; with `Treaty-Details: true` the member `treaty`
+    contains the policy itself.
     """
     stored = await x.ask(q.GetConfig(_scope(x), x.query.flag("defaultToGlobal")))
     return config_body(stored.config, details=x.details)
 
 
 async def put_config(x: Exchange) -> object:
-    """Changes members of the config: null forgets one, what is absent stays; answers the whole config in the words of the request.
+    """Changes members of the config: null removes a member, absent members stay; answers the whole config.
 
-    The level that a GET of the same path answers leaves the policy as it is; `treaty.policy` sets one that no level names.
+    Putting back the level that a GET answered leaves the policy as it is; `treaty.policy` sets one that no level names.
     """
     body = await x.body(ConfigBody)
     stored = await x.ask(set_config_of(_scope(x), body))
@@ -33,18 +33,18 @@ async def put_config(x: Exchange) -> object:
 
 
 async def delete_config(x: Exchange) -> object:
-    """Forgets the config at a scope; answers what it was."""
+    """Removes the config of a scope; answers the removed config."""
     return config_body((await x.ask(q.DeleteConfig(_scope(x)))).config, details=x.details)
 
 
 async def get_mode(x: Exchange) -> object:
-    """The mode at a scope; `defaultToGlobal=true` follows the chain to what is in force."""
+    """The mode of a scope; with `defaultToGlobal=true` the inherited one if it has none."""
     stored = await x.ask(q.GetMode(_scope(x), x.query.flag("defaultToGlobal")))
     return ModeBody(stored.mode)
 
 
 async def put_mode(x: Exchange) -> object:
-    """Sets the mode at a scope, or with null forgets it; answers what was put."""
+    """Sets the mode of a scope, or removes it with null; answers the request's mode."""
     body = await x.body(ModeBody)
     request = q.SetMode(_scope(x), body.mode.upper() if isinstance(body.mode, str) else None, x.query.flag("force"))
     x.asked = request
@@ -55,13 +55,14 @@ async def put_mode(x: Exchange) -> object:
 
 
 async def delete_mode(x: Exchange) -> object:
-    """Forgets the mode at a scope (`recursive=true`: of its subjects too); answers what it was."""
+    """Removes the mode of a scope (`recursive=true`: of its subjects too); answers the removed mode."""
     return ModeBody((await x.ask(q.DeleteMode(_scope(x), x.query.flag("recursive")))).mode)
 
 
 async def list_settings(x: Exchange) -> object:
-    """Configs and modes at contexts, everywhere and at subjects under `subjectPrefix`, in this order; contexts with the highest id
-    they gave. The next page goes on behind `afterContext` and `afterSubject`.
+    """Configs and modes of contexts, of the registry and of subjects under `subjectPrefix`, in this order.
+
+    Contexts come with the highest id assigned in them. The next page begins after `afterContext` and `afterSubject`.
     """
     prefix, context = x.query.get("subjectPrefix"), x.query.get("afterContext")
     request = q.ListSettings(

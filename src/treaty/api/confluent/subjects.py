@@ -15,7 +15,7 @@ from treaty.wire.confluent.versions import SchemaBody, registered_body, version_
 
 
 async def list_subjects(x: Exchange) -> object:
-    """Names of subjects, sorted and paged, on from behind `after` where it is given; without `subjectPrefix` of all contexts, with an empty one of the default context."""
+    """Names of subjects, sorted and paged, beginning after `after`; without `subjectPrefix` of all contexts, with an empty one of the default context."""
     prefix = x.query.get("subjectPrefix", "subject")
     start = Subject(EVERYWHERE, "") if prefix is None else subject_of(prefix)
     offset, limit = x.query.offset(), x.query.limit()
@@ -23,14 +23,14 @@ async def list_subjects(x: Exchange) -> object:
 
 
 async def lookup(x: Exchange) -> object:
-    """The version of the subject that the posted schema is; 40403 where it is none."""
+    """The version of the subject that equals the posted schema; 40403 if there is none."""
     draft = draft_of(await x.body(DraftBody))
     deleted = x.query.flag("deleted")
     return await _shown(x, await x.ask(q.Lookup(x.subject, draft, x.query.flag("normalize") or None, deleted)))
 
 
 async def find(x: Exchange) -> object:
-    """The newest version whose metadata has all `key`/`value` pairs; values that some clients encode twice are understood."""
+    """The newest version whose metadata has all `key`/`value` pairs; values that are percent-encoded twice are accepted."""
     members = tuple(zip(x.query.all("key"), x.query.all("value"), strict=False))
     deleted = x.query.flag("deleted")
     try:
@@ -47,12 +47,12 @@ def _decoded_again(members: Pairs) -> Pairs:
 
 
 async def delete_subject(x: Exchange) -> object:
-    """Hides all versions, or with `permanent=true` removes those hidden before; answers their numbers."""
+    """Soft-deletes all versions, or with `permanent=true` removes soft-deleted ones for good; answers their numbers."""
     return (await x.ask(q.DeleteSubject(x.subject, x.query.flag("permanent")))).numbers
 
 
 async def list_versions(x: Exchange) -> object:
-    """Version numbers, ascending and paged; `deletedAsNegative` shows softly deleted ones below zero."""
+    """Version numbers, ascending and paged; `deletedAsNegative` lists soft-deleted ones as numbers below zero."""
     page, negative = x.query.page(), x.query.flag("deletedAsNegative")
     visible = x.query.visible()
     found = await x.ask(q.ListVersions(x.subject, "all" if negative and visible == "live" else visible))
@@ -61,7 +61,7 @@ async def list_versions(x: Exchange) -> object:
 
 
 async def register(x: Exchange) -> object:
-    """Makes the posted schema a version, unless it is one; answers it with its id and guid. `force=true` skips the policy, and says so."""
+    """Registers a schema (idempotent); answers its version, id and guid. `force=true` skips the policy, and the version records that."""
     body = await x.body(DraftBody)
     force = q.ForceReason(x.call.principal, "force=true") if x.query.flag("force") else None
     normalize, exact = x.query.flag("normalize") or None, x.query.itself()
@@ -73,14 +73,16 @@ async def register(x: Exchange) -> object:
 
 
 async def derive(x: Exchange) -> object:
-    """Makes a new version out of this one: the same schema with tags inside it added and removed, or with other metadata or rules."""
+    """Registers a copy of this version with tags added and removed, or with other metadata or rules."""
     request = derive_of(x.subject, version_of(x.values[1], x.subject), await x.body(DeriveBody))
     return registered_body(await x.ask(request), details=x.details)
 
 
 async def get_version(x: Exchange) -> object:
-    """One version, by number, `latest` or -1; `findTags` tells what inside the schema has one of these tags (`*`: any);
-    `alias=false`, which is Treaty's own, asks for this subject itself where it stands for another one.
+    """One version, by number, `latest` or -1.
+
+    `findTags` lists the parts of the schema with one of these tags (`*`: any). `alias=false`, which is Treaty's own, reads an alias
+    itself and not its target.
     """
     number = version_of(x.values[1], x.subject)
     deleted, exact = x.query.flag("deleted"), x.query.itself()
@@ -90,7 +92,7 @@ async def get_version(x: Exchange) -> object:
 
 
 async def get_text(x: Exchange) -> object:
-    """The bare text of one version."""
+    """The text of one version, without JSON around it."""
     number = version_of(x.values[1], x.subject)
     found = await viewed(x, await x.ask(q.GetVersion(x.subject, number, x.query.flag("deleted"))))
     x.hot = number != q.LATEST
@@ -105,7 +107,7 @@ async def referenced_by(x: Exchange) -> object:
 
 
 async def delete_version(x: Exchange) -> object:
-    """Hides a version, or with `permanent=true` removes one hidden before; answers its number."""
+    """Soft-deletes a version, or with `permanent=true` removes a soft-deleted one for good; answers its number."""
     number = version_of(x.values[1], x.subject)
     request = q.DeleteVersion(x.subject, number, x.query.flag("permanent"), x.query.itself())
     return (await x.ask(request)).numbers[0]

@@ -357,7 +357,7 @@ _LINTS: tuple[LintRule[ProtoSchema], ...] = (
     *(LintRule(id_, purpose, _found(id_, expected, find)) for id_, purpose, expected, find in _ROWS),
     LintRule(
         "PACKAGE_MISSING",
-        "A file has a package, so that its names are nobody else's.",
+        "A file has a package, so that its names are unique.",
         _of_file("PACKAGE_MISSING", "a package statement", _no_package),
     ),
     LintRule(

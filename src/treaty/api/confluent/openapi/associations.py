@@ -19,14 +19,14 @@ _ONE = {
 _RESOURCE = {name: _ONE[name] for name in ("resourceName", "resourceNamespace", "resourceId", "resourceType")}
 _BOUND = {name: _ONE[name] for name in ("subject", "associationType", "lifecycle", "frozen")}
 _ID = Parameter("resource", "Id of a resource", example="r1")
-_CONTEXT = Parameter("context", "The context of subjects that name none", example=".")
-_DRY = flag("dryRun", "Say what would come of it, and write nothing")
-_CASCADE = flag("cascadeLifecycle", "Remove the subjects of strong associations too, for good; frozen ones may go")
+_CONTEXT = Parameter("context", "The context of subjects without a context in their name", example=".")
+_DRY = flag("dryRun", "Answer what the request would do, and write nothing")
+_CASCADE = flag("cascadeLifecycle", "Hard-delete the subjects of strong associations too, frozen ones included")
 _LIST = Answer("Associations, at most 1,000 at a time", list[AssociationBody], example=[_ONE])
 _CHOSEN = (
-    Parameter("resourceType", "What kind of resource", default="topic"),
-    Parameter("associationType", "`key`, `value`; all where none is named", repeated=True, example=["value"]),
-    Parameter("lifecycle", "Those of this lifecycle alone", choices=("STRONG", "WEAK")),
+    Parameter("resourceType", "Kind of resource", default="topic"),
+    Parameter("associationType", "`key` or `value`; default: both", repeated=True, example=["value"]),
+    Parameter("lifecycle", "Only associations of this lifecycle", choices=("STRONG", "WEAK")),
     *PAGE,
 )
 _RESULTS = Answer(
@@ -67,7 +67,7 @@ TABLE: Table = {
         "PUT": replace(_ASSOCIATE, path=(_ID,)),
         "DELETE": ApiOperation(
             "associations",
-            Answer("They are forgotten", status=204),
+            Answer("The associations are deleted", status=204),
             (_ID,),
             (*_CHOSEN[:2], _CASCADE, _DRY),
             errors=(40410, 40908, 42205, 42206),
@@ -79,8 +79,10 @@ TABLE: Table = {
             "associations",
             _LIST,
             (
-                Parameter("namespace", "A namespace, which for a topic is its cluster; `-` is any", example="-"),
-                Parameter("name", "A name; `-` is any", example="orders"),
+                Parameter(
+                    "namespace", "Namespace of a resource; for a topic its cluster; `-` matches any", example="-"
+                ),
+                Parameter("name", "Name of a resource; `-` matches any", example="orders"),
             ),
             _CHOSEN,
         )

@@ -10,6 +10,7 @@ from treaty.api.confluent.openapi.shapes import PLACE, shapes
 from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, EVERYTHING, GROUPS, HEADERS, NATIVE, PAGES, codes
 from treaty.api.confluent.routes import PATHS
 from treaty.api.confluent.server import LEVEL, RELEASE
+from treaty.wire.confluent.error_index import ERROR_CODES
 from treaty.wire.confluent.errors import status_of
 from treaty.wire.confluent.headers import COMMAND as COMMAND_NAME
 from treaty.wire.confluent.headers import MEDIA, POSITION, READ
@@ -17,7 +18,7 @@ from treaty.wire.confluent.headers import MEDIA, POSITION, READ
 ABOUT = (
     "Treaty's HTTP interface: Confluent's schema registry API, level {level}, and what Treaty adds to it. Members of bodies that "
     "are not known are ignored. Every path is also served below `/contexts/{{context}}`, where names and ids are those of that "
-    "context. Where nobody says who may do what, no credentials are asked for."
+    "context. Credentials are required only if the server runs with `--auth`."
 )
 SECURITY = {
     "basic": {"type": "http", "scheme": "basic", "description": "A name and a password"},
@@ -30,20 +31,20 @@ SECURITY = {
     "certificate": {"type": "mutualTLS", "description": "A certificate of the client"},
 }
 SAYS = {
-    400: "The request can't be read: its path, its headers or its body are malformed",
-    401: "Nobody knows who asks",
-    403: "Who asks has no right to it",
-    404: "It is not there; with the bare code 404, the address is none",
+    400: "Bad request: the path, a header or the body is malformed",
+    401: "Missing or invalid credentials",
+    403: "The caller lacks a permission",
+    404: "Not found; the bare code 404 means that no such path exists",
     405: "The path has no such method; an empty segment makes it another path",
-    406: "None of the media types that are accepted is produced",
-    409: "It is right in itself, and wrong in this state",
-    413: "The body is past its limit",
-    415: "The body is of a media type that is not read",
-    422: "It can't be right: what the code says",
-    429: "This client has too many requests being answered: come again",
-    500: "A fault of the server",
-    503: "Can't say now, and nothing was written: come again",
-    504: "It may have been written: ask again with the same `Treaty-Command`",
+    406: "The server produces none of the accepted media types",
+    409: "The request conflicts with the current state",
+    413: "The body exceeds its limit",
+    415: "The server does not read this media type",
+    422: "The request breaks a rule; `error_code` says which",
+    429: "This client has too many requests in flight; retry after `Retry-After`",
+    500: "Internal error of the server",
+    503: "Temporarily unavailable, and nothing was written; retry after `Retry-After`",
+    504: "The result is unknown: the change may have been written; retry with the same `Treaty-Command`",
 }
 """What a status means here."""
 
@@ -57,16 +58,16 @@ def summary(path: str, method: str) -> tuple[str, str]:
 
 
 _OPERATION = {
-    "/healthz": "Does the process answer?",
-    "/readyz": "Can the log be looked at? 503 with the reason where it can't. A server that only reads says so.",
-    "/readyz/writes": "Can changes be made? 503 with the reason where they can't.",
-    "/status": "Where the server stands in its log, what it holds and has done, and the limits in force.",
-    "/metrics": "Numbers of all workers, for Prometheus.",
-    "/openapi.json": "This description.",
-    "/docs": "This description as a page for people, which needs no network.",
-    "/treaty/v1/ask": "Any operation of the registry, and its answer, without loss. The reference of operations says of each "
-    "what its request and its answer have; where a request has no member that is needed, it may be left out. An error has, "
-    "beside the established members, the error itself as `error`.",
+    "/healthz": "Liveness: the process answers.",
+    "/readyz": "Readiness: the server reaches its log. If not, 503 with the reason. The status of a read-only server is `read-only`.",
+    "/readyz/writes": "Readiness for writes: the server accepts changes. If not, 503 with the reason.",
+    "/status": "Position in the log, counts of what is stored, counters since the start, and the limits in force.",
+    "/metrics": "Metrics of all workers, for Prometheus.",
+    "/openapi.json": "The OpenAPI document.",
+    "/docs": "The OpenAPI document as a page, which loads nothing from other hosts.",
+    "/treaty/v1/ask": "Any operation of the registry, by name, and its whole answer. The reference of operations lists the members of "
+    "requests and answers. `request` may be left out if none of its members is required. An error also has the member `error`, "
+    "which contains all its facts.",
 }
 
 
@@ -133,7 +134,10 @@ def _operation(path: str, method: str, one: ApiOperation, body: Schema | None, a
         made["responses"] = {"200": _answered(one.answer, answer)}
         if path.startswith("/readyz"):
             shape = {"schema": one.answer.whole}
-            made["responses"]["503"] = {"description": "It can't, and why.", "content": {one.answer.media: shape}}
+            made["responses"]["503"] = {
+                "description": "Not ready, with the reason.",
+                "content": {one.answer.media: shape},
+            }
         return made
     parameters += [_parameter(each, "query") for each in one.query]
     shared = (*(() if path in NATIVE else (CONSISTENCY,)), *HEADERS, *(COMMANDS if one.writes else ()))
@@ -173,14 +177,23 @@ def _shared() -> dict[str, Schema]:
 
 
 _HEADERS = {
-    POSITION: {"description": "The state that the answer was taken from", "schema": {"type": "string"}},
-    "X-Request-ID": {
-        "description": "The id that was sent, or one made up; left out where the answer came from memory",
+    POSITION: {
+        "description": "The position token of the state that the answer was taken from",
         "schema": {"type": "string"},
     },
-    "Retry-After": {"description": "Seconds after which to come again", "schema": {"type": "integer", "minimum": 1}},
-    "WWW-Authenticate": {"description": "How to show who asks", "schema": {"type": "string"}},
-    COMMAND_NAME: {"description": "The id to ask for the outcome by", "schema": {"type": "string"}},
+    "X-Request-ID": {
+        "description": "The id of the request, or a generated one; absent if the answer came from the response cache",
+        "schema": {"type": "string"},
+    },
+    "Retry-After": {
+        "description": "Seconds to wait before the next attempt",
+        "schema": {"type": "integer", "minimum": 1},
+    },
+    "WWW-Authenticate": {"description": "The accepted kinds of credentials", "schema": {"type": "string"}},
+    COMMAND_NAME: {
+        "description": "The id of the command, for a retry or for `/treaty/outcome/{command}`",
+        "schema": {"type": "string"},
+    },
 }
 _WITH = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-After",), 504: (COMMAND_NAME,)}
 
@@ -214,6 +227,11 @@ def _by_status(known: tuple[int, ...]) -> dict[int, list[int]]:
     return found
 
 
+def _meanings(listed: list[int]) -> str:
+    """The meanings of the error codes with five digits."""
+    return "".join(f" {code}: {ERROR_CODES[code].meaning}" for code in listed if code > 999)
+
+
 def _error(status: int, listed: list[int], *, exact: bool) -> Schema:
     schema: Schema = {"allOf": [{"$ref": f"{PLACE}Error"}, {"properties": {"error_code": {"enum": listed}}}]}
     if exact:
@@ -223,7 +241,7 @@ def _error(status: int, listed: list[int], *, exact: bool) -> Schema:
     phrase = HTTPStatus(status).phrase
     example = {"error_code": listed[-1], "message": f"HTTP {status} {phrase}" if listed[-1] == status else SAYS[status]}
     return {
-        "description": f"{SAYS[status]}.",
+        "description": f"{SAYS[status]}.{_meanings(listed)}",
         "headers": _referred("X-Request-ID", *_WITH.get(status, ())),
         "content": {media: {"schema": schema, "example": example} for media in ((MEDIA[-1],) if exact else MEDIA)},
     }

@@ -79,9 +79,7 @@ def flag(name: str, says: str, *also: str) -> Parameter:
     return Parameter(name, says, "boolean", default=False, also=also)
 
 
-SUBJECT = Parameter(
-    "subject", "Name of a subject; one in another context is written `:.context:name`", example="orders-value"
-)
+SUBJECT = Parameter("subject", "Name of a subject; in another context `:.context:name`", example="orders-value")
 VERSION = Parameter(
     "version",
     "Number of a version, `latest` or -1",
@@ -91,43 +89,43 @@ VERSION = Parameter(
 ID = Parameter("id", "Id of a schema, unique in its context", "integer", example=1)
 GUID = Parameter(
     "guid",
-    "Guid of a schema, with or without dashes: the same in every context and registry",
+    "Guid of a schema, with or without dashes; equal in every context and registry",
     example="b040db4b-fdae-23ea-4a07-95f3973b98c8",
 )
-DELETED = flag("deleted", "Softly deleted ones too")
-ONLY_DELETED = flag("deletedOnly", "Softly deleted ones alone; wins over `deleted`", "deleted_only")
-NORMALIZE = flag("normalize", "Compare and keep the schema in its normal form")
-PERMANENT = flag("permanent", "Remove for good what was softly deleted before")
-RESOLVED = flag("defaultToGlobal", "Follow the chain of scopes to what is in force")
+DELETED = flag("deleted", "Include soft-deleted ones")
+ONLY_DELETED = flag("deletedOnly", "Only soft-deleted ones; takes precedence over `deleted`", "deleted_only")
+NORMALIZE = flag("normalize", "Compare and store the schema in its normalized form")
+PERMANENT = flag("permanent", "Hard-delete what is soft-deleted already")
+RESOLVED = flag("defaultToGlobal", "Include inherited settings")
 OFFSET = Parameter("offset", "Entries to skip", "integer", default=0)
 LIMIT = Parameter(
-    "limit", "Entries to answer at most; what is out of its range means all that there may be", "integer", default=-1
+    "limit", "Maximum number of entries; a value out of range means the maximum of the server", "integer", default=-1
 )
 PAGE = (OFFSET, LIMIT)
 FORMAT = Parameter(
     "format",
-    "Print the schema another way: `resolved` (Avro) has references inlined, `serialized` (Protobuf) is a descriptor in base64, "
-    "`logical` has the SQL-like words of Logical Types; "
-    "a word that its format doesn't know means nothing",
+    "Form of the schema text: `resolved` (Avro) inlines references, `serialized` (Protobuf) is a descriptor in base64, "
+    "`logical` is the SQL-like text of Logical Types; "
+    "other words have no effect",
     example="resolved",
 )
 QUALIFIED = Parameter(
     "referenceFormat",
-    "`qualified` names subjects of references with their context",
+    "`qualified` adds the context to the subjects of references",
     also=("reference_format",),
     example="qualified",
 )
 TAGS = Parameter(
     "findTags",
-    "Tell what inside the schema has one of these tags, as `schemaTags`; `*` is any",
+    "Add `schemaTags`: the parts of the schema with one of these tags; `*` matches any",
     repeated=True,
     example=["PII"],
 )
 ITSELF = Parameter(
-    "alias", "`false` asks for this subject itself where it is an alias", choices=("false", "true"), default="true"
+    "alias", "`false` reads an alias itself and not its target", choices=("false", "true"), default="true"
 )
-IN_SUBJECT = Parameter("subject", "A subject or a context (`:.context:`) in which the id is meant")
-PREFIX = Parameter("subjectPrefix", "Start of the names, which may be a context: `:.context:`, or `:*:` for all")
+IN_SUBJECT = Parameter("subject", "A subject or a context (`:.context:`) whose ids are meant")
+PREFIX = Parameter("subjectPrefix", "Prefix of the names; `:.context:` selects a context, `:*:` all")
 
 AVRO = '{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}'
 POSTED = {"schemaType": "AVRO", "schema": AVRO}

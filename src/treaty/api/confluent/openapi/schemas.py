@@ -30,16 +30,13 @@ TABLE: Table = {
         "GET": ApiOperation(
             "schemas",
             Answer(
-                "The schema, with one use of it", SchemaBody, needed=("guid", "schemaType", "schema"), example=_BY_ID
+                "The schema, with one subject and version that use it",
+                SchemaBody,
+                needed=("guid", "schemaType", "schema"),
+                example=_BY_ID,
             ),
             (ID,),
-            (
-                IN_SUBJECT,
-                flag("fetchMaxId", "Tell the highest id of the context too, as `maxId`"),
-                TAGS,
-                FORMAT,
-                QUALIFIED,
-            ),
+            (IN_SUBJECT, flag("fetchMaxId", "Add the highest id of the context, as `maxId`"), TAGS, FORMAT, QUALIFIED),
             errors=(40403,),
         )
     },
@@ -56,7 +53,11 @@ TABLE: Table = {
     "/schemas/ids/{}/versions": {
         "GET": ApiOperation(
             "schemas",
-            Answer("Uses of the schema", list[UseBody], example=[{"subject": "orders-value", "version": 1}]),
+            Answer(
+                "Subjects and versions that use the schema",
+                list[UseBody],
+                example=[{"subject": "orders-value", "version": 1}],
+            ),
             (ID,),
             (IN_SUBJECT, DELETED, ONLY_DELETED, *PAGE),
             errors=(40403,),
@@ -87,22 +88,29 @@ TABLE: Table = {
                 PREFIX,
                 DELETED,
                 ONLY_DELETED,
-                flag("latestOnly", "The last version of each subject alone"),
-                flag("aliases", "Tell which subjects stand for the one of each version, as `aliases`"),
+                flag("latestOnly", "Only the latest version of each subject"),
+                flag("aliases", "Add the aliases of each subject, as `aliases`"),
                 Parameter("ruleType", "Only versions with a rule of this type", example="ENCRYPT"),
-                Parameter("resourceType", "Only of subjects with an association of such a resource", example="topic"),
-                Parameter("associationType", "… of this kind", repeated=True, choices=("key", "value")),
+                Parameter(
+                    "resourceType", "Only subjects with an association of this kind of resource", example="topic"
+                ),
+                Parameter(
+                    "associationType",
+                    "Only subjects with an association of this kind",
+                    repeated=True,
+                    choices=("key", "value"),
+                ),
                 Parameter(
                     "lifecycle",
-                    "… of this lifecycle; NONE is for subjects without one. Where one of these three is given, the "
-                    "associations are told, as `associations`",
+                    "Only subjects with an association of this lifecycle; NONE: without one. Each of the last three parameters adds "
+                    "the associations, as `associations`",
                     repeated=True,
                     choices=("STRONG", "WEAK", "NONE"),
                 ),
                 FORMAT,
                 *PAGE,
-                Parameter("after", "Go on behind this subject, in the place of `offset`", example="orders-key"),
-                Parameter("afterVersion", "and behind this number in it", "integer", default=0),
+                Parameter("after", "Begin after this subject; replaces `offset`", example="orders-key"),
+                Parameter("afterVersion", "Begin after this version of `after`", "integer", default=0),
             ),
         )
     },

@@ -27,13 +27,13 @@ TABLE: Table = {
         "GET": ApiOperation(
             "contexts",
             Answer("Names; `.` is the default context", list[str], example=[".", ".staging"]),
-            query=(Parameter("contextPrefix", "Start of the names", example=".st"), *PAGE),
+            query=(Parameter("contextPrefix", "Prefix of the names", example=".st"), *PAGE),
         )
     },
     "/contexts/{}": {
         "DELETE": ApiOperation(
             "contexts",
-            Answer("Nothing: the context is gone, or was not there", status=204),
+            Answer("The context does not exist any more, or did not exist", status=204),
             (Parameter("context", "Name of a context", example=".staging"),),
             errors=(42205, 42211),
             writes=True,
@@ -88,12 +88,12 @@ TABLE: Table = {
         "GET": ApiOperation(
             "server",
             Answer(
-                "What became of the command",
+                "The result of the command",
                 OutcomeBody,
                 example={"command": "c1", "sequence": 5, "result": "registered"},
             ),
             (Parameter("command", "Id of a command, as sent in `Treaty-Command`", example="c1"),),
-            (Parameter("principal", "Whose command it was; only administrators may ask for those of others"),),
+            (Parameter("principal", "The principal of the command, if it is not the caller; for administrators only"),),
             errors=(40450,),
         )
     },
@@ -117,7 +117,7 @@ NATIVE: Table = {
     PATH: {
         "POST": ApiOperation(
             "server",
-            Answer("The answer, exactly", AnswerBody, example={"answer": {"mode": "READWRITE"}}, media=MEDIA),
+            Answer("The answer", AnswerBody, example={"answer": {"mode": "READWRITE"}}, media=MEDIA),
             sent=AskBody,
             sent_example={"operation": "get-mode", "request": {"scope": {"name": "orders-value"}, "resolve": True}},
             errors=tuple(sorted({line.code for line in errors.TABLE})),
@@ -145,20 +145,21 @@ JSON = "application/json"
 PAGES: Table = {
     "/healthz": {
         "GET": ApiOperation(
-            "operation", Answer("It does", whole=_object(status=_TEXT), example={"status": "ok"}, media=JSON)
+            "operation", Answer("Alive", whole=_object(status=_TEXT), example={"status": "ok"}, media=JSON)
         )
     },
     "/readyz": {
         "GET": ApiOperation(
-            "operation", Answer("It can", whole=_READY, example={"status": "ready", "sequence": 5}, media=JSON)
+            "operation", Answer("Ready", whole=_READY, example={"status": "ready", "sequence": 5}, media=JSON)
         )
     },
     "/readyz/writes": {
         "GET": ApiOperation(
-            "operation", Answer("They can", whole=_READY, example={"status": "ready", "sequence": 5}, media=JSON)
+            "operation",
+            Answer("Ready for writes", whole=_READY, example={"status": "ready", "sequence": 5}, media=JSON),
         )
     },
-    "/status": {"GET": ApiOperation("operation", Answer("What it knows", whole=_STATUS, media=JSON))},
+    "/status": {"GET": ApiOperation("operation", Answer("The status", whole=_STATUS, media=JSON))},
     "/metrics": {"GET": ApiOperation("operation", Answer("Prometheus' text format", whole=_TEXT, media="text/plain"))},
     "/openapi.json": {"GET": ApiOperation("operation", Answer("This document", whole={"type": "object"}, media=JSON))},
     "/docs": {"GET": ApiOperation("operation", Answer("The page", whole=_TEXT, media="text/html"))},

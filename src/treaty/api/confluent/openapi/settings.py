@@ -4,13 +4,13 @@ from treaty.api.confluent.openapi.parts import PAGE, PREFIX, RESOLVED, Answer, A
 from treaty.wire.confluent.settings import ConfigBody, ModeBody, SettingBody
 
 _SCOPE = Parameter(
-    "subject", "A subject, a context (`:.context:`), or everything (`:.__GLOBAL:`)", example="orders-value"
+    "subject", "A subject, a context (`:.context:`), or the whole registry (`:.__GLOBAL:`)", example="orders-value"
 )
 _CONFIG = Answer("The config", ConfigBody, example={"compatibilityLevel": "BACKWARD"})
 _PUT_CONFIG = Answer("The whole config, its level as `compatibility`", ConfigBody, example={"compatibility": "FULL"})
 _MODE = Answer("The mode", ModeBody, needed=("mode",), example={"mode": "READWRITE"})
 _PUT_MODE = Answer(
-    "What was sent",
+    "The mode of the request",
     whole={"type": "object", "properties": {"mode": {"type": ["string", "null"]}}, "additionalProperties": False},
     example={"mode": "READONLY"},
 )
@@ -30,7 +30,7 @@ def _config(path: tuple[Parameter, ...], *unset: int) -> dict[str, ApiOperation]
         ),
         "DELETE": ApiOperation(
             "config",
-            Answer("What it was", ConfigBody, example=_CONFIG.example),
+            Answer("The removed config", ConfigBody, example=_CONFIG.example),
             path,
             errors=(40401, 42205, 42208),
             writes=True,
@@ -39,8 +39,8 @@ def _config(path: tuple[Parameter, ...], *unset: int) -> dict[str, ApiOperation]
 
 
 def _mode(path: tuple[Parameter, ...], *unset: int) -> dict[str, ApiOperation]:
-    force = flag("force", "Enter IMPORT although there are subjects")
-    below = flag("recursive", "Forget the modes of the subjects in the context too")
+    force = flag("force", "Enter IMPORT although the scope has subjects")
+    below = flag("recursive", "Remove the modes of the context's subjects too")
     return {
         "GET": ApiOperation("mode", _MODE, path, (RESOLVED,), errors=unset),
         "PUT": ApiOperation(
@@ -48,7 +48,7 @@ def _mode(path: tuple[Parameter, ...], *unset: int) -> dict[str, ApiOperation]:
         ),
         "DELETE": ApiOperation(
             "mode",
-            Answer("What it was", ModeBody, example=_MODE.example),
+            Answer("The removed mode", ModeBody, example=_MODE.example),
             path,
             (below,),
             errors=(40401, 42205, 42208),
@@ -69,8 +69,8 @@ TABLE: Table = {
             query=(
                 PREFIX,
                 *PAGE,
-                Parameter("afterContext", "Go on behind this context, in the place of `offset`", example="."),
-                Parameter("afterSubject", "and behind this subject in it", example="orders-value"),
+                Parameter("afterContext", "Begin after this context; replaces `offset`", example="."),
+                Parameter("afterSubject", "Begin after this subject of `afterContext`", example="orders-value"),
             ),
         )
     },

@@ -30,14 +30,14 @@ VERSION_MEMBERS = ("subject", "version", "id", "guid", "schemaType", "schema", "
 ONE_VERSION = Answer("The version", SchemaBody, needed=VERSION_MEMBERS, example=SHOWN)
 NUMBERS = Answer("Version numbers, ascending", list[int], example=[1, 2])
 TEXT = Answer(
-    "The bare text of the schema, which is JSON unless it is Protobuf",
+    "The text of the schema: JSON, or for Protobuf plain text",
     example={"type": "record"},
     whole={"description": "A schema"},
 )
-_AFTER = Parameter("after", "Go on behind this name, in the place of `offset`", example="orders-key")
+_AFTER = Parameter("after", "Begin after this name; replaces `offset`", example="orders-key")
 _REGISTERED = {name: value for name, value in SHOWN.items() if name not in {"subject", "ts", "deleted"}}
 _CHECKED = Answer(
-    "The verdict; `messages` where `verbose`, empty where nothing is in the way",
+    "Whether the schema is compatible; with `verbose` the reasons, in `messages`",
     CheckedBody,
     example={"is_compatible": False, "messages": ["{errorType:'TYPE_MISMATCH', …}"]},
 )
@@ -45,7 +45,7 @@ _CHECK = ApiOperation(
     "compatibility",
     _CHECKED,
     (SUBJECT,),
-    (NORMALIZE, flag("verbose", "Say why not, in `messages`")),
+    (NORMALIZE, flag("verbose", "Add the reasons, in `messages`")),
     DraftBody,
     POSTED,
     (42201, 42209, 42210),
@@ -83,24 +83,24 @@ TABLE: Table = {
             "subjects",
             NUMBERS,
             (SUBJECT,),
-            (DELETED, ONLY_DELETED, flag("deletedAsNegative", "Softly deleted ones too, as numbers below zero"), *PAGE),
+            (
+                DELETED,
+                ONLY_DELETED,
+                flag("deletedAsNegative", "Include soft-deleted ones, as numbers below zero"),
+                *PAGE,
+            ),
             errors=(40401,),
         ),
         "POST": ApiOperation(
             "subjects",
             Answer(
-                "The version, with `ts` and `deleted` where it was there before",
+                "The version, with `ts` and `deleted` if it existed before",
                 SchemaBody,
                 needed=("version", "id", "guid", "schemaType", "schema"),
                 example=_REGISTERED,
             ),
             (SUBJECT,),
-            (
-                NORMALIZE,
-                FORMAT,
-                flag("force", "Skip the compatibility policy; the version says that it was forced"),
-                ITSELF,
-            ),
+            (NORMALIZE, FORMAT, flag("force", "Skip the compatibility policy; the version records that"), ITSELF),
             DraftBody,
             POSTED,
             (40901, 40950, 40951, 42201, 42205, 42208, 42209, 42210),

@@ -7,15 +7,15 @@ from treaty.api.confluent.openapi.parts import ApiOperation, Parameter, Table
 from treaty.core.registry import CONSISTENCIES
 
 GROUPS: Mapping[str, str] = {
-    "subjects": "A subject is a name under which versions of a schema follow each other.",
-    "schemas": "Schemas by their id, which records carry, or by their guid.",
-    "compatibility": "Would a schema be taken? Nothing is written.",
-    "config": "Compatibility and defaults of a subject, a context, or everything.",
-    "mode": "What a subject, a context, or everything takes now: `READWRITE`, `READONLY`, `IMPORT`, `FORWARD`.",
-    "contexts": "Contexts are registries beside each other in one: ids and names are theirs alone.",
-    "associations": "Which subject a topic's keys or values are under.",
-    "server": "What the server says of itself to clients.",
-    "operation": "Pages for those who run the server.",
+    "subjects": "A subject is a named list of versions of a schema.",
+    "schemas": "Schemas by id, which records carry, or by guid.",
+    "compatibility": "Test whether a schema is compatible. Nothing is written.",
+    "config": "Compatibility and defaults of a subject, a context, or the whole registry.",
+    "mode": "Which changes a subject, a context, or the whole registry accepts: `READWRITE`, `READONLY`, `IMPORT`, `FORWARD`.",
+    "contexts": "A context is a namespace: schema ids and subject names are unique within it.",
+    "associations": "The subjects of a topic's keys and values.",
+    "server": "Facts about the server that clients ask for.",
+    "operation": "Pages for operators.",
 }
 """Groups of routes, in the order in which they are shown."""
 
@@ -27,31 +27,27 @@ PAGES = server.PAGES
 EVERYTHING: Table = {**TABLE, **NATIVE, **PAGES}
 
 CONSISTENCY = Parameter(
-    "consistency", "The same as the header `Treaty-Consistency`, which it wins over", choices=CONSISTENCIES
+    "consistency", "The same as the header `Treaty-Consistency`; takes precedence over it", choices=CONSISTENCIES
 )
 HEADERS = (
-    Parameter("Treaty-Position", "Position token of an earlier answer: this answer is not older"),
+    Parameter("Treaty-Position", "The position token of an earlier answer: this answer is not older than that one"),
     Parameter(
         "Treaty-Consistency",
-        "`latest` looks at the end of the log first, as all reads do but those of schemas by id and guid; `strict` waits "
-        "for an append that proves that this was the end (on Kafka), `eventual` answers from memory",
+        "`latest` (the default, except for schemas by id and guid) reads up to the end of the log first; `strict` is linearizable "
+        "even if a deposed leader of Kafka answers, and costs an empty commit; `eventual` answers from memory",
         choices=CONSISTENCIES,
     ),
     Parameter(
-        "Treaty-Details",
-        "`true` asks for the member `treaty` in bodies: what is known beyond the established members",
-        "boolean",
+        "Treaty-Details", "`true` adds the member `treaty` to bodies: facts beyond Confluent's members", "boolean"
     ),
-    Parameter(
-        "X-Request-ID", "Comes back with the answer, and stands in the server's log; made up where it is not sent"
-    ),
+    Parameter("X-Request-ID", "An id that the answer and the server's log repeat; generated if absent"),
 )
 """Headers that every route reads."""
 COMMANDS = (
-    Parameter("Treaty-Command", "Id of this change: sent again with the same id it is done once"),
+    Parameter("Treaty-Command", "Idempotency key of this change: a retry with the same key has no second effect"),
     Parameter(
         "Treaty-Retry",
-        "`true` for a command that was sent before and may still be pending: its outcome is stored, even where it changes nothing",
+        "`true` for a retry whose first attempt may still be in progress: the outcome is stored even if nothing changes",
         "boolean",
     ),
 )

@@ -61,7 +61,7 @@ REQUIRED_NAME_ADDED = strict(
 )
 DEFAULT_NOT_VALID = strict(
     "DEFAULT_NOT_VALID",
-    "A default that stands in for a missing value is allowed where it would stand.",
+    "A default that replaces a missing value is valid at its place.",
     f"{_REFUSED}: a property is required, and its default is not a value that the schema allows there",
     "write a default that the reading schema allows, beside keywords that do not depend on the property's absence",
 )
@@ -105,7 +105,7 @@ ONE_OF_OVERLAP = strict(
     "ONE_OF_OVERLAP",
     "Whatever the writer allows fits only one schema of the reader's oneOf.",
     f"{_REFUSED}: some values may fit several schemas of oneOf",
-    "write anyOf, or tell the schemas of oneOf apart: by their type, or by a required property with a const of its own",
+    "write anyOf, or distinguish the schemas of oneOf: by their type, or by a required property with a const of its own",
 )
 NOT_ADDED = strict(
     "NOT_ADDED",

@@ -59,21 +59,21 @@ REQUIRED_FIELD_REMOVED = CompatibilityRule(
 )
 ONEOF_FIELD_REMOVED = CompatibilityRule(
     "ONEOF_FIELD_REMOVED",
-    "A reader keeps the fields of a oneof, or nobody could tell which one the writer had set.",
+    "A reader keeps the fields of a oneof; without them it does not know which one the writer set.",
     "The {reader} schema is missing a oneof field at path '{path}' in the {writer} schema",
     "keep the field, in the oneof or outside of it",
     "backward",
 )
 MULTIPLE_FIELDS_MOVED_TO_ONEOF = CompatibilityRule(
     "MULTIPLE_FIELDS_MOVED_TO_ONEOF",
-    "Of the fields that the writer may set together, no two stand in one oneof of the reader.",
+    "No two fields that the writer may set together are in one oneof of the reader.",
     "Multiple fields in the oneof at path '{path}' in the {reader} schema are outside a oneof in the {writer} schema",
     "move one field into a new oneof, and leave the others outside",
     "backward",
 )
 FIELD_MOVED_TO_EXISTING_ONEOF = CompatibilityRule(
     "FIELD_MOVED_TO_EXISTING_ONEOF",
-    "A field that the writer may set beside those of a oneof does not stand in that oneof.",
+    "A field that the writer may set beside the fields of a oneof is not in that oneof.",
     "A field in the oneof at path '{path}' in the {reader} schema is outside an existing oneof in the {writer} schema",
     "leave the field outside, or give it a oneof of its own",
     "backward",

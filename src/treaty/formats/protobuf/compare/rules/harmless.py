@@ -62,7 +62,7 @@ EXTENSION_ADDED = _new("EXTENSION_ADDED", "An extension may be added.", "an exte
 EXTENSION_REMOVED = _gone("EXTENSION_REMOVED", "An extension may be removed.", "an extension")
 EXTENSION_RANGE_CHANGED = _row(
     "EXTENSION_RANGE_CHANGED",
-    "A message may offer other numbers to extensions: what nobody knows is kept as it was written.",
+    "A message may offer other numbers to extensions: unknown fields are kept as they were written.",
     "The {reader} and the {writer} schema offer different numbers to extensions",
 )
 RESERVED_NUMBER_USED = _row(
