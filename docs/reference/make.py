@@ -25,7 +25,7 @@ from treaty.core.requests import Scope
 from treaty.core.state.columns import SCALARS as _SCALARS
 from treaty.core.state.columns import Decimal, Scalar
 from treaty.core.state.portable import row_schemas
-from treaty.formats.logical.faults import EXPECTED as LOGICAL
+from treaty.formats.logical.model import EXPECTED as LOGICAL
 from treaty.formats.registry import BUILT_IN, FormatRegistry
 from treaty.formats.rule import POLICIES, CompatibilityRule
 from treaty.plan.ddl import type_ddl

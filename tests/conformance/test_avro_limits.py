@@ -15,7 +15,7 @@ from treaty.formats.avro.data.columns import derive_columns
 from treaty.formats.avro.data.example import generate_example
 from treaty.formats.avro.data.value import check_value
 from treaty.formats.avro.format import FORMAT
-from treaty.formats.avro.parse import parse
+from treaty.formats.avro.parser import parse_schema
 from treaty.formats.format import InvalidSchemaError
 
 MEGABYTE = 1_000_000
@@ -24,7 +24,7 @@ MEGABYTE = 1_000_000
 def faults(text: str, bindings: tuple[ResolvedReference, ...] = ()) -> tuple[Diagnostic, ...]:
     """The faults of a text that is not valid."""
     with pytest.raises(InvalidSchemaError) as refused:
-        parse(ResolvedSchema("AVRO", text, bindings), strict=True)
+        parse_schema(ResolvedSchema("AVRO", text, bindings), strict=True)
     return refused.value.faults
 
 
@@ -183,7 +183,10 @@ def test_chains_of_references_are_bounded() -> None:
     allowed = links(limits.REFERENCE_DEPTH + 1, width=3)
     deeper = links(limits.REFERENCE_DEPTH + 2)
 
-    assert FORMAT.show(parse(allowed, strict=True), False).resolved.count('"type":"record"') == limits.REFERENCE_DEPTH
+    assert (
+        FORMAT.show(parse_schema(allowed, strict=True), False).resolved.count('"type":"record"')
+        == limits.REFERENCE_DEPTH
+    )
     assert faults(deeper.text, deeper.bindings)[0].rule == "REFERENCES_TOO_DEEP"
 
 
@@ -194,7 +197,10 @@ def test_the_number_of_references_is_bounded() -> None:
             ResolvedReference(f"F{at}", f"s{at}", 1, ResolvedSchema("AVRO", text)) for at, text in enumerate(texts)
         )
 
-    assert len(parse(ResolvedSchema("AVRO", '"F7"', bound(limits.REFERENCES)), strict=True).names) == limits.REFERENCES
+    assert (
+        len(parse_schema(ResolvedSchema("AVRO", '"F7"', bound(limits.REFERENCES)), strict=True).names)
+        == limits.REFERENCES
+    )
     assert faults('"F7"', bound(limits.REFERENCES + 1))[0].rule == "TOO_MANY_REFERENCES"
 
 
@@ -202,7 +208,7 @@ def test_of_two_references_with_one_name_the_first_counts() -> None:
     texts = (json.dumps({"type": "fixed", "name": "F", "size": size}) for size in (1, 2))
     bindings = tuple(ResolvedReference("F", "s", at, ResolvedSchema("AVRO", text)) for at, text in enumerate(texts))
 
-    assert '"size":1' in FORMAT.show(parse(ResolvedSchema("AVRO", '"F"', bindings), strict=True), False).resolved
+    assert '"size":1' in FORMAT.show(parse_schema(ResolvedSchema("AVRO", '"F"', bindings), strict=True), False).resolved
 
 
 def test_a_fault_inside_a_reference_names_the_reference() -> None:
@@ -288,14 +294,14 @@ def test_a_fault_reads_as_a_sentence() -> None:
 )
 def test_stored_schemas_are_read_without_looking_at_names_and_defaults(node: Any) -> None:
     text = json.dumps(node)
-    stored = parse(meaning(text), strict=False)
+    stored = parse_schema(meaning(text), strict=False)
 
     assert faults(text)
-    assert parse(meaning(FORMAT.show(stored, False).canonical), strict=False) == stored
+    assert parse_schema(meaning(FORMAT.show(stored, False).canonical), strict=False) == stored
     assert compare(stored, stored) == ()
 
 
 @pytest.mark.parametrize("text", ["", "{}", '"Nowhere"', '{"type":"fixed","name":"F","size":-1}', '["int","int"]'])
 def test_what_never_was_a_schema_is_not_read_as_a_stored_one_either(text: str) -> None:
     with pytest.raises(InvalidSchemaError):
-        parse(meaning(text), strict=False)
+        parse_schema(meaning(text), strict=False)

@@ -12,7 +12,7 @@ from tests.oracle.avro_logical import dressed_schema
 from tests.oracle.avro_treaty import CASES, meaning, model
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.avro.format import FORMAT
-from treaty.formats.avro.parse import parse
+from treaty.formats.avro.parser import parse_schema
 
 FOLDERS = sorted(path.parent for path in CASES.glob("lint/*/faults.json"))
 
@@ -51,10 +51,10 @@ def test_advice_about_any_schema_has_a_place_and_is_the_same_for_every_layout(se
 def test_types_of_references_get_no_advice_here() -> None:
     inner = '{"type": "record", "name": "inner", "fields": []}'
     text = '{"type": "record", "name": "Outer", "fields": [{"name": "x", "type": "inner"}]}'
-    bound = parse(
+    bound = parse_schema(
         ResolvedSchema("AVRO", text, (ResolvedReference("inner", "inner-value", 1, ResolvedSchema("AVRO", inner)),)),
         True,
     )
 
     assert FORMAT.lints["NAME_STYLE"].find(bound) == FORMAT.lints["USED_BEFORE_DEFINED"].find(bound) == ()
-    assert FORMAT.lints["NAME_STYLE"].find(parse(meaning(inner), True))
+    assert FORMAT.lints["NAME_STYLE"].find(parse_schema(meaning(inner), True))

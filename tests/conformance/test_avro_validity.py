@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.oracle.avro_treaty import DIFFERENCES, described, hand_made, meaning, text_of
-from treaty.formats.avro.parse import parse
+from treaty.formats.avro.parser import parse_schema
 from treaty.formats.avro.rules import EXPECTED
 from treaty.formats.format import InvalidSchemaError
 
@@ -20,7 +20,7 @@ def test_a_hand_made_schema_gets_its_recorded_verdict(row: dict[str, Any]) -> No
     assert said.get("canonical") == row.get("canonical")
     if not row["valid"]:
         with pytest.raises(InvalidSchemaError) as refused:
-            parse(meaning(text_of(row), row.get("references", ())), strict=True)
+            parse_schema(meaning(text_of(row), row.get("references", ())), strict=True)
         first = refused.value.faults[0]
         assert (first.rule, first.path) == (row["rule"], row["path"])
         assert first.message

@@ -15,10 +15,9 @@ import pytest
 
 from tests.oracle.jsonschema_pairs import document, pair
 from tests.oracle.jsonschema_values import URIS, refused, samples
-from treaty.formats.jsonschema.compare.compatibility import compare
-from treaty.formats.jsonschema.compare.proof.goals import unproven
-from treaty.formats.jsonschema.compare.view import Side
-from treaty.formats.jsonschema.compare.walk.pairs import walked
+from treaty.formats.jsonschema.compare.compatibility import compare, find_unproven
+from treaty.formats.jsonschema.compare.view import SchemaSide
+from treaty.formats.jsonschema.compare.walk.pairs import compare_views
 
 PAIRS = 800
 SOAK = 5_000
@@ -60,8 +59,8 @@ def opinion(old: Any, new: Any) -> str:
 
 def proven(old: Any, new: Any) -> bool:
     """Whether the proof alone, without the established rules, finds nothing wrong."""
-    writer, reader = (Side(one).view(one.root) for one in (document(old), document(new)))
-    return not unproven(writer, reader, "STRICT").harms
+    writer, reader = (SchemaSide(one).view(one.root) for one in (document(old), document(new)))
+    return not find_unproven(writer, reader, "STRICT").harms
 
 
 def judged(draft: int, first: int, count: int) -> Judged:
@@ -127,8 +126,8 @@ def test_the_judge_catches_what_the_established_rules_alone_let_pass(figure: Cal
     passed, caught = 0, 0
     for seed in range(400):
         old, new = pair(seed, 7)
-        writer, reader = (Side(one).view(one.root) for one in (document(old), document(new)))
-        if not walked(writer, reader, "STRICT").harms:
+        writer, reader = (SchemaSide(one).view(one.root) for one in (document(old), document(new)))
+        if not compare_views(writer, reader, "STRICT").harms:
             passed += 1
             caught += bool(refused(old, new, samples(seed, old, new, VALUES))[0])
 

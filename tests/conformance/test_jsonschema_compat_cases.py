@@ -8,11 +8,11 @@ import pytest
 
 from treaty.core.finding import Finding
 from treaty.core.schema_engine import ResolvedSchema
-from treaty.formats.jsonschema.compare.compatibility import compare, differences
-from treaty.formats.jsonschema.compare.rules.own import COMPARISON_TOO_LARGE, OWN_RULES
-from treaty.formats.jsonschema.compare.rules.table import ESTABLISHED, RULES
+from treaty.formats.jsonschema.compare.compatibility import compare, find_differences
+from treaty.formats.jsonschema.compare.rules.treaty import COMPARISON_TOO_LARGE, OWN_RULES
+from treaty.formats.jsonschema.format import ESTABLISHED, RULES
 from treaty.formats.jsonschema.model import JsonSchema
-from treaty.formats.jsonschema.parse import parse
+from treaty.formats.jsonschema.parser import parse_schema
 from treaty.formats.rule import CompatibilityRule
 
 CASES = Path(__file__).parents[1] / "cases" / "jsonschema"
@@ -20,7 +20,7 @@ FOLDERS = sorted(path.parent for path in CASES.glob("*/verdict.json"))
 
 
 def document(path: Path) -> JsonSchema:
-    return parse(ResolvedSchema("JSON", path.read_text("utf-8")), strict=False)
+    return parse_schema(ResolvedSchema("JSON", path.read_text("utf-8")), strict=False)
 
 
 def full(finding: Finding, *, backward: bool) -> dict[str, str]:
@@ -48,7 +48,7 @@ def test_a_change_gets_its_recorded_findings(folder: Path) -> None:
 
     assert [full(one, backward=True) for one in compare(new, old)] == recorded["backward"]
     assert [full(one, backward=False) for one in compare(old, new)] == recorded["forward"]
-    assert short(differences(new, old)) == recorded["differences"]
+    assert short(find_differences(new, old)) == recorded["differences"]
     lenient = recorded.get("lenient", recorded)
     assert short(compare(new, old, "LENIENT")) == _short(lenient["backward"])
     assert short(compare(old, new, "LENIENT")) == _short(lenient["forward"])

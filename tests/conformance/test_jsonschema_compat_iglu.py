@@ -14,7 +14,7 @@ from typing import Any
 from tests.iglu import families
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.jsonschema.compare.compatibility import compare
-from treaty.formats.jsonschema.parse import parse
+from treaty.formats.jsonschema.parser import parse_schema
 
 LISTED = json.loads((Path(__file__).parent / "data" / "iglu-labels.json").read_text("utf-8"))
 
@@ -30,7 +30,7 @@ def label(old: Version, new: Version) -> str:
 def judged() -> Iterator[tuple[str, Version, Version, dict[str, list[str]]]]:
     """Every pair of versions that follow each other, with the rules that each policy refuses it by."""
     for name, versions in sorted(families().items()):
-        documents = [(version, parse(ResolvedSchema("JSON", text), strict=False)) for version, text in versions]
+        documents = [(version, parse_schema(ResolvedSchema("JSON", text), strict=False)) for version, text in versions]
         for (before, old), (after, new) in pairwise(documents):
             rules = {
                 policy: sorted({one.rule for one in compare(new, old, policy)}) for policy in ("STRICT", "LENIENT")

@@ -11,9 +11,9 @@ import pytest
 from tests.oracle.jsonschema_pairs import document
 from treaty.core.limits import COMBINATION_BRANCHES, COMPARE_STEPS, PROOF_STEPS
 from treaty.formats.budget import StepsError, limit_steps
-from treaty.formats.jsonschema.compare.compatibility import compare, differences
-from treaty.formats.jsonschema.compare.fixpoint import Fixpoint, Question
-from treaty.formats.jsonschema.compare.found import Found
+from treaty.formats.jsonschema.compare.compatibility import compare, find_differences
+from treaty.formats.jsonschema.compare.differences import DifferenceReport
+from treaty.formats.jsonschema.compare.fixpoint import FixpointSolver, PairQuestion
 
 ROOT = Path(__file__).parents[2]
 
@@ -97,7 +97,7 @@ PAIRS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 def test_hostile_pairs_are_judged(name: str) -> None:
     old, new = (document(one) for one in PAIRS[name])
 
-    assert compare(new, old) or differences(new, old)
+    assert compare(new, old) or find_differences(new, old)
     assert {one.rule for one in compare(old, new, "LENIENT")} <= {one.rule for one in compare(old, new)}
 
 
@@ -148,8 +148,8 @@ def test_a_hundred_changed_choices_are_within_the_limit() -> None:
 
 def test_a_question_that_never_ends_does() -> None:
     def begin(pair: Any) -> Any:
-        yield Question(pair + 1)
+        yield PairQuestion(pair + 1)
 
     with pytest.raises(StepsError, match="1000 steps, the limit TOY"), limit_steps(1_000, "TOY"):
-        Fixpoint(begin, Found("STRICT"), Found("STRICT")).answer(0)
+        FixpointSolver(begin, DifferenceReport("STRICT"), DifferenceReport("STRICT")).answer(0)
     assert PROOF_STEPS < COMPARE_STEPS

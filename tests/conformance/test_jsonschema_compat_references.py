@@ -8,7 +8,7 @@ import pytest
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.jsonschema.compare.compatibility import compare
 from treaty.formats.jsonschema.model import JsonSchema
-from treaty.formats.jsonschema.parse import parse
+from treaty.formats.jsonschema.parser import parse_schema
 
 NEWER = "https://json-schema.org/draft/2020-12/schema"
 OLDER = "https://json-schema.org/draft/2019-09/schema"
@@ -20,7 +20,7 @@ def document(schema: Any, **texts: Any) -> JsonSchema:
         ResolvedReference(f"{name}.json", f"subject {name}", 1, ResolvedSchema("JSON", json.dumps(text)))
         for name, text in texts.items()
     )
-    return parse(ResolvedSchema("JSON", json.dumps(schema), bound), strict=True)
+    return parse_schema(ResolvedSchema("JSON", json.dumps(schema), bound), strict=True)
 
 
 def told(new: JsonSchema, old: JsonSchema) -> list[tuple[str, str]]:
@@ -125,7 +125,7 @@ def test_keywords_beside_a_reference_count_since_2019_09() -> None:
 
 def test_a_reference_that_leads_nowhere_fits_only_itself() -> None:
     old, same, other = (
-        parse(ResolvedSchema("JSON", json.dumps({"properties": {"x": {"$ref": to}}})), strict=False)
+        parse_schema(ResolvedSchema("JSON", json.dumps({"properties": {"x": {"$ref": to}}})), strict=False)
         for to in ("http://example.com/a", "http://example.com/a", "http://example.com/b")
     )
 

@@ -12,10 +12,10 @@ from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.core.state.columns import LOSSES
 from treaty.formats.jsonschema.canonical import print_texts, print_value
 from treaty.formats.jsonschema.data.columns import derive_columns
-from treaty.formats.jsonschema.data.example import generate_example, sample
+from treaty.formats.jsonschema.data.example import generate_example, generate_sample
 from treaty.formats.jsonschema.data.value import check_value
 from treaty.formats.jsonschema.model import JsonSchema
-from treaty.formats.jsonschema.parse import parse, references
+from treaty.formats.jsonschema.parser import find_references, parse_schema
 
 HOST = "http://iglucentral.com/schemas/"
 
@@ -23,7 +23,7 @@ HOST = "http://iglucentral.com/schemas/"
 def bound(path: str) -> ResolvedSchema:
     """A schema with those that it refers to, which it names by their addresses."""
     text = schemas()[path]
-    names = [one.name for one in references(text)]
+    names = [one.name for one in find_references(text)]
     return ResolvedSchema(
         "JSON", text, tuple(ResolvedReference(name, name, 1, bound(name.removeprefix(HOST))) for name in names)
     )
@@ -31,13 +31,13 @@ def bound(path: str) -> ResolvedSchema:
 
 @cache
 def documents() -> dict[str, JsonSchema]:
-    return {path: parse(bound(path), strict=True) for path in schemas()}
+    return {path: parse_schema(bound(path), strict=True) for path in schemas()}
 
 
 def test_all_are_valid_with_the_references_that_they_name() -> None:
     assert len(documents()) == 660
     assert len(families()) == 74
-    assert sum(bool(references(text)) for text in schemas().values()) == 1
+    assert sum(bool(find_references(text)) for text in schemas().values()) == 1
     assert not any(document.blocked for document in documents().values())
 
 
@@ -46,7 +46,7 @@ def test_their_canonical_text_is_what_they_say_without_white_space() -> None:
         canonical = print_texts(document, False).canonical
         assert json.loads(canonical) == json.loads(schemas()[path])
         assert list(json.loads(canonical)) == list(json.loads(schemas()[path]))
-        assert print_texts(parse(ResolvedSchema("JSON", canonical), strict=False), False).canonical == canonical
+        assert print_texts(parse_schema(ResolvedSchema("JSON", canonical), strict=False), False).canonical == canonical
 
 
 def test_every_one_becomes_columns(figure: Callable[[str], None]) -> None:
@@ -68,7 +68,7 @@ def test_every_one_has_values_and_the_plain_library_agrees(figure: Callable[[str
             else jsonschema_rs.Draft7Validator(plain, offline=True, validate_formats=False)
         )
         for seed in range(3):
-            text = generate_example(document, seed) if seed == 0 else print_value(sample(document, seed))
+            text = generate_example(document, seed) if seed == 0 else print_value(generate_sample(document, seed))
             assert check_value(document, text) == ()
             assert judge is None or judge.is_valid(json.loads(text))
             made += 1

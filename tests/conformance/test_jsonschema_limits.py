@@ -16,9 +16,9 @@ from treaty.formats.jsonschema.canonical import print_resolved, print_texts
 from treaty.formats.jsonschema.data.columns import derive_columns
 from treaty.formats.jsonschema.data.example import generate_example
 from treaty.formats.jsonschema.data.value import check_value
-from treaty.formats.jsonschema.lint.rows import LINTS
+from treaty.formats.jsonschema.format import LINTS
 from treaty.formats.jsonschema.model import JsonSchema
-from treaty.formats.jsonschema.parse import parse, references
+from treaty.formats.jsonschema.parser import find_references, parse_schema
 
 MEGABYTE = 1_000_000
 MANY = 10_000
@@ -126,7 +126,7 @@ def ways(document: JsonSchema) -> Iterator[tuple[str, Callable[[], object]]]:
 def test_a_bomb_is_refused_by_name(text: str, rule: str, figure: Callable[[str], None]) -> None:
     start = time.process_time()
     with pytest.raises(InvalidSchemaError) as refused:
-        parse(meaning(text), strict=True)
+        parse_schema(meaning(text), strict=True)
     spent = time.process_time() - start
 
     first = refused.value.faults[0]
@@ -152,12 +152,12 @@ def test_what_is_hostile_and_legal_is_handled_or_refused_by_name(text: str, figu
         finally:
             spent[name] = time.process_time() - start
 
-    document = timed("parse", lambda: parse(meaning(text), strict=True))
-    timed("references", lambda: references(text))
+    document = timed("parse", lambda: parse_schema(meaning(text), strict=True))
+    timed("references", lambda: find_references(text))
     for name, way in ways(document):
         timed(name, way)
     tracemalloc.start()
-    parse(meaning(text), strict=True)
+    parse_schema(meaning(text), strict=True)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
 
@@ -171,7 +171,7 @@ def test_what_is_hostile_and_legal_is_handled_or_refused_by_name(text: str, figu
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, (text, _) in REFUSED.items()])
 def test_a_bomb_among_stored_schemas_is_refused_or_read(text: str) -> None:
     try:
-        document = parse(meaning(text), strict=False)
+        document = parse_schema(meaning(text), strict=False)
     except InvalidSchemaError:
         return
     assert print_texts(document, False).canonical
@@ -190,30 +190,32 @@ def links(count: int, width: int = 1) -> ResolvedSchema:
 
 def test_chains_and_numbers_of_references_are_bounded() -> None:
     assert (
-        print_resolved(parse(links(limits.REFERENCE_DEPTH + 1, width=3), strict=True)).count('"items"')
+        print_resolved(parse_schema(links(limits.REFERENCE_DEPTH + 1, width=3), strict=True)).count('"items"')
         == limits.REFERENCE_DEPTH
     )
     with pytest.raises(InvalidSchemaError, match="REFERENCE_DEPTH"):
-        parse(links(limits.REFERENCE_DEPTH + 2), strict=True)
+        parse_schema(links(limits.REFERENCE_DEPTH + 2), strict=True)
     bound = tuple(
         ResolvedReference(f"r{at}", "s", at, ResolvedSchema("JSON", "true")) for at in range(limits.REFERENCES + 1)
     )
-    assert len(parse(ResolvedSchema("JSON", '{"$ref":"r7"}', bound[:-1]), strict=True).names) == limits.REFERENCES
+    assert (
+        len(parse_schema(ResolvedSchema("JSON", '{"$ref":"r7"}', bound[:-1]), strict=True).names) == limits.REFERENCES
+    )
     with pytest.raises(InvalidSchemaError, match="limit REFERENCES"):
-        parse(ResolvedSchema("JSON", '{"$ref":"r7"}', bound), strict=True)
+        parse_schema(ResolvedSchema("JSON", '{"$ref":"r7"}', bound), strict=True)
 
 
 def test_of_two_references_with_one_name_the_first_counts() -> None:
     texts = ('{"type":"null"}', '{"type":"string"}')
     bound = tuple(ResolvedReference("r.json", "s", at, ResolvedSchema("JSON", text)) for at, text in enumerate(texts))
-    document = parse(ResolvedSchema("JSON", '{"$ref":"r.json"}', bound), strict=True)
+    document = parse_schema(ResolvedSchema("JSON", '{"$ref":"r.json"}', bound), strict=True)
 
     assert check_value(document, "null") == ()
     assert check_value(document, '""')
 
 
 def test_a_value_that_doubles_the_steps_with_every_level_is_not_judged() -> None:
-    document = parse(meaning(HANDLED["ways that double with every level"]), strict=True)
+    document = parse_schema(meaning(HANDLED["ways that double with every level"]), strict=True)
 
     assert check_value(document, '{"a":' * 5 + "1" + "}" * 5) == ()
     assert [one.rule for one in check_value(document, VALUES[2])] == ["VALUE_NOT_JUDGED"]

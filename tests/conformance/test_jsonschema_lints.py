@@ -10,8 +10,7 @@ import pytest
 
 from tests.iglu import schemas
 from tests.oracle.jsonschema_treaty import CASES, model
-from treaty.formats.jsonschema.compare.rules.table import RULES
-from treaty.formats.jsonschema.lint.rows import LINTS
+from treaty.formats.jsonschema.format import LINTS, RULES
 from treaty.formats.jsonschema.validity import EXPECTED
 
 FOLDERS = sorted(path.parent for path in CASES.glob("lint/*/faults.json"))

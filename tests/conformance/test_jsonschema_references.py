@@ -9,7 +9,7 @@ import pytest
 from tests.oracle.jsonschema_treaty import model
 from treaty.formats.jsonschema.canonical import print_resolved, print_value
 from treaty.formats.jsonschema.data.value import check_value
-from treaty.formats.jsonschema.resolve import ambiguous, child, follow
+from treaty.formats.jsonschema.references import follow_reference, get_child, is_ambiguous
 
 NEW = "https://json-schema.org/draft/2020-12/schema"
 OLD = "http://json-schema.org/draft-04/schema#"
@@ -153,10 +153,10 @@ def test_steps_into_a_schema_know_their_base_and_their_draft() -> None:
         json.dumps({"$id": "http://example.org/r", "items": {"$id": "dir/e", "properties": {"x/y": ref("f")}}}),
         strict=False,
     )
-    inner = child(document.root, "items", "properties", "x/y")
+    inner = get_child(document.root, "items", "properties", "x/y")
 
     assert (inner.base, inner.place, inner.draft.number) == ("http://example.org/dir/e", "/items/properties/x~1y", 7)
-    assert follow(document, inner) is None
+    assert follow_reference(document, inner) is None
     assert document.blocked == ("f",)
 
 
@@ -172,10 +172,10 @@ def test_a_dynamic_reference_may_mean_several_places() -> None:
     strict["unevaluatedProperties"] = False
     alone = model(json.dumps(tree))
     derived = model(json.dumps(strict), [text("tree", tree)])
-    inner = child(derived.roots[1], "properties", "next")
+    inner = get_child(derived.roots[1], "properties", "next")
 
-    assert not ambiguous(alone, child(alone.root, "properties", "next"))
-    assert ambiguous(derived, inner)
-    assert follow(derived, inner) == derived.roots[1]
+    assert not is_ambiguous(alone, get_child(alone.root, "properties", "next"))
+    assert is_ambiguous(derived, inner)
+    assert follow_reference(derived, inner) == derived.roots[1]
     assert check_value(derived, '{"next": {"next": {}}}') == ()
     assert check_value(derived, '{"next": {"other": 1}}'), "the outer schema's node counts inside too"

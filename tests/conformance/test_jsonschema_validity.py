@@ -10,7 +10,7 @@ from tests.oracle.jsonschema_treaty import hand_made, meaning, text_of
 from treaty.core.identity import guid
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.canonical import print_texts
-from treaty.formats.jsonschema.parse import parse
+from treaty.formats.jsonschema.parser import parse_schema
 from treaty.formats.jsonschema.validity import EXPECTED
 
 CASES = hand_made()
@@ -22,16 +22,18 @@ def test_a_hand_made_schema_gets_its_recorded_verdict(row: dict[str, Any]) -> No
     asked = meaning(text_of(row), row.get("references"))
     if not row["valid"]:
         with pytest.raises(InvalidSchemaError) as refused:
-            parse(asked, strict=True)
+            parse_schema(asked, strict=True)
         first = refused.value.faults[0]
         assert (first.rule, first.path) == (row["rule"], row["path"])
         assert first.message
         assert first.expected
         return
-    document = parse(asked, strict=True)
+    document = parse_schema(asked, strict=True)
     canonical = print_texts(document, False).canonical
     assert canonical == row.get("canonical", canonical)
-    assert print_texts(parse(meaning(canonical, row.get("references")), strict=True), False).canonical == canonical
+    assert (
+        print_texts(parse_schema(meaning(canonical, row.get("references")), strict=True), False).canonical == canonical
+    )
 
 
 def test_there_are_enough_of_each_kind_and_every_rule_of_validity_is_hit() -> None:
@@ -54,7 +56,7 @@ def test_a_near_miss_is_valid_and_names_a_rule_of_validity() -> None:
 
 def faults(text: str) -> list[tuple[str, str, int, int]]:
     with pytest.raises(InvalidSchemaError) as refused:
-        parse(meaning(text), strict=True)
+        parse_schema(meaning(text), strict=True)
     return [(one.rule, one.path, one.line, one.column) for one in refused.value.faults]
 
 
@@ -78,7 +80,7 @@ def test_all_faults_are_told_each_with_its_place_in_the_order_of_the_text() -> N
 
 def test_a_fault_reads_as_a_sentence() -> None:
     with pytest.raises(InvalidSchemaError) as refused:
-        parse(meaning('{"properties": {"a": {"type": "strin"}}}'), strict=True)
+        parse_schema(meaning('{"properties": {"a": {"type": "strin"}}}'), strict=True)
 
     assert str(refused.value) == (
         "'strin' can't stand under 'type'; did you mean 'string'? at /properties/a/type (line 1, column 31); expected "
@@ -88,7 +90,9 @@ def test_a_fault_reads_as_a_sentence() -> None:
 
 def test_what_is_not_known_is_named_as_the_reference_that_would_make_it_known() -> None:
     with pytest.raises(InvalidSchemaError) as refused:
-        parse(meaning('{"$id": "http://example.org/dir/a.json", "items": {"$ref": "../b.json#/x"}}'), strict=True)
+        parse_schema(
+            meaning('{"$id": "http://example.org/dir/a.json", "items": {"$ref": "../b.json#/x"}}'), strict=True
+        )
 
     assert "'http://example.org/b.json'" in refused.value.faults[0].message
     assert "'../b.json'" in refused.value.faults[0].expected
@@ -96,7 +100,7 @@ def test_what_is_not_known_is_named_as_the_reference_that_would_make_it_known() 
 
 def test_stored_schemas_are_read_whatever_their_keywords_hold() -> None:
     text = '{"type": 3, "properties": {"a": {"$ref": "gone.json"}, "b": 7}, "pattern": "(", "allOf": {}, "$ref": 4}'
-    stored = parse(meaning(text), strict=False)
+    stored = parse_schema(meaning(text), strict=False)
 
     assert stored.blocked == ("gone.json",)
     assert print_texts(stored, False).canonical == text.replace(" ", "")
@@ -109,6 +113,6 @@ def test_the_canonical_text_gives_the_guid_that_is_recorded() -> None:
     assert len(found) == 1
     for one in found:
         spread = json.dumps(json.loads(one["text"]), indent=4)
-        canonical = print_texts(parse(meaning(spread), strict=True), False).canonical
+        canonical = print_texts(parse_schema(meaning(spread), strict=True), False).canonical
         assert canonical == one["text"]
         assert guid(canonical, (), None, None) == one["guid"]

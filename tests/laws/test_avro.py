@@ -21,7 +21,7 @@ from treaty.formats.avro.data.logical import LOGICAL_RULES
 from treaty.formats.avro.data.value import check_value
 from treaty.formats.avro.format import FORMAT
 from treaty.formats.avro.model import AvroSchema
-from treaty.formats.avro.parse import parse
+from treaty.formats.avro.parser import parse_schema
 from treaty.formats.engine import FormatEngine
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.history import check_compatibility
@@ -63,7 +63,7 @@ def test_canonical_text_is_canonical(seed: int) -> None:
     once = canonical(schema_of(seed))
 
     assert canonical(json.loads(once)) == once
-    assert parse(meaning(once), strict=False) == parse(meaning(once), strict=True)
+    assert parse_schema(meaning(once), strict=False) == parse_schema(meaning(once), strict=True)
 
 
 @given(seeds)
@@ -158,10 +158,10 @@ def test_logical_types_count_under_their_own_policy_only(seed: int, change: int)
     old = schema_of(seed)
     pair = [dressed(old, random.Random(seed)), dressed(changed(old, random.Random(change)), random.Random(change))]
     try:
-        reader, writer = (parse(meaning(json.dumps(node)), strict=False) for node in pair)
+        reader, writer = (parse_schema(meaning(json.dumps(node)), strict=False) for node in pair)
     except InvalidSchemaError:
         return  # a change may take away what is used elsewhere
-    bare_reader, bare_writer = (parse(meaning(json.dumps(undressed(node))), strict=False) for node in pair)
+    bare_reader, bare_writer = (parse_schema(meaning(json.dumps(undressed(node))), strict=False) for node in pair)
     strict, logical = compare(reader, writer, "STRICT"), compare(reader, writer, "LOGICAL")
 
     assert strict == compare(reader, writer, "LENIENT") == compare(bare_reader, bare_writer, "STRICT")
@@ -180,7 +180,7 @@ def test_how_a_schema_is_cut_into_references_does_not_change_what_it_resolves_to
     cut = {**whole, "fields": [{"name": "one", "type": full}, fields[1]]}
     reference = ResolvedReference(full, "inner-value", 1, ResolvedSchema("AVRO", json.dumps(inner)))
 
-    printed = FORMAT.show(parse(ResolvedSchema("AVRO", json.dumps(cut), (reference,)), strict=True), False)
+    printed = FORMAT.show(parse_schema(ResolvedSchema("AVRO", json.dumps(cut), (reference,)), strict=True), False)
     assert printed.resolved == canonical(whole)
     assert printed.canonical == canonical_cut(full)
     assert [name.name for name in FORMAT.references(json.dumps(cut))] == [full]
@@ -263,13 +263,13 @@ def survive(text: str) -> None:
     refused: list[InvalidSchemaError] = []
     for strict in (True, False):
         try:
-            schema = parse(meaning(text), strict)
+            schema = parse_schema(meaning(text), strict)
             for normalize in (False, True):
                 FORMAT.show(schema, normalize)
             for view in (*FORMAT.fingerprints.values(), *FORMAT.views.values()):
                 view(schema)
             for policy in POLICIES:
-                compare(schema, parse(meaning(text), strict=False), policy)
+                compare(schema, parse_schema(meaning(text), strict=False), policy)
             use(schema, text)
         except InvalidSchemaError as wrong:
             refused.append(wrong)

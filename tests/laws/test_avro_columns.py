@@ -11,8 +11,8 @@ from tests.oracle.avro_logical import dressed_schema
 from tests.oracle.avro_treaty import model
 from treaty.core.limits import COLUMN_RECURSION
 from treaty.core.state.columns import LOSSES, Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
-from treaty.formats.avro.data.circles import circular
 from treaty.formats.avro.data.columns import DECIMAL_DIGITS, derive_columns
+from treaty.formats.avro.data.recursion import find_recursive_records
 from treaty.formats.avro.format import FORMAT
 from treaty.formats.avro.model import (
     AvroArray,
@@ -25,7 +25,7 @@ from treaty.formats.avro.model import (
     AvroType,
     AvroUnion,
 )
-from treaty.formats.avro.normal import logical_of
+from treaty.formats.avro.normal_form import get_logical_type
 from treaty.formats.format import InvalidSchemaError
 from treaty.plan.avro.bounds import bounded
 from treaty.plan.avro.columns import ddl
@@ -76,7 +76,7 @@ def leaves(schema: AvroSchema, node: AvroType, seen: set[str]) -> list[AvroPrimi
 def held_by_spark(leaf: AvroPrimitive | AvroFixed) -> bool:
     """Whether the planner and Avro's own library agree on what a decimal is, and Spark has such a type."""
     members = dict(leaf.props)
-    valid = logical_of(leaf) == "decimal"
+    valid = get_logical_type(leaf) == "decimal"
     if members.get("logicalType") == "decimal" and isinstance(leaf, AvroFixed):
         return valid and members["precision"] <= DECIMAL_DIGITS  # type: ignore[operator]
     return not valid or members["precision"] <= DECIMAL_DIGITS  # type: ignore[operator]
@@ -215,7 +215,7 @@ def test_a_record_is_circular_if_a_walk_from_it_comes_back(seed: int) -> None:
                 todo += fields[here]
         return seen
 
-    assert circular(schema) == {name for name in names if name in reached(name)}
+    assert find_recursive_records(schema) == {name for name in names if name in reached(name)}
 
 
 def test_more_columns_than_the_limit_are_refused_and_a_long_chain_of_types_too() -> None:

@@ -16,16 +16,16 @@ from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.jsonschema.canonical import print_resolved, print_texts, print_value
 from treaty.formats.jsonschema.data.columns import derive_columns
-from treaty.formats.jsonschema.data.example import generate_example, sample
-from treaty.formats.jsonschema.data.mutation import junk
-from treaty.formats.jsonschema.data.pattern import matching
+from treaty.formats.jsonschema.data.example import generate_example, generate_sample
+from treaty.formats.jsonschema.data.mutation import generate_junk
+from treaty.formats.jsonschema.data.pattern import generate_match
 from treaty.formats.jsonschema.data.value import check_value
 from treaty.formats.jsonschema.drafts import DRAFTS
-from treaty.formats.jsonschema.lint.rows import LINTS
+from treaty.formats.jsonschema.format import LINTS
 from treaty.formats.jsonschema.model import JsonSchema
-from treaty.formats.jsonschema.parse import parse, references
-from treaty.formats.jsonschema.regex import matches
-from treaty.formats.jsonschema.uri import join
+from treaty.formats.jsonschema.parser import find_references, parse_schema
+from treaty.formats.jsonschema.regex import is_match
+from treaty.formats.jsonschema.uri import join_uri
 from treaty.formats.seeded_random import SeededRandom
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -124,17 +124,21 @@ def test_a_schema_cut_into_references_means_the_same_and_its_resolved_text_needs
     for kind in kinds[1:]:
         schema = {"type": kind, "items": schema, "properties": {"a": schema}, "maxItems": 2}
     whole, texts = cut(schema, number, SeededRandom(seed))
-    document = parse(ResolvedSchema("JSON", json.dumps(whole), bindings(texts)), strict=True)
+    document = parse_schema(ResolvedSchema("JSON", json.dumps(whole), bindings(texts)), strict=True)
     alone = CLASSES[number](json.loads(print_resolved(document)), offline=True, validate_formats=False)
     plain = CLASSES[number]({**whole, "properties": {"x": schema, "y": schema}}, offline=True, validate_formats=False)
 
     assert not document.blocked
     assert model(print_resolved(document)).blocked == ()
-    assert {one.name for one in references(json.dumps(whole))} <= {one["name"] for one in texts}
+    assert {one.name for one in find_references(json.dumps(whole))} <= {one["name"] for one in texts}
     for at in range(6):
         draw = SeededRandom(seed + at)
-        inner = sample(model(json.dumps({"$schema": whole["$schema"], **schema})), at) if at < 3 else junk(draw)
-        for value in ({"x": inner}, {"y": inner, "x": junk(draw)}):
+        inner = (
+            generate_sample(model(json.dumps({"$schema": whole["$schema"], **schema})), at)
+            if at < 3
+            else generate_junk(draw)
+        )
+        for value in ({"x": inner}, {"y": inner, "x": generate_junk(draw)}):
             verdict = plain.is_valid(value)
             assert alone.is_valid(value) == verdict
             assert (check_value(document, print_value(value)) == ()) == verdict
@@ -146,7 +150,11 @@ def test_values_are_judged_as_the_plain_library_judges_them(seed: int, number: i
     plain = CLASSES[number](schema, offline=True, validate_formats=False)
     draw = SeededRandom(seed)
     for _ in range(10):
-        value = {"a": junk(draw), "b": [junk(draw), junk(draw)]} if draw.chance(40) else junk(draw)
+        value = (
+            {"a": generate_junk(draw), "b": [generate_junk(draw), generate_junk(draw)]}
+            if draw.chance(40)
+            else generate_junk(draw)
+        )
         found = check_value(document, print_value(value))
         assert (found == ()) == plain.is_valid(value)
         assert all(one.line == 1 and one.message and one.expected for one in found)
@@ -158,14 +166,14 @@ def test_examples_are_valid_and_the_same_for_the_same_seed(seed: int, number: in
     plain = CLASSES[number](schema, offline=True, validate_formats=False)
     try:
         text = generate_example(document, seed)
-        value = sample(document, seed)
+        value = generate_sample(document, seed)
     except ValueError:
         return  # many random schemas have no value at all; how many have is counted below
     assert plain.is_valid(json.loads(text))
     assert plain.is_valid(value)
     assert check_value(document, text) == check_value(document, print_value(value)) == ()
     assert generate_example(model(json.dumps(schema)), seed) == text
-    assert sample(model(json.dumps(schema)), seed) == value
+    assert generate_sample(model(json.dumps(schema)), seed) == value
 
 
 def test_most_schemas_that_have_a_value_get_one(figure: Any) -> None:
@@ -173,10 +181,10 @@ def test_most_schemas_that_have_a_value_get_one(figure: Any) -> None:
     for seed in range(600):
         schema, document = some(seed, NUMBERS[seed % 5])
         try:
-            sample(document, seed)
+            generate_sample(document, seed)
             found += 1
         except ValueError:
-            tried = (junk(SeededRandom(at)) for at in range(100))
+            tried = (generate_junk(SeededRandom(at)) for at in range(100))
             judge = CLASSES[NUMBERS[seed % 5]](schema, offline=True, validate_formats=False)
             missed += any(judge.is_valid(value) for value in tried)
 
@@ -190,9 +198,9 @@ def test_most_schemas_that_have_a_value_get_one(figure: Any) -> None:
     ["^[A-Z]{2}-\\d+$", "^(a|bc)*d?$", "^\\w+@\\w+\\.[a-z]{2,3}$", "x{3,}", "^[^a-z]{4}$", "^\\u0041\\x42$", "^(?:a(?=b))b$", "^$", "\\S\\s\\S"],
 )  # fmt: skip
 def test_texts_are_made_for_expressions(regex: str) -> None:
-    made_ = {matching(regex, SeededRandom(seed)) for seed in range(20)}
+    made_ = {generate_match(regex, SeededRandom(seed)) for seed in range(20)}
 
-    assert all(matches(regex, text) for text in made_)
+    assert all(is_match(regex, text) for text in made_)
     assert len(made_) > 1 or regex in ("^$", "^\\u0041\\x42$", "^(?:a(?=b))b$")
 
 
@@ -225,7 +233,7 @@ def test_whatever_is_broken_is_refused_with_a_place_and_never_fails_otherwise(
         assert lines[one.line - 1][one.column - 1 :]
 
     stored = model(text, strict=False)
-    references(text)
+    find_references(text)
     print_texts(stored, True)
     print_resolved(stored)
     deep: set[str] = set()
@@ -243,7 +251,7 @@ def test_whatever_is_broken_is_refused_with_a_place_and_never_fails_otherwise(
 def test_no_text_does_anything_but_parse_or_be_refused(text: str) -> None:
     for strict in (True, False):
         try:
-            document = parse(meaning(text), strict)
+            document = parse_schema(meaning(text), strict)
         except InvalidSchemaError:
             continue
         assert json.loads(print_texts(document, False).canonical) == json.loads(text)
@@ -261,13 +269,13 @@ RESOLVED = {
 
 @pytest.mark.parametrize(("relative", "absolute"), RESOLVED.items())
 def test_uris_are_joined_as_the_standard_says(relative: str, absolute: str) -> None:
-    assert join("http://a/b/c/d;p?q", relative) == absolute
+    assert join_uri("http://a/b/c/d;p?q", relative) == absolute
     assert absolute == urljoin("http://a/b/c/d;p?q", relative).partition("#")[0]
 
 
 def test_uris_of_any_scheme_are_bases() -> None:
-    assert join("iglu:com.acme/a/jsonschema/1-0-0", "#x") == "iglu:com.acme/a/jsonschema/1-0-0"
-    assert join("iglu://host/a/b", "c") == "iglu://host/a/c"
-    assert join("urn:x:y", "urn:x:z") == "urn:x:z"
-    assert join("json-schema:///", "dir/a.json") == "json-schema:///dir/a.json"
-    assert join("json-schema:///dir/a.json", "../b.json") == "json-schema:///b.json"
+    assert join_uri("iglu:com.acme/a/jsonschema/1-0-0", "#x") == "iglu:com.acme/a/jsonschema/1-0-0"
+    assert join_uri("iglu://host/a/b", "c") == "iglu://host/a/c"
+    assert join_uri("urn:x:y", "urn:x:z") == "urn:x:z"
+    assert join_uri("json-schema:///", "dir/a.json") == "json-schema:///dir/a.json"
+    assert join_uri("json-schema:///dir/a.json", "../b.json") == "json-schema:///b.json"

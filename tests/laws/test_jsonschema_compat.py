@@ -16,11 +16,11 @@ from treaty.core.finding import Finding
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.engine import FormatEngine
 from treaty.formats.history import check_compatibility
-from treaty.formats.jsonschema.compare.compatibility import compare, differences
-from treaty.formats.jsonschema.compare.fixpoint import Fixpoint, Question, Task
-from treaty.formats.jsonschema.compare.found import Found
+from treaty.formats.jsonschema.compare.compatibility import compare, find_differences
+from treaty.formats.jsonschema.compare.differences import DifferenceReport
+from treaty.formats.jsonschema.compare.fixpoint import FixpointSolver, PairQuestion, Task
 from treaty.formats.jsonschema.compare.rules.value import TYPE_CHANGED
-from treaty.formats.jsonschema.compare.walk.matching import matched
+from treaty.formats.jsonschema.compare.walk.bipartite import match_bipartite
 from treaty.formats.registry import FormatRegistry
 from treaty.formats.rule import POLICIES
 
@@ -82,7 +82,7 @@ def inlined(root: Any, node: Any, depth: int = 0) -> Any:
 def test_a_schema_reads_itself(seed: int, draft: int) -> None:
     schema = Maker(random.Random(seed), draft).whole()
     if accepted(schema):
-        assert differences(document(schema), document(copy.deepcopy(schema))) == ()
+        assert find_differences(document(schema), document(copy.deepcopy(schema))) == ()
 
 
 @given(seeds, drafts)
@@ -98,7 +98,7 @@ def test_what_is_refused_is_a_difference_and_lenient_refuses_less(seed: int, dra
     old, new = map(document, pair(seed, draft))
     strict, lenient = places(compare(new, old)), places(compare(new, old, "LENIENT"))
 
-    assert lenient <= strict <= places(differences(new, old))
+    assert lenient <= strict <= places(find_differences(new, old))
     assert strict == places(compare(new, old, "LOGICAL"))
 
 
@@ -154,18 +154,18 @@ def test_what_was_concluded_from_a_wrong_assumption_is_asked_anew(
 
     def begin(at: Hashable) -> Task:
         assert isinstance(at, int)
-        found = Found("STRICT")
+        found = DifferenceReport("STRICT")
         for one in asked if at < 0 else edges[at]:
-            answer = yield Question(one)
+            answer = yield PairQuestion(one)
             if at < 0:
                 answers.append((one, bool(answer.harms)))
             elif answer.harms:
-                found.tell(TYPE_CHANGED)
+                found.add(TYPE_CHANGED)
         if at in broken:
-            found.tell(TYPE_CHANGED)
+            found.add(TYPE_CHANGED)
         return found
 
-    Fixpoint(begin, Found("STRICT"), Found("STRICT")).answer(-1)
+    FixpointSolver(begin, DifferenceReport("STRICT"), DifferenceReport("STRICT")).answer(-1)
 
     assert answers == [(one, bool(reached(edges, one) & broken)) for one in asked]
 
@@ -184,7 +184,7 @@ def best(edges: list[list[int]], at: int = 0, used: frozenset[int] = frozenset()
 
 @given(st.lists(st.lists(st.integers(0, 5), max_size=4, unique=True), max_size=6))
 def test_as_many_as_possible_have_a_partner_of_their_own(edges: list[list[int]]) -> None:
-    left = matched(edges, 6)
+    left = match_bipartite(edges, 6)
     partners = [one for one in left if one is not None]
 
     assert len(set(partners)) == len(partners)
@@ -196,4 +196,4 @@ def test_as_many_as_possible_have_a_partner_of_their_own(edges: list[list[int]])
 def test_partners_are_found_where_each_has_to_give_way(count: int) -> None:
     edges = [[at, at + 1] if at + 1 < count else [0] for at in range(count)]
 
-    assert size(matched(edges, count)) == count
+    assert size(match_bipartite(edges, count)) == count

@@ -18,12 +18,21 @@ from treaty.core.limits import LOGICAL_DEPTH, LOGICAL_MEMBERS
 from treaty.core.schema_engine import InvalidText, ParsedSchema, ParseSchema, ResolvedSchema
 from treaty.formats.engine import FormatEngine
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.logical.defaults import default_of
-from treaty.formats.logical.faults import EXPECTED
-from treaty.formats.logical.model import SCALARS, Array, Enum, Map, Member, Scalar, Struct, Type
-from treaty.formats.logical.parse import parse
-from treaty.formats.logical.printing import show
-from treaty.formats.logical.words import is_logical
+from treaty.formats.logical.defaults import make_default
+from treaty.formats.logical.model import (
+    EXPECTED,
+    SCALARS,
+    LogicalArray,
+    LogicalEnum,
+    LogicalMap,
+    LogicalScalar,
+    LogicalStruct,
+    LogicalType,
+    StructMember,
+)
+from treaty.formats.logical.parser import parse_struct
+from treaty.formats.logical.printer import print_struct
+from treaty.formats.logical.tokens import is_logical
 from treaty.formats.registry import find_formats
 
 PARSER = FormatEngine(find_formats())
@@ -38,35 +47,35 @@ class Drawn:
     def __init__(self, seed: int, *, plain: bool) -> None:
         self.random = random.Random(seed)
         self.plain = plain
-        self.named: list[Type] = []
+        self.named: list[LogicalType] = []
         self.count = 0
 
-    def struct(self, depth: int = 0) -> Struct:
+    def struct(self, depth: int = 0) -> LogicalStruct:
         self.count += 1
         name = f"S{self.count}" if self.plain or not depth or self.random.random() < 0.5 else ""
         if self.random.random() < 0.2 and not depth:
             name = f"acme.shop.{name}"
         members = tuple(self.member(f"m{at}", depth) for at in range(self.random.randint(1, 5)))
-        found = Struct(name, members)
+        found = LogicalStruct(name, members)
         if name and depth:
             self.named.append(found)
         return found
 
-    def member(self, name: str, depth: int) -> Member:
+    def member(self, name: str, depth: int) -> StructMember:
         kind = self.type(depth)
-        free = self.random.random() < 0.5 and not (self.plain and isinstance(kind, Array | Map))
+        free = self.random.random() < 0.5 and not (self.plain and isinstance(kind, LogicalArray | LogicalMap))
         default = None
         if not self.plain and self.random.random() < 0.5:
             fitting = [
-                one for one in (default_of(kind, nullable=free, value=each) for each in VALUES) if one is not None
+                one for one in (make_default(kind, nullable=free, value=each) for each in VALUES) if one is not None
             ]
             default = self.random.choice(fitting) if fitting else None
         comment = self.random.choice(("", "", "it's a -- comment", 'two\nlines, "quoted" \\', "ünï"))
         if not self.plain:
             name = self.random.choice((name, f"{name} `x`", f"{name}.int")) if self.random.random() < 0.2 else name
-        return Member(name, kind, free, default, comment)
+        return StructMember(name, kind, free, default, comment)
 
-    def type(self, depth: int) -> Type:
+    def type(self, depth: int) -> LogicalType:
         chance = self.random.random()
         if self.named and chance < 0.1:
             return self.random.choice(self.named)
@@ -74,27 +83,29 @@ class Drawn:
             return self.struct(depth + 1)
         if chance < 0.33:
             self.count += 1
-            found = Enum(f"E{self.count}", tuple(f"{one}_{self.count}" for one in SYMBOLS) if self.plain else SYMBOLS)
+            found = LogicalEnum(
+                f"E{self.count}", tuple(f"{one}_{self.count}" for one in SYMBOLS) if self.plain else SYMBOLS
+            )
             self.named.append(found)
             return found
         if depth < 3 and chance < 0.5:
             return self.holder(depth)
         return self.scalar()
 
-    def holder(self, depth: int) -> Array | Map:
+    def holder(self, depth: int) -> LogicalArray | LogicalMap:
         inner = self.type(3 if self.plain else depth + 1)
         free = not self.plain and self.random.random() < 0.5
         if self.random.random() < 0.5:
-            return Array(inner, free)
-        return Map(Scalar("STRING"), inner, free)
+            return LogicalArray(inner, free)
+        return LogicalMap(LogicalScalar("STRING"), inner, free)
 
-    def scalar(self) -> Scalar:
+    def scalar(self) -> LogicalScalar:
         name = self.random.choice(tuple(SCALARS))
         if name == "DECIMAL":
             precision = self.random.randint(1, 38)
-            return Scalar(name, (precision, self.random.randint(0, precision)))
+            return LogicalScalar(name, (precision, self.random.randint(0, precision)))
         most = 6 if name == "TIME" else 9
-        return Scalar(name, tuple(self.random.randint(low, min(high, most)) for low, high, _ in SCALARS[name]))
+        return LogicalScalar(name, tuple(self.random.randint(low, min(high, most)) for low, high, _ in SCALARS[name]))
 
 
 seeds = st.integers(0, 2**32 - 1)
@@ -115,14 +126,14 @@ def view(form: str, text: str) -> str:
 def test_printing_and_reading_are_inverse(seed: int, plain: bool) -> None:  # noqa: FBT001 - drawn
     struct = Drawn(seed, plain=plain).struct()
 
-    assert is_logical(show(struct))
-    assert parse(show(struct)) == struct
+    assert is_logical(print_struct(struct))
+    assert parse_struct(print_struct(struct)) == struct
 
 
 @pytest.mark.parametrize("form", FORMATS)
 @given(seeds)
 def test_a_plain_text_comes_back_from_every_format(form: str, seed: int) -> None:
-    text = show(Drawn(seed, plain=True).struct())
+    text = print_struct(Drawn(seed, plain=True).struct())
 
     there = parsed(form, text)
 
@@ -133,7 +144,7 @@ def test_a_plain_text_comes_back_from_every_format(form: str, seed: int) -> None
 
 @given(seeds)
 def test_whatever_json_takes_comes_back(seed: int) -> None:
-    text = show(Drawn(seed, plain=False).struct())
+    text = print_struct(Drawn(seed, plain=False).struct())
 
     there = parsed("JSON", text)
 
@@ -165,7 +176,7 @@ def test_what_is_told_of_any_schema_can_be_read_and_is_told_again(form: str, see
         assert told in EXPECTED
         return
 
-    assert show(parse(told)) == told
+    assert print_struct(parse_struct(told)) == told
     there = parsed(form, told)
     if isinstance(there, ParsedSchema):
         assert view(form, there.canonical) == told
@@ -185,7 +196,7 @@ def test_the_deepest_types_come_back(form: str) -> None:
     for text in texts:
         there = parsed(form, text)
         assert isinstance(there, ParsedSchema), there
-        assert parse(view(form, there.canonical)) == parse(text)
+        assert parse_struct(view(form, there.canonical)) == parse_struct(text)
 
 
 def refusal(form: str, text: str) -> Any:

@@ -15,7 +15,7 @@ from tests.oracle.java import AvroOracle
 from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.data.example import generate_example
 from treaty.formats.avro.data.value import check_value
-from treaty.formats.avro.lint.rows import LINTS
+from treaty.formats.avro.format import LINTS
 from treaty.formats.avro.model import AvroRecord, AvroSchema, simple_of
 from treaty.formats.format import InvalidSchemaError
 

@@ -9,7 +9,7 @@ from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.format import FORMAT
 from treaty.formats.avro.model import AvroSchema
-from treaty.formats.avro.parse import parse
+from treaty.formats.avro.parser import parse_schema
 from treaty.formats.format import InvalidSchemaError
 
 CASES = Path(__file__).parents[1] / "cases" / "avro"
@@ -26,7 +26,7 @@ def meaning(text: str, references: Sequence[str] = ()) -> ResolvedSchema:
 
 def model(text: str, references: Sequence[str] = ()) -> AvroSchema:
     """The model of a text, read strictly."""
-    return parse(meaning(text, references), strict=True)
+    return parse_schema(meaning(text, references), strict=True)
 
 
 def described(text: str, references: Sequence[str] = ()) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from tests.oracle.jsonschema_values import (
 )
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.jsonschema.model import JsonSchema
-from treaty.formats.jsonschema.parse import parse
+from treaty.formats.jsonschema.parser import parse_schema
 
 FIXED: dict[str, tuple[Any, ...]] = {
     "pattern": PATTERNS,
@@ -369,7 +369,7 @@ def _changed_list(maker: Maker, word: str, held: list[Any]) -> list[Any]:
 
 def document(schema: Schema) -> JsonSchema:
     """Treaty's model of a schema."""
-    return parse(ResolvedSchema("JSON", json.dumps(schema)), strict=True)
+    return parse_schema(ResolvedSchema("JSON", json.dumps(schema)), strict=True)
 
 
 def accepted(schema: Schema) -> bool:

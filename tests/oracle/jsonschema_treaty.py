@@ -6,7 +6,7 @@ from typing import Any
 
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.jsonschema.model import JsonSchema
-from treaty.formats.jsonschema.parse import parse
+from treaty.formats.jsonschema.parser import parse_schema
 
 CASES = Path(__file__).parents[1] / "cases" / "jsonschema"
 
@@ -40,4 +40,4 @@ def meaning(text: str, references: list[dict[str, Any]] | None = None) -> Resolv
 
 def model(text: str, references: list[dict[str, Any]] | None = None, *, strict: bool = True) -> JsonSchema:
     """The model of a text."""
-    return parse(meaning(text, references), strict)
+    return parse_schema(meaning(text, references), strict)

@@ -24,17 +24,17 @@ from treaty.core.schema_engine import (
 )
 from treaty.formats.budget import StepBudget, StepsError, limit_steps, spend, use_budget
 from treaty.formats.format import Format, InvalidSchemaError
-from treaty.formats.logical.words import is_logical
+from treaty.formats.logical.tokens import is_logical
 from treaty.formats.model_cache import ModelCache, count_characters
 from treaty.formats.registry import FormatRegistry
 from treaty.formats.tags import edit_tags, list_tags
 
 
-def _read(form: Format[Any], meaning: ResolvedSchema, *, strict: bool) -> Any:
+def _read(form: Format[Any], schema: ResolvedSchema, *, strict: bool) -> Any:
     """The model of a text, which may be one of logical types. Faults then tell no places in a text that nobody wrote."""
-    if form.from_logical is None or not is_logical(meaning.text):
-        return form.parse(meaning, strict)
-    native = ResolvedSchema(meaning.format, form.from_logical(meaning.text), meaning.bindings)
+    if form.from_logical is None or not is_logical(schema.text):
+        return form.parse(schema, strict)
+    native = ResolvedSchema(schema.format, form.from_logical(schema.text), schema.bindings)
     try:
         return form.parse(native, strict)
     except InvalidSchemaError as wrong:
@@ -62,20 +62,20 @@ class FormatEngine:
     table: FormatRegistry
     memo: ModelCache = field(default_factory=ModelCache)
 
-    def model(self, meaning: ResolvedSchema, *, strict: bool) -> tuple[Format[Any], Any]:
+    def model(self, schema: ResolvedSchema, *, strict: bool) -> tuple[Format[Any], Any]:
         """The format of a text and its parsed model; raises `InvalidSchemaError`."""
-        form = self.table.find(meaning.format)
+        form = self.table.find(schema.format)
         if form is None:
             known = ", ".join(self.table.names)
-            unknown = Diagnostic("FORMAT_UNKNOWN", "", f"there is no format {meaning.format!r} here", f"one of {known}")
+            unknown = Diagnostic("FORMAT_UNKNOWN", "", f"there is no format {schema.format!r} here", f"one of {known}")
             raise InvalidSchemaError((unknown,))
-        judged, stored = ((meaning.format, meaning.digest, strictly) for strictly in (True, False))
+        judged, stored = ((schema.format, schema.digest, strictly) for strictly in (True, False))
         found = self.memo.get(judged)
         if found is None and not strict:
             found = self.memo.get(stored)
         if found is None:
-            found = _read_bounded(form, meaning) if strict else _read(form, meaning, strict=False)
-            self.memo.keep(judged if strict else stored, found, count_characters(meaning))
+            found = _read_bounded(form, schema) if strict else _read(form, schema, strict=False)
+            self.memo.keep(judged if strict else stored, found, count_characters(schema))
         return form, found
 
     def answer(self, question: Question, budget: StepBudget | None = None) -> Answer:
@@ -97,9 +97,9 @@ class FormatEngine:
                 case FindTags():
                     spend(count_characters(question.meaning) >> 3)
                     return TagsFound(list_tags(*self.model(question.meaning, strict=False)))
-                case RetagSchema(meaning, add, remove, lenient):
-                    form, model = self.model(meaning, strict=False)
-                    spend(count_characters(meaning) >> 1)
+                case RetagSchema(schema, add, remove, lenient):
+                    form, model = self.model(schema, strict=False)
+                    spend(count_characters(schema) >> 1)
                     return RetaggedSchema(edit_tags(form, model, add=add, remove=remove, lenient=lenient))
         except InvalidSchemaError as wrong:
             return InvalidText(wrong.faults)

@@ -8,12 +8,12 @@ from treaty.core.limits import MODEL_BYTES, MODEL_ENTRIES
 from treaty.core.schema_engine import ResolvedSchema
 
 
-def count_characters(meaning: ResolvedSchema) -> int:
+def count_characters(schema: ResolvedSchema) -> int:
     """Characters of a text and of all texts that its references lead to, each counted once."""
-    if not meaning.bindings:
-        return len(meaning.text)
+    if not schema.bindings:
+        return len(schema.text)
     seen: set[bytes] = set()
-    waiting = [meaning]
+    waiting = [schema]
     total = 0
     while waiting:
         here = waiting.pop()

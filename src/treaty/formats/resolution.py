@@ -59,7 +59,7 @@ class _ReferenceResolver:
         return Diagnostic("REFERENCE_MISSING", one.path, told, f"a reference under that name; given are: {known}")
 
 
-def find_conflicts(meaning: ResolvedSchema) -> tuple[Diagnostic, ...]:
+def find_conflicts(schema: ResolvedSchema) -> tuple[Diagnostic, ...]:
     """Names under which one schema and its references need different texts, each told once.
 
     Readers take the first text they meet under a name, as the reference implementation does unless it is told to be
@@ -67,7 +67,7 @@ def find_conflicts(meaning: ResolvedSchema) -> tuple[Diagnostic, ...]:
     """
     met: dict[str, ResolvedReference] = {}
     told: dict[str, Diagnostic] = {}
-    for one in _bindings(meaning):
+    for one in _bindings(schema):
         first = met.setdefault(one.name, one)
         if first.meaning.digest != one.meaning.digest and one.name not in told:
             sides = " and ".join(f"{side.subject} version {side.version}" for side in (first, one))
@@ -76,10 +76,10 @@ def find_conflicts(meaning: ResolvedSchema) -> tuple[Diagnostic, ...]:
     return tuple(told.values())
 
 
-def _bindings(meaning: ResolvedSchema) -> Iterator[ResolvedReference]:
+def _bindings(schema: ResolvedSchema) -> Iterator[ResolvedReference]:
     """Every binding that a meaning leads to; what stands behind equal meanings is walked once."""
     seen: set[bytes] = set()
-    waiting = [meaning]
+    waiting = [schema]
     while waiting:
         here = waiting.pop()
         if here.digest not in seen:

@@ -11,7 +11,7 @@ from treaty.core.registry import Registry
 from treaty.core.requests import LATEST, GetSchema, GetVersion, ListSubjects, ListVersions, UsesOf
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.avro.model import AvroSchema
-from treaty.formats.avro.parse import parse
+from treaty.formats.avro.parser import parse_schema
 from treaty.formats.registry import find_formats
 from treaty.plan.avro.flat import flat
 from treaty.plan.known import Known
@@ -59,7 +59,7 @@ def uses(registry: Registry, schema_id: int, context: str = DEFAULT_CONTEXT) -> 
 
 def parsed(text: str) -> AvroSchema:
     """An Avro text as the planner works on it. Raises `InvalidSchemaError`."""
-    return flat(parse(ResolvedSchema("AVRO", text), False))
+    return flat(parse_schema(ResolvedSchema("AVRO", text), False))
 
 
 def model_of(format_: str, text: str) -> Any:

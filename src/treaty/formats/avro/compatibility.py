@@ -36,9 +36,9 @@ from treaty.formats.budget import StepsError, current_budget, limit_steps
 from treaty.formats.json_pointer import ValuePath, format_pointer
 from treaty.formats.rule import CompatibilityRule
 
-Found = list[Finding]
+Findings = list[Finding]
 Pair = tuple[AvroType, AvroType, ValuePath]
-Task = Generator[Pair, Found, Found]
+Task = Generator[Pair, Findings, Findings]
 """Compares one pair: yields the pairs inside it, is sent what was found there, returns what it found."""
 
 WIDENS: Mapping[str, frozenset[str]] = {
@@ -58,7 +58,7 @@ _LARGE_UNION = 32
 places is told for a pair of types that meets again."""
 
 
-_ASSUMED: Found = []
+_ASSUMED: Findings = []
 """What is known of a pair while it is being compared."""
 
 
@@ -108,7 +108,7 @@ class _Comparison:
         self._logical = logical
         self._reader = reader
         self._writer = writer
-        self._memo: dict[tuple[int, int], Found] = {}
+        self._memo: dict[tuple[int, int], Findings] = {}
         self._writer_fields: dict[int, dict[str, Field]] = {}
         self._branches: dict[int, Mapping[str, AvroType]] = {}
         self._budget = current_budget()
@@ -117,7 +117,7 @@ class _Comparison:
         self._doubtful = False
         self._careful = False
 
-    def run(self) -> Found:
+    def run(self) -> Findings:
         """Compare the two roots; a second time with care where the first found nothing and may have assumed too much."""
         found = self._roots()
         if found or not self._doubtful:
@@ -127,9 +127,9 @@ class _Comparison:
         self._begun.clear()
         return self._roots()
 
-    def _roots(self) -> Found:
+    def _roots(self) -> Findings:
         waiting = [self._pair(self._reader.root, self._writer.root, None)]
-        found: Found | None = None
+        found: Findings | None = None
         while waiting:
             try:
                 pair = waiting[-1].send(found)  # type: ignore[arg-type]
@@ -164,7 +164,7 @@ class _Comparison:
         match reader, writer:
             case (AvroPrimitive(), AvroPrimitive()):
                 return (
-                    self._meant(reader, writer, path)
+                    self._compare_logical_types(reader, writer, path)
                     if _simply_reads(reader, writer)
                     else [_mismatch(reader, writer, path)]
                 )
@@ -174,15 +174,15 @@ class _Comparison:
                 return (yield reader.values, writer.values, (path, "values"))
             case (AvroFixed(), AvroFixed()):
                 return [
-                    *_names(reader, writer, path),
-                    *_sizes(reader, writer, path),
-                    *self._meant(reader, writer, path),
+                    *_compare_names(reader, writer, path),
+                    *_compare_sizes(reader, writer, path),
+                    *self._compare_logical_types(reader, writer, path),
                 ]
             case (AvroEnum(), AvroEnum()):
                 self._budget.spend((len(reader.symbols) + len(writer.symbols)) >> 3)
-                return [*_names(reader, writer, path), *_symbols(reader, writer, path)]
+                return [*_compare_names(reader, writer, path), *_compare_symbols(reader, writer, path)]
             case (AvroRecord(), AvroRecord()):
-                found = list(_names(reader, writer, path))
+                found = list(_compare_names(reader, writer, path))
                 return found + (yield from self._fields(reader, writer, (path, "fields")))
             case (AvroUnion(), AvroUnion()):
                 return (yield from self._each_branch(reader, writer, path))
@@ -195,16 +195,18 @@ class _Comparison:
                 return (yield from self._some_branch(reader, writer, path))
         return [_mismatch(reader, writer, path)]
 
-    def _meant(self, reader: AvroPrimitive | AvroFixed, writer: AvroPrimitive | AvroFixed, path: ValuePath) -> Found:
+    def _compare_logical_types(
+        self, reader: AvroPrimitive | AvroFixed, writer: AvroPrimitive | AvroFixed, path: ValuePath
+    ) -> Findings:
         """What differs in the logical types of two leaves that Avro itself resolves."""
         return list(logical_findings(reader, writer, path)) if self._logical and reader.props and writer.props else []
 
     def _each_branch(self, reader: AvroUnion, writer: AvroUnion, path: ValuePath) -> Task:
-        found: Found = []
+        found: Findings = []
         for at, branch in enumerate(writer.branches):
             # What is wrong inside a branch is not told, so its place counts from the branch; of what is meant it is.
             told = yield reader, branch, (path, at) if self._logical else None
-            if _only_meant(told):
+            if _are_all_logical(told):
                 found += told
             elif told:
                 found.append(_no_branch(reader, self._writer.resolve(branch), (path, at)))
@@ -217,12 +219,12 @@ class _Comparison:
             named = self._branch_of_name(reader, writer.full)
             if named is not None and not (yield from self._attempt(named, writer, inside)):
                 return []
-        meant: Found = []
+        meant: Findings = []
         for branch in reader.branches:
             told = yield from self._attempt(branch, writer, inside)
             if not told:
                 return []
-            if not meant and _only_meant(told):
+            if not meant and _are_all_logical(told):
                 meant = told
         return meant or [_no_branch(reader, writer, path)]
 
@@ -250,13 +252,13 @@ class _Comparison:
         return self._branches[id(union)].get(full)
 
     def _fields(self, reader: AvroRecord, writer: AvroRecord, path: ValuePath) -> Task:
-        found: Found = []
+        found: Findings = []
         self._budget.spend((len(reader.fields) + len(writer.fields)) >> 1)
         written = self._writer_fields.setdefault(id(writer), {})
         if not written:
             written.update((field.name, field) for field in writer.fields)
         for at, field in enumerate(reader.fields):
-            source = _aliased(field, written, (path, at)) if field.aliases else written.get(field.name)
+            source = _find_aliased_field(field, written, (path, at)) if field.aliases else written.get(field.name)
             if source is not None:
                 if self._logical or not _simply_reads(field.type, source.type):
                     found += yield field.type, source.type, ((path, at), "type")
@@ -290,7 +292,7 @@ def _simply_reads(reader: AvroType, writer: AvroType) -> bool:
     return False
 
 
-def _aliased(field: Field, written: Mapping[str, Field], path: ValuePath) -> Field | None:
+def _find_aliased_field(field: Field, written: Mapping[str, Field], path: ValuePath) -> Field | None:
     """The one field of the writer that has the name of a reader's field or one of its aliases."""
     matches = [written[name] for name in (field.name, *field.aliases) if name in written]
     if len(matches) > 1:
@@ -301,33 +303,35 @@ def _aliased(field: Field, written: Mapping[str, Field], path: ValuePath) -> Fie
     return matches[0] if matches else None
 
 
-def _only_meant(found: Found) -> bool:
+def _are_all_logical(found: Findings) -> bool:
     """Whether there are findings, and all are about what values mean; under most policies there is none such."""
     return bool(found) and all(one.rule in LOGICAL_RULES for one in found)
 
 
-def _tell(rule: CompatibilityRule, path: ValuePath, detail: str, reader: str, writer: str) -> Finding:
+def _make_finding(rule: CompatibilityRule, path: ValuePath, detail: str, reader: str, writer: str) -> Finding:
     return rule.finding(format_pointer(path) or "/", detail, writer=writer, reader=reader)
 
 
 def _mismatch(reader: ResolvedType, writer: ResolvedType, path: ValuePath) -> Finding:
     words = f"reader type: {_word(reader)} not compatible with writer type: {_word(writer)}"
-    return _tell(TYPE_MISMATCH, path, words, _described(reader), _described(writer))
+    return _make_finding(TYPE_MISMATCH, path, words, _describe_type(reader), _describe_type(writer))
 
 
 def _no_branch(reader: ResolvedType, writer: ResolvedType, path: ValuePath) -> Finding:
     words = f"reader union lacking writer type: {_word(writer)}"
-    return _tell(MISSING_UNION_BRANCH, path, words, _described(reader), _described(writer))
+    return _make_finding(MISSING_UNION_BRANCH, path, words, _describe_type(reader), _describe_type(writer))
 
 
 def _no_default(field: Field, writer: AvroRecord, path: ValuePath) -> Finding:
-    return _tell(READER_FIELD_MISSING_DEFAULT_VALUE, path, field.name, field.name, f"no such field in {writer.full}")
+    return _make_finding(
+        READER_FIELD_MISSING_DEFAULT_VALUE, path, field.name, field.name, f"no such field in {writer.full}"
+    )
 
 
-def _names(reader: NamedType, writer: NamedType, path: ValuePath) -> Found:
+def _compare_names(reader: NamedType, writer: NamedType, path: ValuePath) -> Findings:
     if simple_of(reader.full) == simple_of(writer.full) or writer.full in _alias_names(reader):
         return []
-    return [_tell(NAME_MISMATCH, (path, "name"), f"expected: {writer.full}", reader.full, writer.full)]
+    return [_make_finding(NAME_MISMATCH, (path, "name"), f"expected: {writer.full}", reader.full, writer.full)]
 
 
 def _alias_names(reader: NamedType) -> set[str]:
@@ -336,32 +340,32 @@ def _alias_names(reader: NamedType) -> set[str]:
     return {alias for alias in reader.aliases if "." in alias or not spaced}
 
 
-def _sizes(reader: AvroFixed, writer: AvroFixed, path: ValuePath) -> Found:
+def _compare_sizes(reader: AvroFixed, writer: AvroFixed, path: ValuePath) -> Findings:
     if reader.size == writer.size:
         return []
     words = f"expected: {writer.size}, found: {reader.size}"
-    return [_tell(FIXED_SIZE_MISMATCH, (path, "size"), words, str(reader.size), str(writer.size))]
+    return [_make_finding(FIXED_SIZE_MISMATCH, (path, "size"), words, str(reader.size), str(writer.size))]
 
 
-def _symbols(reader: AvroEnum, writer: AvroEnum, path: ValuePath) -> Found:
+def _compare_symbols(reader: AvroEnum, writer: AvroEnum, path: ValuePath) -> Findings:
     missing = sorted(set(writer.symbols).difference(reader.symbols))
     if not missing or reader.default is not None:
         return []
     words = f"[{', '.join(missing)}]"
     symbols = (f"[{', '.join(side.symbols)}]" for side in (reader, writer))
-    return [_tell(MISSING_ENUM_SYMBOLS, (path, "symbols"), words, *symbols)]
+    return [_make_finding(MISSING_ENUM_SYMBOLS, (path, "symbols"), words, *symbols)]
 
 
 def _word(node: ResolvedType) -> str:
     return node.kind.upper()
 
 
-def _described(node: AvroType) -> str:
+def _describe_type(node: AvroType) -> str:
     if isinstance(node, AvroRecord | AvroEnum | AvroFixed):
         return f"{node.kind} {node.full}"
     if isinstance(node, AvroReference):
         return node.full
     if isinstance(node, AvroUnion):
-        text = ", ".join(map(_described, node.branches[:10]))
+        text = ", ".join(map(_describe_type, node.branches[:10]))
         return f"[{text}, …]" if len(node.branches) > 10 else f"[{text}]"
     return node.kind

@@ -26,7 +26,7 @@ _WORDS: Mapping[str, float] = {
 _BLANK = "".join(map(chr, range(33)))
 
 
-def number_of(text: str) -> float | None:
+def parse_double(text: str) -> float | None:
     """The number that a text means to Java's ``Double.parseDouble``, or None."""
     bare = text.strip(_BLANK)
     if bare in _WORDS:

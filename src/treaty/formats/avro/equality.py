@@ -21,7 +21,7 @@ from treaty.formats.budget import spend
 from treaty.formats.json_printer import print_json
 
 
-def same_type(one: AvroType, other: AvroType, names: Mapping[str, NamedType], late: Collection[str]) -> bool:
+def is_same_type(one: AvroType, other: AvroType, names: Mapping[str, NamedType], late: Collection[str]) -> bool:
     """Tell whether two types are equal to the Java library, which ignores docs, aliases and defaults of enums.
 
     A type that was used before its definition (`late`) equals nothing there.
@@ -33,34 +33,34 @@ def same_type(one: AvroType, other: AvroType, names: Mapping[str, NamedType], la
     right = names.get(other.full, other) if type(other) is AvroReference else other
     match left, right:
         case (AvroPrimitive(), AvroPrimitive()):
-            return left.kind == right.kind and _same_props(left.props, right.props)
+            return left.kind == right.kind and _are_same_props(left.props, right.props)
         case (AvroArray(), AvroArray()):
-            return _same_props(left.props, right.props) and same_type(left.items, right.items, names, late)
+            return _are_same_props(left.props, right.props) and is_same_type(left.items, right.items, names, late)
         case (AvroMap(), AvroMap()):
-            return _same_props(left.props, right.props) and same_type(left.values, right.values, names, late)
+            return _are_same_props(left.props, right.props) and is_same_type(left.values, right.values, names, late)
         case (AvroUnion(), AvroUnion()):
             pairs = zip(left.branches, right.branches, strict=False)
-            return len(left.branches) == len(right.branches) and all(same_type(a, b, names, late) for a, b in pairs)
+            return len(left.branches) == len(right.branches) and all(is_same_type(a, b, names, late) for a, b in pairs)
         case (AvroFixed(), AvroFixed()):
-            return (left.full, left.size) == (right.full, right.size) and _same_props(left.props, right.props)
+            return (left.full, left.size) == (right.full, right.size) and _are_same_props(left.props, right.props)
         case (AvroEnum(), AvroEnum()):
-            return (left.full, left.symbols) == (right.full, right.symbols) and _same_props(left.props, right.props)
+            return (left.full, left.symbols) == (right.full, right.symbols) and _are_same_props(left.props, right.props)
         case (AvroRecord(), AvroRecord()):
             return (
                 left.full == right.full
                 and len(left.fields) == len(right.fields)
-                and _same_props(left.props, right.props)
-                and all(_same_field(a, b, names, late) for a, b in zip(left.fields, right.fields, strict=True))
+                and _are_same_props(left.props, right.props)
+                and all(_is_same_field(a, b, names, late) for a, b in zip(left.fields, right.fields, strict=True))
             )
     return False
 
 
-def _same_field(one: Field, other: Field, names: Mapping[str, NamedType], late: Collection[str]) -> bool:
+def _is_same_field(one: Field, other: Field, names: Mapping[str, NamedType], late: Collection[str]) -> bool:
     return (
         (one.name, one.order) == (other.name, other.order)
         and _default(one) == _default(other)
-        and _same_props(one.props, other.props)
-        and same_type(one.type, other.type, names, late)
+        and _are_same_props(one.props, other.props)
+        and is_same_type(one.type, other.type, names, late)
     )
 
 
@@ -71,5 +71,5 @@ def _default(field: Field) -> str | None:
     return text
 
 
-def _same_props(one: Props, other: Props) -> bool:
+def _are_same_props(one: Props, other: Props) -> bool:
     return not (one or other) or {name: print_json(v) for name, v in one} == {name: print_json(v) for name, v in other}

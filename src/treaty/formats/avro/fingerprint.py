@@ -22,7 +22,7 @@ _EMPTY = 0xC15D213AA4D7A795
 """The fingerprint of nothing, which is also the polynomial."""
 
 
-def parsing_form(schema: AvroSchema) -> str:
+def print_parsing_form(schema: AvroSchema) -> str:
     """The schema reduced to what reading data needs, in one spelling (specification, "Parsing Canonical Form").
 
     References are inlined. Raises `InvalidSchemaError` if types nest deeper than the limit then.
@@ -118,10 +118,10 @@ def pravega(schema: AvroSchema, type_name: str = "") -> bytes:
     `type_name` is the full name of a type: the branch of a root that is a union, or the root itself. Without one the
     root stays as it is. Raises `InvalidSchemaError` for a name that is neither.
     """
-    return hashlib.sha256(print_schema(_narrowed(schema, type_name)).encode()).digest()
+    return hashlib.sha256(print_schema(_narrow_to_branch(schema, type_name)).encode()).digest()
 
 
-def _narrowed(schema: AvroSchema, type_name: str) -> AvroSchema:
+def _narrow_to_branch(schema: AvroSchema, type_name: str) -> AvroSchema:
     if not type_name:
         return schema
     root = schema.resolve(schema.root)
@@ -134,4 +134,4 @@ def _narrowed(schema: AvroSchema, type_name: str) -> AvroSchema:
 
 
 def _bytes(schema: AvroSchema) -> bytes:
-    return parsing_form(schema).encode()
+    return print_parsing_form(schema).encode()

@@ -1,27 +1,33 @@
-"""Avro as a `Format`: the record of functions that the rest of the house knows."""
+"""Avro as a `Format`: the record of functions that the other packages use."""
+
+from collections.abc import Mapping
 
 from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.data.columns import derive_columns
 from treaty.formats.avro.data.example import generate_example
 from treaty.formats.avro.data.value import check_value
-from treaty.formats.avro.fingerprint import crc64, md5, parsing_form, pravega, sha256
-from treaty.formats.avro.lint.rows import LINTS
-from treaty.formats.avro.logical.reading import logical_view
-from treaty.formats.avro.logical.writing import written
+from treaty.formats.avro.fingerprint import crc64, md5, pravega, print_parsing_form, sha256
+from treaty.formats.avro.lint.documentation import DOCUMENTATION
+from treaty.formats.avro.lint.evolution import EVOLUTION
+from treaty.formats.avro.lint.portability import PORTABILITY
+from treaty.formats.avro.logical_types import from_logical, to_logical
 from treaty.formats.avro.model import AvroEnum, AvroFixed, AvroRecord, AvroReference, AvroSchema
-from treaty.formats.avro.normal import normal
-from treaty.formats.avro.parse import parse
-from treaty.formats.avro.references import references
+from treaty.formats.avro.normal_form import to_normal_form
+from treaty.formats.avro.parser import parse_schema
+from treaty.formats.avro.references import find_references
 from treaty.formats.avro.rules import EXPECTED, RULES
-from treaty.formats.avro.tags.reading import entities
-from treaty.formats.avro.tags.writing import write
+from treaty.formats.avro.tags import list_entities, write_tags
 from treaty.formats.format import Format, SchemaTexts, TagSupport
+from treaty.formats.rule import LintRule
+
+LINTS: Mapping[str, LintRule[AvroSchema]] = {lint.id: lint for lint in (*DOCUMENTATION, *EVOLUTION, *PORTABILITY)}
+"""Every lint, off unless it is asked for."""
 
 
 def print_texts(schema: AvroSchema, normalize: bool) -> SchemaTexts:  # noqa: FBT001 - the signature of `Format.show`
     """Canonical text, the same with references inlined, the top-level type's full name and its fields."""
-    chosen = normal(schema) if normalize else schema
+    chosen = to_normal_form(schema) if normalize else schema
     canonical = print_schema(chosen, chosen.outside)
     resolved = print_schema(chosen) if chosen.outside else canonical
     root = chosen.root
@@ -33,12 +39,12 @@ def print_texts(schema: AvroSchema, normalize: bool) -> SchemaTexts:  # noqa: FB
 
 FORMAT = Format(
     name="AVRO",
-    parse=parse,
+    parse=parse_schema,
     show=print_texts,
-    references=references,
+    references=find_references,
     compare=compare,
     fingerprints={"CRC-64-AVRO": crc64, "MD5": md5, "SHA-256": sha256, "PRAVEGA": pravega},
-    views={"resolved": print_schema, "parsing": parsing_form, "logical": logical_view},
+    views={"resolved": print_schema, "parsing": print_parsing_form, "logical": to_logical},
     faults=EXPECTED,
     rules=RULES,
     lints=LINTS,
@@ -46,6 +52,6 @@ FORMAT = Format(
     check=check_value,
     example=generate_example,
     suffixes=(".avsc",),
-    tagging=TagSupport(entities, write),
-    from_logical=written,
+    tagging=TagSupport(list_entities, write_tags),
+    from_logical=from_logical,
 )

@@ -8,14 +8,14 @@ from treaty.formats.json_reader import read_json
 _NAMED = frozenset({"record", "error", "enum", "fixed"})
 
 
-def references(text: str) -> tuple[ReferenceName, ...]:
+def find_references(text: str) -> tuple[ReferenceName, ...]:
     """The full names that a text needs from elsewhere, each where it is used first.
 
     A use without a namespace counts as defined if the text defines that name in the namespace in force or in none.
     Raises `InvalidSchemaError` if the text is not JSON; anything else that is wrong with it is left to `parse`.
     """
     search = _Search()
-    search.look(read_json(text), "", "")
+    search.visit(read_json(text), "", "")
     return tuple(
         ReferenceName(full, path)
         for full, (bare, path) in search.used.items()
@@ -30,14 +30,14 @@ class _Search:
         self.defined: set[str] = set()
         self.used: dict[str, tuple[str, str]] = {}
 
-    def look(self, node: Json, space: str, path: str) -> None:
+    def visit(self, node: Json, space: str, path: str) -> None:
         """Look at a place where a type is expected."""
         if isinstance(node, str):
             if node not in PRIMITIVES:
                 self.used.setdefault(full_name(node, space), (node, path))
         elif isinstance(node, list):
             for at, branch in enumerate(node):
-                self.look(branch, space, f"{path}/{at}")
+                self.visit(branch, space, f"{path}/{at}")
         elif isinstance(node, dict):
             self._object(node, space, path)
 
@@ -52,10 +52,10 @@ class _Search:
             fields = node.get("fields")
             for at, field in enumerate(fields if isinstance(fields, list) else ()):
                 if isinstance(field, dict):
-                    self.look(field.get("type"), space, f"{path}/fields/{at}/type")
+                    self.visit(field.get("type"), space, f"{path}/fields/{at}/type")
         elif kind == "array":
-            self.look(node.get("items"), space, f"{path}/items")
+            self.visit(node.get("items"), space, f"{path}/items")
         elif kind == "map":
-            self.look(node.get("values"), space, f"{path}/values")
+            self.visit(node.get("values"), space, f"{path}/values")
         elif isinstance(kind, str):
-            self.look(kind, space, f"{path}/type")
+            self.visit(kind, space, f"{path}/type")

@@ -5,11 +5,11 @@ from typing import Any
 from treaty.formats.json_pointer import split_pointer
 from treaty.formats.jsonschema.drafts import KEYWORDS, meta_schema
 from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode
-from treaty.formats.jsonschema.resolve import home, locate, reference, subschemas
-from treaty.formats.jsonschema.uri import NOWHERE, join, split
+from treaty.formats.jsonschema.references import find_resource, get_reference, list_subschemas, locate_schema
+from treaty.formats.jsonschema.uri import NOWHERE, join_uri, split_uri
 
 
-def bundled(document: JsonSchema) -> Json:
+def build_bundle(document: JsonSchema) -> Json:
     """The own text with every other text that its references lead to as a definition of its own URI.
 
     References keep their words where these still lead to the same place. Meta-schemas stay outside: everybody has
@@ -18,13 +18,13 @@ def bundled(document: JsonSchema) -> Json:
     root = document.root
     if len(document.roots) == 1:
         return root.value
-    nodes = reached(document)
+    nodes = list_nodes(document)
     texts = {node.text for node in nodes if node.text and not meta_schema(document.roots[node.text].base)}
     if not texts or not isinstance(root.value, dict):
         return root.value
-    whole = _moved(document, root, nodes)
+    whole = _rewrite_references(document, root, nodes)
     if root.draft.number < 2019 and isinstance(whole.get("$ref"), str):
-        whole = _wrapped(whole, root)
+        whole = _wrap_reference(whole, root)
     keyword = root.draft.definitions
     held = whole.get(keyword)
     definitions: dict[str, Json] = dict(held) if isinstance(held, dict) else {}
@@ -34,13 +34,13 @@ def bundled(document: JsonSchema) -> Json:
         name = _name(document, other)
         while name in definitions:
             name += "_"
-        definitions[name] = _identified(document, other, nodes)
+        definitions[name] = _identify_text(document, other, nodes)
     return whole
 
 
-def parts(document: JsonSchema) -> tuple[Json, dict[str, Json]]:
+def split_texts(document: JsonSchema) -> tuple[Json, dict[str, Json]]:
     """The own text, and by their URIs all others that it leads to, with references that need no names."""
-    nodes = reached(document)
+    nodes = list_nodes(document)
     texts = {node.text for node in nodes}
     own = _with_draft(document, document.root, nodes) if isinstance(document.root.value, dict) else document.root.value
     roots = [document.roots[text] for text in sorted(texts) if text]
@@ -51,10 +51,10 @@ def parts(document: JsonSchema) -> tuple[Json, dict[str, Json]]:
 
 
 def _with_draft(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode]) -> Json:
-    return _moved(document, root, nodes) | {"$schema": root.draft.uri}
+    return _rewrite_references(document, root, nodes) | {"$schema": root.draft.uri}
 
 
-def reached(document: JsonSchema) -> list[SchemaNode]:
+def list_nodes(document: JsonSchema) -> list[SchemaNode]:
     """Every schema of the own text, of the texts that it leads to, and of those that these lead to."""
     found: dict[tuple[int, str], SchemaNode] = {}
     waiting = [document.root]
@@ -63,9 +63,9 @@ def reached(document: JsonSchema) -> list[SchemaNode]:
         if node.key in found:
             continue
         found[node.key] = node
-        waiting += subschemas(node)
-        to = reference(node)
-        target = locate(document, node, to) if to is not None else None
+        waiting += list_subschemas(node)
+        to = get_reference(node)
+        target = locate_schema(document, node, to) if to is not None else None
         if target is not None:
             waiting += (target, document.roots[target.text])
     return list(found.values())
@@ -76,12 +76,12 @@ def _name(document: JsonSchema, root: SchemaNode) -> str:
     return root.base.removeprefix(NOWHERE) if document.root.base == NOWHERE else root.base
 
 
-def _identified(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode]) -> Json:
+def _identify_text(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode]) -> Json:
     """A text as it can stand inside another one: with its URI, and with its draft where that can be said."""
-    value = _moved(document, root, nodes)
+    value = _rewrite_references(document, root, nodes)
     draft = root.draft
     if draft.number < 2019 and isinstance(value.get("$ref"), str):
-        value = _wrapped(value, root)
+        value = _wrap_reference(value, root)
     # Whether the outer or the inner draft says where the URI stands, readers do not agree.
     head: dict[str, Json] = dict.fromkeys((document.root.draft.identifier, draft.identifier), _name(document, root))
     if draft != document.root.draft:
@@ -89,7 +89,7 @@ def _identified(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode])
     return head | {word: held for word, held in value.items() if word not in ("$schema", *head)}
 
 
-def _wrapped(value: dict[str, Json], root: SchemaNode) -> dict[str, Json]:
+def _wrap_reference(value: dict[str, Json], root: SchemaNode) -> dict[str, Json]:
     """The same schema with its ``$ref`` inside a branch, because an older draft ignores what stands beside it.
 
     What was ignored is left out, or it would count now.
@@ -100,18 +100,18 @@ def _wrapped(value: dict[str, Json], root: SchemaNode) -> dict[str, Json]:
     return kept | {"allOf": [{"$ref": value["$ref"]}]}
 
 
-def _moved(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode]) -> dict[str, Json]:
+def _rewrite_references(document: JsonSchema, root: SchemaNode, nodes: list[SchemaNode]) -> dict[str, Json]:
     """A copy of a text in which every reference leads to the same place when all texts are one."""
     value = _copy(root.value)
     if not isinstance(value, dict):
         return {} if value else {"not": {}}
     for node in nodes:
-        to = reference(node) if node.text == root.text else None
-        found = home(document, node, to) if to is not None else None
+        to = get_reference(node) if node.text == root.text else None
+        found = find_resource(document, node, to) if to is not None else None
         if to is None or found is None or meta_schema(found.base):
             continue
-        before, fragment = split(to)
-        if join(node.base, before) != found.base:
+        before, fragment = split_uri(to)
+        if join_uri(node.base, before) != found.base:
             holder: Any = value
             for step in split_pointer(node.place):
                 holder = holder[step if isinstance(holder, dict) else int(step)]

@@ -5,12 +5,12 @@ from decimal import Decimal
 
 from treaty.formats.format import SchemaTexts
 from treaty.formats.json_printer import print_string
-from treaty.formats.jsonschema.bundle import bundled
+from treaty.formats.jsonschema.bundle import build_bundle
 from treaty.formats.jsonschema.constraints import merge_constraints
 from treaty.formats.jsonschema.model import Json, JsonSchema
 
 
-def number(value: Decimal) -> str:
+def print_number(value: Decimal) -> str:
     """A decimal as Java's ``BigDecimal.toString`` prints it: Python's rule, but for zeros, which have no sign there."""
     return str(value or value.copy_abs())
 
@@ -42,7 +42,7 @@ def _print(value: Json, parts: list[str], ordered: bool) -> None:  # noqa: FBT00
     elif value is None or isinstance(value, bool):
         parts.append("null" if value is None else "true" if value else "false")
     else:
-        parts.append(number(value) if isinstance(value, Decimal) else int.__repr__(value))
+        parts.append(print_number(value) if isinstance(value, Decimal) else int.__repr__(value))
 
 
 def _units(name: str) -> bytes:
@@ -53,7 +53,7 @@ def print_texts(document: JsonSchema, normalize: bool) -> SchemaTexts:  # noqa: 
     """Canonical text, the same with its references inside, the title and the properties at the top."""
     own = document.root.value
     canonical = print_value(own, ordered=normalize)
-    whole = bundled(document)
+    whole = build_bundle(document)
     resolved = canonical if whole is own else print_value(whole, ordered=normalize)
     title = own.get("title") if isinstance(own, dict) else None
     named = merge_constraints(document, [document.root]).properties
@@ -62,7 +62,7 @@ def print_texts(document: JsonSchema, normalize: bool) -> SchemaTexts:  # noqa: 
 
 def print_resolved(document: JsonSchema) -> str:
     """The canonical text with all references inside, so that it stands alone."""
-    return print_value(bundled(document))
+    return print_value(build_bundle(document))
 
 
 def sha256(document: JsonSchema) -> bytes:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from treaty.core.limits import SUBSCHEMAS
 from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode
-from treaty.formats.jsonschema.resolve import REFERRING, child, follow, ignores_siblings
+from treaty.formats.jsonschema.references import REFERRING, follow_reference, get_child, ignores_siblings
 
 KINDS = ("null", "boolean", "integer", "number", "string", "array", "object")
 _SPEAK = {"object": ("properties", "additionalProperties", "patternProperties"), "array": ("items", "prefixItems")}
@@ -67,7 +67,7 @@ class MergedConstraints:
         """What tells this place from others when it comes back inside itself: the schemas that hold its members."""
         return tuple(node.key for node in self.nodes if isinstance(node.value, dict) and _holds(node.value))
 
-    def told(self, word: str) -> list[Json]:
+    def get_all(self, word: str) -> list[Json]:
         """What stands under a keyword, in all schemas that have it."""
         return [node.value[word] for node in self.nodes if isinstance(node.value, dict) and word in node.value]
 
@@ -91,13 +91,13 @@ def merge_constraints(document: JsonSchema, start: Iterable[SchemaNode], most: i
             continue
         inner: list[SchemaNode] = []
         for word in REFERRING:
-            target = follow(document, node, word)
+            target = follow_reference(document, node, word)
             if target is not None:
                 inner.append(target)
         if not ignores_siblings(node):
             _take(made, node, node.value)
             every = node.value.get("allOf")
-            inner += [child(node, "allOf", at) for at in range(len(every))] if isinstance(every, list) else []
+            inner += [get_child(node, "allOf", at) for at in range(len(every))] if isinstance(every, list) else []
         elif not made.doc and isinstance(node.value.get("description"), str):
             made.doc = str(node.value["description"])
         waiting += reversed(inner)
@@ -125,7 +125,7 @@ def _take(made: MergedConstraints, node: SchemaNode, value: dict[str, Json]) -> 
     for word in ("anyOf", "oneOf"):
         branches = value.get(word)
         if isinstance(branches, list) and branches:
-            made.choices.append([child(node, word, at) for at in range(len(branches))])
+            made.choices.append([get_child(node, word, at) for at in range(len(branches))])
     _members(made, node, value)
     _items(made, node, value)
 
@@ -134,7 +134,7 @@ def _members(made: MergedConstraints, node: SchemaNode, value: dict[str, Json]) 
     for word in ("properties", "patternProperties"):
         held = value.get(word)
         for name in held if isinstance(held, dict) else ():
-            inner = child(node, word, name)
+            inner = get_child(node, word, name)
             if word == "properties":
                 made.properties.setdefault(name, []).append(inner)
             else:
@@ -143,7 +143,7 @@ def _members(made: MergedConstraints, node: SchemaNode, value: dict[str, Json]) 
         if value.get(word) is False:
             made.closed = True
         elif isinstance(value.get(word), dict):
-            made.rest.append(child(node, word))
+            made.rest.append(get_child(node, word))
     names = value.get("required")
     if isinstance(names, list):
         made.required.update(name for name in names if isinstance(name, str))
@@ -153,6 +153,6 @@ def _items(made: MergedConstraints, node: SchemaNode, value: dict[str, Json]) ->
     listed = value.get("prefixItems" if node.draft.number > 2019 else "items")
     if isinstance(listed, list):
         word = "prefixItems" if node.draft.number > 2019 else "items"
-        made.tuples += [child(node, word, at) for at in range(len(listed))]
+        made.tuples += [get_child(node, word, at) for at in range(len(listed))]
     if isinstance(value.get("items"), dict | bool):
-        made.items.append(child(node, "items"))
+        made.items.append(get_child(node, "items"))

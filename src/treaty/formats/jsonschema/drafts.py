@@ -28,7 +28,7 @@ Holds = Literal["schema", "schemas", "map", "items", "dependencies", "value"]
 
 
 @dataclass(frozen=True, slots=True)
-class Keyword:
+class SchemaKeyword:
     """A keyword of the standard.
 
     `holds` says what stands there: a ``schema``, a list of ``schemas``, a ``map`` from names to schemas, a schema or a
@@ -45,53 +45,72 @@ class Keyword:
     here: bool = False
 
 
-def _rows() -> Iterator[Keyword]:
-    yield from (Keyword("id", last=4), Keyword("$id", first=6), Keyword("$schema"), Keyword("$ref"))
-    yield from (Keyword("$comment", first=7), Keyword("$vocabulary", first=2019), Keyword("$anchor", first=2019))
-    yield from (Keyword(name, first=2019, last=2019) for name in ("$recursiveRef", "$recursiveAnchor"))
-    yield from (Keyword(name, first=2020) for name in ("$dynamicRef", "$dynamicAnchor"))
-    yield from (Keyword("definitions", "map"), Keyword("$defs", "map", 2019))
-    yield from (Keyword(name) for name in ("title", "description", "default", "format", "type", "enum"))
-    yield from (Keyword("const", first=6), Keyword("examples", first=6), Keyword("deprecated", first=2019))
-    yield from (Keyword(name, first=7) for name in ("readOnly", "writeOnly"))
-    yield from (Keyword(name, first=7, on="string") for name in ("contentMediaType", "contentEncoding"))
-    yield Keyword("contentSchema", "schema", 2019, on="string")
+def _rows() -> Iterator[SchemaKeyword]:
+    yield from (
+        SchemaKeyword("id", last=4),
+        SchemaKeyword("$id", first=6),
+        SchemaKeyword("$schema"),
+        SchemaKeyword("$ref"),
+    )
+    yield from (
+        SchemaKeyword("$comment", first=7),
+        SchemaKeyword("$vocabulary", first=2019),
+        SchemaKeyword("$anchor", first=2019),
+    )
+    yield from (SchemaKeyword(name, first=2019, last=2019) for name in ("$recursiveRef", "$recursiveAnchor"))
+    yield from (SchemaKeyword(name, first=2020) for name in ("$dynamicRef", "$dynamicAnchor"))
+    yield from (SchemaKeyword("definitions", "map"), SchemaKeyword("$defs", "map", 2019))
+    yield from (SchemaKeyword(name) for name in ("title", "description", "default", "format", "type", "enum"))
+    yield from (
+        SchemaKeyword("const", first=6),
+        SchemaKeyword("examples", first=6),
+        SchemaKeyword("deprecated", first=2019),
+    )
+    yield from (SchemaKeyword(name, first=7) for name in ("readOnly", "writeOnly"))
+    yield from (SchemaKeyword(name, first=7, on="string") for name in ("contentMediaType", "contentEncoding"))
+    yield SchemaKeyword("contentSchema", "schema", 2019, on="string")
     numbers = ("multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum")
-    yield from (Keyword(name, on="number") for name in numbers)
-    yield from (Keyword(name, on="string") for name in ("maxLength", "minLength", "pattern"))
-    yield from (Keyword(name, on="array") for name in ("maxItems", "minItems", "uniqueItems"))
-    yield from (Keyword(name, first=2019, on="array") for name in ("maxContains", "minContains"))
-    yield from (Keyword("items", "items", last=2019, on="array"), Keyword("items", "schema", 2020, on="array"))
-    yield from (Keyword("prefixItems", "schemas", 2020, on="array"), Keyword("contains", "schema", 6, on="array"))
-    yield Keyword("additionalItems", "schema", last=2019, on="array")
-    yield Keyword("unevaluatedItems", "schema", 2019, on="array")
-    yield from (Keyword(name, on="object") for name in ("maxProperties", "minProperties", "required"))
-    yield Keyword("dependentRequired", first=2019, on="object")
-    yield from (Keyword(name, "map", on="object") for name in ("properties", "patternProperties"))
-    yield Keyword("additionalProperties", "schema", on="object")
-    yield Keyword("unevaluatedProperties", "schema", 2019, on="object")
-    yield Keyword("propertyNames", "schema", 6, on="object")
-    yield Keyword("dependencies", "dependencies", on="object", here=True)
-    yield Keyword("dependentSchemas", "map", 2019, on="object", here=True)
-    yield from (Keyword(name, "schemas", here=True) for name in ("allOf", "anyOf", "oneOf"))
-    yield Keyword("not", "schema", here=True)
-    yield from (Keyword(name, "schema", 7, here=True) for name in ("if", "then", "else"))
+    yield from (SchemaKeyword(name, on="number") for name in numbers)
+    yield from (SchemaKeyword(name, on="string") for name in ("maxLength", "minLength", "pattern"))
+    yield from (SchemaKeyword(name, on="array") for name in ("maxItems", "minItems", "uniqueItems"))
+    yield from (SchemaKeyword(name, first=2019, on="array") for name in ("maxContains", "minContains"))
+    yield from (
+        SchemaKeyword("items", "items", last=2019, on="array"),
+        SchemaKeyword("items", "schema", 2020, on="array"),
+    )
+    yield from (
+        SchemaKeyword("prefixItems", "schemas", 2020, on="array"),
+        SchemaKeyword("contains", "schema", 6, on="array"),
+    )
+    yield SchemaKeyword("additionalItems", "schema", last=2019, on="array")
+    yield SchemaKeyword("unevaluatedItems", "schema", 2019, on="array")
+    yield from (SchemaKeyword(name, on="object") for name in ("maxProperties", "minProperties", "required"))
+    yield SchemaKeyword("dependentRequired", first=2019, on="object")
+    yield from (SchemaKeyword(name, "map", on="object") for name in ("properties", "patternProperties"))
+    yield SchemaKeyword("additionalProperties", "schema", on="object")
+    yield SchemaKeyword("unevaluatedProperties", "schema", 2019, on="object")
+    yield SchemaKeyword("propertyNames", "schema", 6, on="object")
+    yield SchemaKeyword("dependencies", "dependencies", on="object", here=True)
+    yield SchemaKeyword("dependentSchemas", "map", 2019, on="object", here=True)
+    yield from (SchemaKeyword(name, "schemas", here=True) for name in ("allOf", "anyOf", "oneOf"))
+    yield SchemaKeyword("not", "schema", here=True)
+    yield from (SchemaKeyword(name, "schema", 7, here=True) for name in ("if", "then", "else"))
 
 
-KEYWORDS: Mapping[int, Mapping[str, Keyword]] = {
+KEYWORDS: Mapping[int, Mapping[str, SchemaKeyword]] = {
     number: {row.name: row for row in _rows() if row.first <= number <= row.last} for number in DRAFTS
 }
 """The keywords of every draft."""
 
-HOLDING: Mapping[int, Mapping[str, Keyword]] = {
+HOLDING: Mapping[int, Mapping[str, SchemaKeyword]] = {
     number: {name: row for name, row in rows.items() if row.holds != "value"}
-    | ({} if "$defs" in rows else {"$defs": Keyword("$defs", "map")})
+    | ({} if "$defs" in rows else {"$defs": SchemaKeyword("$defs", "map")})
     for number, rows in KEYWORDS.items()
 }
 """Those that hold schemas, and ``$defs`` in the older drafts too: tools write it there."""
 
 
-def known(uri: Json) -> JsonSchemaDraft | None:
+def find_draft(uri: Json) -> JsonSchemaDraft | None:
     """The draft whose meta-schema has this URI, however its scheme and its end are written."""
     if not isinstance(uri, str):
         return None
@@ -101,9 +120,9 @@ def known(uri: Json) -> JsonSchemaDraft | None:
 _BY_NAME = {draft.uri.partition(":")[2]: draft for draft in DRAFTS.values()}
 
 
-def draft_of(value: Json, default: JsonSchemaDraft = DEFAULT) -> JsonSchemaDraft:
+def get_draft(value: Json, default: JsonSchemaDraft = DEFAULT) -> JsonSchemaDraft:
     """The draft that a schema says it is written in; `default` where it says none, or one that is not known."""
-    return (known(value.get("$schema")) or default) if isinstance(value, dict) else default
+    return (find_draft(value.get("$schema")) or default) if isinstance(value, dict) else default
 
 
 @lru_cache(maxsize=len(DRAFTS))
@@ -118,7 +137,7 @@ def meta_schema(uri: str) -> JsonSchemaDraft | None:
     """The draft that has a meta-schema of this URI, the vocabularies of newer drafts included."""
     if "//json-schema.org/" not in uri:
         return None
-    whole = known(uri)
+    whole = find_draft(uri)
     if whole is not None:
         return whole
     return next((draft for draft in DRAFTS.values() if draft.number >= 2019 and uri in meta_schemas(draft)), None)

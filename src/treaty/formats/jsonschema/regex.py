@@ -16,7 +16,7 @@ ENGINES = (jsonschema_rs.RegexOptions(), jsonschema_rs.FancyRegexOptions(backtra
 
 
 @lru_cache(maxsize=REGEXES)
-def _judge(regex: str) -> Any:
+def _compile_regex(regex: str) -> Any:
     for engine in ENGINES:
         try:
             return jsonschema_rs.Draft7Validator({"pattern": regex}, offline=True, pattern_options=engine)
@@ -25,7 +25,7 @@ def _judge(regex: str) -> Any:
     return None
 
 
-def count(value: Json) -> int:
+def count_regexes(value: Json) -> int:
     """How many expressions stand in one schema itself."""
     if not isinstance(value, dict):
         return 0
@@ -34,7 +34,7 @@ def count(value: Json) -> int:
 
 
 @lru_cache(maxsize=REGEXES)
-def linear(regex: str) -> bool:
+def is_linear(regex: str) -> bool:
     """Whether the expression can be searched in linear time; an invalid one can't."""
     try:
         jsonschema_rs.Draft7Validator({"pattern": regex}, offline=True, pattern_options=ENGINES[0])
@@ -43,12 +43,12 @@ def linear(regex: str) -> bool:
     return True
 
 
-def compiles(regex: str) -> bool:
+def is_regex(regex: str) -> bool:
     """Whether any of the ways to run expressions takes this one."""
-    return _judge(regex) is not None
+    return _compile_regex(regex) is not None
 
 
-def matches(regex: str, text: str) -> bool:
+def is_match(regex: str, text: str) -> bool:
     """Whether the expression is found in the text; False if it can't be compiled."""
-    judge = _judge(regex)
+    judge = _compile_regex(regex)
     return judge is not None and bool(judge.is_valid(text))

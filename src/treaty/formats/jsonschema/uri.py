@@ -9,13 +9,13 @@ NOWHERE = "json-schema:///"
 _PARTS = re.compile(r"(?:([^:/?#]+):)?(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?", re.DOTALL)
 
 
-def split(reference: str) -> tuple[str, str]:
+def split_uri(reference: str) -> tuple[str, str]:
     """A reference without its fragment, and the fragment as it is written."""
     before, _, fragment = reference.partition("#")
     return before, fragment
 
 
-def join(base: str, reference: str) -> str:
+def join_uri(base: str, reference: str) -> str:
     """The absolute form of a reference (RFC 3986, 5.2) without its fragment."""
     reference = reference.partition("#")[0]
     if not reference:
@@ -41,7 +41,7 @@ def join(base: str, reference: str) -> str:
     )
 
 
-def pointed(fragment: str) -> list[str] | None:
+def parse_pointer(fragment: str) -> list[str] | None:
     """The steps of a fragment that is a JSON pointer; None if it is an anchor's name."""
     if not fragment:
         return []

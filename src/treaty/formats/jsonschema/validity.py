@@ -15,12 +15,12 @@ from treaty.core.limits import FAULTS, REGEX_LENGTH, REGEXES, SCHEMA_MEMBERS
 from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.json_pointer import escape_step, find_positions
-from treaty.formats.jsonschema.cycle import cycles
+from treaty.formats.jsonschema.cycles import find_cycles
 from treaty.formats.jsonschema.drafts import meta_schemas
 from treaty.formats.jsonschema.model import JsonSchema, JsonSchemaDraft, SchemaNode
-from treaty.formats.jsonschema.regex import count, linear
-from treaty.formats.jsonschema.resolve import REFERRING, locate, reference
-from treaty.formats.jsonschema.uri import join, split
+from treaty.formats.jsonschema.references import REFERRING, get_reference, locate_schema
+from treaty.formats.jsonschema.regex import count_regexes, is_linear
+from treaty.formats.jsonschema.uri import join_uri, split_uri
 
 EXPECTED: Mapping[str, str] = {
     "SCHEMA_NOT_READABLE": "an object, true or false",
@@ -51,12 +51,16 @@ _SMALL = 65_536
 _PROPERTY = re.compile(r"\\(?:[pP]\{([^}]*)\}|.)", re.DOTALL)
 
 
-def judge(document: JsonSchema, own: Sequence[SchemaNode], blocked: Sequence[tuple[SchemaNode, str]]) -> None:
+def check_document(document: JsonSchema, own: Sequence[SchemaNode], blocked: Sequence[tuple[SchemaNode, str]]) -> None:
     """Raise `InvalidSchemaError` with the first faults of a text, in its order; `own` are all its schemas."""
     root = document.root
     found: dict[tuple[str, str], Diagnostic] = {}
-    told = (*_meta(root, len(document.written)), *_own(own), *(_unresolved(document, node, to) for node, to in blocked))
-    for one in told or cycles(document, own):
+    told = (
+        *_meta(root, len(document.written)),
+        *_own(own),
+        *(_make_unresolved(document, node, to) for node, to in blocked),
+    )
+    for one in told or find_cycles(document, own):
         found.setdefault((one.rule, one.path), one)
     if not found:
         return
@@ -79,15 +83,15 @@ def _meta(root: SchemaNode, size: int) -> Iterator[Diagnostic]:
     if many and not validator.is_valid(root.value):
         spend(size + size * size // 30_000)
         for error in islice(validator.iter_errors(root.value), FAULTS):
-            yield from _said(error)
+            yield from _explain_error(error)
     elif not many:
         try:
             validator.validate(root.value)
         except jsonschema_rs.ValidationError as error:
-            yield from _said(error)
+            yield from _explain_error(error)
 
 
-def _said(error: Any) -> Iterator[Diagnostic]:
+def _explain_error(error: Any) -> Iterator[Diagnostic]:
     """One error of the validator, in our words; of alternatives the one that came furthest."""
     kind = error.kind
     if kind.name == "anyOf":
@@ -96,11 +100,11 @@ def _said(error: Any) -> Iterator[Diagnostic]:
         if deepest > len(error.instance_path):
             for one in inner:
                 if len(one.instance_path) == deepest:
-                    yield from _said(one)
+                    yield from _explain_error(one)
                     return
         fitting = next((one for one in inner if one.kind.name not in ("type", "enum", "anyOf")), None)
         if fitting is not None:
-            yield from _said(fitting)
+            yield from _explain_error(fitting)
             return
         types = dict.fromkeys(name for one in inner if one.kind.name == "type" for name in one.kind.types)
         options = [option for one in inner if one.kind.name == "enum" for option in one.kind.options]
@@ -110,7 +114,7 @@ def _said(error: Any) -> Iterator[Diagnostic]:
         name = kind.error.instance
         path = f"{_path(error)}/{escape_step(str(name))}"
         yield Diagnostic(
-            "REGEX_INVALID", path, f"the pattern {_shown(name)} does not compile", EXPECTED["REGEX_INVALID"]
+            "REGEX_INVALID", path, f"the pattern {_shorten(name)} does not compile", EXPECTED["REGEX_INVALID"]
         )
     else:
         options = list(getattr(kind, "options", ()))
@@ -136,11 +140,11 @@ def _fault(error: Any, keyword: str, allowed: Sequence[str], options: Sequence[s
     value = error.instance
     if keyword == "format":
         rule = "REGEX_INVALID" if error.kind.format == "regex" else "URI_ILLEGAL"
-        return Diagnostic(rule, _path(error), f"{_shown(value)} is not a {error.kind.format}", EXPECTED[rule])
+        return Diagnostic(rule, _path(error), f"{_shorten(value)} is not a {error.kind.format}", EXPECTED[rule])
     rule = "KEYWORD_VALUE_UNKNOWN" if options or not (keyword or allowed) else _RULES.get(keyword, "KEYWORD_TYPE_WRONG")
     path = error.instance_path
     where = next((str(step) for step in reversed(path) if isinstance(step, str)), "")
-    message = f"{_shown(value)} can't stand under {where!r}" if where else f"{_shown(value)} is not a schema"
+    message = f"{_shorten(value)} can't stand under {where!r}" if where else f"{_shorten(value)} is not a schema"
     expected = " or ".join(allowed) or EXPECTED[rule]
     if isinstance(value, str) and (near := get_close_matches(value, options, 1)):
         message += f"; did you mean {near[0]!r}?"
@@ -157,7 +161,7 @@ def _path(error: Any) -> str:
     return "".join(f"/{escape_step(str(step))}" for step in error.instance_path)
 
 
-def _shown(value: Any) -> str:
+def _shorten(value: Any) -> str:
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):
@@ -171,7 +175,7 @@ def _shown(value: Any) -> str:
 
 def _own(nodes: Sequence[SchemaNode]) -> Iterator[Diagnostic]:
     """What can be seen at one schema alone, and how many expressions there are."""
-    if (total := sum(count(node.value) for node in nodes)) > REGEXES:
+    if (total := sum(count_regexes(node.value) for node in nodes)) > REGEXES:
         message = f"{total} regular expressions, more than the limit REGEXES of {REGEXES}"
         yield Diagnostic("TOO_MANY", "", message, EXPECTED["TOO_MANY"])
         return
@@ -194,7 +198,7 @@ def _own(nodes: Sequence[SchemaNode]) -> Iterator[Diagnostic]:
             elif word == "$ref" and not isinstance(held, str):
                 # the meta-schema of draft 4 does not know the keyword
                 yield Diagnostic(
-                    "KEYWORD_TYPE_WRONG", f"{node.place}/$ref", f"{_shown(held)} can't stand under '$ref'", "string"
+                    "KEYWORD_TYPE_WRONG", f"{node.place}/$ref", f"{_shorten(held)} can't stand under '$ref'", "string"
                 )
             elif word == "$schema" and isinstance(held, str) and not node.place:
                 yield from _uri(held, "uri", "/$schema")
@@ -205,27 +209,29 @@ def _regex(regex: str, path: str) -> Iterator[Diagnostic]:
         message = f"a regular expression of {len(regex)} characters, more than the limit REGEX_LENGTH of {REGEX_LENGTH}"
         yield Diagnostic("REGEX_TOO_LONG", path, message, EXPECTED["REGEX_TOO_LONG"])
     elif not _SYNTAX["regex"].is_valid(regex) or not all(map(_exists, _PROPERTY.findall(regex))):
-        yield Diagnostic("REGEX_INVALID", path, f"{_shown(regex)} is not a regex", EXPECTED["REGEX_INVALID"])
+        yield Diagnostic("REGEX_INVALID", path, f"{_shorten(regex)} is not a regex", EXPECTED["REGEX_INVALID"])
 
 
 @lru_cache(maxsize=512)
 def _exists(words: str) -> bool:
     """Whether a property of characters exists; the empty text stands for another escape."""
-    return not words or linear(f"\\p{{{words}}}")
+    return not words or is_linear(f"\\p{{{words}}}")
 
 
 def _uri(text: str, syntax: str, path: str) -> Iterator[Diagnostic]:
     if not _SYNTAX[syntax].is_valid(text):
-        yield Diagnostic("URI_ILLEGAL", path, f"{_shown(text)} is not a {syntax}", EXPECTED["URI_ILLEGAL"])
+        yield Diagnostic("URI_ILLEGAL", path, f"{_shorten(text)} is not a {syntax}", EXPECTED["URI_ILLEGAL"])
 
 
-def _unresolved(document: JsonSchema, node: SchemaNode, to: str) -> Diagnostic:
-    word = next(word for word in REFERRING if reference(node, word) == to)
+def _make_unresolved(document: JsonSchema, node: SchemaNode, to: str) -> Diagnostic:
+    word = next(word for word in REFERRING if get_reference(node, word) == to)
     path = f"{node.place}/{word}"
-    before, fragment = split(to)
-    if locate(document, node, before) is not None:
-        message = f"{_shown(to)} leads to a text that has no schema at {_shown('#' + fragment)}"
+    before, fragment = split_uri(to)
+    if locate_schema(document, node, before) is not None:
+        message = f"{_shorten(to)} leads to a text that has no schema at {_shorten('#' + fragment)}"
         return Diagnostic("REF_DANGLING", path, message, EXPECTED["REF_DANGLING"])
-    message = f"{_shown(to)} leads to {_shown(join(node.base, before))}, which is not known here and never fetched"
-    name = _shown(before)
+    message = (
+        f"{_shorten(to)} leads to {_shorten(join_uri(node.base, before))}, which is not known here and never fetched"
+    )
+    name = _shorten(before)
     return Diagnostic("REF_UNRESOLVED", path, message, f"a reference of the name {name} to a schema that is registered")

@@ -1,8 +1,34 @@
-"""Logical types as frozen values: what a text says once its names and its shorter spellings are written out."""
+"""Logical types as frozen values with all names and short forms written out, and what can be wrong with a text of them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+
+from treaty.core.finding import Diagnostic
+from treaty.core.limits import LOGICAL_DEPTH, LOGICAL_MEMBERS
+from treaty.formats.format import InvalidSchemaError
+
+EXPECTED: Mapping[str, str] = {
+    "LOGICAL_SYNTAX": "STRUCT Name (member TYPE [NOT NULL] [DEFAULT value] [COMMENT 'text'], ...)",
+    "LOGICAL_TYPE": "a type such as INT, STRING, DECIMAL(10, 2), ARRAY<INT>, MAP<STRING, INT>, ENUM or STRUCT",
+    "LOGICAL_NUMBER": "a number in the range of the type",
+    "LOGICAL_NAME_TWICE": "names that differ",
+    "LOGICAL_NAME": "a name that the format allows",
+    "LOGICAL_RECURSIVE": "types that do not contain themselves",
+    "LOGICAL_DEFAULT": "a value of the member's type, or NULL where it may be null",
+    "LOGICAL_UNSUPPORTED": "what both the format and logical types have",
+    "LOGICAL_DEPTH": f"at most {LOGICAL_DEPTH} types inside each other",
+    "LOGICAL_MEMBERS": f"at most {LOGICAL_MEMBERS} members, names written out",
+}
+"""By rule, what is expected."""
+
+
+def logical_error(
+    rule: str, path: str, message: str, expected: str = "", *, line: int = 0, column: int = 0
+) -> InvalidSchemaError:
+    """An error with one fault about a member, which `path` leads to by names with slashes."""
+    return InvalidSchemaError((Diagnostic(rule, path, message, expected or EXPECTED[rule], line, column),))
+
 
 LONGEST = 2_147_483_647
 """The length of a text or of bytes that means: any."""
@@ -34,7 +60,7 @@ SHORT: Mapping[str, str] = {"INTEGER": "INT", "BOOL": "BOOLEAN", "NUMERIC": "DEC
 
 
 @dataclass(frozen=True, slots=True)
-class Scalar:
+class LogicalScalar:
     """A type without parts: one of `SCALARS`, with all its numbers."""
 
     name: str
@@ -42,57 +68,57 @@ class Scalar:
 
 
 @dataclass(frozen=True, slots=True)
-class Array:
+class LogicalArray:
     """A list of elements of one type."""
 
-    element: "Type"
+    element: "LogicalType"
     nullable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Map:
+class LogicalMap:
     """Values by keys, which are never null."""
 
-    key: Scalar
-    value: "Type"
+    key: LogicalScalar
+    value: "LogicalType"
     nullable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Enum:
+class LogicalEnum:
     """One of several words; `name` may be empty."""
 
     name: str
     symbols: tuple[str, ...]
 
 
-Literal = bool | int | Decimal | str | None
+DefaultLiteral = bool | int | Decimal | str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Default:
+class DefaultValue:
     """What stands for a member that is missing; null is a value like others."""
 
-    value: Literal
+    value: DefaultLiteral
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class StructMember:
     """A named part of a struct. `comment` is a word on it."""
 
     name: str
-    type: "Type"
+    type: "LogicalType"
     nullable: bool = True
-    default: Default | None = None
+    default: DefaultValue | None = None
     comment: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Struct:
+class LogicalStruct:
     """Members in their order. `name` may be empty, and may have points where a format has packages or namespaces."""
 
     name: str
-    members: tuple[Member, ...]
+    members: tuple[StructMember, ...]
 
 
-Type = Scalar | Array | Map | Enum | Struct
+LogicalType = LogicalScalar | LogicalArray | LogicalMap | LogicalEnum | LogicalStruct

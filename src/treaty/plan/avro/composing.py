@@ -7,7 +7,7 @@ from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.compatibility import compare
 from treaty.formats.avro.data.columns import derive_columns as table_columns
 from treaty.formats.avro.model import AvroArray, AvroMap, AvroRecord, AvroReference, AvroSchema, AvroType, AvroUnion
-from treaty.formats.avro.reader import SchemaParser
+from treaty.formats.avro.schema_parser import SchemaParser
 from treaty.formats.format import InvalidSchemaError
 from treaty.plan.avro.bounds import bounded, walled
 from treaty.plan.avro.chances import takes_some

@@ -48,7 +48,7 @@ class _Looker:
             return Leaf(kind, (Check("wide"),), carrier="embed", carried="VARIANT")
         if kind.name == "string":
             words = self._words(found)
-            coded = found.told("contentEncoding") == ["base64"]
+            coded = found.get_all("contentEncoding") == ["base64"]
             return Leaf(kind, (Check("symbols", words),) if words else (), carrier="base64" if coded else "")
         return Leaf(kind, CHECKS.get(kind.name, ()), TAKES.get(kind.name, frozenset()))
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from treaty.core.limits import COLUMN_RECURSION, COLUMNS, SCHEMA_DEPTH
 from treaty.core.state import columns as table
 from treaty.core.state.columns import Column, ColumnLoss, Columns, ColumnType, Scalar, Struct
-from treaty.formats.avro.data.circles import circular
+from treaty.formats.avro.data.recursion import find_recursive_records
 from treaty.formats.avro.model import (
     AvroArray,
     AvroEnum,
@@ -19,7 +19,7 @@ from treaty.formats.avro.model import (
     Field,
     ResolvedType,
 )
-from treaty.formats.avro.normal import logical_of
+from treaty.formats.avro.normal_form import get_logical_type
 from treaty.formats.json_reader import text_error
 
 DECIMAL_DIGITS = 38
@@ -59,7 +59,7 @@ LOST: Mapping[str, str] = {
 WIDER: Mapping[frozenset[str], str] = {frozenset({"int", "long"}): "int64", frozenset({"float", "double"}): "float64"}
 """Two branches of a union that share one column."""
 
-Made = tuple[ColumnType, bool]
+NullableType = tuple[ColumnType, bool]
 """A type, and whether it may be null."""
 
 
@@ -69,7 +69,7 @@ def derive_columns(schema: AvroSchema, depth: int = COLUMN_RECURSION) -> Columns
     Records that contain themselves are opened `depth` levels deep, what lies deeper is left out. Raises
     `InvalidSchemaError` past the limits of columns and of nesting.
     """
-    maker = _Maker(schema, depth)
+    maker = _ColumnBuilder(schema, depth)
     root = schema.resolve(schema.root)
     if isinstance(root, AvroRecord):
         made = maker.type(root, "", 1)
@@ -80,20 +80,20 @@ def derive_columns(schema: AvroSchema, depth: int = COLUMN_RECURSION) -> Columns
     return Columns((Column("value", kind, nullable, doc),), tuple(maker.losses), whole=True)
 
 
-class _Maker:
+class _ColumnBuilder:
     """Makes the types of one schema. `level` counts the records around a place that contain themselves."""
 
     __slots__ = ("_circular", "_count", "_depth", "_level", "_schema", "losses")
 
     def __init__(self, schema: AvroSchema, depth: int) -> None:
         self._schema = schema
-        self._circular = circular(schema)
+        self._circular = find_recursive_records(schema)
         self._depth = depth
         self._level = 0
         self._count = 0
         self.losses: list[ColumnLoss] = []
 
-    def type(self, node: AvroType, way: str, depth: int) -> Made | None:
+    def type(self, node: AvroType, way: str, depth: int) -> NullableType | None:
         """The type of a column that `way` leads to; None where recursion is cut."""
         if depth > SCHEMA_DEPTH + 1:  # what is inside the last level has none of its own
             message = f"the columns nest deeper than the limit SCHEMA_DEPTH of {SCHEMA_DEPTH} once names are resolved"
@@ -111,11 +111,11 @@ class _Maker:
             case AvroRecord():
                 return self._record(found, way, depth)
             case AvroEnum(symbols=symbols):
-                self._lose("ENUM_AS_STRING", way, f"{len(symbols)} symbols of {found.full}")
+                self._add_loss("ENUM_AS_STRING", way, f"{len(symbols)} symbols of {found.full}")
                 return Scalar("string"), False
         return self._leaf(found, way), found.kind == "null"
 
-    def _lose(self, rule: str, way: str, detail: str = "") -> None:
+    def _add_loss(self, rule: str, way: str, detail: str = "") -> None:
         self.losses.append(ColumnLoss(rule, way, detail))
 
     def _leaf(self, node: AvroPrimitive | AvroFixed, way: str) -> ColumnType:
@@ -123,30 +123,30 @@ class _Maker:
         name = members.get("logicalType")
         if not isinstance(name, str):
             return Scalar(PLAIN[node.kind])
-        logical = logical_of(node) or ""
+        logical = get_logical_type(node) or ""
         if logical == "decimal":
             precision, scale = members["precision"], members.get("scale", 0)
             assert isinstance(precision, int)
             assert isinstance(scale, int)
             if precision <= DECIMAL_DIGITS:
                 return table.Decimal(precision, scale)
-            self._lose("DECIMAL_TOO_WIDE", way, f"{precision} digits")
+            self._add_loss("DECIMAL_TOO_WIDE", way, f"{precision} digits")
         elif logical in INSTANTS:
             return Scalar(INSTANTS[logical])
         elif logical == "uuid" and node.kind == "string":
-            self._lose("UUID_AS_STRING", way)
+            self._add_loss("UUID_AS_STRING", way)
         elif logical in LOST:
-            self._lose(LOST[logical], way, logical)
+            self._add_loss(LOST[logical], way, logical)
         else:
-            self._lose("LOGICAL_UNKNOWN", way, f"{name} on {node.kind}")
+            self._add_loss("LOGICAL_UNKNOWN", way, f"{name} on {node.kind}")
         return Scalar(PLAIN[node.kind])
 
-    def _union(self, node: AvroUnion, way: str, depth: int) -> Made | None:
+    def _union(self, node: AvroUnion, way: str, depth: int) -> NullableType | None:
         whole = [one for one in map(self._schema.resolve, node.branches) if one.kind != "null"]
         parts = [one for one in whole if self._holds(one)]
         nullable = len(whole) < len(node.branches)
         if len(parts) < len(whole):
-            self._lose("RECURSION_CUT", way, " or ".join(_word(one) for one in whole if one not in parts))
+            self._add_loss("RECURSION_CUT", way, " or ".join(_word(one) for one in whole if one not in parts))
             if not parts:
                 return None
         if not parts:
@@ -157,10 +157,10 @@ class _Maker:
         shared = WIDER.get(frozenset(one.kind for one in parts)) if len(parts) == 2 else None
         if shared is not None:
             for one in parts:
-                if isinstance(one, AvroPrimitive) and (logical := logical_of(one)):
-                    self._lose("LOGICAL_UNKNOWN", way, f"{logical} beside another number")
+                if isinstance(one, AvroPrimitive) and (logical := get_logical_type(one)):
+                    self._add_loss("LOGICAL_UNKNOWN", way, f"{logical} beside another number")
             return Scalar(shared), nullable
-        self._lose("UNION_AS_STRUCT", way, " or ".join(map(_word, parts)))
+        self._add_loss("UNION_AS_STRUCT", way, " or ".join(map(_word, parts)))
         members: list[Column] = []
         for one in parts:
             made = self.type(one, f"{way}.member{len(members)}", depth + 1)
@@ -182,10 +182,10 @@ class _Maker:
             return all(held) or any(useful)
         return self._level < self._depth or not isinstance(found, AvroRecord) or found.full not in self._circular
 
-    def _record(self, node: AvroRecord, way: str, depth: int) -> Made | None:
+    def _record(self, node: AvroRecord, way: str, depth: int) -> NullableType | None:
         turns = node.full in self._circular
         if turns and self._level >= self._depth:
-            self._lose("RECURSION_CUT", way, f"{node.full} at depth {self._depth}")
+            self._add_loss("RECURSION_CUT", way, f"{node.full} at depth {self._depth}")
             return None
         self._level += turns
         inside: list[Column] = []

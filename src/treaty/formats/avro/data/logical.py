@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from treaty.core.finding import Finding
 from treaty.formats.avro.model import AvroFixed, AvroPrimitive
-from treaty.formats.avro.normal import logical_of
+from treaty.formats.avro.normal_form import get_logical_type
 from treaty.formats.avro.rules import DECIMAL_MISMATCH, LOGICAL_TYPE_MISMATCH
 from treaty.formats.json_pointer import ValuePath, format_pointer
 
@@ -19,7 +19,7 @@ def logical_findings(
 
     Decimals may grow in precision: each value of the writer is one of the reader then, and has the same bytes.
     """
-    old, new = logical_of(writer), logical_of(reader)
+    old, new = get_logical_type(writer), get_logical_type(reader)
     if old is None or new is None:
         return
     if old != new:

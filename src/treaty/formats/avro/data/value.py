@@ -37,7 +37,7 @@ VALUE_RULES: Mapping[str, str] = {
 _WORDS = frozenset({"NaN", "Infinity", "-Infinity"})
 _BITS: Mapping[str, int] = {"int": 32, "long": 64}
 
-Told = tuple[str, str, str]
+Violation = tuple[str, str, str]
 """A rule, what stands there, and what was expected."""
 
 
@@ -52,7 +52,7 @@ def check_value(schema: AvroSchema, text: str) -> tuple[Diagnostic, ...]:
     except InvalidSchemaError as wrong:
         return wrong.faults
     found: list[Diagnostic] = []
-    for path, (rule, message, expected) in _faults(schema, value):
+    for path, (rule, message, expected) in _find_violations(schema, value):
         found.append(Diagnostic(rule, format_pointer(path), message, expected))
         if len(found) == FAULTS:
             break
@@ -65,7 +65,7 @@ def branch_name(node: ResolvedType) -> str:
     return node.full if isinstance(node, AvroRecord | AvroEnum | AvroFixed) else node.kind
 
 
-def _faults(schema: AvroSchema, value: Json) -> Iterator[tuple[ValuePath, Told]]:
+def _find_violations(schema: AvroSchema, value: Json) -> Iterator[tuple[ValuePath, Violation]]:
     waiting: list[tuple[AvroType, Json, ValuePath]] = [(schema.root, value, None)]
     unions: dict[int, Mapping[str, ResolvedType]] = {}
     symbols: dict[int, frozenset[str]] = {}
@@ -75,7 +75,7 @@ def _faults(schema: AvroSchema, value: Json) -> Iterator[tuple[ValuePath, Told]]
         inside: list[tuple[AvroType, Json, ValuePath]] = []
         match found:
             case AvroRecord() if isinstance(here, dict):
-                yield from _members(found, here, path)
+                yield from _check_members(found, here, path)
                 inside = [
                     (field.type, here[field.name], (path, field.name)) for field in found.fields if field.name in here
                 ]
@@ -87,7 +87,7 @@ def _faults(schema: AvroSchema, value: Json) -> Iterator[tuple[ValuePath, Told]]
                 if id(found) not in unions:
                     unions[id(found)] = {branch_name(one): one for one in map(schema.resolve, found.branches)}
                 named = unions[id(found)]
-                name, told = _chosen(named, here)
+                name, told = _choose_branch(named, here)
                 if told:
                     yield path, told
                 elif name:
@@ -97,27 +97,27 @@ def _faults(schema: AvroSchema, value: Json) -> Iterator[tuple[ValuePath, Told]]
                 if id(found) not in symbols:
                     symbols[id(found)] = frozenset(found.symbols)
                 if here not in symbols[id(found)]:
-                    message = f"{_shown(here)} is no symbol of {found.full}"
-                    yield path, ("VALUE_SYMBOL_UNKNOWN", message, _listed(list(found.symbols)))
+                    message = f"{_shorten(here)} is no symbol of {found.full}"
+                    yield path, ("VALUE_SYMBOL_UNKNOWN", message, _join_words(list(found.symbols)))
             case _:
-                if told := _leaf(found, here):
+                if told := _check_leaf(found, here):
                     yield path, told
         waiting += reversed(inside)
 
 
-def _members(node: AvroRecord, value: dict[str, Json], path: ValuePath) -> Iterator[tuple[ValuePath, Told]]:
+def _check_members(node: AvroRecord, value: dict[str, Json], path: ValuePath) -> Iterator[tuple[ValuePath, Violation]]:
     for field in node.fields:
         if field.name not in value:
-            message = f"the record {node.full} has no member {_shown(field.name)}"
-            yield path, ("VALUE_FIELD_MISSING", message, f"a member {_shown(field.name)}")
+            message = f"the record {node.full} has no member {_shorten(field.name)}"
+            yield path, ("VALUE_FIELD_MISSING", message, f"a member {_shorten(field.name)}")
     if not value.keys() <= (names := {field.name for field in node.fields}):
         for name in value:
             if name not in names:
-                message = f"the record {node.full} has no field {_shown(name)}"
-                yield (path, name), ("VALUE_FIELD_UNKNOWN", message, _listed([field.name for field in node.fields]))
+                message = f"the record {node.full} has no field {_shorten(name)}"
+                yield (path, name), ("VALUE_FIELD_UNKNOWN", message, _join_words([field.name for field in node.fields]))
 
 
-def _chosen(named: Mapping[str, ResolvedType], value: Json) -> tuple[str, Told | None]:
+def _choose_branch(named: Mapping[str, ResolvedType], value: Json) -> tuple[str, Violation | None]:
     """The branch that an object names, or what is wrong; neither for null where null is a branch."""
     if value is None and "null" in named:
         return "", None
@@ -126,13 +126,13 @@ def _chosen(named: Mapping[str, ResolvedType], value: Json) -> tuple[str, Told |
         if name in named and name != "null":
             return name, None
     words = [name if name == "null" else f'{{"{name}": …}}' for name in named]
-    return "", ("VALUE_BRANCH_UNKNOWN", f"{_shown(value)} names no branch of the union", _listed(words))
+    return "", ("VALUE_BRANCH_UNKNOWN", f"{_shorten(value)} names no branch of the union", _join_words(words))
 
 
-def _leaf(node: ResolvedType, value: Json) -> Told | None:
+def _check_leaf(node: ResolvedType, value: Json) -> Violation | None:
     match node:
         case AvroFixed(full, size) if isinstance(value, str):
-            if len(value) != size and not _beyond(value):
+            if len(value) != size and not _has_wide_characters(value):
                 return "VALUE_SIZE_MISMATCH", f"{len(value)} bytes for {full}", f"{size} bytes"
             return _bytes(value)
         case AvroPrimitive("bytes") if isinstance(value, str):
@@ -141,11 +141,11 @@ def _leaf(node: ResolvedType, value: Json) -> Told | None:
             bits = _BITS[kind]
             if -(1 << bits - 1) <= value < 1 << bits - 1:
                 return None
-            return "VALUE_OUT_OF_RANGE", f"{_shown(value)} for {kind}", f"a whole number of {bits} bits"
+            return "VALUE_OUT_OF_RANGE", f"{_shorten(value)} for {kind}", f"a whole number of {bits} bits"
     if _is_plain(node, value):
         return None
     word = branch_name(node)
-    return "VALUE_TYPE_MISMATCH", f"{_shown(value)} is not of the type {word}", _EXPECTED[node.kind]
+    return "VALUE_TYPE_MISMATCH", f"{_shorten(value)} is not of the type {word}", _EXPECTED[node.kind]
 
 
 def _is_plain(node: ResolvedType, value: Json) -> bool:
@@ -178,20 +178,20 @@ _EXPECTED: Mapping[str, str] = {
 }
 
 
-def _beyond(value: str) -> bool:
+def _has_wide_characters(value: str) -> bool:
     return not value.isascii() and max(value) > "\xff"
 
 
-def _bytes(value: str) -> Told | None:
-    if _beyond(value):
-        return "VALUE_NOT_BYTES", f"{_shown(value)} has characters beyond U+00FF", _EXPECTED["bytes"]
+def _bytes(value: str) -> Violation | None:
+    if _has_wide_characters(value):
+        return "VALUE_NOT_BYTES", f"{_shorten(value)} has characters beyond U+00FF", _EXPECTED["bytes"]
     return None
 
 
-def _listed(words: list[str]) -> str:
+def _join_words(words: list[str]) -> str:
     return ", ".join([*words[:20], "…"] if len(words) > 20 else words) or "nothing: there are none"
 
 
-def _shown(value: Json) -> str:
+def _shorten(value: Json) -> str:
     text = print_json(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -19,10 +19,10 @@ from treaty.formats.avro.model import (
 from treaty.formats.json_pointer import ValuePath, find_positions, format_pointer
 from treaty.formats.rule import LintRule
 
-Told = tuple[ValuePath, str, str]
+Advice = tuple[ValuePath, str, str]
 """Where advice is not followed, what stands there, and what was expected."""
 
-Look = Callable[[AvroSchema], Iterator[Told]]
+Inspection = Callable[[AvroSchema], Iterator[Advice]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class FieldPlace:
     record: AvroRecord
 
 
-def types(schema: AvroSchema) -> Iterator[tuple[ValuePath, AvroType]]:
+def list_types(schema: AvroSchema) -> Iterator[tuple[ValuePath, AvroType]]:
     """Every type of the text in its order; what references define is not part of it."""
     waiting: list[tuple[ValuePath, AvroType]] = [(None, schema.root)]
     while waiting:
@@ -54,26 +54,28 @@ def types(schema: AvroSchema) -> Iterator[tuple[ValuePath, AvroType]]:
                 pass
 
 
-def named(schema: AvroSchema) -> Iterator[tuple[ValuePath, NamedType]]:
+def list_named_types(schema: AvroSchema) -> Iterator[tuple[ValuePath, NamedType]]:
     """Every definition of a named type."""
-    return ((path, node) for path, node in types(schema) if isinstance(node, AvroRecord | AvroEnum | AvroFixed))
+    return ((path, node) for path, node in list_types(schema) if isinstance(node, AvroRecord | AvroEnum | AvroFixed))
 
 
-def fields(schema: AvroSchema) -> Iterator[FieldPlace]:
+def list_fields(schema: AvroSchema) -> Iterator[FieldPlace]:
     """Every field."""
-    for path, node in types(schema):
+    for path, node in list_types(schema):
         if isinstance(node, AvroRecord):
             for at, field in enumerate(node.fields):
                 yield FieldPlace(((path, "fields"), at), field, node)
 
 
-def row(id_: str, purpose: str, look: Look) -> LintRule[AvroSchema]:
+def make_lint(id_: str, purpose: str, inspect: Inspection) -> LintRule[AvroSchema]:
     """Advice as a row: what `look` tells becomes faults with line and column."""
 
     def find(schema: AvroSchema) -> tuple[Diagnostic, ...]:
-        told = [Diagnostic(id_, format_pointer(path), message, expected) for path, message, expected in look(schema)]
-        places = find_positions(schema.text, {one.path for one in told}) if told and schema.text else {}
-        return tuple(replace(one, line=line, column=column) for one in told for line, column in [_at(places, one)])
+        advice = [
+            Diagnostic(id_, format_pointer(path), message, expected) for path, message, expected in inspect(schema)
+        ]
+        places = find_positions(schema.text, {one.path for one in advice}) if advice and schema.text else {}
+        return tuple(replace(one, line=line, column=column) for one in advice for line, column in [_at(places, one)])
 
     return LintRule(id_, purpose, find)
 

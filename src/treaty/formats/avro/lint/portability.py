@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from treaty.formats.avro.lint.places import Told, fields, named, row, types
+from treaty.formats.avro.lint.places import Advice, list_fields, list_named_types, list_types, make_lint
 from treaty.formats.avro.model import (
     AvroArray,
     AvroEnum,
@@ -18,7 +18,7 @@ from treaty.formats.avro.model import (
     NamedType,
     Props,
 )
-from treaty.formats.avro.normal import LOGICAL, logical_of
+from treaty.formats.avro.normal_form import LOGICAL, get_logical_type
 from treaty.formats.json_pointer import ValuePath
 from treaty.formats.json_printer import print_json
 
@@ -60,23 +60,23 @@ def _logical(node: AvroType) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _logical_type_unknown(schema: AvroSchema) -> Iterator[Told]:
+def _logical_type_unknown(schema: AvroSchema) -> Iterator[Advice]:
     known = sorted(set[str]().union(*LOGICAL.values()))
-    for path, node in types(schema):
+    for path, node in list_types(schema):
         name = _logical(node)
         if name is not None and name not in known:
             yield (path, "logicalType"), f"{name!r} is not a logical type that the libraries know", ", ".join(known)
 
 
-def _logical_type_ignored(schema: AvroSchema) -> Iterator[Told]:
-    for path, node in types(schema):
+def _logical_type_ignored(schema: AvroSchema) -> Iterator[Advice]:
+    for path, node in list_types(schema):
         name = _logical(node)
         bases = [kind for kind, names in LOGICAL.items() if name in names]
         if name is None or not bases or isinstance(node, AvroUnion | AvroReference):
             continue
         if node.kind not in bases:
             yield (path, "logicalType"), f"{name!r} on {node.kind} is ignored", f"the type {' or '.join(bases)}"
-        elif isinstance(node, AvroPrimitive | AvroFixed) and logical_of(node) is None:
+        elif isinstance(node, AvroPrimitive | AvroFixed) and get_logical_type(node) is None:
             yield (path, "logicalType"), f"{name!r} is ignored: {_members(node)}", _parameters(name)
 
 
@@ -95,17 +95,17 @@ def _parameters(name: str) -> str:
     }.get(name, "")
 
 
-def _logical_type_misplaced(schema: AvroSchema) -> Iterator[Told]:
-    for place in fields(schema):
+def _logical_type_misplaced(schema: AvroSchema) -> Iterator[Advice]:
+    for place in list_fields(schema):
         name = dict(place.field.props).get("logicalType")
         if name is not None and name != _logical(schema.resolve(place.field.type)):
             message = f"the logical type {print_json(name)} stands beside the field's type and is ignored"
             yield (place.path, "logicalType"), message, 'it inside of "type", for instance {"type": "int", …}'
 
 
-def _decimal_too_wide(schema: AvroSchema) -> Iterator[Told]:
-    for path, node in types(schema):
-        if isinstance(node, AvroPrimitive | AvroFixed) and logical_of(node) == "decimal":
+def _decimal_too_wide(schema: AvroSchema) -> Iterator[Advice]:
+    for path, node in list_types(schema):
+        if isinstance(node, AvroPrimitive | AvroFixed) and get_logical_type(node) == "decimal":
             precision = dict(node.props)["precision"]
             if isinstance(precision, int) and precision > 38:
                 yield (
@@ -116,14 +116,14 @@ def _decimal_too_wide(schema: AvroSchema) -> Iterator[Told]:
 
 
 def _owners(schema: AvroSchema) -> Iterator[tuple[ValuePath, AvroPrimitive | AvroArray | AvroMap | NamedType | Field]]:
-    for path, node in types(schema):
+    for path, node in list_types(schema):
         if not isinstance(node, AvroUnion | AvroReference):
             yield path, node
-    for place in fields(schema):
+    for place in list_fields(schema):
         yield place.path, place.field
 
 
-def _member_misspelt(schema: AvroSchema) -> Iterator[Told]:
+def _member_misspelt(schema: AvroSchema) -> Iterator[Advice]:
     right = {word.casefold(): word for word in WORDS}
     for path, owner in _owners(schema):
         for name, _ in owner.props:
@@ -146,15 +146,15 @@ def _near(word: str, other: str) -> bool:
     return swapped or wrong or left[1:] == right or left == right[1:]
 
 
-def _order_given(schema: AvroSchema) -> Iterator[Told]:
-    for place in fields(schema):
+def _order_given(schema: AvroSchema) -> Iterator[Advice]:
+    for place in list_fields(schema):
         if place.field.order != "ascending":
             message = f"the field {place.field.name!r} has the order {place.field.order!r}"
             yield (place.path, "order"), message, "no order: few tools keep or use it"
 
 
-def _union_not_simple(schema: AvroSchema) -> Iterator[Told]:
-    for path, node in types(schema):
+def _union_not_simple(schema: AvroSchema) -> Iterator[Advice]:
+    for path, node in list_types(schema):
         if isinstance(node, AvroUnion):
             others = [branch for branch in node.branches if schema.resolve(branch).kind != "null"]
             if len(others) > 1:
@@ -162,14 +162,14 @@ def _union_not_simple(schema: AvroSchema) -> Iterator[Told]:
                 yield path, message, "null and one other type: tables have no place for more"
 
 
-def _union_single(schema: AvroSchema) -> Iterator[Told]:
-    for path, node in types(schema):
+def _union_single(schema: AvroSchema) -> Iterator[Advice]:
+    for path, node in list_types(schema):
         if isinstance(node, AvroUnion) and len(node.branches) == 1:
             yield path, "a union of one branch", "the branch alone, or null beside it"
 
 
-def _type_empty(schema: AvroSchema) -> Iterator[Told]:
-    for path, node in types(schema):
+def _type_empty(schema: AvroSchema) -> Iterator[Advice]:
+    for path, node in list_types(schema):
         match node:
             case AvroRecord(full, ()):
                 yield (path, "fields"), f"the record {full} has no fields", "at least one"
@@ -183,10 +183,10 @@ def _type_empty(schema: AvroSchema) -> Iterator[Told]:
                 pass
 
 
-def _used_before_defined(schema: AvroSchema) -> Iterator[Told]:
-    defined = set(schema.names) - {node.full for _, node in named(schema)}
+def _used_before_defined(schema: AvroSchema) -> Iterator[Advice]:
+    defined = set(schema.names) - {node.full for _, node in list_named_types(schema)}
     told = set[str]()
-    for path, node in types(schema):
+    for path, node in list_types(schema):
         if isinstance(node, AvroRecord | AvroEnum | AvroFixed):
             defined.add(node.full)
         elif isinstance(node, AvroReference) and node.full not in defined and node.full not in told:
@@ -195,25 +195,31 @@ def _used_before_defined(schema: AvroSchema) -> Iterator[Told]:
             yield path, message, "its definition here, and its name later on: most libraries read from the top"
 
 
-def _defined_twice(schema: AvroSchema) -> Iterator[Told]:
+def _defined_twice(schema: AvroSchema) -> Iterator[Advice]:
     seen = set[str]()
-    for path, node in named(schema):
+    for path, node in list_named_types(schema):
         if node.full in seen:
             yield path, f"the {node.kind} {node.full} is defined again", "its name: most libraries allow one definition"
         seen.add(node.full)
 
 
 PORTABILITY = (
-    row("LOGICAL_TYPE_UNKNOWN", "A logical type is one that the libraries know.", _logical_type_unknown),
-    row("LOGICAL_TYPE_IGNORED", "A logical type has the base type and the parameters it needs.", _logical_type_ignored),
-    row("LOGICAL_TYPE_MISPLACED", "A logical type stands inside of the type, not beside it.", _logical_type_misplaced),
-    row("DECIMAL_TOO_WIDE", "A decimal has at most 38 digits, as tables hold them.", _decimal_too_wide),
-    row("MEMBER_MISSPELT", "No member looks like one of Avro's and is not.", _member_misspelt),
-    row("ORDER_GIVEN", "Fields sort ascending, as they do where nothing is said.", _order_given),
-    row("UNION_NOT_SIMPLE", "A union is null and one other type.", _union_not_simple),
-    row("UNION_SINGLE", "A union has more than one branch.", _union_single),
-    row("TYPE_EMPTY", "A record has fields, an enum symbols, a union branches and a fixed type bytes.", _type_empty),
-    row("USED_BEFORE_DEFINED", "A type is defined where it is used first.", _used_before_defined),
-    row("DEFINED_TWICE", "A type is defined once.", _defined_twice),
+    make_lint("LOGICAL_TYPE_UNKNOWN", "A logical type is one that the libraries know.", _logical_type_unknown),
+    make_lint(
+        "LOGICAL_TYPE_IGNORED", "A logical type has the base type and the parameters it needs.", _logical_type_ignored
+    ),
+    make_lint(
+        "LOGICAL_TYPE_MISPLACED", "A logical type stands inside of the type, not beside it.", _logical_type_misplaced
+    ),
+    make_lint("DECIMAL_TOO_WIDE", "A decimal has at most 38 digits, as tables hold them.", _decimal_too_wide),
+    make_lint("MEMBER_MISSPELT", "No member looks like one of Avro's and is not.", _member_misspelt),
+    make_lint("ORDER_GIVEN", "Fields sort ascending, as they do where nothing is said.", _order_given),
+    make_lint("UNION_NOT_SIMPLE", "A union is null and one other type.", _union_not_simple),
+    make_lint("UNION_SINGLE", "A union has more than one branch.", _union_single),
+    make_lint(
+        "TYPE_EMPTY", "A record has fields, an enum symbols, a union branches and a fixed type bytes.", _type_empty
+    ),
+    make_lint("USED_BEFORE_DEFINED", "A type is defined where it is used first.", _used_before_defined),
+    make_lint("DEFINED_TWICE", "A type is defined once.", _defined_twice),
 )
 """Advice about what other libraries and tables make of a schema."""

@@ -3,8 +3,8 @@
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from treaty.formats.budget import spend
-from treaty.formats.jsonschema.compare.exact import frozen
-from treaty.formats.jsonschema.compare.view import View
+from treaty.formats.jsonschema.compare.exact import freeze
+from treaty.formats.jsonschema.compare.view import SchemaView
 
 LARGE = 16
 """From so many branches on they are looked up in a table; fewer are tried one after the other."""
@@ -13,7 +13,7 @@ Constants = Mapping[str, frozenset[Hashable]]
 """By the name of a property, the only values that it may have."""
 
 
-def list_constants(view: View) -> Constants:
+def list_constants(view: SchemaView) -> Constants:
     """The properties of a schema that allow a few values only, by a `const` or an `enum` that stands there."""
     if view.constants is None:
         found: dict[str, frozenset[Hashable]] = {}
@@ -25,7 +25,7 @@ def list_constants(view: View) -> Constants:
                 values = [words["const"]] if "const" in words else words.get("enum")
                 # Defaults may be put into objects, which are other values then.
                 if isinstance(values, list) and not any(isinstance(one, dict | list) for one in values):
-                    found[name] = frozenset(map(frozen, values))
+                    found[name] = frozenset(map(freeze, values))
         view.constants = found
     return view.constants
 
@@ -35,7 +35,7 @@ class BranchTable:
 
     __slots__ = ("_by_name", "_by_text", "branches")
 
-    def __init__(self, branches: Sequence[View], *, usable: Iterable[bool] | None = None) -> None:
+    def __init__(self, branches: Sequence[SchemaView], *, usable: Iterable[bool] | None = None) -> None:
         """`usable` says of each branch whether its constants count."""
         self.branches = branches
         counted = [True] * len(branches) if usable is None else list(usable)
@@ -72,7 +72,7 @@ class BranchTable:
                     best = sorted(near.union(others))
         return best
 
-    def find_equal(self, view: View) -> int | None:
+    def find_equal(self, view: SchemaView) -> int | None:
         """The branch that is written as a schema is."""
         if not self._by_text:
             for at, branch in enumerate(self.branches):

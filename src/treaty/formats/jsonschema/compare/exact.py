@@ -15,7 +15,7 @@ _ENOUGH = 4 * _SHOWN
 """Pieces of a text that are more than a finding shows, since every other one has a character at least."""
 
 
-def frozen(value: Json) -> Hashable:
+def freeze(value: Json) -> Hashable:
     """Something hashable that is equal for equal values and for no others."""
     if isinstance(value, dict):
         spend(2 + len(value))
@@ -24,21 +24,21 @@ def frozen(value: Json) -> Hashable:
             name,
             member,
         ) in value.items():  # loops, because every frame of a comprehension counts where values nest deep
-            members.append((name, frozen(member)))
+            members.append((name, freeze(member)))
         return (dict, frozenset(members))
     if isinstance(value, list):
         spend(2 + (len(value) >> 1))
         items = []
         for item in value:
-            items.append(frozen(item))
+            items.append(freeze(item))
         return (list, tuple(items))
     return (bool, value) if isinstance(value, bool) else value
 
 
-def same(one: Json, other: Json) -> bool:
+def is_equal(one: Json, other: Json) -> bool:
     """Whether two values are equal."""
     if isinstance(one, dict | list | bool) or isinstance(other, bool):
-        return frozen(one) == frozen(other)
+        return freeze(one) == freeze(other)
     return one == other
 
 
@@ -65,7 +65,7 @@ def _number(value: Json) -> bool:
     return isinstance(value, int | Decimal) and not isinstance(value, bool)
 
 
-def types_of(value: Json) -> frozenset[str]:
+def get_json_types(value: Json) -> frozenset[str]:
     """The JSON type of a value, numbers by three names: ``integer`` as written, ``whole`` (1.0) and ``number`` (1.5)."""
     if isinstance(value, bool):
         return _BOOLEAN
@@ -86,7 +86,7 @@ _TYPES = {
 }
 
 
-def shown(value: Json) -> str:
+def print_short(value: Json) -> str:
     """A value as JSON text for a finding, cut where it is long."""
     parts: list[str] = []
     _write(value, parts)

@@ -8,17 +8,17 @@ from collections.abc import Callable, Generator, Hashable
 from typing import NamedTuple
 
 from treaty.formats.budget import current_budget
-from treaty.formats.jsonschema.compare.found import Found
+from treaty.formats.jsonschema.compare.differences import DifferenceReport
 
 
-class Question(NamedTuple):
+class PairQuestion(NamedTuple):
     """A pair to compare. `deeper` says that it is about a value inside the one that the asking pair is about."""
 
     pair: Hashable
     deeper: bool = True
 
 
-Task = Generator[Question, Found, Found]
+Task = Generator[PairQuestion, DifferenceReport, DifferenceReport]
 """Answers one question: yields those that it leads to, is sent their answers, returns its own."""
 
 
@@ -39,28 +39,30 @@ class _Frame:
         self.begun = begun
 
 
-class Fixpoint:
+class FixpointSolver:
     """Asks `begin` for the task of every pair that is met and puts the answers together.
 
     `assumed` is the answer of a pair that is met again further in, `circular` that of a pair that leads to itself
     about the very same value, which proves nothing.
     """
 
-    def __init__(self, begin: Callable[[Hashable], Task], assumed: Found, circular: Found) -> None:
+    def __init__(
+        self, begin: Callable[[Hashable], Task], assumed: DifferenceReport, circular: DifferenceReport
+    ) -> None:
         self._begin = begin
         self._assumed = assumed
         self._circular = circular
         self._budget = current_budget()
-        self._known: dict[Hashable, Found] = {}
+        self._known: dict[Hashable, DifferenceReport] = {}
         self._low: dict[Hashable, int] = {}
         self._order: list[Hashable] = []
         self._open: dict[Hashable, int] = {}
         self._frames: list[_Frame] = []
 
-    def answer(self, pair: Hashable) -> Found:
+    def answer(self, pair: Hashable) -> DifferenceReport:
         """The answer to one question and to all that it leads to; raises `StepsError` where the budget is spent."""
         self._push(pair, 0)
-        answer: Found | None = None
+        answer: DifferenceReport | None = None
         while self._frames:
             frame = self._frames[-1]
             try:
@@ -82,7 +84,7 @@ class Fixpoint:
         self._open[pair] = at
         self._frames.append(_Frame(pair, self._begin(pair), depth, at, len(self._order)))
 
-    def _remembered(self, frame: _Frame, asked: Question) -> Found | None:
+    def _remembered(self, frame: _Frame, asked: PairQuestion) -> DifferenceReport | None:
         at = self._open.get(asked.pair)
         if at is not None:
             if frame.depth + asked.deeper == self._frames[at].depth:
@@ -94,7 +96,7 @@ class Fixpoint:
             frame.low = min(frame.low, self._low.get(asked.pair, frame.low))
         return known
 
-    def _close(self, frame: _Frame, answer: Found) -> None:
+    def _close(self, frame: _Frame, answer: DifferenceReport) -> None:
         self._frames.pop()
         del self._open[frame.pair]
         at = len(self._frames)

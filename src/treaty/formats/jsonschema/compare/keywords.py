@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 
 from treaty.formats.jsonschema.model import Json, SchemaNode
-from treaty.formats.jsonschema.resolve import ignores_siblings
+from treaty.formats.jsonschema.references import ignores_siblings
 
 Steps = tuple[str | int, ...]
 """The way from a schema to a part of it."""
@@ -85,7 +85,7 @@ _RENAMED = frozenset(
 )
 
 
-def keywords(node: SchemaNode) -> tuple[dict[str, Json], dict[str, Steps]]:
+def normalize_keywords(node: SchemaNode) -> tuple[dict[str, Json], dict[str, Steps]]:
     """What a schema demands: keywords that judge values, and the steps to those that stand elsewhere than their name.
 
     A boolean ``exclusiveMaximum`` (draft 4) becomes the number beside the ``maximum`` that it sharpens; lists of items

@@ -6,7 +6,7 @@ for each, which nobody wrote. Source: the object model of the reference's librar
 
 from collections.abc import Iterator, Mapping
 
-from treaty.formats.jsonschema.compare.view import UNRESOLVED, View
+from treaty.formats.jsonschema.compare.view import UNRESOLVED, SchemaView
 
 EMPTY, NEVER, LOST, CONDITION = "empty", "never", "lost", "condition"
 COMBINED = "combined"
@@ -50,7 +50,7 @@ _FAMILIES: Mapping[str, tuple[str, ...]] = {
 _BY_WORD: Mapping[str, str] = {word: kind for kind, words in _FAMILIES.items() for word in words}
 
 
-class Shape:
+class SchemaShape:
     """One shape of a schema.
 
     `type` is the word that the schema uses for it, "" if it names none. `criterion` and `branches` belong to
@@ -62,11 +62,11 @@ class Shape:
     def __init__(
         self,
         kind: str,
-        view: View,
+        view: SchemaView,
         *,
         type: str = "",  # noqa: A002 (the keyword's name)
         criterion: str = "",
-        branches: "tuple[Shape, ...] | None" = None,
+        branches: "tuple[SchemaShape, ...] | None" = None,
     ) -> None:
         self.kind = kind
         self.view = view
@@ -77,65 +77,65 @@ class Shape:
         self._branches = branches
 
     @property
-    def branches(self) -> "tuple[Shape, ...]":
+    def branches(self) -> "tuple[SchemaShape, ...]":
         """The combined shapes."""
         if self._branches is None:
-            self._branches = tuple(shape(view) for view in self.view.listed(self.criterion))
+            self._branches = tuple(get_shape(view) for view in self.view.listed(self.criterion))
         return self._branches
 
 
-def shape(view: View) -> Shape:
+def get_shape(view: SchemaView) -> SchemaShape:
     """The shape of a schema, always the same one for the same view."""
     if view.shape is None:
-        view.shape = _shaped(view)
-    assert isinstance(view.shape, Shape)
+        view.shape = _build_shape(view)
+    assert isinstance(view.shape, SchemaShape)
     return view.shape
 
 
-def _shaped(view: View) -> Shape:
+def _build_shape(view: SchemaView) -> SchemaShape:
     if view.never:
-        return Shape(NEVER, view)
+        return SchemaShape(NEVER, view)
     parts = list(_parts(view))
     if not parts:
-        return Shape(EMPTY, view)
+        return SchemaShape(EMPTY, view)
     if len(parts) == 1:
         return parts[0]
     for part in parts:
         part.inner = part.view is view
-    return Shape(COMBINED, view, criterion="allOf", branches=tuple(parts))
+    return SchemaShape(COMBINED, view, criterion="allOf", branches=tuple(parts))
 
 
-def _parts(view: View) -> Iterator[Shape]:
+def _parts(view: SchemaView) -> Iterator[SchemaShape]:
     words = view.words
     target = view.target()
     if target is not None:
-        yield shape(target)
+        yield get_shape(target)
     if UNRESOLVED in words:
-        yield Shape(LOST, view)
+        yield SchemaShape(LOST, view)
     if "enum" in words:
-        yield Shape("enum", view)
+        yield SchemaShape("enum", view)
     for criterion in ("allOf", "anyOf", "oneOf"):
         if criterion in words:
-            yield Shape(COMBINED, view, criterion=criterion)
+            yield SchemaShape(COMBINED, view, criterion=criterion)
     if "not" in words:
-        yield Shape("not", view)
+        yield SchemaShape("not", view)
     if "const" in words:
-        yield Shape("const", view)
+        yield SchemaShape("const", view)
     if "type" in words:
-        yield _typed(view)
+        yield _build_type_shape(view)
     else:
         for kind in dict.fromkeys(_BY_WORD[word] for word in words if word in _BY_WORD):
-            yield Shape(kind, view)
+            yield SchemaShape(kind, view)
     if "if" in words:
-        yield Shape(CONDITION, view)
+        yield SchemaShape(CONDITION, view)
 
 
-def _typed(view: View) -> Shape:
+def _build_type_shape(view: SchemaView) -> SchemaShape:
     named = view.words["type"]
     types = [one for one in (named if isinstance(named, list) else [named]) if isinstance(one, str)]
-    shapes = tuple(Shape(_KINDS.get(one, one), view, type=one) for one in types)
+    shapes = tuple(SchemaShape(_KINDS.get(one, one), view, type=one) for one in types)
     if len(shapes) == 1:
         return shapes[0]
     for one in shapes:
         one.inner = True
-    return Shape(COMBINED, view, criterion="anyOf", branches=shapes)
+    return SchemaShape(COMBINED, view, criterion="anyOf", branches=shapes)

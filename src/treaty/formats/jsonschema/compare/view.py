@@ -7,11 +7,11 @@ from functools import lru_cache
 import jsonschema_rs
 
 from treaty.formats.budget import spend
-from treaty.formats.jsonschema.compare.exact import frozen
-from treaty.formats.jsonschema.compare.keywords import Steps, keywords
+from treaty.formats.jsonschema.compare.exact import freeze
+from treaty.formats.jsonschema.compare.keywords import Steps, normalize_keywords
 from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode
-from treaty.formats.jsonschema.regex import count
-from treaty.formats.jsonschema.resolve import ambiguous, child, follow
+from treaty.formats.jsonschema.references import follow_reference, get_child, is_ambiguous
+from treaty.formats.jsonschema.regex import count_regexes
 
 UNRESOLVED = "$unresolved"
 """The keyword that a schema gets instead of a reference that leads nowhere; it holds the reference."""
@@ -22,20 +22,22 @@ _VIEW, _PATTERN = 12, 150
 """Steps that it costs to look at a schema, and to compile each expression in it."""
 
 
-class View:
+class SchemaView:
     """A schema at a place: what it demands, and the schemas inside it. References alone are followed already."""
 
     __slots__ = ("_listed", "_one", "_several", "_steps", "_whole", "constants", "node", "shape", "side", "words")
 
-    def __init__(self, side: "Side", node: SchemaNode, words: dict[str, Json], steps: Mapping[str, Steps]) -> None:
+    def __init__(
+        self, side: "SchemaSide", node: SchemaNode, words: dict[str, Json], steps: Mapping[str, Steps]
+    ) -> None:
         self.side = side
         self.node = node
         self.words: Mapping[str, Json] = words
         """Keywords in the words of draft 2020-12."""
         self._steps = steps
-        self._listed: dict[str, tuple[View, ...]] = {}
-        self._one: dict[str, View | None] = {}
-        self._several: dict[str, dict[str, View]] = {}
+        self._listed: dict[str, tuple[SchemaView, ...]] = {}
+        self._one: dict[str, SchemaView | None] = {}
+        self._several: dict[str, dict[str, SchemaView]] = {}
         self._whole: Hashable = None
         self.constants: Mapping[str, frozenset[Hashable]] | None = None
         """The few values that properties may have, once somebody has looked."""
@@ -51,7 +53,7 @@ class View:
     def whole(self) -> Hashable:
         """Equal for schemas that are written alike, in any order of members."""
         if self._whole is None:
-            self._whole = (self.node.draft.number, frozen(self.node.value))
+            self._whole = (self.node.draft.number, freeze(self.node.value))
         return self._whole
 
     def raw(self, name: str) -> Json:
@@ -59,15 +61,15 @@ class View:
         value = self.node.value
         return value.get(name) if isinstance(value, dict) else None
 
-    def part(self, word: str) -> "View | None":
+    def part(self, word: str) -> "SchemaView | None":
         """The schema under a keyword."""
         if word not in self.words:
             return None
         if word not in self._one:
-            self._one[word] = self.side.view(child(self.node, *self._steps.get(word, (word,))))
+            self._one[word] = self.side.view(get_child(self.node, *self._steps.get(word, (word,))))
         return self._one[word]
 
-    def named(self, word: str) -> Mapping[str, "View"]:
+    def named(self, word: str) -> Mapping[str, "SchemaView"]:
         """The schemas under a keyword that holds a map of them; lists count as maps from indexes."""
         if word not in self.words:
             return {}
@@ -78,14 +80,14 @@ class View:
         held = self.words.get(word, ())
         return held if isinstance(held, dict) else range(len(held))  # type: ignore[arg-type, return-value]
 
-    def at(self, word: str, name: str) -> "View":
+    def at(self, word: str, name: str) -> "SchemaView":
         """One of the schemas under a keyword that holds several."""
         made = self._several.setdefault(word, {})
         if name not in made:
             if word == "dependentSchemas":
-                node = child(self.node, *self._steps[f"dependentSchemas/{name}"])
+                node = get_child(self.node, *self._steps[f"dependentSchemas/{name}"])
             else:
-                node = child(self.node, *self._steps.get(word, (word,)), name)
+                node = get_child(self.node, *self._steps.get(word, (word,)), name)
             made[name] = self.side.view(node)
         return made[name]
 
@@ -95,11 +97,11 @@ class View:
         assert isinstance(held, dict | list)
         return held[name]  # type: ignore[call-overload]
 
-    def dependent(self) -> tuple[tuple[str, "View"], ...]:
+    def dependent(self) -> tuple[tuple[str, "SchemaView"], ...]:
         """The schemas that depend on properties, with the names of these."""
         return tuple((name.removesuffix("\0"), view) for name, view in self.named("dependentSchemas").items())
 
-    def listed(self, word: str) -> tuple["View", ...]:
+    def listed(self, word: str) -> tuple["SchemaView", ...]:
         """The schemas under a keyword that holds a list of them."""
         if word not in self.words:
             return ()
@@ -107,12 +109,12 @@ class View:
             self._listed[word] = tuple(self.named(word).values())
         return self._listed[word]
 
-    def target(self) -> "View | None":
+    def target(self) -> "SchemaView | None":
         """Where a reference leads that has other keywords beside it."""
         return self.side.target(self)
 
 
-class Side:
+class SchemaSide:
     """All schemas of one document, as views."""
 
     __slots__ = ("_targets", "_views", "document", "noted")
@@ -121,22 +123,22 @@ class Side:
         """`noted`: what stands in schemas for people alone is told too."""
         self.document = document
         self.noted = noted
-        self._views: dict[tuple[int, str], View] = {}
-        self._targets: dict[tuple[int, str], View] = {}
+        self._views: dict[tuple[int, str], SchemaView] = {}
+        self._targets: dict[tuple[int, str], SchemaView] = {}
 
-    def view(self, node: SchemaNode) -> View:
+    def view(self, node: SchemaNode) -> SchemaView:
         """The view of a place, or of where it leads if it is nothing but a reference."""
         found = self._views.get(node.key)
         if found is None:
             found = self._views[node.key] = self._seen(node)
         return found
 
-    def _seen(self, node: SchemaNode) -> View:
+    def _seen(self, node: SchemaNode) -> SchemaView:
         way = {node.key}
         here = node
         while True:
-            words, steps = keywords(here)
-            spend(_VIEW + len(words) + _PATTERN * count(here.value))
+            words, steps = normalize_keywords(here)
+            spend(_VIEW + len(words) + _PATTERN * count_regexes(here.value))
             referring = [word for word in _REFERRING if word in words]
             if not referring or len(words) > 1:
                 break
@@ -148,11 +150,11 @@ class Side:
             here = target
         if here is not node and here.key in self._views:
             return self._views[here.key]
-        made = View(self, here, words, steps)
+        made = SchemaView(self, here, words, steps)
         self._views[here.key] = made
         return made
 
-    def target(self, view: View) -> View | None:
+    def target(self, view: SchemaView) -> SchemaView | None:
         """Where the reference of a schema with several keywords leads."""
         key = view.node.key
         if key not in self._targets:
@@ -162,21 +164,21 @@ class Side:
             if found is None:
                 word = next(word for word in _REFERRING if word in view.words)
                 lost = replace(view.node, place=f"{view.node.place}/{word}")
-                self._targets[key] = View(self, lost, {UNRESOLVED: self._lost(view.node, view.words[word])}, {})
+                self._targets[key] = SchemaView(self, lost, {UNRESOLVED: self._lost(view.node, view.words[word])}, {})
             else:
                 self._targets[key] = self.view(found)
         return self._targets[key]
 
     def _follow(self, node: SchemaNode) -> SchemaNode | None:
-        return None if ambiguous(self.document, node) else follow(self.document, node)
+        return None if is_ambiguous(self.document, node) else follow_reference(self.document, node)
 
     def _lost(self, node: SchemaNode, to: Json) -> Json:
         """What a reference that can't be followed is compared by: where it leads depends on the texts if it is dynamic."""
-        return [to, *self.document.texts] if ambiguous(self.document, node) else to
+        return [to, *self.document.texts] if is_ambiguous(self.document, node) else to
 
-    def default(self, outer: View, name: str) -> tuple[Json] | None:
+    def default(self, outer: SchemaView, name: str) -> tuple[Json] | None:
         """The default of a property, from where it stands or where its reference leads; None if it has none."""
-        for node in (child(outer.node, "properties", name), outer.at("properties", name).node):
+        for node in (get_child(outer.node, "properties", name), outer.at("properties", name).node):
             if isinstance(node.value, dict) and "default" in node.value:
                 return (node.value["default"],)
         return None

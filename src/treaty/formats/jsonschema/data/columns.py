@@ -19,7 +19,7 @@ _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 _NULL, _OBJECT = frozenset({"null"}), frozenset({"object"})
 _VARIANT = Scalar("variant")
 
-Made = tuple[ColumnType, bool]
+NullableType = tuple[ColumnType, bool]
 """A type, and whether it may be null."""
 
 
@@ -30,7 +30,7 @@ def derive_columns(document: JsonSchema, depth: int = COLUMN_RECURSION) -> Colum
     where that would be too many columns; what lies deeper is left out. Raises `InvalidSchemaError` past the limits of
     columns and of nesting.
     """
-    maker = _Maker(document, depth)
+    maker = _ColumnBuilder(document, depth)
     try:
         made = maker.type([document.root], "", 1)
     except InvalidSchemaError as wrong:
@@ -39,13 +39,13 @@ def derive_columns(document: JsonSchema, depth: int = COLUMN_RECURSION) -> Colum
         return derive_columns(document, depth - 1)
     if made is not None and isinstance(made[0], Struct):
         return Columns(made[0].columns, tuple(maker.losses))
-    maker = _Maker(document, depth)
+    maker = _ColumnBuilder(document, depth)
     kind, nullable = maker.type([document.root], "value", 1) or (Scalar("null"), True)
     doc = merge_constraints(document, [document.root]).doc
     return Columns((Column("value", kind, nullable, doc),), tuple(maker.losses), whole=True)
 
 
-class _Maker:
+class _ColumnBuilder:
     """Makes the types of one schema."""
 
     __slots__ = ("_count", "_depth", "_document", "_gathered", "_open", "_steps", "losses")
@@ -59,7 +59,7 @@ class _Maker:
         self._gathered: dict[tuple[tuple[int, str], ...], MergedConstraints] = {}
         self.losses: list[ColumnLoss] = []
 
-    def type(self, nodes: Iterable[SchemaNode], way: str, depth: int) -> Made | None:
+    def type(self, nodes: Iterable[SchemaNode], way: str, depth: int) -> NullableType | None:
         """The type of a column that `way` leads to; None where nothing may stand or recursion is cut."""
         self._count += 1
         if self._count > COLUMNS:
@@ -73,7 +73,7 @@ class _Maker:
             return None
         key = found.key
         if key and self._open.get(key, 0) >= self._depth:
-            self._lose("RECURSION_CUT", way, f"{found.nodes[0].place or '/'} at depth {self._depth}")
+            self._add_loss("RECURSION_CUT", way, f"{found.nodes[0].place or '/'} at depth {self._depth}")
             return None
         self._open[key] = self._open.get(key, 0) + 1
         try:
@@ -99,10 +99,10 @@ class _Maker:
         """Whether anything was left out because it lies inside itself."""
         return any(loss.rule == "RECURSION_CUT" for loss in self.losses)
 
-    def _lose(self, rule: str, way: str, detail: str = "") -> None:
+    def _add_loss(self, rule: str, way: str, detail: str = "") -> None:
         self.losses.append(ColumnLoss(rule, way, detail))
 
-    def _chosen(self, found: MergedConstraints, way: str, depth: int) -> Made | None:
+    def _chosen(self, found: MergedConstraints, way: str, depth: int) -> NullableType | None:
         """The type with the first choice that matters settled."""
         for at, branches in enumerate(found.choices):
             parts = [self.gather([branch]) for branch in branches]
@@ -129,7 +129,7 @@ class _Maker:
     def _merged(self, found: MergedConstraints, parts: list[MergedConstraints], way: str) -> MergedConstraints:
         """One place that holds what any branch holds; what not all of them require may be missing."""
         if len(parts) > 1:
-            self._lose("BRANCHES_MERGED", way, f"{len(parts)} branches")
+            self._add_loss("BRANCHES_MERGED", way, f"{len(parts)} branches")
         known = [part.kinds for part in (found, *parts) if part.kinds is not None]
         whole = MergedConstraints(
             nodes=[*found.nodes, *(node for part in parts for node in part.nodes)],
@@ -152,7 +152,7 @@ class _Maker:
                 mine.extend(its)
         return whole
 
-    def _alike(self, branches: list[SchemaNode], way: str, depth: int) -> Made | None:
+    def _alike(self, branches: list[SchemaNode], way: str, depth: int) -> NullableType | None:
         """One type for branches that all have it; a variant for those that differ."""
         told = len(self.losses)
         made = [one for one in (self.type([branch], way, depth + 1) for branch in branches) if one is not None]
@@ -163,21 +163,21 @@ class _Maker:
         if len(kinds) == 1:
             return kinds.pop(), nullable
         del self.losses[told:]
-        self._lose("ANY_AS_VARIANT", way, f"one of {len(branches)} branches of different types")
+        self._add_loss("ANY_AS_VARIANT", way, f"one of {len(branches)} branches of different types")
         return _VARIANT, nullable
 
-    def _typed(self, found: MergedConstraints, way: str, depth: int) -> Made | None:
+    def _typed(self, found: MergedConstraints, way: str, depth: int) -> NullableType | None:
         kinds = found.kinds
         if kinds is None and found.assumed:
             kinds = frozenset({found.assumed})
-            self._lose("TYPE_ASSUMED", way, found.assumed)
+            self._add_loss("TYPE_ASSUMED", way, found.assumed)
         if found.values is not None:
             seen = frozenset(map(kind_of, found.values))
             kinds = seen if kinds is None else kinds & seen
             if kinds >= {"string"} and len(found.values) > 1:
-                self._lose("ENUM_AS_STRING", way, f"{len(found.values)} values")
+                self._add_loss("ENUM_AS_STRING", way, f"{len(found.values)} values")
         if kinds is None:
-            self._lose("ANY_AS_VARIANT", way)
+            self._add_loss("ANY_AS_VARIANT", way)
             return _VARIANT, True
         nullable = "null" in kinds
         rest = kinds - {"null"}
@@ -186,7 +186,7 @@ class _Maker:
         if not rest:
             return (Scalar("null"), True) if nullable else None
         if len(rest) > 1:
-            self._lose("ANY_AS_VARIANT", way, " or ".join(kind for kind in KINDS if kind in rest))
+            self._add_loss("ANY_AS_VARIANT", way, " or ".join(kind for kind in KINDS if kind in rest))
             return _VARIANT, nullable
         made = self._of_kind(next(iter(rest)), found, way, depth)
         return (made, nullable) if made is not None else None
@@ -201,37 +201,39 @@ class _Maker:
                 return self._number(kind, found, way)
             case "string":
                 if found.format == "uuid":
-                    self._lose("UUID_AS_STRING", way)
+                    self._add_loss("UUID_AS_STRING", way)
                 return Scalar(FORMATS.get(found.format, "string"))
         return Scalar("boolean")
 
     def _number(self, kind: str, found: MergedConstraints, way: str) -> ColumnType:
-        low = max((one for word in ("minimum", "exclusiveMinimum") for one in _numbers(found.told(word))), default=None)
+        low = max(
+            (one for word in ("minimum", "exclusiveMinimum") for one in _numbers(found.get_all(word))), default=None
+        )
         high = min(
-            (one for word in ("maximum", "exclusiveMaximum") for one in _numbers(found.told(word))), default=None
+            (one for word in ("maximum", "exclusiveMaximum") for one in _numbers(found.get_all(word))), default=None
         )
         listed = _numbers(found.values or ())
         if listed:
             low, high = min(listed), max(listed)
         if kind == "integer":
             if low is None or high is None or low < _LOWEST or high > _HIGHEST:
-                self._lose("INTEGER_BEYOND_64", way)
+                self._add_loss("INTEGER_BEYOND_64", way)
             return Scalar("int64")
-        steps = [Exact(one).normalize().as_tuple() for one in _numbers(found.told("multipleOf"))]
+        steps = [Exact(one).normalize().as_tuple() for one in _numbers(found.get_all("multipleOf"))]
         if low is not None and high is not None and len(steps) == 1 and steps[0].digits == (1,):
             scale = max(0, -int(steps[0].exponent))
             digits = scale + max(len(str(abs(int(end)))) for end in (low, high))
             if digits <= _DIGITS:
                 return Decimal(digits, scale)
-        self._lose("NUMBER_AS_DOUBLE", way)
+        self._add_loss("NUMBER_AS_DOUBLE", way)
         return Scalar("float64")
 
     def _array(self, found: MergedConstraints, way: str, depth: int) -> ColumnType | None:
         if found.tuples:
-            self._lose("TUPLE_AS_VARIANT", way, f"{len(found.tuples)} places")
+            self._add_loss("TUPLE_AS_VARIANT", way, f"{len(found.tuples)} places")
             return _VARIANT
         if not found.items:
-            self._lose("ANY_AS_VARIANT", f"{way}.element")
+            self._add_loss("ANY_AS_VARIANT", f"{way}.element")
             return List(_VARIANT, nullable=True)
         made = self.type(found.items, f"{way}.element", depth + 1)
         return List(*made) if made else None
@@ -240,7 +242,7 @@ class _Maker:
         if not found.properties and not found.closed:
             return self._map(found, way, depth)
         if found.patterns or not found.closed:
-            self._lose("CONTENT_OPEN", way)
+            self._add_loss("CONTENT_OPEN", way)
         inside: list[Column] = []
         for name, nodes in found.properties.items():
             made = self.type(nodes, f"{way}.{name}" if way else name, depth + 1)
@@ -254,7 +256,7 @@ class _Maker:
         if len(found.rest) + len(found.patterns) == 1:
             made = self.type([*found.rest, *found.patterns], inner, depth + 1)
             return Map(Scalar("string"), *made) if made else None
-        self._lose("ANY_AS_VARIANT", inner)
+        self._add_loss("ANY_AS_VARIANT", inner)
         return Map(Scalar("string"), _VARIANT, nullable=True)
 
 

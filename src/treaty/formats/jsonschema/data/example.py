@@ -6,12 +6,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from treaty.formats.jsonschema.canonical import print_value
-from treaty.formats.jsonschema.data.mutation import decimal, junk, mutated
-from treaty.formats.jsonschema.data.pattern import matching
-from treaty.formats.jsonschema.data.value import judge_of, valid
-from treaty.formats.jsonschema.data.wish import ImpossibleError, Wish, equal, wish
+from treaty.formats.jsonschema.data.example_constraints import (
+    ExampleConstraints,
+    ImpossibleError,
+    collect_constraints,
+    is_equal_value,
+)
+from treaty.formats.jsonschema.data.mutation import decimal, generate_junk, mutate
+from treaty.formats.jsonschema.data.pattern import generate_match
+from treaty.formats.jsonschema.data.value import get_validator, is_valid
 from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode
-from treaty.formats.jsonschema.resolve import child
+from treaty.formats.jsonschema.references import get_child
 from treaty.formats.seeded_random import SeededRandom
 
 _TRIES = 24
@@ -43,30 +48,30 @@ def generate_example(document: JsonSchema, seed: int) -> str:
 
     Raises `ValueError` for a schema that has no value, or none that was found.
     """
-    return print_value(sample(document, seed, wild=False))
+    return print_value(generate_sample(document, seed, wild=False))
 
 
-def sample(document: JsonSchema, seed: int, *, wild: bool = True) -> Json:
+def generate_sample(document: JsonSchema, seed: int, *, wild: bool = True) -> Json:
     """A valid value of the schema; `wild` ones lie at bounds, have members that nobody named, and are changed at random
     as long as they stay valid.
 
     Raises `ValueError` for a schema that has no value, or none that was found.
     """
     draw = SeededRandom(seed)
-    judge_of(document)
+    get_validator(document)
     for at in range(_TRIES):
-        maker = _Maker(document, draw, wild=wild, plain=at > _TRIES // 2)
+        maker = _ExampleGenerator(document, draw, wild=wild, plain=at > _TRIES // 2)
         try:
             value = maker.make([document.root], 0)
         except ImpossibleError:
             continue
-        if valid(document, value):
-            return mutated(document, value, draw) if wild and draw.chance(60) else value
+        if is_valid(document, value):
+            return mutate(document, value, draw) if wild and draw.chance(60) else value
     raise ValueError(f"no valid value was found in {_TRIES} tries")
 
 
 @dataclass(slots=True)
-class _Maker:
+class _ExampleGenerator:
     """One try."""
 
     document: JsonSchema
@@ -80,7 +85,7 @@ class _Maker:
         self.steps += 1
         if self.steps > _STEPS or depth > 40:
             raise ImpossibleError("too many steps")
-        asked = wish(self.document, nodes, self.draw, plain=self.plain or depth > _DEEP)
+        asked = collect_constraints(self.document, nodes, self.draw, plain=self.plain or depth > _DEEP)
         self.steps += asked.steps // 10
         if asked.allowed is not None:
             return self.draw.pick(asked.allowed)
@@ -88,7 +93,7 @@ class _Maker:
         if depth > _DEEP:
             kinds = tuple(kind for kind in kinds if kind not in ("object", "array")) or kinds
         if len(asked.types) > 6 and not asked.words & {"type", "properties"} and self.wild:
-            return junk(self.draw)
+            return generate_junk(self.draw)
         kind = self.draw.pick([one for one in kinds if one != "null"] or kinds) if self.draw.chance(85) else None
         match kind or self.draw.pick(kinds):
             case "object":
@@ -104,7 +109,7 @@ class _Maker:
             case other:
                 return self.number(asked, whole=other == "integer")
 
-    def object(self, asked: Wish, depth: int) -> Json:
+    def object(self, asked: ExampleConstraints, depth: int) -> Json:
         """Required members, some of the others, and where that is too few some that nobody named."""
         least, most = asked.most("minProperties", 0), asked.least("maxProperties", 1_000)
         share = 0 if depth > _DEEP else self.draw.pick((20, 60, 90)) if self.wild else 80
@@ -141,11 +146,11 @@ class _Maker:
 
     def _matching(self, regex: str) -> str:
         try:
-            return matching(regex, self.draw)
+            return generate_match(regex, self.draw)
         except (ValueError, IndexError):
             raise ImpossibleError("no text for a pattern") from None
 
-    def array(self, asked: Wish, depth: int) -> Json:
+    def array(self, asked: ExampleConstraints, depth: int) -> Json:
         """As few items as may be where it is deep, a few more elsewhere."""
         least, most = asked.most("minItems", 0), asked.least("maxItems", 1_000)
         listed = max((len(one) for word in ("items", "prefixItems") for one in asked.all(word, list)), default=0)  # type: ignore[arg-type]  # lists only
@@ -155,7 +160,7 @@ class _Maker:
         unique = any(asked.all("uniqueItems", bool))
         made: list[Json] = []
         for at in range(count):
-            extra = [child(node, "contains") for node in contained] if at < asked.most("minContains", 1) else []
+            extra = [get_child(node, "contains") for node in contained] if at < asked.most("minContains", 1) else []
             for _ in range(10):
                 try:
                     item = self.make([*asked.of_index(at), *extra], depth + 1)
@@ -163,12 +168,12 @@ class _Maker:
                     if at < least or extra:
                         raise
                     return made
-                if not unique or not any(equal(item, other) for other in made):
+                if not unique or not any(is_equal_value(item, other) for other in made):
                     made.append(item)
                     break
         return made
 
-    def string(self, asked: Wish) -> str:
+    def string(self, asked: ExampleConstraints) -> str:
         """A text of the pattern, the format or the length that is asked for."""
         least, most = asked.most("minLength", 0), asked.least("maxLength", 1_000_000)
         for regex in asked.all("pattern", str):
@@ -183,7 +188,7 @@ class _Maker:
             text = text[:1] * (most if most <= 200 and self.draw.chance(50) else least)
         return (text + "e" * min(max(0, least - len(text)), 100_000))[: max(most, 0)]
 
-    def number(self, asked: Wish, *, whole: bool) -> Json:
+    def number(self, asked: ExampleConstraints, *, whole: bool) -> Json:
         """A number at a bound, beside it, or anywhere between."""
         low, high, step = asked.bounds()
         if whole:

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from fractions import Fraction
 
-from treaty.formats.jsonschema.data.value import valid
+from treaty.formats.jsonschema.data.value import is_valid
 from treaty.formats.jsonschema.model import Json, JsonSchema
 from treaty.formats.seeded_random import SeededRandom
 
@@ -24,7 +24,7 @@ def decimal(number: Fraction) -> Json:
     return Decimal((digits < 0, tuple(map(int, str(abs(digits)))), -places))
 
 
-def junk(draw: SeededRandom) -> Json:
+def generate_junk(draw: SeededRandom) -> Json:
     """Any small value."""
     plain: tuple[Json, ...] = (
         None,
@@ -46,22 +46,22 @@ def junk(draw: SeededRandom) -> Json:
     return draw.pick(plain)
 
 
-def mutated(document: JsonSchema, value: Json, draw: SeededRandom) -> Json:
+def mutate(document: JsonSchema, value: Json, draw: SeededRandom) -> Json:
     """The value after some random changes, each kept only where the value stays valid."""
     for _ in range(_ROUNDS):
-        changed = _changed(value, draw)
-        if valid(document, changed):
+        changed = _change_value(value, draw)
+        if is_valid(document, changed):
             value = changed
     return value
 
 
-def _changed(value: Json, draw: SeededRandom) -> Json:
+def _change_value(value: Json, draw: SeededRandom) -> Json:
     if isinstance(value, dict):
         return _member(value, draw)
     if isinstance(value, list):
         return _item(value, draw)
     if draw.chance(25):
-        return junk(draw)
+        return generate_junk(draw)
     if isinstance(value, str):
         return draw.pick((value + "x", value[:-1], value.upper(), "", value * 2 if len(value) < 200 else value))
     if isinstance(value, bool) or value is None:
@@ -74,18 +74,18 @@ def _member(value: dict[str, Json], draw: SeededRandom) -> Json:
     names = list(value)
     way = draw.below(4)
     if way == 0 or not names:
-        return {**value, draw.pick(("extra", "other", "a", "x-1", "_")): junk(draw)}
+        return {**value, draw.pick(("extra", "other", "a", "x-1", "_")): generate_junk(draw)}
     name = draw.pick(names)
     if way == 1:
         return {one: held for one, held in value.items() if one != name}
-    return {**value, name: junk(draw) if way == 2 and draw.chance(30) else _changed(value[name], draw)}
+    return {**value, name: generate_junk(draw) if way == 2 and draw.chance(30) else _change_value(value[name], draw)}
 
 
 def _item(value: list[Json], draw: SeededRandom) -> Json:
     way = draw.below(4)
     if way == 0 or not value:
-        return [*value, draw.pick(value) if value and draw.chance(50) else junk(draw)]
+        return [*value, draw.pick(value) if value and draw.chance(50) else generate_junk(draw)]
     at = draw.below(len(value))
     if way == 1:
         return value[:at] + value[at + 1 :]
-    return [*value[:at], _changed(value[at], draw), *value[at + 1 :]]
+    return [*value[:at], _change_value(value[at], draw), *value[at + 1 :]]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from treaty.core.limits import REGEX_LENGTH
-from treaty.formats.jsonschema.regex import compiles, matches
+from treaty.formats.jsonschema.regex import is_match, is_regex
 from treaty.formats.seeded_random import SeededRandom
 
 _DEPTH = 40
@@ -28,21 +28,21 @@ Part = Callable[[SeededRandom], str]
 """Makes one text of those that a part of an expression matches."""
 
 
-def matching(regex: str, draw: SeededRandom, tries: int = 4) -> str:
+def generate_match(regex: str, draw: SeededRandom, tries: int = 4) -> str:
     """A text in which the expression is found; raises `ValueError` if none was made in so many tries."""
-    if len(regex) > REGEX_LENGTH or not compiles(regex):
+    if len(regex) > REGEX_LENGTH or not is_regex(regex):
         raise ValueError(f"the expression {regex[:60]!r} is too large")
     make = _part(regex)
     for _ in range(tries):
         text = make(draw)
-        if matches(regex, text):
+        if is_match(regex, text):
             return text
     raise ValueError(f"no text was found that matches {regex[:60]!r}")
 
 
 @lru_cache(maxsize=512)
 def _part(regex: str) -> Part:
-    reader = _Reader(regex)
+    reader = _RegexParser(regex)
     return reader.choice()
 
 
@@ -54,7 +54,7 @@ def _one_of(chars: str) -> Part:
     return lambda draw: draw.pick(chars)
 
 
-def _repeated(part: Part, least: int, most: int) -> Part:
+def _repeat(part: Part, least: int, most: int) -> Part:
     def make(draw: SeededRandom) -> str:
         count = least if draw.chance(30) else least + draw.below(most - least + 1)
         made = ""
@@ -68,7 +68,7 @@ def _repeated(part: Part, least: int, most: int) -> Part:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _RegexParser:
     """Reads an expression from left to right."""
 
     text: str
@@ -117,7 +117,7 @@ class _Reader:
         else:
             least = int(found[2])
             most = least if not found[3] else int(found[4] or least + 3)
-        return _repeated(part, least, max(least, min(most, least + 40)))
+        return _repeat(part, least, max(least, min(most, least + 40)))
 
     def atom(self) -> Part:
         char = self.peek()

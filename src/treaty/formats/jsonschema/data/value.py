@@ -13,10 +13,10 @@ from treaty.core.limits import FAULTS, REGEXES, VALUE_BYTES, VALUE_STEPS
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.json_pointer import escape_step, find_positions
 from treaty.formats.json_reader import read_exact_json
-from treaty.formats.jsonschema.bundle import parts, reached
-from treaty.formats.jsonschema.data.effort import effort, places, weight
+from treaty.formats.jsonschema.bundle import list_nodes, split_texts
+from treaty.formats.jsonschema.data.cost import count_steps, count_values, measure_weight
 from treaty.formats.jsonschema.model import Json, JsonSchema, JsonSchemaDraft
-from treaty.formats.jsonschema.regex import ENGINES, count
+from treaty.formats.jsonschema.regex import ENGINES, count_regexes
 
 _CLASSES: dict[int, Any] = {
     4: jsonschema_rs.Draft4Validator,
@@ -25,25 +25,25 @@ _CLASSES: dict[int, Any] = {
     2019: jsonschema_rs.Draft201909Validator,
     2020: jsonschema_rs.Draft202012Validator,
 }
-_ALL_TOLD = 5_000
+_ALL_FAULTS = 5_000
 """Steps up to which every fault of a value is told; past it the first one is."""
-_ONE_TOLD = 50_000
+_ONE_FAULT = 50_000
 """Steps for one place up to which a fault is told at all; past it the telling would take too long."""
 _CALM = 100_000_000
 """Steps, counted roughly, up to which they are not counted one by one."""
 
-_kept: WeakKeyDictionary[JsonSchema, "Judge"] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[JsonSchema, "ValueValidator"] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class ValueValidator:
     """A compiled validator, and the steps that it takes for one place of a value; None where that depends."""
 
     compiled: Any
     weight: int | None
 
 
-def judge_of(document: JsonSchema) -> Judge:
+def get_validator(document: JsonSchema) -> ValueValidator:
     """The validator of a schema, made once for each; raises `ValueError` if it can't be made.
 
     Formats are not asserted. Regular expressions run in linear time; those with looks around and backward references
@@ -51,24 +51,24 @@ def judge_of(document: JsonSchema) -> Judge:
     """
     found = _kept.get(document)
     if found is None:
-        found = _kept[document] = Judge(_compiled(document), weight(document))
+        found = _kept[document] = ValueValidator(_compile_validator(document), measure_weight(document))
     return found
 
 
-def _steps(document: JsonSchema, judge: Judge, value: Json) -> int:
+def _count_steps(document: JsonSchema, validator: ValueValidator, value: Json) -> int:
     """The steps that a judgement takes; raises `ValueError` if they are too many."""
-    if judge.weight is not None and (total := judge.weight * places(value)) <= _CALM:
+    if validator.weight is not None and (total := validator.weight * count_values(value)) <= _CALM:
         return total
-    counted = effort(document, value)
+    counted = count_steps(document, value)
     if counted is None:
         raise ValueError(f"it takes more than the limit VALUE_STEPS of {VALUE_STEPS}")
     return counted
 
 
-def _compiled(document: JsonSchema) -> Any:
-    if sum(count(node.value) for node in reached(document)) > REGEXES:
+def _compile_validator(document: JsonSchema) -> Any:
+    if sum(count_regexes(node.value) for node in list_nodes(document)) > REGEXES:
         raise ValueError(f"it has more regular expressions than the limit REGEXES of {REGEXES}")
-    own, others = parts(document)
+    own, others = split_texts(document)
     draft: JsonSchemaDraft = document.root.draft
     registry = jsonschema_rs.Registry(list(others.items()))
     wrong: Exception | None = None
@@ -86,13 +86,13 @@ def _compiled(document: JsonSchema) -> Any:
     raise ValueError(str(wrong).partition("\n")[0][:200])
 
 
-def valid(document: JsonSchema, value: Json) -> bool:
+def is_valid(document: JsonSchema, value: Json) -> bool:
     """Whether a value, nested no deeper than a text may be, is valid; raises `ValueError` as `judge_of` does, and for one
     that takes too many steps.
     """
-    judge = judge_of(document)
-    _steps(document, judge, value)
-    return bool(judge.compiled.is_valid(value))
+    validator = get_validator(document)
+    _count_steps(document, validator, value)
+    return bool(validator.compiled.is_valid(value))
 
 
 def check_value(document: JsonSchema, text: str) -> tuple[Diagnostic, ...]:
@@ -105,25 +105,25 @@ def check_value(document: JsonSchema, text: str) -> tuple[Diagnostic, ...]:
     except InvalidSchemaError as wrong:
         return tuple(replace(one, rule=one.rule.replace("SCHEMA_", "VALUE_")) for one in wrong.faults)
     try:
-        judge = judge_of(document)
-        steps = _steps(document, judge, value)
+        validator = get_validator(document)
+        steps = _count_steps(document, validator, value)
     except ValueError as wrong:
         message = f"values can't be judged by this schema: {wrong}"
         return (Diagnostic("VALUE_NOT_JUDGED", "", message, "a schema that the validator can compile and run"),)
-    if judge.compiled.is_valid(value):
+    if validator.compiled.is_valid(value):
         return ()
-    faults = list(_faults(judge, value, steps))
+    faults = list(_faults(validator, value, steps))
     places_ = find_positions(text, {one.path for one in faults})
     return tuple(replace(one, line=places_[one.path][0], column=places_[one.path][1]) for one in faults)
 
 
-def _faults(judge: Judge, value: Json, steps: int) -> Iterator[Diagnostic]:
+def _faults(validator: ValueValidator, value: Json, steps: int) -> Iterator[Diagnostic]:
     """All faults where that is cheap, else the first one, or only that there are some."""
-    if steps <= _ALL_TOLD:
-        yield from (_fault(error) for error in islice(judge.compiled.iter_errors(value), FAULTS))
-    elif min(steps, judge.weight or steps) <= _ONE_TOLD:
+    if steps <= _ALL_FAULTS:
+        yield from (_fault(error) for error in islice(validator.compiled.iter_errors(value), FAULTS))
+    elif min(steps, validator.weight or steps) <= _ONE_FAULT:
         try:
-            judge.compiled.validate(value)
+            validator.compiled.validate(value)
         except jsonschema_rs.ValidationError as error:
             yield _fault(error)
     else:

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 from treaty.formats.json_pointer import escape_step
 from treaty.formats.jsonschema.constraints import merge_constraints
-from treaty.formats.jsonschema.lint.places import NEAR, Told, properties, row, schemas
+from treaty.formats.jsonschema.lint.places import NEAR, Advice, list_properties, list_schemas, make_lint
 from treaty.formats.jsonschema.model import JsonSchema, SchemaNode
-from treaty.formats.jsonschema.regex import linear
-from treaty.formats.jsonschema.resolve import ignores_siblings
+from treaty.formats.jsonschema.references import ignores_siblings
+from treaty.formats.jsonschema.regex import is_linear
 
 _BRANCHES = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
 _TYPED = frozenset(
@@ -24,8 +24,8 @@ def _is_branch(node: SchemaNode) -> bool:
     return any(step in _BRANCHES for step in steps[-2:])
 
 
-def _additional_unspecified(document: JsonSchema) -> Iterator[Told]:
-    for node in schemas(document):
+def _additional_unspecified(document: JsonSchema) -> Iterator[Advice]:
+    for node in list_schemas(document):
         value = node.value
         assert isinstance(value, dict)
         told = "additionalProperties" in value or ("unevaluatedProperties" in value and node.draft.number >= 2019)
@@ -39,8 +39,8 @@ def _additional_unspecified(document: JsonSchema) -> Iterator[Told]:
             yield node.place, message, '"additionalProperties", true or false'
 
 
-def _type_missing(document: JsonSchema) -> Iterator[Told]:
-    for name, node in properties(document):
+def _type_missing(document: JsonSchema) -> Iterator[Advice]:
+    for name, node in list_properties(document):
         value = node.value
         if (
             isinstance(value, dict)
@@ -52,7 +52,7 @@ def _type_missing(document: JsonSchema) -> Iterator[Told]:
 
 
 def _patterns(document: JsonSchema) -> Iterator[tuple[str, str]]:
-    for node in schemas(document):
+    for node in list_schemas(document):
         value = node.value
         assert isinstance(value, dict)
         if isinstance(value.get("pattern"), str):
@@ -62,7 +62,7 @@ def _patterns(document: JsonSchema) -> Iterator[tuple[str, str]]:
             yield f"{node.place}/patternProperties/{escape_step(regex)}", regex
 
 
-def _pattern_not_anchored(document: JsonSchema) -> Iterator[Told]:
+def _pattern_not_anchored(document: JsonSchema) -> Iterator[Advice]:
     for path, regex in _patterns(document):
         plain = _ASIDE.sub("", regex)
         free = {"^": regex.startswith(".*"), "$": regex.endswith(".*")}
@@ -72,15 +72,15 @@ def _pattern_not_anchored(document: JsonSchema) -> Iterator[Told]:
             yield path, message, "a pattern from ^ to $, or one that says .* where more may stand"
 
 
-def _regex_not_linear(document: JsonSchema) -> Iterator[Told]:
+def _regex_not_linear(document: JsonSchema) -> Iterator[Advice]:
     for path, regex in _patterns(document):
-        if not linear(regex):
+        if not is_linear(regex):
             message = f"the pattern {regex[:60]!r} can't be searched in linear time"
             yield path, message, "no looks around, no backward references, and small counts"
 
 
-def _integer_unbounded(document: JsonSchema) -> Iterator[Told]:
-    for node in schemas(document):
+def _integer_unbounded(document: JsonSchema) -> Iterator[Advice]:
+    for node in list_schemas(document):
         value = node.value
         assert isinstance(value, dict)
         kind = value.get("type")
@@ -94,10 +94,12 @@ def _integer_unbounded(document: JsonSchema) -> Iterator[Told]:
 
 
 EVOLUTION = (
-    row("ADDITIONAL_PROPERTIES_UNSPECIFIED", "Objects say whether they take other members.", _additional_unspecified),
-    row("TYPE_MISSING", "Every property has a type.", _type_missing),
-    row("PATTERN_NOT_ANCHORED", "Patterns say where they begin and end.", _pattern_not_anchored),
-    row("REGEX_NOT_LINEAR", "Patterns can be searched in linear time.", _regex_not_linear),
-    row("INTEGER_UNBOUNDED", "Integers have bounds.", _integer_unbounded),
+    make_lint(
+        "ADDITIONAL_PROPERTIES_UNSPECIFIED", "Objects say whether they take other members.", _additional_unspecified
+    ),
+    make_lint("TYPE_MISSING", "Every property has a type.", _type_missing),
+    make_lint("PATTERN_NOT_ANCHORED", "Patterns say where they begin and end.", _pattern_not_anchored),
+    make_lint("REGEX_NOT_LINEAR", "Patterns can be searched in linear time.", _regex_not_linear),
+    make_lint("INTEGER_UNBOUNDED", "Integers have bounds.", _integer_unbounded),
 )
 """Advice about evolution and use."""

@@ -8,10 +8,10 @@ from treaty.formats.json_pointer import escape_step
 from treaty.formats.jsonschema.canonical import print_value
 from treaty.formats.jsonschema.constraints import KINDS, merge_constraints
 from treaty.formats.jsonschema.drafts import KEYWORDS
-from treaty.formats.jsonschema.lint.places import NEAR, Told, row, schemas
+from treaty.formats.jsonschema.lint.places import NEAR, Advice, list_schemas, make_lint
 from treaty.formats.jsonschema.model import Json, JsonSchema
-from treaty.formats.jsonschema.regex import matches
-from treaty.formats.jsonschema.resolve import REFERRING, follow, ignores_siblings, own_uri, reference
+from treaty.formats.jsonschema.references import REFERRING, follow_reference, get_reference, ignores_siblings, own_uri
+from treaty.formats.jsonschema.regex import is_match
 
 FORMATS = frozenset(
     [
@@ -60,8 +60,8 @@ _SILENT = frozenset(
 )
 
 
-def _keyword_unknown(document: JsonSchema) -> Iterator[Told]:
-    for node in schemas(document):
+def _keyword_unknown(document: JsonSchema) -> Iterator[Advice]:
+    for node in list_schemas(document):
         rows = KEYWORDS[node.draft.number]
         assert isinstance(node.value, dict)
         for word in node.value:
@@ -73,8 +73,8 @@ def _keyword_unknown(document: JsonSchema) -> Iterator[Told]:
                 yield f"{node.place}/{escape_step(word)}", message, repr(near[0])
 
 
-def _keyword_of_other_draft(document: JsonSchema) -> Iterator[Told]:
-    for node in schemas(document):
+def _keyword_of_other_draft(document: JsonSchema) -> Iterator[Advice]:
+    for node in list_schemas(document):
         rows = KEYWORDS[node.draft.number]
         assert isinstance(node.value, dict)
         for word in node.value:
@@ -89,8 +89,8 @@ def _drafts(numbers: list[int]) -> str:
     return ", ".join(names.get(number, f"draft-0{number}") for number in numbers)
 
 
-def _keyword_not_for_type(document: JsonSchema) -> Iterator[Told]:
-    for node in schemas(document):
+def _keyword_not_for_type(document: JsonSchema) -> Iterator[Advice]:
+    for node in list_schemas(document):
         value = node.value
         assert isinstance(value, dict)
         kind = value.get("type")
@@ -105,8 +105,8 @@ def _keyword_not_for_type(document: JsonSchema) -> Iterator[Told]:
                 yield f"{node.place}/{word}", message, f"the type {row_.on}, or no {word!r}"
 
 
-def _ref_siblings_ignored(document: JsonSchema) -> Iterator[Told]:
-    for node in schemas(document):
+def _ref_siblings_ignored(document: JsonSchema) -> Iterator[Advice]:
+    for node in list_schemas(document):
         assert isinstance(node.value, dict)
         beside = [word for word in node.value if word not in _SILENT and word in KEYWORDS[node.draft.number]]
         if ignores_siblings(node) and beside:
@@ -118,8 +118,8 @@ def _ref_siblings_ignored(document: JsonSchema) -> Iterator[Told]:
             )
 
 
-def _required_not_defined(document: JsonSchema) -> Iterator[Told]:
-    for node in schemas(document):
+def _required_not_defined(document: JsonSchema) -> Iterator[Advice]:
+    for node in list_schemas(document):
         assert isinstance(node.value, dict)
         names = node.value.get("required")
         if not isinstance(names, list) or "properties" not in node.value or ignores_siblings(node):
@@ -132,7 +132,7 @@ def _required_not_defined(document: JsonSchema) -> Iterator[Told]:
             if (
                 isinstance(name, str)
                 and name not in found.properties
-                and not any(matches(one, name) for one in patterns)
+                and not any(is_match(one, name) for one in patterns)
             ):
                 near = get_close_matches(name, found.properties, 1, 0.8)
                 hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -149,8 +149,8 @@ def _plain(value: Json) -> Json:
     return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
-def _enum_duplicate(document: JsonSchema) -> Iterator[Told]:
-    for node in schemas(document):
+def _enum_duplicate(document: JsonSchema) -> Iterator[Advice]:
+    for node in list_schemas(document):
         assert isinstance(node.value, dict)
         values = node.value.get("enum")
         seen: set[str] = set()
@@ -161,8 +161,8 @@ def _enum_duplicate(document: JsonSchema) -> Iterator[Told]:
             seen.add(text)
 
 
-def _format_unknown(document: JsonSchema) -> Iterator[Told]:
-    for node in schemas(document):
+def _format_unknown(document: JsonSchema) -> Iterator[Advice]:
+    for node in list_schemas(document):
         assert isinstance(node.value, dict)
         name = node.value.get("format")
         if isinstance(name, str) and name not in FORMATS:
@@ -174,17 +174,17 @@ def _format_unknown(document: JsonSchema) -> Iterator[Told]:
             yield f"{node.place}/format", message, "a format of the standard, or a pattern"
 
 
-def _definition_unused(document: JsonSchema) -> Iterator[Told]:
+def _definition_unused(document: JsonSchema) -> Iterator[Advice]:
     used: set[str] = set()
-    for node in schemas(document):
+    for node in list_schemas(document):
         for word in REFERRING:
-            target = follow(document, node, word) if reference(node, word) is not None else None
+            target = follow_reference(document, node, word) if get_reference(node, word) is not None else None
             if target is not None and target.text == 0:
                 place = target.place
                 while place and place not in used:
                     used.add(place)
                     place = place.rpartition("/")[0]
-    for node in schemas(document):
+    for node in list_schemas(document):
         assert isinstance(node.value, dict)
         for word in ("definitions", "$defs"):
             held = node.value.get(word)
@@ -195,9 +195,9 @@ def _definition_unused(document: JsonSchema) -> Iterator[Told]:
                     yield place, f"no reference of the text leads to the definition {name!r}", "a use of it, or its end"
 
 
-def _id_repeated(document: JsonSchema) -> Iterator[Told]:
+def _id_repeated(document: JsonSchema) -> Iterator[Advice]:
     first: dict[str, str] = {}
-    for node in schemas(document):
+    for node in list_schemas(document):
         if own_uri(node.value, node.draft) and first.setdefault(node.base, node.place) != node.place:
             message = (
                 f"the URI {node.base:.100} names a schema at {first[node.base] or 'the root'} too; that one counts"
@@ -206,14 +206,16 @@ def _id_repeated(document: JsonSchema) -> Iterator[Told]:
 
 
 SLIPS = (
-    row("KEYWORD_UNKNOWN", "No keyword is a misspelt one of the standard.", _keyword_unknown),
-    row("KEYWORD_OF_OTHER_DRAFT", "Every keyword has an effect in the draft of the text.", _keyword_of_other_draft),
-    row("KEYWORD_NOT_FOR_TYPE", "Every keyword is about a type that is allowed.", _keyword_not_for_type),
-    row("REF_SIBLINGS_IGNORED", "Before 2019-09 nothing stands beside a $ref.", _ref_siblings_ignored),
-    row("REQUIRED_NOT_DEFINED", "What is required is described.", _required_not_defined),
-    row("ENUM_DUPLICATE", "The values of an enum differ.", _enum_duplicate),
-    row("FORMAT_UNKNOWN", "Formats are those of the standard.", _format_unknown),
-    row("DEFINITION_UNUSED", "Every definition is used.", _definition_unused),
-    row("ID_REPEATED", "A URI names one schema.", _id_repeated),
+    make_lint("KEYWORD_UNKNOWN", "No keyword is a misspelt one of the standard.", _keyword_unknown),
+    make_lint(
+        "KEYWORD_OF_OTHER_DRAFT", "Every keyword has an effect in the draft of the text.", _keyword_of_other_draft
+    ),
+    make_lint("KEYWORD_NOT_FOR_TYPE", "Every keyword is about a type that is allowed.", _keyword_not_for_type),
+    make_lint("REF_SIBLINGS_IGNORED", "Before 2019-09 nothing stands beside a $ref.", _ref_siblings_ignored),
+    make_lint("REQUIRED_NOT_DEFINED", "What is required is described.", _required_not_defined),
+    make_lint("ENUM_DUPLICATE", "The values of an enum differ.", _enum_duplicate),
+    make_lint("FORMAT_UNKNOWN", "Formats are those of the standard.", _format_unknown),
+    make_lint("DEFINITION_UNUSED", "Every definition is used.", _definition_unused),
+    make_lint("ID_REPEATED", "A URI names one schema.", _id_repeated),
 )
 """Advice about slips."""

@@ -3,9 +3,16 @@
 import re
 from dataclasses import dataclass, replace
 
-from treaty.formats.logical.faults import fault
-from treaty.formats.logical.model import Array, Map, Member, Scalar, Struct, Type
-from treaty.formats.logical.parse import parse
+from treaty.formats.logical.model import (
+    LogicalArray,
+    LogicalMap,
+    LogicalScalar,
+    LogicalStruct,
+    LogicalType,
+    StructMember,
+    logical_error,
+)
+from treaty.formats.logical.parser import parse_struct
 from treaty.formats.protobuf.logical.words import (
     CONNECT,
     FLINK,
@@ -35,9 +42,9 @@ def written(text: str) -> str:
     Structs and enums stand inside the message that names them first. Raises `InvalidSchemaError` for a text that is
     none, and for what Protobuf does not have.
     """
-    struct = parse(text)
+    struct = parse_struct(text)
     if not struct.name:
-        raise fault("LOGICAL_NAME", "", "the STRUCT has no name, and a message needs one", "STRUCT Name (...)")
+        raise logical_error("LOGICAL_NAME", "", "the STRUCT has no name, and a message needs one", "STRUCT Name (...)")
     package, _, name = struct.name.rpartition(".")
     for part in package.split(".") if package else ():
         _checked(part, "")
@@ -49,7 +56,9 @@ def written(text: str) -> str:
 
 def _checked(name: str, path: str) -> str:
     if not _NAME.fullmatch(name):
-        raise fault("LOGICAL_NAME", path, f"{name[:100]!r} is no name in Protobuf", "letters, digits and underscores")
+        raise logical_error(
+            "LOGICAL_NAME", path, f"{name[:100]!r} is no name in Protobuf", "letters, digits and underscores"
+        )
     return name
 
 
@@ -78,7 +87,7 @@ class _Writer:
         self._known: dict[str, str] = {}
         self.imports: set[str] = set()
 
-    def message(self, struct: Struct, name: str, outer: str, path: str, pad: str) -> list[str]:
+    def message(self, struct: LogicalStruct, name: str, outer: str, path: str, pad: str) -> list[str]:
         """The lines of a message."""
         inside = f"{outer}.{_checked(name, path)}" if outer else _checked(name, path)
         lines: list[str] = []
@@ -100,31 +109,31 @@ class _Writer:
         said += [f"params: [{pairs}]"] if parameters else []
         return f" [({self._point}confluent.field_meta) = {{{', '.join(said)}}}]"
 
-    def _field(self, member: Member, spot: _Spot) -> tuple[str, Parameters]:
+    def _field(self, member: StructMember, spot: _Spot) -> tuple[str, Parameters]:
         """Label and type of a field, and its parameters; what is to be defined before it goes to the lines."""
         path = spot.path
         if member.default is not None and member.default.value is not None:
-            raise fault("LOGICAL_UNSUPPORTED", path, "a default", "no DEFAULT: fields of proto3 have none")
+            raise logical_error("LOGICAL_UNSUPPORTED", path, "a default", "no DEFAULT: fields of proto3 have none")
         kind = member.type
         own = f"{spot.message}_{member.name}"
-        if isinstance(kind, Array | Map):
-            part = kind.element if isinstance(kind, Array) else kind.value
+        if isinstance(kind, LogicalArray | LogicalMap):
+            part = kind.element if isinstance(kind, LogicalArray) else kind.value
             if member.nullable or kind.nullable:
-                raise fault("LOGICAL_UNSUPPORTED", path, "an ARRAY or MAP that is null or holds null", _ALWAYS)
-            if isinstance(part, Array | Map):
-                raise fault(
+                raise logical_error("LOGICAL_UNSUPPORTED", path, "an ARRAY or MAP that is null or holds null", _ALWAYS)
+            if isinstance(part, LogicalArray | LogicalMap):
+                raise logical_error(
                     "LOGICAL_UNSUPPORTED", path, "an ARRAY or MAP inside another", "a STRUCT around the inner one"
                 )
             found = self._type(part, own, spot)
-            return (f"repeated {found}" if isinstance(kind, Array) else _map(kind, found, path)), _said(part)
+            return (f"repeated {found}" if isinstance(kind, LogicalArray) else _map(kind, found, path)), _said(part)
         found = self._type(kind, own, spot)
-        if isinstance(kind, Struct) or kind.name in MESSAGES:
+        if isinstance(kind, LogicalStruct) or kind.name in MESSAGES:
             return found, _said(kind) + (() if member.nullable else ((NOT_NULL, "true"),))
         return f"optional {found}" if member.nullable else found, _said(kind)
 
-    def _type(self, kind: Type, own: str, spot: _Spot) -> str:
-        assert not isinstance(kind, Array | Map)
-        if isinstance(kind, Scalar):
+    def _type(self, kind: LogicalType, own: str, spot: _Spot) -> str:
+        assert not isinstance(kind, LogicalArray | LogicalMap)
+        if isinstance(kind, LogicalScalar):
             if kind.name in SCALARS:
                 return SCALARS[kind.name]
             message, home = MESSAGES[kind.name]
@@ -135,7 +144,7 @@ class _Writer:
         name = _checked(kind.name or own, spot.path)
         if kind.name:
             self._known[kind.name] = f"{spot.inside}.{name}"
-        if isinstance(kind, Struct):
+        if isinstance(kind, LogicalStruct):
             spot.lines.extend(self.message(kind, name, spot.inside, spot.path, spot.pad))
         else:
             symbols = [f"{spot.pad}  {_checked(one, spot.path)} = {at};" for at, one in enumerate(kind.symbols)]
@@ -143,16 +152,16 @@ class _Writer:
         return name
 
 
-def _map(kind: Map, value: str, path: str) -> str:
+def _map(kind: LogicalMap, value: str, path: str) -> str:
     if kind.key.name not in _KEYS:
         expected = "keys of type STRING, INT, BIGINT or BOOLEAN"
-        raise fault("LOGICAL_UNSUPPORTED", path, f"a MAP with keys of type {kind.key.name}", expected)
+        raise logical_error("LOGICAL_UNSUPPORTED", path, f"a MAP with keys of type {kind.key.name}", expected)
     return f"map<{SCALARS[kind.key.name]}, {value}>"
 
 
-def _said(kind: Type) -> Parameters:
+def _said(kind: LogicalType) -> Parameters:
     """What the type in Protobuf does not say."""
-    if not isinstance(kind, Scalar):
+    if not isinstance(kind, LogicalScalar):
         return ()
     if kind.name in SMALL:
         return ((CONNECT, SMALL[kind.name]),)

@@ -23,7 +23,7 @@ from treaty.formats.avro.model import (
     is_name,
     space_of,
 )
-from treaty.formats.avro.parse import parse
+from treaty.formats.avro.parser import parse_schema
 from treaty.plan.avro.flat import is_null
 from treaty.plan.encoding.avro import look
 from treaty.plan.encoding.deriving.holding import holds
@@ -52,7 +52,7 @@ NULL = AvroPrimitive("null")
 
 def text(columns: Sequence[Column], name: str, wish: Derive, latest: Known | None) -> str:
     """The text of a record with these columns."""
-    old = _opened(parse(latest.meaning, False)) if latest and latest.meaning else None
+    old = _opened(parse_schema(latest.meaning, False)) if latest and latest.meaning else None
     root = old.resolve(old.root) if old else None
     if root is not None and not isinstance(root, AvroRecord):
         raise PlanError(f"the latest version is {root.kind}, and a frame's rows are records")

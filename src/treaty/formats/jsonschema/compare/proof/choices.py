@@ -3,40 +3,40 @@
 from collections.abc import Generator, Iterator
 
 from treaty.formats.budget import spend
+from treaty.formats.jsonschema.compare.differences import DifferenceReport
 from treaty.formats.jsonschema.compare.discriminator import LARGE, list_constants
-from treaty.formats.jsonschema.compare.fixpoint import Question, Task
-from treaty.formats.jsonschema.compare.found import Found
-from treaty.formats.jsonschema.compare.proof.known import Case, Known, Source
-from treaty.formats.jsonschema.compare.proof.prover import Filling, Goal, Prover, Sequent
-from treaty.formats.jsonschema.compare.rules import own as rules
-from treaty.formats.jsonschema.compare.view import View
+from treaty.formats.jsonschema.compare.fixpoint import PairQuestion, Task
+from treaty.formats.jsonschema.compare.proof.facts import FactCase, FactSource, ValueFacts
+from treaty.formats.jsonschema.compare.proof.prover import DefaultFilling, Goal, ProofClaim, SchemaProver
+from treaty.formats.jsonschema.compare.rules import treaty as rules
+from treaty.formats.jsonschema.compare.view import SchemaView
 
 _FEW = 8
 
 
-def _branch(filling: Filling) -> Filling:
+def _branch(filling: DefaultFilling) -> DefaultFilling:
     """Whether defaults may be put in for one schema of several: that schema alone decides."""
-    return Filling.ASK if filling is Filling.YES else Filling.NO
+    return DefaultFilling.ASK if filling is DefaultFilling.YES else DefaultFilling.NO
 
 
-def _all_of(prover: Prover, claim: Sequent) -> Task:
+def _all_of(prover: SchemaProver, claim: ProofClaim) -> Task:
     found = prover.found()
     for at, inner in enumerate(claim.goal.listed("allOf")):
-        found.take((yield Question(claim._replace(goal=inner), deeper=False)), "allOf", at)
+        found.add_nested((yield PairQuestion(claim._replace(goal=inner), deeper=False)), "allOf", at)
     return found
 
 
-def _any_of(prover: Prover, claim: Sequent) -> Task:
+def _any_of(prover: SchemaProver, claim: ProofClaim) -> Task:
     found = prover.found()
     for inner in _list_likely(claim.known, _near(prover, claim, "anyOf")):
-        answer = yield Question(claim._replace(goal=inner, filling=_branch(claim.filling)), deeper=False)
+        answer = yield PairQuestion(claim._replace(goal=inner, filling=_branch(claim.filling)), deeper=False)
         if not answer.harms:
             return found
     prover.missing(found, claim, rules.ANY_OF_NOT_READ, "anyOf")
     return found
 
 
-def _near(prover: Prover, claim: Sequent, word: str) -> list[View]:
+def _near(prover: SchemaProver, claim: ProofClaim, word: str) -> list[SchemaView]:
     """The branches of the goal's choice without those that no value can fit, by a table; one that is equal comes first."""
     several = claim.goal.listed(word)
     if len(several) < LARGE:
@@ -51,11 +51,11 @@ def _near(prover: Prover, claim: Sequent, word: str) -> list[View]:
     return [several[at] for at in dict.fromkeys((*(one for one in equal if near is None or one in near), *indexes))]
 
 
-def _is_choice(view: View) -> bool:
+def _is_choice(view: SchemaView) -> bool:
     return "anyOf" in view.words or "oneOf" in view.words
 
 
-def _list_likely(known: Known, near: list[View]) -> Iterator[View]:
+def _list_likely(known: ValueFacts, near: list[SchemaView]) -> Iterator[SchemaView]:
     """The first branch, and then all others with those first that name the same properties as what is known."""
     if len(near) < LARGE:
         yield from _likely_first(known, tuple(near))
@@ -64,7 +64,7 @@ def _list_likely(known: Known, near: list[View]) -> Iterator[View]:
     yield from _likely_first(known, tuple(near[1:]))
 
 
-def _likely_first(known: Known, several: tuple[View, ...]) -> list[View]:
+def _likely_first(known: ValueFacts, several: tuple[SchemaView, ...]) -> list[SchemaView]:
     """Schemas in an order in which those come first that name the same properties as what is known."""
     spend(len(several))
     if len(several) < _FEW:
@@ -73,24 +73,24 @@ def _likely_first(known: Known, several: tuple[View, ...]) -> list[View]:
     return sorted(several, key=lambda view: -len(names.intersection(view.names("properties"))))
 
 
-def _one_of(prover: Prover, claim: Sequent) -> Task:
+def _one_of(prover: SchemaProver, claim: ProofClaim) -> Task:
     found = prover.found()
     near = _near(prover, claim, "oneOf")
     overlap = False
-    fillings = [Filling.NO]
-    if claim.filling is Filling.YES and prover.fill_all(claim.goal, "oneOf"):
-        fillings.append(Filling.ASK)
+    fillings = [DefaultFilling.NO]
+    if claim.filling is DefaultFilling.YES and prover.fill_all(claim.goal, "oneOf"):
+        fillings.append(DefaultFilling.ASK)
     for filling in fillings:
-        lasting = None if filling is Filling.NO else frozenset(claim.known.required)
+        lasting = None if filling is DefaultFilling.NO else frozenset(claim.known.required)
         for inner in _list_likely(claim.known, near):
-            answer = yield Question(claim._replace(goal=inner, filling=filling), deeper=False)
+            answer = yield PairQuestion(claim._replace(goal=inner, filling=filling), deeper=False)
             if answer.harms:
                 continue
             apart = True
             for other in near:
                 if other is inner:
                     continue
-                apart = yield from _excluded(prover, claim.known, other, lasting=lasting)
+                apart = yield from _is_excluded(prover, claim.known, other, lasting=lasting)
                 if not apart:
                     break
             if apart:
@@ -100,44 +100,46 @@ def _one_of(prover: Prover, claim: Sequent) -> Task:
     return found
 
 
-def _excluded(
-    prover: Prover, known: Known, view: View, *, lasting: frozenset[str] | None = None
-) -> Generator[Question, Found, bool]:
+def _is_excluded(
+    prover: SchemaProver, known: ValueFacts, view: SchemaView, *, lasting: frozenset[str] | None = None
+) -> Generator[PairQuestion, DifferenceReport, bool]:
     """Whether no value of which this is known fits a schema."""
     spend(2 + (len(known.excluded) >> 1))
     if lasting is None and any(prover.alike(view, other) for other in known.excluded):
         return True
-    if prover.impossible(prover.also(known, Case((view,))), lasting=lasting):
+    if prover.impossible(prover.also(known, FactCase((view,))), lasting=lasting):
         return True
     if lasting is not None:
         return False
     for other in known.excluded:
-        answer = yield Question(Sequent(prover.known(Source((view,))), other, Filling.NO), deeper=False)
+        answer = yield PairQuestion(
+            ProofClaim(prover.known(FactSource((view,))), other, DefaultFilling.NO), deeper=False
+        )
         if not answer.harms:
             return True
     return False
 
 
-def _not(prover: Prover, claim: Sequent) -> Task:
+def _not(prover: SchemaProver, claim: ProofClaim) -> Task:
     found = prover.found()
     inner = claim.goal.part("not")
     assert inner is not None
-    if not (yield from _excluded(prover, claim.known, inner)):
+    if not (yield from _is_excluded(prover, claim.known, inner)):
         prover.missing(found, claim, rules.NOT_ADDED, "not")
     return found
 
 
-def _condition(prover: Prover, claim: Sequent) -> Task:
+def _condition(prover: SchemaProver, claim: ProofClaim) -> Task:
     found = prover.found()
     test = claim.goal.part("if")
     assert test is not None
-    for word, case in (("then", Case((test,))), ("else", Case((), (test,)))):
+    for word, case in (("then", FactCase((test,))), ("else", FactCase((), (test,)))):
         goal = claim.goal.part(word)
         if goal is None:
             continue
         known = prover.also(claim.known, case)
         if not prover.impossible(known):
-            answer = yield Question(Sequent(known, goal, Filling.NO), deeper=False)
+            answer = yield PairQuestion(ProofClaim(known, goal, DefaultFilling.NO), deeper=False)
             if answer.harms:
                 prover.missing(found, claim, rules.CONDITION_ADDED, word)
     return found

@@ -5,19 +5,19 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from treaty.formats.budget import current_budget
+from treaty.formats.jsonschema.compare.differences import DifferenceReport
 from treaty.formats.jsonschema.compare.discriminator import LARGE, BranchTable
-from treaty.formats.jsonschema.compare.fixpoint import Fixpoint, Question, Task
-from treaty.formats.jsonschema.compare.found import Found
-from treaty.formats.jsonschema.compare.proof.alike import alike
-from treaty.formats.jsonschema.compare.proof.inside import of_item, of_property
-from treaty.formats.jsonschema.compare.proof.known import NUMERIC, Case, Known, Source
-from treaty.formats.jsonschema.compare.rules import own as rules
-from treaty.formats.jsonschema.compare.view import UNRESOLVED, View
+from treaty.formats.jsonschema.compare.fixpoint import FixpointSolver, PairQuestion, Task
+from treaty.formats.jsonschema.compare.proof.facts import NUMERIC, FactCase, FactSource, ValueFacts
+from treaty.formats.jsonschema.compare.proof.structure import is_same_structure
+from treaty.formats.jsonschema.compare.proof.subvalues import get_item_source, get_property_source
+from treaty.formats.jsonschema.compare.rules import treaty as rules
+from treaty.formats.jsonschema.compare.view import UNRESOLVED, SchemaView
 from treaty.formats.jsonschema.model import Json
 from treaty.formats.rule import CompatibilityRule
 
 
-class Filling(IntEnum):
+class DefaultFilling(IntEnum):
     """Whether a reader may put defaults in at a place."""
 
     NO = 0
@@ -26,15 +26,15 @@ class Filling(IntEnum):
     """If nothing that the reader demands there depends on what is missing."""
 
 
-class Sequent(NamedTuple):
+class ProofClaim(NamedTuple):
     """A claim: every value of which this is known fits the goal, after defaults are put in where that is allowed."""
 
-    known: Known
-    goal: View
-    filling: Filling
+    known: ValueFacts
+    goal: SchemaView
+    filling: DefaultFilling
 
 
-Goal = Callable[["Prover", Sequent], Task]
+Goal = Callable[["SchemaProver", ProofClaim], Task]
 """Proves what one group of keywords demands; returns what could not be shown."""
 
 _KINDS = tuple(
@@ -51,7 +51,7 @@ _INSIDE = 3
 """Levels of properties inside each other that are looked at for a contradiction."""
 
 
-class Prover:
+class SchemaProver:
     """One proof under one policy; `goals` are the groups of keywords with what proves them."""
 
     __slots__ = ("_alike", "_budget", "_filled", "_fixpoint", "_kept", "_plain", "_tables", "goals", "policy")
@@ -60,40 +60,42 @@ class Prover:
         self.policy = policy
         self.goals = goals
         self._budget = current_budget()
-        self._kept: dict[Hashable, Known] = {}
+        self._kept: dict[Hashable, ValueFacts] = {}
         self._alike: dict[tuple[int, int], bool] = {}
         self._plain: dict[int, bool] = {}
         self._filled: dict[tuple[int, str], bool] = {}
         self._tables: dict[tuple[int, str], BranchTable] = {}
-        circular = Found(policy)
-        circular.tell(rules.REFERENCE_UNRESOLVED)
-        self._fixpoint = Fixpoint(self._begin, Found(policy), circular)
+        circular = DifferenceReport(policy)
+        circular.add(rules.REFERENCE_UNRESOLVED)
+        self._fixpoint = FixpointSolver(self._begin, DifferenceReport(policy), circular)
 
-    def prove(self, writer: View, reader: View) -> Found:
+    def prove(self, writer: SchemaView, reader: SchemaView) -> DifferenceReport:
         """What could not be shown of the two roots; raises `StepsError` past the limit."""
-        return self._fixpoint.answer(Sequent(self.known(Source((writer,))), reader, Filling.ASK))
+        return self._fixpoint.answer(ProofClaim(self.known(FactSource((writer,))), reader, DefaultFilling.ASK))
 
-    def known(self, source: Source) -> Known:
+    def known(self, source: FactSource) -> ValueFacts:
         """The knowledge of a source, made only once."""
         said = len(source.fits) + len(source.excluded) + (0 if source.values is None else len(source.values))
         self._budget.spend(3 + (said >> 2))
         key = source.key
         if key not in self._kept:
-            made = self._kept[key] = Known(source)
+            made = self._kept[key] = ValueFacts(source)
             self._budget.spend(12 + 2 * len(made.views) + (len(made.excluded) >> 2))
         return self._kept[key]
 
-    def also(self, known: Known, case: Case, **changes: object) -> Known:
+    def also(self, known: ValueFacts, case: FactCase, **changes: object) -> ValueFacts:
         """The same knowledge and more."""
         source = known.source
         fits, excluded = source.fits + case.fits, source.excluded + case.excluded
         return self.known(source._replace(fits=fits, excluded=excluded, **changes))  # type: ignore[arg-type]
 
-    def found(self) -> Found:
+    def found(self) -> DifferenceReport:
         """An empty list of what could not be shown."""
-        return Found(self.policy)
+        return DifferenceReport(self.policy)
 
-    def missing(self, found: Found, claim: Sequent, rule: CompatibilityRule, *steps: str | int, word: str = "") -> None:
+    def missing(
+        self, found: DifferenceReport, claim: ProofClaim, rule: CompatibilityRule, *steps: str | int, word: str = ""
+    ) -> None:
         """Note that a keyword of the goal could not be shown: `word`, or the first step to it."""
         word = word or (str(steps[0]) if steps else "")
         self._budget.spend(4 + (len(claim.known.views) >> 2))
@@ -101,23 +103,23 @@ class Prover:
         there = any(word in view.words for view in claim.known.views)
         goal: Json = claim.goal.words.get(word, claim.goal.node.value)
         place = (claim.goal.node.key, *steps)
-        found.tell(rule, *steps, writer=(said,) if there else None, reader=(goal,), place=place)
+        found.add(rule, *steps, writer=(said,) if there else None, reader=(goal,), place=place)
 
-    def table(self, choice: View, word: str) -> BranchTable:
+    def table(self, choice: SchemaView, word: str) -> BranchTable:
         """The table of a large choice."""
         key = (id(choice), word)
         if key not in self._tables:
             self._tables[key] = BranchTable(choice.listed(word))
         return self._tables[key]
 
-    def alike(self, one: View, other: View) -> bool:
+    def alike(self, one: SchemaView, other: SchemaView) -> bool:
         """Whether two schemas are built the same way."""
         if one is other:
             return True
         known = self._alike.get((id(one), id(other)))
-        return alike(one, other, self._alike, self._budget) if known is None else known
+        return is_same_structure(one, other, self._alike, self._budget) if known is None else known
 
-    def impossible(self, known: Known, depth: int = _INSIDE, *, lasting: frozenset[str] | None = None) -> bool:
+    def impossible(self, known: ValueFacts, depth: int = _INSIDE, *, lasting: frozenset[str] | None = None) -> bool:
         """Whether no value can be as it is known to be, by a simple contradiction; False does not say that one can.
 
         With `lasting`, only by contradictions that stay when defaults are put into objects: these are the properties
@@ -140,22 +142,24 @@ class Prover:
             return _no_number(known)
         if known.types == {"object"}:
             return any(
-                self.impossible(self.known(of_property(known, name)), depth - 1, lasting=inner)
+                self.impossible(self.known(get_property_source(known, name)), depth - 1, lasting=inner)
                 for name in (known.required if lasting is None else lasting)
             )
         if known.types == {"array"} and (known.bound("minItems", upper=False) or 0) > 0:
-            return self.impossible(self.known(of_item(known, 0)), depth - 1, lasting=inner)
+            return self.impossible(self.known(get_item_source(known, 0)), depth - 1, lasting=inner)
         return False
 
-    def _contradicts(self, known: Known, excluded: View) -> bool:
+    def _contradicts(self, known: ValueFacts, excluded: SchemaView) -> bool:
         if not excluded.words and not excluded.never:
             return True
         return any(self.alike(view, excluded) for view in known.views)
 
-    def _case(self, known: Known, case: Case) -> Known:
+    def _case(self, known: ValueFacts, case: FactCase) -> ValueFacts:
         return self.also(known, case, settled=known.source.settled | {name for name, _ in known.cases})
 
-    def attempt(self, goal: Goal, claim: Sequent, depth: int = _SPLITS) -> Generator[Question, Found, Found]:
+    def attempt(
+        self, goal: Goal, claim: ProofClaim, depth: int = _SPLITS
+    ) -> Generator[PairQuestion, DifferenceReport, DifferenceReport]:
         """Show one group of keywords directly, or in every case of a distinction."""
         large = depth > 0 and _meets_choice(claim)
         found = self.found()
@@ -177,7 +181,7 @@ class Prover:
                 return self.found()
         return closest or found
 
-    def _distinctions(self, claim: Sequent) -> Iterator[list[Known]]:
+    def _distinctions(self, claim: ProofClaim) -> Iterator[list[ValueFacts]]:
         """Ways to tell cases apart of which one always holds."""
         known = claim.known
         source = known.source
@@ -192,10 +196,10 @@ class Prover:
                 yield [self.known(source._replace(types=kind)) for kind in kinds]
 
     def _begin(self, pair: Hashable) -> Task:
-        assert isinstance(pair, Sequent)
+        assert isinstance(pair, ProofClaim)
         return self._shown(pair)
 
-    def _shown(self, claim: Sequent) -> Task:
+    def _shown(self, claim: ProofClaim) -> Task:
         found = self.found()
         known, goal = claim.known, claim.goal
         self._budget.spend(2 + len(known.views))
@@ -205,17 +209,17 @@ class Prover:
             if not self.impossible(known):
                 self.missing(found, claim, rules.NOTHING_ALLOWED if goal.never else rules.REFERENCE_UNRESOLVED)
             return found
-        if claim.filling is Filling.ASK:
-            claim = claim._replace(filling=Filling.YES if self.fills(goal) else Filling.NO)
+        if claim.filling is DefaultFilling.ASK:
+            claim = claim._replace(filling=DefaultFilling.YES if self.fills(goal) else DefaultFilling.NO)
         target = goal.target()
         if target is not None:
-            found.take((yield Question(claim._replace(goal=target), deeper=False)))
+            found.add_nested((yield PairQuestion(claim._replace(goal=target), deeper=False)))
         for words, prove in self.goals:
             if not words.isdisjoint(goal.words):
-                found.take((yield from self.attempt(prove, claim)))
+                found.add_nested((yield from self.attempt(prove, claim)))
         return found
 
-    def fill_all(self, choice: View, word: str) -> bool:
+    def fill_all(self, choice: SchemaView, word: str) -> bool:
         """Whether `fills` is true for all branches of a choice."""
         key = (id(choice), word)
         if key not in self._filled:
@@ -224,20 +228,20 @@ class Prover:
             self._filled[key] = all(map(self.fills, branches))
         return self._filled[key]
 
-    def fills(self, goal: View) -> bool:
+    def fills(self, goal: SchemaView) -> bool:
         """Whether a default that is put in at a place changes nothing for anything else that is demanded there."""
         if id(goal) not in self._plain:
             self._plain[id(goal)] = _plain(goal)
         return self._plain[id(goal)]
 
 
-def _meets_choice(claim: Sequent) -> bool:
+def _meets_choice(claim: ProofClaim) -> bool:
     """Whether a large choice is known and the goal is one too."""
     words = claim.goal.words
     return ("oneOf" in words or "anyOf" in words) and any(len(cases) >= LARGE for _, cases in claim.known.cases[:_WIDE])
 
 
-def _no_number(known: Known) -> bool:
+def _no_number(known: ValueFacts) -> bool:
     least = known.bound("minimum", upper=False), known.bound("exclusiveMinimum", upper=False)
     most = known.bound("maximum", upper=True), known.bound("exclusiveMaximum", upper=True)
     for at, low in enumerate(least):
@@ -281,9 +285,9 @@ _CHOICES = (frozenset({"type", "anyOf"}), frozenset({"type", "oneOf"}))
 _TOGETHER = 50
 
 
-def _plain(goal: View) -> bool:
+def _plain(goal: SchemaView) -> bool:
     """Whether a property that is put into an object changes nothing for anything else that the reader demands."""
-    views: list[View] = []
+    views: list[SchemaView] = []
     waiting = [goal]
     while waiting:
         view = waiting.pop()

@@ -3,52 +3,58 @@
 from collections.abc import Callable, Generator, Iterator
 from decimal import Decimal
 
-from treaty.formats.jsonschema.compare.exact import divides, frozen
-from treaty.formats.jsonschema.compare.fixpoint import Question, Task
-from treaty.formats.jsonschema.compare.found import Found
-from treaty.formats.jsonschema.compare.proof.inside import least_items, most_items, names, of_others, of_property
-from treaty.formats.jsonschema.compare.proof.known import NUMERIC, Known, allowed_types
-from treaty.formats.jsonschema.compare.proof.prover import Goal, Prover, Sequent
-from treaty.formats.jsonschema.compare.rules import own as rules
+from treaty.formats.jsonschema.compare.differences import DifferenceReport
+from treaty.formats.jsonschema.compare.exact import divides, freeze
+from treaty.formats.jsonschema.compare.fixpoint import PairQuestion, Task
+from treaty.formats.jsonschema.compare.proof.facts import NUMERIC, ValueFacts, get_allowed_types
+from treaty.formats.jsonschema.compare.proof.prover import Goal, ProofClaim, SchemaProver
+from treaty.formats.jsonschema.compare.proof.subvalues import (
+    get_others_source,
+    get_property_source,
+    least_items,
+    list_names,
+    most_items,
+)
+from treaty.formats.jsonschema.compare.rules import treaty as rules
 from treaty.formats.jsonschema.compare.view import matches
 from treaty.formats.jsonschema.model import Json
 from treaty.formats.rule import CompatibilityRule
 
-Check = Callable[[Prover, Known, str, Json], bool]
+Check = Callable[[SchemaProver, ValueFacts, str, Json], bool]
 """Whether a keyword with this value follows from what is known."""
 
 
-def _type(prover: Prover, claim: Sequent) -> Task:
+def _type(prover: SchemaProver, claim: ProofClaim) -> Task:
     found = prover.found()
-    if not claim.known.types <= allowed_types(claim.goal):
+    if not claim.known.types <= get_allowed_types(claim.goal):
         prover.missing(found, claim, rules.TYPE_NOT_READ, "type")
     yield from ()
     return found
 
 
-def _values(prover: Prover, claim: Sequent) -> Task:
+def _values(prover: SchemaProver, claim: ProofClaim) -> Task:
     found = prover.found()
     words = claim.goal.words
     for word in ("enum", "const"):
         if word in words:
             held = words[word]
-            allowed = set(map(frozen, held)) if word == "enum" and isinstance(held, list) else {frozen(held)}
+            allowed = set(map(freeze, held)) if word == "enum" and isinstance(held, list) else {freeze(held)}
             possible = claim.known.values
             if possible is None and claim.known.types <= {"boolean", "null"}:
                 possible = (*((True, False) if "boolean" in claim.known.types else ()),)
                 possible += (None,) if "null" in claim.known.types else ()
-            if possible is None or not all(frozen(one) in allowed for one in possible):
+            if possible is None or not all(freeze(one) in allowed for one in possible):
                 prover.missing(found, claim, rules.VALUE_NOT_READ, word)
     yield from ()
     return found
 
 
-def _checked(
+def _check_keywords(
     checks: dict[str, Check], types: frozenset[str], rule: CompatibilityRule | dict[str, CompatibilityRule]
 ) -> Goal:
     """A goal of keywords that each follow or not; they mean something for these types only."""
 
-    def goal(prover: Prover, claim: Sequent) -> Generator[Question, Found, Found]:
+    def goal(prover: SchemaProver, claim: ProofClaim) -> Generator[PairQuestion, DifferenceReport, DifferenceReport]:
         found = prover.found()
         if not types.isdisjoint(claim.known.types):
             for word, check in checks.items():
@@ -60,17 +66,17 @@ def _checked(
     return goal
 
 
-def _numbers(known: Known) -> list[int | Decimal] | None:
+def _numbers(known: ValueFacts) -> list[int | Decimal] | None:
     if known.values is None:
         return None
     return [one for one in known.values if isinstance(one, int | Decimal) and not isinstance(one, bool)]
 
 
-def _strings(known: Known) -> list[str] | None:
+def _strings(known: ValueFacts) -> list[str] | None:
     return None if known.values is None else [one for one in known.values if isinstance(one, str)]
 
 
-def _limit(prover: Prover, known: Known, word: str, limit: Json) -> bool:
+def _limit(prover: SchemaProver, known: ValueFacts, word: str, limit: Json) -> bool:
     """A bound of a number, itself allowed or not."""
     assert isinstance(limit, int | Decimal)
     upper, strict = word.endswith("aximum"), word.startswith("exclusive")
@@ -87,7 +93,7 @@ def _limit(prover: Prover, known: Known, word: str, limit: Json) -> bool:
     return sharp is not None and (sharp <= limit if upper else sharp >= limit)
 
 
-def _multiple(prover: Prover, known: Known, word: str, divisor: Json) -> bool:
+def _multiple(prover: SchemaProver, known: ValueFacts, word: str, divisor: Json) -> bool:
     numbers = _numbers(known)
     if numbers is not None:
         return all(divides(divisor, one) for one in numbers)
@@ -96,35 +102,35 @@ def _multiple(prover: Prover, known: Known, word: str, divisor: Json) -> bool:
     return "number" not in known.types and bool(divides(divisor, 1))
 
 
-def _length(prover: Prover, known: Known, word: str, limit: Json) -> bool:
+def _length(prover: SchemaProver, known: ValueFacts, word: str, limit: Json) -> bool:
     assert isinstance(limit, int | Decimal)
     strings = _strings(known)
     upper = word == "maxLength"
     if strings is not None:
         return all(len(one) <= limit if upper else len(one) >= limit for one in strings)
-    return _bounded(known, word, limit) or (not upper and limit <= 0)
+    return _is_bounded(known, word, limit) or (not upper and limit <= 0)
 
 
-def _bounded(known: Known, word: str, limit: int | Decimal) -> bool:
+def _is_bounded(known: ValueFacts, word: str, limit: int | Decimal) -> bool:
     upper = word.startswith("max")
     said = known.bound(word, upper=upper)
     return said is not None and (said <= limit if upper else said >= limit)
 
 
-def _pattern(prover: Prover, known: Known, word: str, pattern: Json) -> bool:
+def _pattern(prover: SchemaProver, known: ValueFacts, word: str, pattern: Json) -> bool:
     assert isinstance(pattern, str)
     strings = _strings(known)
     if strings is not None:
         return all(matches(pattern, one) for one in strings)
-    return _written(prover, known, word, pattern)
+    return _is_written(prover, known, word, pattern)
 
 
-def _written(prover: Prover, known: Known, word: str, value: Json) -> bool:
+def _is_written(prover: SchemaProver, known: ValueFacts, word: str, value: Json) -> bool:
     """A keyword that follows only from itself."""
     return any(view.words.get(word) == value for view in known.views)
 
 
-def _item_count(prover: Prover, known: Known, word: str, limit: Json) -> bool:
+def _item_count(prover: SchemaProver, known: ValueFacts, word: str, limit: Json) -> bool:
     assert isinstance(limit, int | Decimal)
     if word == "minItems":
         return least_items(known) >= limit
@@ -132,25 +138,27 @@ def _item_count(prover: Prover, known: Known, word: str, limit: Json) -> bool:
     return most is not None and most <= limit
 
 
-def _unique(prover: Prover, known: Known, word: str, value: Json) -> bool:
+def _unique(prover: SchemaProver, known: ValueFacts, word: str, value: Json) -> bool:
     if known.values is not None:
         arrays = [one for one in known.values if isinstance(one, list)]
-        return all(len(set(map(frozen, one))) == len(one) for one in arrays)
+        return all(len(set(map(freeze, one))) == len(one) for one in arrays)
     most = most_items(known)
     return any(word in view.words for view in known.views) or (most is not None and most <= 1)
 
 
-def _property_count(prover: Prover, known: Known, word: str, limit: Json) -> bool:
+def _property_count(prover: SchemaProver, known: ValueFacts, word: str, limit: Json) -> bool:
     assert isinstance(limit, int | Decimal)
     if known.values is not None:
         counts = [len(one) for one in known.values if isinstance(one, dict)]
         return all(one >= limit if word == "minProperties" else one <= limit for one in counts)
     if word == "minProperties":
-        return len(known.required) >= limit or _bounded(known, word, limit)
-    if _bounded(known, word, limit):
+        return len(known.required) >= limit or _is_bounded(known, word, limit)
+    if _is_bounded(known, word, limit):
         return True
-    possible = [name for name in names(known) if not prover.impossible(prover.known(of_property(known, name)), 1)]
-    others = of_others(known, ())
+    possible = [
+        name for name in list_names(known) if not prover.impossible(prover.known(get_property_source(known, name)), 1)
+    ]
+    others = get_others_source(known, ())
     return len(possible) <= limit and (others is None or prover.impossible(prover.known(others), 1))
 
 
@@ -159,16 +167,16 @@ def _rows() -> Iterator[tuple[frozenset[str], Goal]]:
     yield frozenset({"enum", "const"}), _values
     limits: dict[str, Check] = dict.fromkeys(("maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum"), _limit)
     limits["multipleOf"] = _multiple
-    yield frozenset(limits), _checked(limits, NUMERIC, rules.BOUND_NOT_READ)
+    yield frozenset(limits), _check_keywords(limits, NUMERIC, rules.BOUND_NOT_READ)
     texts: dict[str, Check] = {"maxLength": _length, "minLength": _length, "pattern": _pattern}
-    texts |= dict.fromkeys(("format", "contentEncoding", "contentMediaType"), _written)
+    texts |= dict.fromkeys(("format", "contentEncoding", "contentMediaType"), _is_written)
     told = dict.fromkeys(texts, rules.BOUND_NOT_READ) | {"format": rules.FORMAT_ADDED}
     told |= dict.fromkeys(("contentEncoding", "contentMediaType"), rules.CONTENT_ENCODING_ADDED)
-    yield frozenset(texts), _checked(texts, frozenset({"string"}), told)
+    yield frozenset(texts), _check_keywords(texts, frozenset({"string"}), told)
     items: dict[str, Check] = {"minItems": _item_count, "maxItems": _item_count, "uniqueItems": _unique}
-    yield frozenset(items), _checked(items, frozenset({"array"}), rules.ITEMS_NOT_READ)
+    yield frozenset(items), _check_keywords(items, frozenset({"array"}), rules.ITEMS_NOT_READ)
     counts: dict[str, Check] = dict.fromkeys(("minProperties", "maxProperties"), _property_count)
-    yield frozenset(counts), _checked(counts, frozenset({"object"}), rules.PROPERTY_COUNT_NOT_READ)
+    yield frozenset(counts), _check_keywords(counts, frozenset({"object"}), rules.PROPERTY_COUNT_NOT_READ)
 
 
 SCALAR_GOALS: tuple[tuple[frozenset[str], Goal], ...] = tuple(_rows())

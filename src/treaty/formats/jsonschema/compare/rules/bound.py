@@ -8,7 +8,7 @@ from treaty.formats.rule import CompatibilityRule
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundRules:
     """One keyword that bounds something: `upper` says from which side; a rule for each way in which it can change."""
 
     keyword: str
@@ -24,7 +24,7 @@ class Bound:
         return (self.added, self.removed, self.increased, self.decreased)
 
 
-def _bound(keyword: str, name: str, what: str) -> Bound:
+def _make_bound(keyword: str, name: str, what: str) -> BoundRules:
     upper = "MAX" in name
     limit = f"an upper bound of {what}" if upper else f"a lower bound of {what}"
     tight, loose = ("lower", "higher") if upper else ("higher", "lower")
@@ -44,27 +44,30 @@ def _bound(keyword: str, name: str, what: str) -> Bound:
     else:
         increased = harmful(f"{name}_INCREASED", *narrowed, remedy)
         decreased = harmless(f"{name}_DECREASED", *widened)
-    return Bound(keyword, upper, added, removed, increased, decreased)
+    return BoundRules(keyword, upper, added, removed, increased, decreased)
 
 
 LENGTHS = (
-    _bound("maxLength", "MAX_LENGTH", "the length of a string"),
-    _bound("minLength", "MIN_LENGTH", "the length of a string"),
+    _make_bound("maxLength", "MAX_LENGTH", "the length of a string"),
+    _make_bound("minLength", "MIN_LENGTH", "the length of a string"),
 )
 NUMBERS = (
-    _bound("maximum", "MAXIMUM", "a number"),
-    _bound("minimum", "MINIMUM", "a number"),
-    _bound("exclusiveMaximum", "EXCLUSIVE_MAXIMUM", "a number, itself excluded"),
-    _bound("exclusiveMinimum", "EXCLUSIVE_MINIMUM", "a number, itself excluded"),
+    _make_bound("maximum", "MAXIMUM", "a number"),
+    _make_bound("minimum", "MINIMUM", "a number"),
+    _make_bound("exclusiveMaximum", "EXCLUSIVE_MAXIMUM", "a number, itself excluded"),
+    _make_bound("exclusiveMinimum", "EXCLUSIVE_MINIMUM", "a number, itself excluded"),
 )
 PROPERTIES = (
-    _bound("maxProperties", "MAX_PROPERTIES", "the count of properties"),
-    _bound("minProperties", "MIN_PROPERTIES", "the count of properties"),
+    _make_bound("maxProperties", "MAX_PROPERTIES", "the count of properties"),
+    _make_bound("minProperties", "MIN_PROPERTIES", "the count of properties"),
 )
-ITEMS = (_bound("maxItems", "MAX_ITEMS", "the count of items"), _bound("minItems", "MIN_ITEMS", "the count of items"))
+ITEMS = (
+    _make_bound("maxItems", "MAX_ITEMS", "the count of items"),
+    _make_bound("minItems", "MIN_ITEMS", "the count of items"),
+)
 CONTAINED = (
-    _bound("maxContains", "MAX_CONTAINS", "the count of items that fit `contains`"),
-    _bound("minContains", "MIN_CONTAINS", "the count of items that fit `contains`"),
+    _make_bound("maxContains", "MAX_CONTAINS", "the count of items that fit `contains`"),
+    _make_bound("minContains", "MIN_CONTAINS", "the count of items that fit `contains`"),
 )
 
 BOUND_RULES: Mapping[str, CompatibilityRule] = {

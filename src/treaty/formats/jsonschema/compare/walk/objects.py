@@ -3,26 +3,26 @@
 from collections.abc import Generator, Mapping
 
 from treaty.formats.budget import spend
-from treaty.formats.jsonschema.compare.fixpoint import Question, Task
-from treaty.formats.jsonschema.compare.found import Found
+from treaty.formats.jsonschema.compare.differences import DifferenceReport
+from treaty.formats.jsonschema.compare.fixpoint import PairQuestion, Task
 from treaty.formats.jsonschema.compare.rules import property as rules
 from treaty.formats.jsonschema.compare.rules.bound import PROPERTIES
-from treaty.formats.jsonschema.compare.shape import EMPTY, NEVER, Shape, shape
-from treaty.formats.jsonschema.compare.view import View, matches, written_alike
-from treaty.formats.jsonschema.compare.walk.scalar import bounds
+from treaty.formats.jsonschema.compare.shape import EMPTY, NEVER, SchemaShape, get_shape
+from treaty.formats.jsonschema.compare.view import SchemaView, matches, written_alike
+from treaty.formats.jsonschema.compare.walk.scalars import compare_bounds
 from treaty.formats.jsonschema.model import Json
 from treaty.formats.rule import CompatibilityRule
 
-Steps = Generator[Question, Found, None]
+Steps = Generator[PairQuestion, DifferenceReport, None]
 
 
-def open_part(view: View, word: str) -> bool:
+def open_part(view: SchemaView, word: str) -> bool:
     """Whether a keyword about what is left over asks nothing: absent, true or an empty schema."""
     part = view.part(word)
-    return part is None or shape(part).kind == EMPTY
+    return part is None or get_shape(part).kind == EMPTY
 
 
-def is_open(view: View) -> bool:
+def is_open(view: SchemaView) -> bool:
     """Whether an object may have any property that it does not name."""
     return (
         open_part(view, "additionalProperties")
@@ -31,39 +31,39 @@ def is_open(view: View) -> bool:
     )
 
 
-def covering(view: View, name: str) -> View | None:
+def covering(view: SchemaView, name: str) -> SchemaView | None:
     """The schema of a property that an object does not name, None if it has none or is open."""
     for pattern, inner in view.named("patternProperties").items():
         if matches(pattern, name):
             return inner
     for word in ("additionalProperties", "unevaluatedProperties"):
         part = view.part(word)
-        if part is not None and shape(part).kind not in (EMPTY, NEVER):
+        if part is not None and get_shape(part).kind not in (EMPTY, NEVER):
             return part
     return None
 
 
-def required(view: View) -> Mapping[str, None]:
+def list_required(view: SchemaView) -> Mapping[str, None]:
     """The names that an object requires, in order."""
     names = view.words.get("required", ())
     return dict.fromkeys(name for name in names if isinstance(name, str))  # type: ignore[union-attr]
 
 
-def objects(found: Found, writer: Shape, reader: Shape) -> Task:
+def compare_objects(found: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> Task:
     """All differences of two objects."""
     old, new = writer.view, reader.view
-    _required(found, old, new)
+    _compare_required(found, old, new)
     yield from _properties(found, old, new)
     _dependent_names(found, old, new)
     yield from _dependent_schemas(found, old, new)
     yield from left_over(found, old, new, "additionalProperties", _ADDITIONAL)
     yield from left_over(found, old, new, "unevaluatedProperties", _UNEVALUATED)
-    bounds(found, writer, reader, PROPERTIES)
+    compare_bounds(found, writer, reader, PROPERTIES)
     return found
 
 
-def _required(found: Found, old: View, new: View) -> None:
-    was, now = required(old), required(new)
+def _compare_required(found: DifferenceReport, old: SchemaView, new: SchemaView) -> None:
+    was, now = list_required(old), list_required(new)
     if was == now:
         return
     before, after = old.names("properties"), new.names("properties")
@@ -77,69 +77,69 @@ def _required(found: Found, old: View, new: View) -> None:
         else:
             rule = rules.REQUIRED_ATTRIBUTE_ADDED
         sides = ((name,) if name in was else None), ((name,) if name in now else None)
-        found.tell(rule, "required", name, writer=sides[0], reader=sides[1])
+        found.add(rule, "required", name, writer=sides[0], reader=sides[1])
 
 
-def _properties(found: Found, old: View, new: View) -> Steps:
+def _properties(found: DifferenceReport, old: SchemaView, new: SchemaView) -> Steps:
     before, after = old.names("properties"), new.names("properties")
-    needed = required(new)
+    needed = list_required(new)
     spend(10 + len(before) + len(after) + len(needed))
     one_draft = old.node.draft.number == new.node.draft.number
     for name in dict.fromkeys((*before, *after)):
         if name not in after:
-            yield from _removed(found, old.at("properties", name), new, name)
+            yield from _compare_removed(found, old.at("properties", name), new, name)
         elif name not in before:
-            yield from _added(found, old, new, name, needed=name in needed)
-        elif not (one_draft and _alike(old, new, name)):
-            inner = yield Question((shape(old.at("properties", name)), shape(new.at("properties", name))))
-            found.take(inner, "properties", name)
+            yield from _compare_added(found, old, new, name, needed=name in needed)
+        elif not (one_draft and _is_written_alike(old, new, name)):
+            inner = yield PairQuestion((get_shape(old.at("properties", name)), get_shape(new.at("properties", name))))
+            found.add_nested(inner, "properties", name)
 
 
-def _alike(old: View, new: View, name: str) -> bool:
+def _is_written_alike(old: SchemaView, new: SchemaView, name: str) -> bool:
     sides = old.written("properties", name), new.written("properties", name)
     return written_alike(*sides, noted=new.side.noted)
 
 
-def _removed(found: Found, was: View, new: View, name: str) -> Steps:
+def _compare_removed(found: DifferenceReport, was: SchemaView, new: SchemaView, name: str) -> Steps:
     at = ("properties", name)
     value = (was.node.value,)
     if is_open(new):
-        found.tell(rules.PROPERTY_REMOVED_FROM_OPEN_CONTENT_MODEL, *at, writer=value)
+        found.add(rules.PROPERTY_REMOVED_FROM_OPEN_CONTENT_MODEL, *at, writer=value)
         return
     cover = covering(new, name)
     if cover is not None:
-        inner = yield Question((shape(was), shape(cover)))
+        inner = yield PairQuestion((get_shape(was), get_shape(cover)))
         rule = (
             rules.PROPERTY_REMOVED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL
             if inner.harms
             else rules.PROPERTY_REMOVED_IS_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL
         )
-        found.tell(rule, *at, writer=value, reader=(cover.node.value,))
-        found.take(inner, *at)
+        found.add(rule, *at, writer=value, reader=(cover.node.value,))
+        found.add_nested(inner, *at)
     elif was.never:
-        found.tell(rules.PROPERTY_WITH_FALSE_REMOVED_FROM_CLOSED_CONTENT_MODEL, *at, writer=value)
+        found.add(rules.PROPERTY_WITH_FALSE_REMOVED_FROM_CLOSED_CONTENT_MODEL, *at, writer=value)
     else:
-        found.tell(rules.PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL, *at, writer=value)
+        found.add(rules.PROPERTY_REMOVED_FROM_CLOSED_CONTENT_MODEL, *at, writer=value)
 
 
-def _added(found: Found, old: View, new: View, name: str, *, needed: bool) -> Steps:
+def _compare_added(found: DifferenceReport, old: SchemaView, new: SchemaView, name: str, *, needed: bool) -> Steps:
     at = ("properties", name)
     now = new.at("properties", name)
     value = (now.node.value,)
     default = new.side.default(new, name)
     if is_open(old):
-        found.tell(_to_open(now, needed=needed, default=default is not None), *at, reader=value)
+        found.add(_to_open(now, needed=needed, default=default is not None), *at, reader=value)
         return
     cover = covering(old, name)
     if cover is not None:
-        inner = yield Question((shape(cover), shape(now)))
+        inner = yield PairQuestion((get_shape(cover), get_shape(now)))
         rule = (
             rules.PROPERTY_ADDED_NOT_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL
             if inner.harms
             else rules.PROPERTY_ADDED_IS_COVERED_BY_PARTIALLY_OPEN_CONTENT_MODEL
         )
-        found.tell(rule, *at, writer=(cover.node.value,), reader=value)
-        found.take(inner, *at)
+        found.add(rule, *at, writer=(cover.node.value,), reader=value)
+        found.add_nested(inner, *at)
     rule = rules.OPTIONAL_PROPERTY_ADDED_TO_UNOPEN_CONTENT_MODEL
     if needed:
         rule = (
@@ -147,11 +147,11 @@ def _added(found: Found, old: View, new: View, name: str, *, needed: bool) -> St
             if default is None
             else rules.REQUIRED_PROPERTY_WITH_DEFAULT_ADDED_TO_UNOPEN_CONTENT_MODEL
         )
-    found.tell(rule, *at, reader=value)
+    found.add(rule, *at, reader=value)
 
 
-def _to_open(now: View, *, needed: bool, default: bool) -> CompatibilityRule:
-    if shape(now).kind == EMPTY:
+def _to_open(now: SchemaView, *, needed: bool, default: bool) -> CompatibilityRule:
+    if get_shape(now).kind == EMPTY:
         return rules.PROPERTY_WITH_EMPTY_SCHEMA_ADDED_TO_OPEN_CONTENT_MODEL
     if not needed:
         return rules.OPTIONAL_PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL
@@ -160,7 +160,7 @@ def _to_open(now: View, *, needed: bool, default: bool) -> CompatibilityRule:
     return rules.REQUIRED_PROPERTY_ADDED_TO_OPEN_CONTENT_MODEL
 
 
-def _dependent_names(found: Found, old: View, new: View) -> None:
+def _dependent_names(found: DifferenceReport, old: SchemaView, new: SchemaView) -> None:
     before, after = (one.words.get("dependentRequired", {}) for one in (old, new))
     assert isinstance(before, dict)
     assert isinstance(after, dict)
@@ -177,23 +177,23 @@ def _dependent_names(found: Found, old: View, new: View) -> None:
         else:
             rule = rules.DEPENDENCY_ARRAY_NARROWED if now < was else rules.DEPENDENCY_ARRAY_CHANGED
         sides = tuple((one[name],) if name in one else None for one in (before, after))
-        found.tell(rule, "dependencies", name, writer=sides[0], reader=sides[1])
+        found.add(rule, "dependencies", name, writer=sides[0], reader=sides[1])
 
 
 def _set(names: Json) -> set[str] | None:
     return {name for name in names if isinstance(name, str)} if isinstance(names, list) else None
 
 
-def _dependent_schemas(found: Found, old: View, new: View) -> Steps:
+def _dependent_schemas(found: DifferenceReport, old: SchemaView, new: SchemaView) -> Steps:
     before, after = (dict(one.dependent()) for one in (old, new))
     for name in {**before, **after}:
         at = ("dependencies", name)
         if name not in before:
-            found.tell(rules.DEPENDENCY_SCHEMA_ADDED, *at, reader=(after[name].node.value,))
+            found.add(rules.DEPENDENCY_SCHEMA_ADDED, *at, reader=(after[name].node.value,))
         elif name not in after:
-            found.tell(rules.DEPENDENCY_SCHEMA_REMOVED, *at, writer=(before[name].node.value,))
+            found.add(rules.DEPENDENCY_SCHEMA_REMOVED, *at, writer=(before[name].node.value,))
         else:
-            found.take((yield Question((shape(before[name]), shape(after[name])))), *at)
+            found.add_nested((yield PairQuestion((get_shape(before[name]), get_shape(after[name])))), *at)
 
 
 _ADDITIONAL = (
@@ -211,9 +211,9 @@ _UNEVALUATED = (
 
 
 def left_over(  # noqa: PLR0917 (two sides, the keyword, its rules and its name in paths)
-    found: Found,
-    old: View,
-    new: View,
+    found: DifferenceReport,
+    old: SchemaView,
+    new: SchemaView,
     word: str,
     rows: tuple[CompatibilityRule, CompatibilityRule, CompatibilityRule, CompatibilityRule],
     step: str = "",
@@ -230,8 +230,8 @@ def left_over(  # noqa: PLR0917 (two sides, the keyword, its rules and its name 
         return
     values = tuple((part.node.value,) if part is not None else None for part in (was, now))
     if forbidden[0] != forbidden[1]:
-        found.tell(rows[0] if forbidden[0] else rows[1], step or word, writer=values[0], reader=values[1])
+        found.add(rows[0] if forbidden[0] else rows[1], step or word, writer=values[0], reader=values[1])
     elif free[0] != free[1]:
-        found.tell(rows[2] if free[0] else rows[3], step or word, writer=values[0], reader=values[1])
+        found.add(rows[2] if free[0] else rows[3], step or word, writer=values[0], reader=values[1])
     elif was is not None and now is not None:
-        found.take((yield Question((shape(was), shape(now)))), step or word)
+        found.add_nested((yield PairQuestion((get_shape(was), get_shape(now)))), step or word)

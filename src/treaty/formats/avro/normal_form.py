@@ -47,14 +47,14 @@ LOGICAL: Mapping[str, frozenset[str]] = {
 _SIZES: Mapping[str, int] = {"uuid": 16, "duration": 12}
 
 
-def normal(schema: AvroSchema) -> AvroSchema:
+def to_normal_form(schema: AvroSchema) -> AvroSchema:
     """The schema in normal form: properties and aliases sorted, numbers of the field's type, no empty docs."""
-    maker = _Maker(schema)
+    maker = _NormalFormBuilder(schema)
     root = maker.type(schema.root)
     return AvroSchema(root, {full: maker.named(node) for full, node in schema.names.items()}, schema.outside)
 
 
-class _Maker:
+class _NormalFormBuilder:
     """Makes each named type once, so that a definition stays one object."""
 
     def __init__(self, schema: AvroSchema) -> None:
@@ -67,7 +67,7 @@ class _Maker:
             case AvroReference():
                 return node
             case AvroPrimitive():
-                return replace(node, props=_props(node.props, logical_of(node))) if node.props else node
+                return replace(node, props=_props(node.props, get_logical_type(node))) if node.props else node
             case AvroArray():
                 return AvroArray(self.type(node.items), _props(node.props))
             case AvroMap():
@@ -86,7 +86,7 @@ class _Maker:
         aliases = _words(node.aliases)
         doc = node.doc or None
         if isinstance(node, AvroFixed):
-            return replace(node, doc=doc, aliases=aliases, props=_props(node.props, logical_of(node)))
+            return replace(node, doc=doc, aliases=aliases, props=_props(node.props, get_logical_type(node)))
         props = _props(node.props)
         if isinstance(node, AvroEnum):
             return replace(node, doc=doc, aliases=aliases, props=props)
@@ -137,12 +137,12 @@ def _single(value: float) -> float:
     (narrow,) = struct.unpack("<f", packed)
     for digits in range(1, 9):
         short = float(f"{narrow:.{digits}g}")
-        if _packed(short) == packed:
+        if _pack_float(short) == packed:
             return short
     return float(f"{narrow:.9g}")
 
 
-def _packed(value: float) -> bytes:
+def _pack_float(value: float) -> bytes:
     try:
         return struct.pack("<f", value)
     except OverflowError:
@@ -159,7 +159,7 @@ def _by_name(value: Json) -> Json:
     return [_by_name(item) for item in value] if isinstance(value, list) else value
 
 
-def logical_of(node: AvroPrimitive | AvroFixed) -> str | None:
+def get_logical_type(node: AvroPrimitive | AvroFixed) -> str | None:
     """The logical type in force: known, on a type that can carry it, with parameters that fit; None for any other.
 
     The Java library ignores a logical type that is not valid; it stays a property of the schema.

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from treaty.core.limits import VALUE_STEPS
-from treaty.formats.jsonschema.cycle import beside
+from treaty.formats.jsonschema.cycles import list_in_place_schemas
 from treaty.formats.jsonschema.drafts import HOLDING
 from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode
-from treaty.formats.jsonschema.resolve import child, ignores_siblings
+from treaty.formats.jsonschema.references import get_child, ignores_siblings
 
 _PAIRS = 300_000
 """Pairs of a schema and a place that are looked at when steps are counted one by one."""
@@ -18,7 +18,7 @@ Edge = tuple[str, SchemaNode]
 """A way from a schema to one that judges a part of its value: ``p`` and the name, ``i`` and the index, or ``*``."""
 
 
-def parts(node: SchemaNode) -> Iterator[Edge]:
+def list_parts(node: SchemaNode) -> Iterator[Edge]:
     """The schemas that judge members and items."""
     value = node.value
     if not isinstance(value, dict) or ignores_siblings(node):
@@ -28,15 +28,15 @@ def parts(node: SchemaNode) -> Iterator[Edge]:
             continue
         held = value[word]
         if isinstance(held, list):
-            yield from ((f"i{at}", child(node, word, at)) for at in range(len(held)))
+            yield from ((f"i{at}", get_child(node, word, at)) for at in range(len(held)))
         elif row.holds == "map" and isinstance(held, dict):
             sign = "p" if word == "properties" else "*"
-            yield from ((f"{sign}{name}" if sign == "p" else sign, child(node, word, name)) for name in held)
+            yield from ((f"{sign}{name}" if sign == "p" else sign, get_child(node, word, name)) for name in held)
         elif isinstance(held, dict | bool):
-            yield "*", child(node, word)
+            yield "*", get_child(node, word)
 
 
-def weight(document: JsonSchema) -> int | None:
+def measure_weight(document: JsonSchema) -> int | None:
     """The most steps that judging takes for one place of a value; None if it may grow with the value's depth."""
     return _Weighing(document).weigh()
 
@@ -84,7 +84,7 @@ class _Weighing:
 
     def _enter(self, node: SchemaNode) -> _Frame:
         self.order[node.key] = self.low[node.key] = len(self.order)
-        frame = _Frame(node, [*(("", one) for one in beside(self.document, node)), *parts(node)])
+        frame = _Frame(node, [*(("", one) for one in list_in_place_schemas(self.document, node)), *list_parts(node)])
         self.open.append(frame)
         return frame
 
@@ -116,7 +116,7 @@ def _names(value: Json) -> int:
     return len(held) if isinstance(held, list) else 0
 
 
-def places(value: Json) -> int:
+def count_values(value: Json) -> int:
     """Values inside a value, itself included."""
     count, waiting = 0, [value]
     while waiting:
@@ -129,12 +129,12 @@ def places(value: Json) -> int:
     return count
 
 
-def effort(document: JsonSchema, value: Json) -> int | None:
+def count_steps(document: JsonSchema, value: Json) -> int | None:
     """Steps that judging this value takes at most, counted one by one; None if they are too many to count or to take."""
     counted: dict[tuple[Key, int], int] = {}
     ids: dict[tuple[int, str], int] = {}
     open_: set[tuple[Key, int]] = set()
-    way = [_Step(document.root, value, 0, iter(_inner(document, document.root, value, 0, ids)))]
+    way = [_CostStep(document.root, value, 0, iter(_inner(document, document.root, value, 0, ids)))]
     open_.add(way[0].key)
     while way:
         step = way[-1]
@@ -155,13 +155,13 @@ def effort(document: JsonSchema, value: Json) -> int | None:
         elif (node.key, place) in open_:
             return None
         else:
-            way.append(_Step(node, held, place, iter(_inner(document, node, held, place, ids))))
+            way.append(_CostStep(node, held, place, iter(_inner(document, node, held, place, ids))))
             open_.add(way[-1].key)
     return counted[document.root.key, 0]
 
 
 @dataclass(slots=True)
-class _Step:
+class _CostStep:
     node: SchemaNode
     value: Json
     place: int
@@ -177,11 +177,11 @@ def _inner(
     document: JsonSchema, node: SchemaNode, value: Json, place: int, ids: dict[tuple[int, str], int]
 ) -> Iterator[tuple[SchemaNode, Json, int]]:
     """What a schema asks of a value and its parts; patterns count for every member, which is the most they can."""
-    for one in beside(document, node):
+    for one in list_in_place_schemas(document, node):
         yield one, value, place
     if not isinstance(value, dict | list):
         return
-    for sign, one in parts(node):
+    for sign, one in list_parts(node):
         if isinstance(value, dict):
             if sign[0] == "p" and sign[1:] in value:
                 yield one, value[sign[1:]], ids.setdefault((place, sign[1:]), len(ids) + 1)

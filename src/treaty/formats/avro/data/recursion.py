@@ -14,7 +14,7 @@ from treaty.formats.avro.model import (
 )
 
 
-def circular(schema: AvroSchema) -> frozenset[str]:
+def find_recursive_records(schema: AvroSchema) -> frozenset[str]:
     """Full names of all records that a value of themselves may be inside, in linear time.
 
     These are the strongly connected components of the uses of names (Tarjan 1972), kept off Python's stack.
@@ -62,7 +62,7 @@ class _Search:
     def _enter(self, full: str) -> tuple[str, Iterator[str]]:
         self._low[full] = self._order[full] = len(self._order)
         self._open[full] = None
-        return full, used_names(self._names[full])
+        return full, list_used_names(self._names[full])
 
     def _close(self, full: str) -> None:
         """End the component that `full` began; one of several records is a circle."""
@@ -74,7 +74,7 @@ class _Search:
             self._found += component
 
 
-def used_names(node: NamedType) -> Iterator[str]:
+def list_used_names(node: NamedType) -> Iterator[str]:
     """Full names of the types that stand in the fields of a record, those inside of unions, arrays and maps too."""
     waiting: list[AvroType] = [field.type for field in reversed(node.fields)] if isinstance(node, AvroRecord) else []
     while waiting:

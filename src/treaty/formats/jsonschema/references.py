@@ -5,9 +5,9 @@ from typing import Protocol
 
 from treaty.formats.budget import spend
 from treaty.formats.json_pointer import escape_step
-from treaty.formats.jsonschema.drafts import HOLDING, known
+from treaty.formats.jsonschema.drafts import HOLDING, find_draft
 from treaty.formats.jsonschema.model import Json, JsonSchema, JsonSchemaDraft, SchemaNode
-from treaty.formats.jsonschema.uri import join, pointed, split
+from treaty.formats.jsonschema.uri import join_uri, parse_pointer, split_uri
 
 REFERRING = ("$ref", "$recursiveRef", "$dynamicRef")
 """The keywords that lead to other schemas."""
@@ -16,7 +16,7 @@ REFERRING = ("$ref", "$recursiveRef", "$dynamicRef")
 _KEPT = ("definitions", "$defs")
 
 
-class Places(Protocol):
+class ReferenceScope(Protocol):
     """What a reference is looked up in: a `Document`, or the library that one is built with."""
 
     @property
@@ -46,17 +46,17 @@ def own_uri(value: Json, draft: JsonSchemaDraft) -> str:
     return named
 
 
-def entered(value: Json, place: str, outer: SchemaNode) -> SchemaNode:
+def enter_schema(value: Json, place: str, outer: SchemaNode) -> SchemaNode:
     """The node of a value inside `outer`: base and draft change where it is a resource of its own."""
     draft = outer.draft
     named = own_uri(value, draft)
     if not named:
         return SchemaNode(value, outer.base, place, draft, outer.text)
     assert isinstance(value, dict)
-    return SchemaNode(value, join(outer.base, named), place, known(value.get("$schema")) or draft, outer.text)
+    return SchemaNode(value, join_uri(outer.base, named), place, find_draft(value.get("$schema")) or draft, outer.text)
 
 
-def child(node: SchemaNode, *steps: str | int) -> SchemaNode:
+def get_child(node: SchemaNode, *steps: str | int) -> SchemaNode:
     """The node at the end of these keys and indexes; raises `KeyError` or `IndexError` where there is none."""
     for step in steps:
         value = node.value
@@ -66,11 +66,11 @@ def child(node: SchemaNode, *steps: str | int) -> SchemaNode:
             inner = value[int(step)]
         else:
             raise KeyError(step)
-        node = entered(inner, f"{node.place}/{escape_step(str(step))}", node)
+        node = enter_schema(inner, f"{node.place}/{escape_step(str(step))}", node)
     return node
 
 
-def subschemas(node: SchemaNode, *, only_kept: bool = False) -> Iterator[SchemaNode]:
+def list_subschemas(node: SchemaNode, *, only_kept: bool = False) -> Iterator[SchemaNode]:
     """The schemas that stand directly inside a schema, in the order of the text.
 
     With `only_kept` those alone that are kept for references to lead to.
@@ -87,17 +87,17 @@ def subschemas(node: SchemaNode, *, only_kept: bool = False) -> Iterator[SchemaN
         if isinstance(held, list):
             if row.holds in ("schemas", "items"):
                 for at, one in enumerate(held):
-                    yield entered(one, f"{inside}/{at}", node)
+                    yield enter_schema(one, f"{inside}/{at}", node)
         elif row.holds in ("schema", "items"):
             if isinstance(held, dict | bool):
-                yield entered(held, inside, node)
+                yield enter_schema(held, inside, node)
         elif row.holds in ("map", "dependencies") and isinstance(held, dict):
             for name, one in held.items():
                 if isinstance(one, dict | bool):
-                    yield entered(one, f"{inside}/{escape_step(name)}", node)
+                    yield enter_schema(one, f"{inside}/{escape_step(name)}", node)
 
 
-def reference(node: SchemaNode, keyword: str = "$ref") -> str | None:
+def get_reference(node: SchemaNode, keyword: str = "$ref") -> str | None:
     """What stands under a referring keyword of a schema, if its draft knows that keyword."""
     if not isinstance(node.value, dict):
         return None
@@ -108,26 +108,26 @@ def reference(node: SchemaNode, keyword: str = "$ref") -> str | None:
     return to if needs == node.draft.number else None
 
 
-def home(places: Places, node: SchemaNode, to: str) -> SchemaNode | None:
+def find_resource(places: ReferenceScope, node: SchemaNode, to: str) -> SchemaNode | None:
     """The resource that a reference written in `node` leads into; None if there is none.
 
     The URI is resolved against the base first; a text that is bound under the very words of the reference comes second.
     """
-    before = split(to)[0]
-    root = places.resources.get(join(node.base, before))
+    before = split_uri(to)[0]
+    root = places.resources.get(join_uri(node.base, before))
     if root is None and before:
         at = places.names.get(to, places.names.get(before))
         root = places.roots[at] if at is not None else None
     return root
 
 
-def locate(places: Places, node: SchemaNode, to: str) -> SchemaNode | None:
+def locate_schema(places: ReferenceScope, node: SchemaNode, to: str) -> SchemaNode | None:
     """The schema that a reference written in `node` leads to; None if there is none."""
-    root = home(places, node, to)
+    root = find_resource(places, node, to)
     if root is None:
         return None
-    fragment = split(to)[1]
-    steps = pointed(fragment)
+    fragment = split_uri(to)[1]
+    steps = parse_pointer(fragment)
     if steps is None:
         return places.anchors.get(f"{root.base}#{fragment}")
     return _at(root, steps)
@@ -138,35 +138,35 @@ def _at(root: SchemaNode, steps: list[str]) -> SchemaNode | None:
         for step in steps:
             if isinstance(root.value, list) and not (step.isdecimal() and step.isascii() and str(int(step)) == step):
                 return None
-            root = child(root, step)
+            root = get_child(root, step)
     except (KeyError, IndexError, ValueError):
         return None
     return root if isinstance(root.value, dict | bool) else None
 
 
-def follow(document: JsonSchema, node: SchemaNode, keyword: str = "") -> SchemaNode | None:
+def follow_reference(document: JsonSchema, node: SchemaNode, keyword: str = "") -> SchemaNode | None:
     """Where the ``$ref`` of a schema leads, or with no such keyword its ``$recursiveRef`` or ``$dynamicRef``.
 
     One step only. None if the schema has none of them, or if it leads nowhere. Of dynamic references this is the place
     that they name; `ambiguous` tells whether an evaluation might end elsewhere.
     """
     for word in (keyword,) if keyword else REFERRING:
-        to = reference(node, word)
+        to = get_reference(node, word)
         if to is not None:
-            return locate(document, node, to)
+            return locate_schema(document, node, to)
     return None
 
 
-def ambiguous(document: JsonSchema, node: SchemaNode) -> bool:
+def is_ambiguous(document: JsonSchema, node: SchemaNode) -> bool:
     """Whether the place that a dynamic reference means depends on the way by which an evaluation came to it."""
     return bool(
-        (reference(node, "$recursiveRef") is not None and _several(document, node, "$recursiveRef"))
-        or (reference(node, "$dynamicRef") is not None and _several(document, node, "$dynamicRef"))
+        (get_reference(node, "$recursiveRef") is not None and _several(document, node, "$recursiveRef"))
+        or (get_reference(node, "$dynamicRef") is not None and _several(document, node, "$dynamicRef"))
     )
 
 
 def _several(document: JsonSchema, node: SchemaNode, keyword: str) -> bool:
-    target = follow(document, node, keyword)
+    target = follow_reference(document, node, keyword)
     spend(1 + (len(document.dynamic) >> 3))
     if target is None or not isinstance(target.value, dict):
         return False
@@ -174,7 +174,7 @@ def _several(document: JsonSchema, node: SchemaNode, keyword: str) -> bool:
         if target.value.get("$recursiveAnchor") is not True:
             return False
         return sum(one[-1] == "#" for one in document.dynamic) > 1
-    name = split(reference(node, keyword) or "")[1]
+    name = split_uri(get_reference(node, keyword) or "")[1]
     if not name or target.value.get("$dynamicAnchor") != name:
         return False
     return sum(one.endswith(f"#{name}") for one in document.dynamic) > 1
@@ -182,4 +182,4 @@ def _several(document: JsonSchema, node: SchemaNode, keyword: str) -> bool:
 
 def ignores_siblings(node: SchemaNode) -> bool:
     """Whether a ``$ref`` stands in the schema and silences every other keyword, as it does before 2019-09."""
-    return node.draft.number < 2019 and reference(node) is not None
+    return node.draft.number < 2019 and get_reference(node) is not None

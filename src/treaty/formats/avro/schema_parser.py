@@ -2,8 +2,8 @@
 
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS, SCHEMA_MEMBERS, SCHEMA_NAMES
-from treaty.formats.avro.defaults import DefaultChecker, number_of
-from treaty.formats.avro.equality import same_type
+from treaty.formats.avro.defaults import DefaultChecker, parse_double
+from treaty.formats.avro.equality import is_same_type
 from treaty.formats.avro.model import (
     ABSENT,
     PRIMITIVES,
@@ -97,7 +97,7 @@ class SchemaParser:
             return
         for full, path in self._late.items():
             if full not in self._names:
-                self._note(_ParseError("NAME_UNDEFINED", path, f"the type {_shown(full)} is not defined").fault)
+                self._note(_ParseError("NAME_UNDEFINED", path, f"the type {_shorten_value(full)} is not defined").fault)
         if self._faults:
             return
         for union, path in self._unions:
@@ -118,7 +118,7 @@ class SchemaParser:
         if type(node) is list:
             return self._union(node, space, path)
         if type(node) is not dict:
-            raise _ParseError("TYPE_NOT_READABLE", path, f"{_shown(node)} is not a type")
+            raise _ParseError("TYPE_NOT_READABLE", path, f"{_shorten_value(node)} is not a type")
         kind = node.get("type")
         if type(kind) is not str:
             raise _ParseError("TYPE_MISSING", path, "the object has no type")
@@ -178,7 +178,7 @@ class SchemaParser:
             else:
                 word = branch.kind  # type: ignore[union-attr]
             if word in seen:
-                raise _ParseError("UNION_DUPLICATE", (path, at), f"the union has two branches {_shown(word)}")
+                raise _ParseError("UNION_DUPLICATE", (path, at), f"the union has two branches {_shorten_value(word)}")
             seen.add(word)
         return waiting
 
@@ -201,9 +201,9 @@ class SchemaParser:
         given = _text(node, "namespace")
         full = full_name(name, space if given is None else given)
         if full in PRIMITIVES:
-            raise _ParseError("NAME_OF_PRIMITIVE", (path, "name"), f"a type can't be called {_shown(full)}")
+            raise _ParseError("NAME_OF_PRIMITIVE", (path, "name"), f"a type can't be called {_shorten_value(full)}")
         if self._strict and (bad := illegal_part(full)) is not None:
-            raise _ParseError("NAME_ILLEGAL", (path, "name"), f"{_shown(bad)} is not a legal name")
+            raise _ParseError("NAME_ILLEGAL", (path, "name"), f"{_shorten_value(bad)} is not a legal name")
         return full
 
     def _aliases(self, node: dict[str, Json], path: ValuePath) -> tuple[str, ...]:
@@ -220,7 +220,7 @@ class SchemaParser:
             for alias in aliases:
                 if not is_name(simple_of(alias)):
                     raise _ParseError(
-                        "NAME_ILLEGAL", (path, "aliases"), f"the alias {_shown(alias)} is not a legal name"
+                        "NAME_ILLEGAL", (path, "aliases"), f"the alias {_shorten_value(alias)} is not a legal name"
                     )
         space = space_of(full)
         return tuple(dict.fromkeys(full_name(alias, space) for alias in aliases))
@@ -231,9 +231,9 @@ class SchemaParser:
             if len(self._names) >= SCHEMA_NAMES:
                 raise _ParseError("TOO_MANY", path, f"more named types than the limit SCHEMA_NAMES of {SCHEMA_NAMES}")
             self._names[named.full] = named
-        elif not same_type(known, named, self._names, self._late):
+        elif not is_same_type(known, named, self._names, self._late):
             raise _ParseError(
-                "NAME_REDEFINED", (path, "name"), f"{_shown(named.full)} is defined twice, with a difference"
+                "NAME_REDEFINED", (path, "name"), f"{_shorten_value(named.full)} is defined twice, with a difference"
             )
         return named
 
@@ -241,7 +241,7 @@ class SchemaParser:
         full = self._name(node, space, path)
         members = node.get("fields")
         if type(members) is not list:
-            raise _ParseError("FIELDS_MISSING", path, f"the record {_shown(full)} has no list of fields")
+            raise _ParseError("FIELDS_MISSING", path, f"the record {_shorten_value(full)} has no list of fields")
         self._count(members, "fields", path)
         fields: list[Field] = []
         seen: set[str] = set()
@@ -253,7 +253,9 @@ class SchemaParser:
                 field = self._field(member, inner, (fields_path, at))
                 if field.name in seen:
                     raise _ParseError(
-                        "FIELD_DUPLICATE", (fields_path, at), f"the field {_shown(field.name)} stands there twice"
+                        "FIELD_DUPLICATE",
+                        (fields_path, at),
+                        f"the field {_shorten_value(field.name)} stands there twice",
                     )
                 seen.add(field.name)
                 fields.append(field)
@@ -270,22 +272,24 @@ class SchemaParser:
         if name is None or type(node) is not dict:
             raise _ParseError("FIELD_NAME_MISSING", path, "the field has no name")
         if "type" not in node:
-            raise _ParseError("FIELD_TYPE_MISSING", path, f"the field {_shown(name)} has no type")
+            raise _ParseError("FIELD_TYPE_MISSING", path, f"the field {_shorten_value(name)} has no type")
         kind = self._type(node["type"], space, (path, "type"))
         if self._strict and not is_name(name):
-            raise _ParseError("NAME_ILLEGAL", (path, "name"), f"{_shown(name)} is not a legal name")
+            raise _ParseError("NAME_ILLEGAL", (path, "name"), f"{_shorten_value(name)} is not a legal name")
         if len(node) == 2:  # name and type, as most fields have it
             return Field(name, kind)
         order = "ascending"
         if "order" in node:
             order = (_text(node, "order") or "").upper().lower()
             if order not in _ORDERS:
-                raise _ParseError("ORDER_UNKNOWN", (path, "order"), f"{_shown(node['order'])} is not an order")
+                raise _ParseError("ORDER_UNKNOWN", (path, "order"), f"{_shorten_value(node['order'])} is not an order")
         default: Json | AbsentDefault = node.get("default", ABSENT)
         if type(default) is str and type(kind) is AvroPrimitive and kind.kind in {"float", "double"}:
-            number = number_of(default)
+            number = parse_double(default)
             if number is None:
-                raise _ParseError("DEFAULT_NOT_A_NUMBER", (path, "default"), f"{_shown(default)} is not a number")
+                raise _ParseError(
+                    "DEFAULT_NOT_A_NUMBER", (path, "default"), f"{_shorten_value(default)} is not a number"
+                )
             default = number
         aliases = self._aliases(node, path)
         field = Field(name, kind, _text(node, "doc"), default, order, aliases, _props(node, _RESERVED_FIELD))
@@ -303,31 +307,33 @@ class SchemaParser:
             self._again.append((field, path))
 
     def _bad_default(self, field: Field, path: ValuePath) -> _ParseError:
-        message = f"the default {_shown(field.default)} of the field {_shown(field.name)} does not fit its type"
+        message = f"the default {_shorten_value(field.default)} of the field {_shorten_value(field.name)} does not fit its type"
         return _ParseError("DEFAULT_INVALID", (path, "default"), message)
 
     def _enum(self, node: dict[str, Json], space: str | None, path: ValuePath) -> NamedType:
         full = self._name(node, space, path)
         symbols = node.get("symbols")
         if type(symbols) is not list or not all(type(symbol) is str for symbol in symbols):
-            raise _ParseError("SYMBOLS_MISSING", path, f"the enum {_shown(full)} has no list of symbols")
+            raise _ParseError("SYMBOLS_MISSING", path, f"the enum {_shorten_value(full)} has no list of symbols")
         self._count(symbols, "symbols", path)
         words: tuple[str, ...] = tuple(symbols)  # type: ignore[arg-type]
         seen: set[str] = set()
         for at, symbol in enumerate(words):
             if self._strict and not is_name(symbol):
                 raise _ParseError(
-                    "NAME_ILLEGAL", ((path, "symbols"), at), f"the symbol {_shown(symbol)} is not a legal name"
+                    "NAME_ILLEGAL", ((path, "symbols"), at), f"the symbol {_shorten_value(symbol)} is not a legal name"
                 )
             if symbol in seen:
                 raise _ParseError(
-                    "SYMBOL_DUPLICATE", ((path, "symbols"), at), f"the symbol {_shown(symbol)} stands there twice"
+                    "SYMBOL_DUPLICATE",
+                    ((path, "symbols"), at),
+                    f"the symbol {_shorten_value(symbol)} stands there twice",
                 )
             seen.add(symbol)
         default = _text(node, "default")
         if default is not None and default not in seen:
             raise _ParseError(
-                "ENUM_DEFAULT_UNKNOWN", (path, "default"), f"the default {_shown(default)} is not a symbol"
+                "ENUM_DEFAULT_UNKNOWN", (path, "default"), f"the default {_shorten_value(default)} is not a symbol"
             )
         aliases = self._type_aliases(node, full, path)
         return self._define(
@@ -338,7 +344,7 @@ class SchemaParser:
         full = self._name(node, space, path)
         size = node.get("size")
         if type(size) is not int or not 0 <= size <= _LARGEST_FIXED:
-            raise _ParseError("SIZE_INVALID", (path, "size"), f"{_shown(size)} is not a size")
+            raise _ParseError("SIZE_INVALID", (path, "size"), f"{_shorten_value(size)} is not a size")
         aliases = self._type_aliases(node, full, path)
         return self._define(AvroFixed(full, size, _text(node, "doc"), aliases, _props(node, _RESERVED)), path)
 
@@ -348,6 +354,6 @@ class SchemaParser:
             raise _ParseError("TOO_MANY", path, message)
 
 
-def _shown(value: Json | AbsentDefault) -> str:
+def _shorten_value(value: Json | AbsentDefault) -> str:
     text = "nothing" if isinstance(value, AbsentDefault) else print_json(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from treaty.formats.logical.faults import fault
+from treaty.formats.logical.model import logical_error
 
 _WORD = re.compile(
     r"""(?P<skip>(?:\s++|--[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/)++)
@@ -18,7 +18,7 @@ _START = re.compile(r"(?:\s++|--[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/)*+STRUCT(?!
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class LogicalToken:
     """A word of `kind` name, quoted, text, number, sign or end; the place counts from 1."""
 
     kind: str
@@ -32,28 +32,28 @@ def is_logical(text: str) -> bool:
     return _START.match(text) is not None
 
 
-def words(text: str) -> list[Word]:
+def tokenize(text: str) -> list[LogicalToken]:
     """The words of a text, the end last. Raises `InvalidSchemaError` for what is none."""
-    found: list[Word] = []
+    found: list[LogicalToken] = []
     at, line, start = 0, 1, 0
     while at < len(text):
         match = _WORD.match(text, at)
         if match is None:
             message = f"{text[at : at + 20]!r} is no word of logical types"
-            raise fault("LOGICAL_SYNTAX", "", message, line=line, column=at - start + 1)
+            raise logical_error("LOGICAL_SYNTAX", "", message, line=line, column=at - start + 1)
         kind = match.lastgroup or ""
         if kind != "skip":
-            found.append(Word(kind, _plain(kind, match[kind]), line, at - start + 1))
+            found.append(LogicalToken(kind, _unquote(kind, match[kind]), line, at - start + 1))
         breaks = match[0].count("\n")
         if breaks:
             line += breaks
             start = at + match[0].rindex("\n") + 1
         at = match.end()
-    found.append(Word("end", "", line, at - start + 1))
+    found.append(LogicalToken("end", "", line, at - start + 1))
     return found
 
 
-def _plain(kind: str, text: str) -> str:
+def _unquote(kind: str, text: str) -> str:
     if kind == "quoted":
         return text.replace("``", "`")
     return text.replace("''", "'") if kind == "text" else text

@@ -1,8 +1,8 @@
 """Schemas that mean the same because they are built the same way, wherever their references lead."""
 
 from treaty.formats.budget import StepBudget
-from treaty.formats.jsonschema.compare.exact import frozen, same
-from treaty.formats.jsonschema.compare.view import View, written_alike
+from treaty.formats.jsonschema.compare.exact import freeze, is_equal
+from treaty.formats.jsonschema.compare.view import SchemaView, written_alike
 from treaty.formats.jsonschema.model import Json
 
 _PARTS = frozenset(
@@ -29,7 +29,7 @@ _LIMIT = 5_000
 Pair = tuple[int, int]
 
 
-def alike(one: View, other: View, known: dict[Pair, bool], budget: StepBudget) -> bool:
+def is_same_structure(one: SchemaView, other: SchemaView, known: dict[Pair, bool], budget: StepBudget) -> bool:
     """Whether two schemas demand the same by the same keywords; a circle of references counts as alike.
 
     `known` remembers what was found about all pairs on the way, by the identities of their views.
@@ -43,7 +43,7 @@ def alike(one: View, other: View, known: dict[Pair, bool], budget: StepBudget) -
         pair = (id(left), id(right))
         if left is right or known.get(pair):
             continue
-        inner = None if known.get(pair) is False or len(above) > _LIMIT else _inside(left, right)
+        inner = None if known.get(pair) is False or len(above) > _LIMIT else _pair_subschemas(left, right)
         if inner is None:
             here: Pair | None = pair
             while here is not None:
@@ -60,11 +60,11 @@ def alike(one: View, other: View, known: dict[Pair, bool], budget: StepBudget) -
     return True
 
 
-def _inside(left: View, right: View) -> list[tuple[View, View]] | None:
+def _pair_subschemas(left: SchemaView, right: SchemaView) -> list[tuple[SchemaView, SchemaView]] | None:
     """The pairs of schemas that have to be alike; None if these two are not whatever is in them."""
-    if not _matching(left, right):
+    if not _has_same_keywords(left, right):
         return None
-    found: list[tuple[View, View]] = []
+    found: list[tuple[SchemaView, SchemaView]] = []
     for word in left.words:
         if word in _PARTS:
             found.append((left.part(word), right.part(word)))  # type: ignore[arg-type]
@@ -81,7 +81,7 @@ def _inside(left: View, right: View) -> list[tuple[View, View]] | None:
     return found
 
 
-def _matching(left: View, right: View) -> bool:
+def _has_same_keywords(left: SchemaView, right: SchemaView) -> bool:
     """Whether two schemas have the same keywords, and these the same values where they are not schemas."""
     words, others = left.words, right.words
     if left.never != right.never or words.keys() != others.keys():
@@ -95,10 +95,10 @@ def _matching(left: View, right: View) -> bool:
         if word in _SETS:
             if _set(value) != _set(others[word]):
                 return False
-        elif not same(value, others[word]):
+        elif not is_equal(value, others[word]):
             return False
     return True
 
 
 def _set(value: Json) -> frozenset[object]:
-    return frozenset(map(frozen, value)) if isinstance(value, list) else frozenset({frozen(value)})
+    return frozenset(map(freeze, value)) if isinstance(value, list) else frozenset({freeze(value)})

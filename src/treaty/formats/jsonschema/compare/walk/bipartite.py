@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 
-def matched(edges: Sequence[Sequence[int]], partners: int) -> list[int | None]:
+def match_bipartite(edges: Sequence[Sequence[int]], partners: int) -> list[int | None]:
     """For every left vertex its partner on the right, None where none is left; as many as possible have one.
 
     `edges` lists the right vertices that each left one may have, `partners` is the count of right ones. The first

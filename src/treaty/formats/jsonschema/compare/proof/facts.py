@@ -5,8 +5,8 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from treaty.formats.budget import spend
-from treaty.formats.jsonschema.compare.exact import frozen, types_of
-from treaty.formats.jsonschema.compare.view import View
+from treaty.formats.jsonschema.compare.exact import freeze, get_json_types
+from treaty.formats.jsonschema.compare.view import SchemaView
 from treaty.formats.jsonschema.model import Json
 
 NUMERIC = frozenset({"integer", "whole", "number"})
@@ -18,26 +18,26 @@ _APART = 64
 """A oneOf with more schemas than this says of a value only which one it fits, not which ones it does not fit."""
 
 
-class Case(NamedTuple):
+class FactCase(NamedTuple):
     """One of several cases of which one holds: what is known in it besides."""
 
-    fits: tuple[View, ...]
-    excluded: tuple[View, ...] = ()
+    fits: tuple[SchemaView, ...]
+    excluded: tuple[SchemaView, ...] = ()
 
 
-class Source(NamedTuple):
+class FactSource(NamedTuple):
     """What knowledge is made from. `values` are all that are possible, None if they are not counted.
 
     `types` narrows the types, `present` names properties that are there, `settled` the distinctions that were made.
     """
 
-    fits: tuple[View, ...]
-    excluded: tuple[View, ...] = ()
+    fits: tuple[SchemaView, ...]
+    excluded: tuple[SchemaView, ...] = ()
     values: tuple[Json, ...] | None = None
     types: frozenset[str] = TYPES
     present: frozenset[str] = frozenset()
     settled: frozenset[Hashable] = frozenset()
-    cases: tuple[tuple[Hashable, tuple[Case, ...]], ...] = ()
+    cases: tuple[tuple[Hashable, tuple[FactCase, ...]], ...] = ()
 
     @property
     def key(self) -> Hashable:
@@ -45,7 +45,7 @@ class Source(NamedTuple):
         return (
             frozenset(map(id, self.fits)),
             frozenset(map(id, self.excluded)),
-            None if self.values is None else tuple(map(frozen, self.values)),
+            None if self.values is None else tuple(map(freeze, self.values)),
             self.types,
             self.present,
             self.settled,
@@ -53,16 +53,16 @@ class Source(NamedTuple):
         )
 
 
-class Known:
+class ValueFacts:
     """The knowledge about one value: everything that follows at once from its `source`."""
 
     __slots__ = ("cases", "excluded", "required", "source", "types", "values", "views")
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: FactSource) -> None:
         self.source = source
         self.types = source.types
         self.values = source.values
-        self.views: list[View] = []
+        self.views: list[SchemaView] = []
         self.excluded = list(source.excluded)
         self.cases = [one for one in source.cases if one[0] not in source.settled]
         self.required: set[str] = set(source.present)
@@ -70,10 +70,10 @@ class Known:
         if self.values is not None:
             self._sift()
 
-    def _gather(self, fits: Iterable[View]) -> None:
+    def _gather(self, fits: Iterable[SchemaView]) -> None:
         seen: set[int] = set()
         waiting = list(fits)
-        depending: list[View] = []
+        depending: list[SchemaView] = []
         while waiting:
             view = waiting.pop(0)
             if id(view) in seen:
@@ -90,7 +90,7 @@ class Known:
             if not waiting:
                 waiting += self._depending(depending, seen)
 
-    def _depending(self, views: list[View], seen: set[int]) -> list[View]:
+    def _depending(self, views: list[SchemaView], seen: set[int]) -> list[SchemaView]:
         """What properties that are there bring with them."""
         before = -1
         while before != len(self.required):
@@ -110,12 +110,12 @@ class Known:
             if name in self.required and id(inner) not in seen
         ]
 
-    def _narrow(self, view: View) -> None:
+    def _narrow(self, view: SchemaView) -> None:
         words = view.words
         if view.never:
             self.types = frozenset()
         if "type" in words:
-            self.types &= allowed_types(view)
+            self.types &= get_allowed_types(view)
         if "const" in words:
             self._limit((words["const"],))
         if "enum" in words:
@@ -127,23 +127,23 @@ class Known:
         if not words.keys().isdisjoint(_SEVERAL):
             self._choices(view)
 
-    def _choices(self, view: View) -> None:
+    def _choices(self, view: SchemaView) -> None:
         """Note the cases of which one holds, if they are not told apart already."""
         words, settled = view.words, self.source.settled
         spend(2 + len(view.names("anyOf")) + len(view.names("oneOf")))
         if "anyOf" in words and (id(view), "anyOf") not in settled:
-            self.cases.append(((id(view), "anyOf"), tuple(Case((one,)) for one in view.listed("anyOf"))))
+            self.cases.append(((id(view), "anyOf"), tuple(FactCase((one,)) for one in view.listed("anyOf"))))
         if "oneOf" in words and (id(view), "oneOf") not in settled:
             several = view.listed("oneOf")
             spend(len(several) * min(len(several), _APART) >> 4)
             others = [several[:at] + several[at + 1 :] if len(several) <= _APART else () for at in range(len(several))]
-            cases = tuple(Case((one,), rest) for one, rest in zip(several, others, strict=True))
+            cases = tuple(FactCase((one,), rest) for one, rest in zip(several, others, strict=True))
             self.cases.append(((id(view), "oneOf"), cases))
         if "if" in words and (id(view), "if") not in settled:
             test, then, other = (view.part(word) for word in ("if", "then", "else"))
             assert test is not None
-            yes = Case((test, then) if then is not None else (test,))
-            no = Case((other,) if other is not None else (), (test,))
+            yes = FactCase((test, then) if then is not None else (test,))
+            no = FactCase((other,) if other is not None else (), (test,))
             self.cases.append(((id(view), "if"), (yes, no)))
 
     def _limit(self, values: tuple[Json, ...]) -> None:
@@ -151,14 +151,14 @@ class Known:
         if self.values is None:
             self.values = values
         else:
-            allowed = set(map(frozen, values))
-            self.values = tuple(one for one in self.values if frozen(one) in allowed)
+            allowed = set(map(freeze, values))
+            self.values = tuple(one for one in self.values if freeze(one) in allowed)
 
     def _sift(self) -> None:
         """Keep the values whose type is possible, and the types of which there are values."""
         assert self.values is not None
-        self.values = tuple(one for one in self.values if types_of(one) & self.types)
-        self.types &= frozenset().union(*map(types_of, self.values))
+        self.values = tuple(one for one in self.values if get_json_types(one) & self.types)
+        self.types &= frozenset().union(*map(get_json_types, self.values))
 
     def bound(self, word: str, *, upper: bool) -> int | Decimal | None:
         """The sharpest number that a keyword says about the value, None if none does."""
@@ -168,7 +168,7 @@ class Known:
         return None if not numbers else min(numbers) if upper else max(numbers)
 
 
-def allowed_types(view: View) -> frozenset[str]:
+def get_allowed_types(view: SchemaView) -> frozenset[str]:
     """The types that the keyword `type` allows."""
     named = view.words["type"]
     found: set[str] = set()

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from treaty.formats.budget import spend
-from treaty.formats.jsonschema.compare.proof.known import Case, Known, Source
-from treaty.formats.jsonschema.compare.view import View, matches
+from treaty.formats.jsonschema.compare.proof.facts import FactCase, FactSource, ValueFacts
+from treaty.formats.jsonschema.compare.view import SchemaView, matches
 from treaty.formats.jsonschema.model import Json
 
 _ALWAYS = ("allOf",)
@@ -14,7 +14,7 @@ _LIMIT = 1_000
 
 
 @dataclass(slots=True)
-class Evaluated:
+class EvaluatedParts:
     """The properties and items that a schema has judged, so that nothing is left over of them."""
 
     names: set[str] = field(default_factory=set)
@@ -31,9 +31,9 @@ class Evaluated:
         return True in found or (not surely and None in found)
 
 
-def evaluated(view: View, *, surely: bool) -> Evaluated:
+def collect_evaluated(view: SchemaView, *, surely: bool) -> EvaluatedParts:
     """What a schema has judged: what it judges whenever it fits (`surely`), or at most."""
-    found = Evaluated()
+    found = EvaluatedParts()
     seen: set[int] = set()
     waiting = [(view, True)]
     while waiting:
@@ -63,7 +63,7 @@ def evaluated(view: View, *, surely: bool) -> Evaluated:
     return found
 
 
-def names(known: Known) -> dict[str, None]:
+def list_names(known: ValueFacts) -> dict[str, None]:
     """The properties that something is said about."""
     found: dict[str, None] = {}
     for view in known.views:
@@ -75,9 +75,9 @@ def names(known: Known) -> dict[str, None]:
     return found
 
 
-def of_property(known: Known, name: str) -> Source:
+def get_property_source(known: ValueFacts, name: str) -> FactSource:
     """What is known of a property, if it is there."""
-    fits: list[View] = []
+    fits: list[SchemaView] = []
     spend(3 + len(known.views) + (len(known.values or ()) >> 3))
     for view in known.views:
         hit: bool | None = False
@@ -93,29 +93,31 @@ def of_property(known: Known, name: str) -> Source:
                 hit = hit or None
         if hit is False:
             _left_over(view, fits)
-        if "unevaluatedProperties" in view.words and not evaluated(view, surely=False).covers(name, surely=False):
+        if "unevaluatedProperties" in view.words and not collect_evaluated(view, surely=False).covers(
+            name, surely=False
+        ):
             fits.append(view.part("unevaluatedProperties"))  # type: ignore[arg-type]
     values = None
     if known.values is not None:
         values = tuple(one[name] for one in known.values if isinstance(one, dict) and name in one)
-    return Source(tuple(fits), values=values)
+    return FactSource(tuple(fits), values=values)
 
 
-def _left_over(view: View, fits: list[View]) -> None:
+def _left_over(view: SchemaView, fits: list[SchemaView]) -> None:
     part = view.part("additionalProperties")
     if part is not None:
         fits.append(part)
 
 
-def of_others(known: Known, handled: Iterable[str], pattern: str = "") -> Source | None:
+def get_others_source(known: ValueFacts, handled: Iterable[str], pattern: str = "") -> FactSource | None:
     """What is known of a property that nothing names; None if there is none.
 
     It matches none of the patterns `handled`; if `pattern` is given it matches that one.
     """
     if known.values is not None:
         return None
-    fits: list[View] = []
-    cases: list[tuple[tuple[int, str], tuple[Case, ...]]] = []
+    fits: list[SchemaView] = []
+    cases: list[tuple[tuple[int, str], tuple[FactCase, ...]]] = []
     spend(3 + len(known.views))
     for view in known.views:
         patterns = {one: inner for one, inner in view.named("patternProperties").items() if one not in handled}
@@ -125,24 +127,24 @@ def of_others(known: Known, handled: Iterable[str], pattern: str = "") -> Source
         elif not patterns:
             _left_over(view, fits)
         elif rest is not None:
-            options = tuple(Case((one,)) for one in (*patterns.values(), rest))
+            options = tuple(FactCase((one,)) for one in (*patterns.values(), rest))
             cases.append(((id(view), f"others {sorted(handled)}"), options))
         if "unevaluatedProperties" in view.words:
-            seen = evaluated(view, surely=False)
+            seen = collect_evaluated(view, surely=False)
             if not seen.all_names and seen.patterns <= set(handled):
                 fits.append(view.part("unevaluatedProperties"))  # type: ignore[arg-type]
-    return Source(tuple(fits), cases=tuple(cases))
+    return FactSource(tuple(fits), cases=tuple(cases))
 
 
-def of_name(known: Known) -> Source:
+def get_name_source(known: ValueFacts) -> FactSource:
     """What is known of the name of any property."""
     fits = [part for view in known.views if (part := view.part("propertyNames")) is not None]
-    return Source(tuple(fits), types=frozenset({"string"}))
+    return FactSource(tuple(fits), types=frozenset({"string"}))
 
 
-def of_item(known: Known, at: int | None) -> Source:
+def get_item_source(known: ValueFacts, at: int | None) -> FactSource:
     """What is known of the item at an index, if it is there; with None, of one after all that stand in tuples."""
-    fits: list[View] = []
+    fits: list[SchemaView] = []
     spend(3 + sum(1 + (len(view.names("prefixItems")) >> 1) for view in known.views) + len(known.values or ()))
     for view in known.views:
         prefix = view.listed("prefixItems")
@@ -152,7 +154,7 @@ def of_item(known: Known, at: int | None) -> Source:
         elif further is not None:
             fits.append(further)
         elif "unevaluatedItems" in view.words:
-            seen = evaluated(view, surely=False)
+            seen = collect_evaluated(view, surely=False)
             if not seen.all_items and (at is None or at >= seen.prefix):
                 fits.append(view.part("unevaluatedItems"))  # type: ignore[arg-type]
     values: tuple[Json, ...] | None = None
@@ -160,18 +162,18 @@ def of_item(known: Known, at: int | None) -> Source:
         arrays = [one for one in known.values if isinstance(one, list)]
         longest = longest_tuple(known)
         values = tuple(item for one in arrays for item in (one[longest:] if at is None else one[at : at + 1]))
-    return Source(tuple(fits), values=values)
+    return FactSource(tuple(fits), values=values)
 
 
-def longest_tuple(known: Known) -> int:
+def longest_tuple(known: ValueFacts) -> int:
     """The count of items that stand at places of their own."""
     tuples = [len(view.names("prefixItems")) for view in known.views]
-    tuples += [evaluated(view, surely=False).prefix for view in known.views if "unevaluatedItems" in view.words]
+    tuples += [collect_evaluated(view, surely=False).prefix for view in known.views if "unevaluatedItems" in view.words]
     tuples += [len(one) for one in known.values or () if isinstance(one, list)]
     return max(tuples, default=0)
 
 
-def most_items(known: Known) -> int | None:
+def most_items(known: ValueFacts) -> int | None:
     """How many items there are at most, None if that is not known."""
     found = [known.bound("maxItems", upper=True)]
     for view in known.views:
@@ -183,7 +185,7 @@ def most_items(known: Known) -> int | None:
     return min((int(one) for one in found if one is not None), default=None)
 
 
-def least_items(known: Known) -> int:
+def least_items(known: ValueFacts) -> int:
     """How many items there are at least."""
     if known.values is not None:
         return min((len(one) for one in known.values if isinstance(one, list)), default=0)

@@ -7,19 +7,19 @@ from treaty.core.finding import Finding
 from treaty.core.limits import FINDINGS
 from treaty.formats.budget import spend
 from treaty.formats.json_pointer import escape_step
-from treaty.formats.jsonschema.compare.exact import shown
+from treaty.formats.jsonschema.compare.exact import print_short
 from treaty.formats.jsonschema.model import Json
 from treaty.formats.rule import CompatibilityRule
 
-Way = tuple[str | int, "Way"] | None
+SchemaPath = tuple[str | int, "SchemaPath"] | None
 """The way from a schema to a place inside it, the first step first: cheap to put another step before it."""
 
 
-class Difference(NamedTuple):
+class SchemaDifference(NamedTuple):
     """One difference at a place, and what stands there on both sides; None says that nothing does."""
 
     rule: CompatibilityRule
-    way: Way
+    way: SchemaPath
     writer: tuple[Json] | None
     reader: tuple[Json] | None
     detail: str = ""
@@ -28,12 +28,12 @@ class Difference(NamedTuple):
 
     def finding(self) -> Finding:
         """This difference as it is told, with its path from the root: ``#/`` and so on."""
-        path = pointed(self.way)
-        said = [shown(side[0]) if side else "nothing" for side in (self.writer, self.reader)]
+        path = format_path(self.way)
+        said = [print_short(side[0]) if side else "nothing" for side in (self.writer, self.reader)]
         return self.rule.finding(path, self.detail, writer=said[0], reader=said[1])
 
 
-def pointed(way: Way) -> str:
+def format_path(way: SchemaPath) -> str:
     """A way as a path: ``#/properties/x``, or ``#/`` for the root."""
     steps = []
     while way is not None:
@@ -45,14 +45,14 @@ def pointed(way: Way) -> str:
 class NestedDifferences(NamedTuple):
     """Differences found at the end of these steps, in a list that grows no more."""
 
-    inner: "list[Difference | NestedDifferences]"
+    inner: "list[SchemaDifference | NestedDifferences]"
     steps: tuple[str | int, ...]
 
 
-Differences = list[Difference | NestedDifferences]
+DifferenceTree = list[SchemaDifference | NestedDifferences]
 
 
-class Found:
+class DifferenceReport:
     """A growing list of differences under one policy: `harms` are refused by it, `notes` are not.
 
     What was found at another place is not copied but pointed to, since one place may be met on many ways; `list_differences`
@@ -63,10 +63,10 @@ class Found:
 
     def __init__(self, policy: str) -> None:
         self.policy = policy
-        self.harms: Differences = []
-        self.notes: Differences = []
+        self.harms: DifferenceTree = []
+        self.notes: DifferenceTree = []
 
-    def tell(
+    def add(
         self,
         rule: CompatibilityRule,
         *steps: str | int,
@@ -75,24 +75,26 @@ class Found:
         place: Hashable = None,
     ) -> None:
         """Add one difference at the end of these steps."""
-        way: Way = None
+        way: SchemaPath = None
         for step in reversed(steps):
             way = (step, way)
         kept = self.harms if self.policy in rule.policies else self.notes
         if len(kept) < FINDINGS:
-            kept.append(Difference(rule, way, writer, reader, "", place))
+            kept.append(SchemaDifference(rule, way, writer, reader, "", place))
 
-    def take(self, inner: "Found", *steps: str | int) -> None:
+    def add_nested(self, inner: "DifferenceReport", *steps: str | int) -> None:
         """Add what was found at the end of these steps."""
         for kept, more in ((self.harms, inner.harms), (self.notes, inner.notes)):
             if more and len(kept) < FINDINGS:
                 kept.append(NestedDifferences(more, steps))
 
 
-def list_differences(differences: Differences) -> list[Difference]:
+def list_differences(differences: DifferenceTree) -> list[SchemaDifference]:
     """The first FINDINGS differences with their whole ways, in order."""
-    found: list[Difference] = []
-    waiting: list[tuple[Difference | NestedDifferences, Way]] = [(one, None) for one in reversed(differences)]
+    found: list[SchemaDifference] = []
+    waiting: list[tuple[SchemaDifference | NestedDifferences, SchemaPath]] = [
+        (one, None) for one in reversed(differences)
+    ]
     while waiting and len(found) < FINDINGS:
         one, before = waiting.pop()
         if isinstance(one, NestedDifferences):

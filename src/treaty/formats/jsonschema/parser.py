@@ -8,26 +8,33 @@ from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError, ReferenceName
 from treaty.formats.json_reader import read_exact_json, text_error
-from treaty.formats.jsonschema.drafts import DEFAULT, draft_of, meta_schema, meta_schemas
+from treaty.formats.jsonschema.drafts import DEFAULT, get_draft, meta_schema, meta_schemas
 from treaty.formats.jsonschema.model import Json, JsonSchema, JsonSchemaDraft, SchemaNode
-from treaty.formats.jsonschema.resolve import REFERRING, ignores_siblings, locate, own_uri, reference, subschemas
-from treaty.formats.jsonschema.uri import NOWHERE, join, split
-from treaty.formats.jsonschema.validity import judge
+from treaty.formats.jsonschema.references import (
+    REFERRING,
+    get_reference,
+    ignores_siblings,
+    list_subschemas,
+    locate_schema,
+    own_uri,
+)
+from treaty.formats.jsonschema.uri import NOWHERE, join_uri, split_uri
+from treaty.formats.jsonschema.validity import check_document
 
 _STORED_BYTES = 4 * SCHEMA_BYTES
 """A canonical text may be longer than the text that was sent: an exponent gets a sign, an escape more letters."""
 
 
-def parse(meaning: ResolvedSchema, strict: bool) -> JsonSchema:  # noqa: FBT001 - the signature of `Format.parse`
+def parse_schema(resolved: ResolvedSchema, strict: bool) -> JsonSchema:  # noqa: FBT001 - the signature of `Format.parse`
     """The model of a text and its references.
 
     With `strict`, the text must be valid by its meta-schema, its regular expressions must compile and its references
     lead somewhere. References are never judged again. Raises `InvalidSchemaError` with all faults found, the first one
     first.
     """
-    library = Library()
-    library.add(_schema(meaning.text, SCHEMA_BYTES if strict else _STORED_BYTES), NOWHERE)
-    for bound in _bindings(meaning.bindings, set(), 1):
+    library = DocumentBuilder()
+    library.add(_schema(resolved.text, SCHEMA_BYTES if strict else _STORED_BYTES), NOWHERE)
+    for bound in _list_references(resolved.bindings, set(), 1):
         library.bind(bound)
     library.walk()
     document = JsonSchema(
@@ -39,25 +46,25 @@ def parse(meaning: ResolvedSchema, strict: bool) -> JsonSchema:  # noqa: FBT001 
         library.names,
         frozenset(library.dynamic),
         tuple(library.roots),
-        meaning.text,
+        resolved.text,
     )
     if strict:
-        judge(document, library.own, [(node, to) for node, to in library.blocked if node.text == 0])
+        check_document(document, library.own, [(node, to) for node, to in library.blocked if node.text == 0])
     return document
 
 
-def references(text: str) -> tuple[ReferenceName, ...]:
+def find_references(text: str) -> tuple[ReferenceName, ...]:
     """The URIs of the other texts that a text needs, as they are written but without fragment, each where it is first.
 
     Raises `InvalidSchemaError` if the text is not JSON; anything else that is wrong with it is left to `parse`.
     """
-    library = Library()
+    library = DocumentBuilder()
     library.add(_schema(text, _STORED_BYTES), NOWHERE)
     library.walk()
     found: dict[str, str] = {}
     for node, to in library.blocked:
-        before = split(to)[0]
-        if before and join(node.base, before) not in library.resources:
+        before = split_uri(to)[0]
+        if before and join_uri(node.base, before) not in library.resources:
             found.setdefault(before, f"{node.place}/$ref")
     return tuple(ReferenceName(name, path) for name, path in found.items())
 
@@ -76,7 +83,9 @@ def _kind(value: Json) -> str:
     return kinds.get(type(value), "a number")
 
 
-def _bindings(bindings: tuple[ResolvedReference, ...], seen: set[str], depth: int) -> Iterator[ResolvedReference]:
+def _list_references(
+    bindings: tuple[ResolvedReference, ...], seen: set[str], depth: int
+) -> Iterator[ResolvedReference]:
     """All bindings, each before those that it needs itself; of two under one name the first counts."""
     if bindings and depth > REFERENCE_DEPTH:
         limit = f"references nest deeper than the limit REFERENCE_DEPTH of {REFERENCE_DEPTH}"
@@ -91,11 +100,11 @@ def _bindings(bindings: tuple[ResolvedReference, ...], seen: set[str], depth: in
             fresh.append(bound)
             yield bound
     for bound in fresh:
-        yield from _bindings(bound.meaning.bindings, seen, depth + 1)
+        yield from _list_references(bound.meaning.bindings, seen, depth + 1)
 
 
 @dataclass(slots=True)
-class Library:
+class DocumentBuilder:
     """What a document is built in: texts, and what they name."""
 
     roots: list[SchemaNode] = field(default_factory=list)
@@ -111,8 +120,8 @@ class Library:
 
     def add(self, value: Json, uri: str, default: JsonSchemaDraft = DEFAULT) -> int:
         """Take in a text that was found under `uri`; its number."""
-        draft = draft_of(value, default)
-        base = join(uri, own_uri(value, draft))
+        draft = get_draft(value, default)
+        base = join_uri(uri, own_uri(value, draft))
         root = SchemaNode(value, base, "", draft, len(self.roots))
         self.roots.append(root)
         for one in (base, uri):
@@ -122,7 +131,7 @@ class Library:
     def bind(self, bound: ResolvedReference) -> None:
         """Take in the text that a reference leads to, under its name as it is and as the own text may mean it."""
         at = self._texts.get(bound.meaning.digest)
-        uri = join(self.roots[0].base, bound.name)
+        uri = join_uri(self.roots[0].base, bound.name)
         if at is None:
             try:
                 value = _schema(bound.meaning.text, _STORED_BYTES)
@@ -132,9 +141,9 @@ class Library:
                 message = f"the reference {bound.name!r}: {first.message}"
                 raise InvalidSchemaError((replace(first, message=message, line=0, column=0),)) from None
             at = self._texts[bound.meaning.digest] = self.add(value, uri)
-        for one in (uri, join(NOWHERE, bound.name)):
+        for one in (uri, join_uri(NOWHERE, bound.name)):
             self.resources.setdefault(one, self.roots[at])
-        for one in (bound.name, split(bound.name)[0]):
+        for one in (bound.name, split_uri(bound.name)[0]):
             if one:
                 self.names.setdefault(one, at)
 
@@ -148,7 +157,7 @@ class Library:
             node, to = referring[at]
             at += 1
             spend(5 + (len(to) >> 2))
-            target = locate(self, node, to) or self._meta(node, to, referring)
+            target = locate_schema(self, node, to) or self._meta(node, to, referring)
             if target is None:
                 self.blocked.append((node, to))
             elif target.key not in self._seen:
@@ -170,10 +179,10 @@ class Library:
             if isinstance(node.value, dict):
                 self._name(node, node.value)
                 for word in REFERRING:
-                    to = reference(node, word)
+                    to = get_reference(node, word)
                     if to is not None:
                         referring.append((node, to))
-                waiting += reversed(list(subschemas(node, only_kept=ignores_siblings(node))))
+                waiting += reversed(list(list_subschemas(node, only_kept=ignores_siblings(node))))
             if node.text == 0:
                 self.own.append(node)
 
@@ -182,7 +191,7 @@ class Library:
             self.resources.setdefault(node.base, node)
         if node.draft.number < 2019:
             named = value.get(node.draft.identifier)
-            anchor = split(named)[1] if isinstance(named, str) and "#" in named else ""
+            anchor = split_uri(named)[1] if isinstance(named, str) and "#" in named else ""
             if anchor and anchor[0] != "/" and "$ref" not in value:
                 self.anchors.setdefault(f"{node.base}#{anchor}", node)
             return
@@ -197,7 +206,7 @@ class Library:
 
     def _meta(self, node: SchemaNode, to: str, referring: list[tuple[SchemaNode, str]]) -> SchemaNode | None:
         """Take in the meta-schemas of a draft if the reference leads to one; then where it leads."""
-        uri = join(node.base, to)
+        uri = join_uri(node.base, to)
         draft = meta_schema(uri)
         if draft is None:
             return None
@@ -205,4 +214,4 @@ class Library:
             for name, value in meta_schemas(draft).items():
                 self._visit(self.roots[self.add(value, name, draft)], referring)
             self.resources.setdefault(uri, self.resources[draft.uri])
-        return locate(self, node, to)
+        return locate_schema(self, node, to)

@@ -7,7 +7,7 @@ from treaty.core.limits import REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.model import AvroEnum, AvroFixed, AvroRecord, AvroReference, AvroSchema, NamedType
-from treaty.formats.avro.reader import SchemaParser
+from treaty.formats.avro.schema_parser import SchemaParser
 from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.json_pointer import find_positions
@@ -19,28 +19,28 @@ _PER_STEP = 6
 """Characters that are read in a step."""
 
 
-def parse(meaning: ResolvedSchema, strict: bool) -> AvroSchema:  # noqa: FBT001 - the signature of `Format.parse`
+def parse_schema(resolved: ResolvedSchema, strict: bool) -> AvroSchema:  # noqa: FBT001 - the signature of `Format.parse`
     """The model of a text and its references.
 
     With `strict`, illegal names and defaults are faults; without it they are kept, as stored schemas may have
     them. References are never judged again. Raises `InvalidSchemaError` with all faults found, the first one first.
     """
     names: dict[str, NamedType] = {}
-    outside = frozenset(_outside(meaning, names))
+    outside = frozenset(_parse_references(resolved, names))
     reader = SchemaParser(names, strict)
-    spend(len(meaning.text) // _PER_STEP)
-    value = read_json(meaning.text, SCHEMA_BYTES if strict else _STORED_BYTES)
+    spend(len(resolved.text) // _PER_STEP)
+    value = read_json(resolved.text, SCHEMA_BYTES if strict else _STORED_BYTES)
     try:
         root = reader.whole(value)
     except InvalidSchemaError as wrong:
-        raise _placed(wrong, meaning.text) from None
-    schema = AvroSchema(root, names, outside, meaning.text)
+        raise _add_positions(wrong, resolved.text) from None
+    schema = AvroSchema(root, names, outside, resolved.text)
     if reader.forward:
         read_json(print_schema(schema, outside), _STORED_BYTES)  # later definitions may print deeper than the text is
     return schema
 
 
-def _placed(wrong: InvalidSchemaError, text: str) -> InvalidSchemaError:
+def _add_positions(wrong: InvalidSchemaError, text: str) -> InvalidSchemaError:
     """The same faults with line and column."""
     spend(len(text) >> 2)
     places = find_positions(text, {one.path for one in wrong.faults})
@@ -48,9 +48,9 @@ def _placed(wrong: InvalidSchemaError, text: str) -> InvalidSchemaError:
     return InvalidSchemaError(tuple(faults))
 
 
-def _outside(meaning: ResolvedSchema, names: dict[str, NamedType]) -> Iterator[str]:
+def _parse_references(resolved: ResolvedSchema, names: dict[str, NamedType]) -> Iterator[str]:
     """Read the references into `names`; the full names of their top-level types."""
-    for bound in _bindings(meaning.bindings, set(), 1):
+    for bound in _list_references(resolved.bindings, set(), 1):
         spend(len(bound.meaning.text) // _PER_STEP)
         try:
             root = SchemaParser(names, strict=False).whole(read_json(bound.meaning.text, _STORED_BYTES))
@@ -63,7 +63,9 @@ def _outside(meaning: ResolvedSchema, names: dict[str, NamedType]) -> Iterator[s
             yield root.full
 
 
-def _bindings(bindings: tuple[ResolvedReference, ...], seen: set[str], depth: int) -> Iterator[ResolvedReference]:
+def _list_references(
+    bindings: tuple[ResolvedReference, ...], seen: set[str], depth: int
+) -> Iterator[ResolvedReference]:
     """All bindings, those that another one needs before it; of two under one name the first counts."""
     if bindings and depth > REFERENCE_DEPTH:
         limit = f"references nest deeper than the limit REFERENCE_DEPTH of {REFERENCE_DEPTH}"
@@ -74,5 +76,5 @@ def _bindings(bindings: tuple[ResolvedReference, ...], seen: set[str], depth: in
             if len(seen) > REFERENCES:
                 limit = f"more references than the limit REFERENCES of {REFERENCES}"
                 raise text_error("TOO_MANY_REFERENCES", limit, f"at most {REFERENCES}, those of references included")
-            yield from _bindings(bound.meaning.bindings, seen, depth + 1)
+            yield from _list_references(bound.meaning.bindings, seen, depth + 1)
             yield bound

@@ -4,35 +4,35 @@ from decimal import Decimal
 
 from treaty.core.limits import LOGICAL_DEPTH, LOGICAL_MEMBERS, NUMBER_DIGITS, SCHEMA_BYTES
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.logical.defaults import default_of
-from treaty.formats.logical.faults import fault
+from treaty.formats.logical.defaults import make_default
 from treaty.formats.logical.model import (
     LONGEST,
     SCALARS,
     SHORT,
-    Array,
-    Enum,
-    Literal,
-    Map,
-    Member,
-    Scalar,
-    Struct,
-    Type,
+    DefaultLiteral,
+    LogicalArray,
+    LogicalEnum,
+    LogicalMap,
+    LogicalScalar,
+    LogicalStruct,
+    LogicalType,
+    StructMember,
+    logical_error,
 )
-from treaty.formats.logical.words import Word, words
+from treaty.formats.logical.tokens import LogicalToken, tokenize
 
 _LONG = {"VARCHAR": "STRING", "VARBINARY": "BYTES"}
 """Types of a greatest length, and what they are where any length will do."""
 
 
-def parse(text: str) -> Struct:
+def parse_struct(text: str) -> LogicalStruct:
     """The struct that a text describes. Keywords are read in any case; what follows ``--`` is a comment.
 
     A name that was defined further up may be used again in place of a type. Raises `InvalidSchemaError`.
     """
     if len(text) > SCHEMA_BYTES:
-        raise fault("LOGICAL_SYNTAX", "", "the text is too large", f"at most {SCHEMA_BYTES} characters")
-    reader = _Reader(words(text))
+        raise logical_error("LOGICAL_SYNTAX", "", "the text is too large", f"at most {SCHEMA_BYTES} characters")
+    reader = _LogicalTypeParser(tokenize(text))
     reader.keyword("STRUCT")
     found = reader.struct("", 1)
     reader.take(";")
@@ -40,7 +40,7 @@ def parse(text: str) -> Struct:
     return found
 
 
-class _Reader:
+class _LogicalTypeParser:
     """Reads word by word. `_named` keeps what has a name, how many members it has, and its characters, names written out.
 
     `_more` are characters that names stood for so far.
@@ -48,20 +48,20 @@ class _Reader:
 
     __slots__ = ("_at", "_count", "_more", "_named", "_open", "_words")
 
-    def __init__(self, found: list[Word]) -> None:
+    def __init__(self, found: list[LogicalToken]) -> None:
         self._words = found
         self._at = 0
         self._count = 0
         self._more = 0
-        self._named: dict[str, tuple[Type, int, int]] = {}
+        self._named: dict[str, tuple[LogicalType, int, int]] = {}
         self._open: set[str] = set()
 
     @property
-    def _next(self) -> Word:
+    def _next(self) -> LogicalToken:
         return self._words[self._at]
 
     def _wrong(self, rule: str, path: str, message: str, expected: str = "") -> InvalidSchemaError:
-        return fault(rule, path, message, expected, line=self._next.line, column=self._next.column)
+        return logical_error(rule, path, message, expected, line=self._next.line, column=self._next.column)
 
     def take(self, sign: str) -> bool:
         """Whether the next word is this sign, which is then read."""
@@ -119,7 +119,7 @@ class _Reader:
             raise self._wrong("LOGICAL_NAME_TWICE", path, message, "the name alone where the type is used again")
         return name
 
-    def struct(self, path: str, depth: int) -> Struct:
+    def struct(self, path: str, depth: int) -> LogicalStruct:
         """A struct, of which the keyword was read."""
         if depth > LOGICAL_DEPTH:
             message = f"the types nest deeper than the limit LOGICAL_DEPTH of {LOGICAL_DEPTH}"
@@ -128,7 +128,7 @@ class _Reader:
         name = self._opened(path)
         self._open.add(name)
         self._sign("(", path)
-        members: dict[str, Member] = {}
+        members: dict[str, StructMember] = {}
         while not self.take(")"):
             if members:
                 self._sign(",", path)
@@ -137,15 +137,15 @@ class _Reader:
             if member.name in members:
                 message = f"the member {member.name!r} is there twice"
                 at = f"{path}/{member.name}"
-                raise fault("LOGICAL_NAME_TWICE", at, message, line=place.line, column=place.column)
+                raise logical_error("LOGICAL_NAME_TWICE", at, message, line=place.line, column=place.column)
             members[member.name] = member
         self._open.discard(name)
-        found = Struct(name, tuple(members.values()))
+        found = LogicalStruct(name, tuple(members.values()))
         if name:
             self._named[name] = (found, self._count - before, self._since(start) + self._more - more)
         return found
 
-    def _member(self, outer: str, depth: int) -> Member:
+    def _member(self, outer: str, depth: int) -> StructMember:
         name = self._name(outer)
         path = f"{outer}/{name}"
         self._grow(path)
@@ -155,7 +155,7 @@ class _Reader:
         if self._word("DEFAULT"):
             place = self._at
             value = self._literal(path)
-            default = default_of(kind, nullable=nullable, value=value)
+            default = make_default(kind, nullable=nullable, value=value)
             if default is None:
                 self._at = place
                 raise self._wrong("LOGICAL_DEFAULT", path, f"the default {self._shown()} is none of this type")
@@ -164,7 +164,7 @@ class _Reader:
                 raise self._wrong("LOGICAL_SYNTAX", path, f"{self._shown()} is no text in quotes", "'text'")
             comment = self._next.text
             self._at += 1
-        return Member(name, kind, nullable, default, comment or "")
+        return StructMember(name, kind, nullable, default, comment or "")
 
     def _nullable(self) -> bool:
         if self._word("NOT", "NULL"):
@@ -172,7 +172,7 @@ class _Reader:
         self._word("NULL")
         return True
 
-    def _literal(self, path: str) -> Literal:
+    def _literal(self, path: str) -> DefaultLiteral:
         word = self._next
         self._at += 1
         match word.kind, word.text.upper():
@@ -188,7 +188,7 @@ class _Reader:
         expected = "NULL, TRUE, FALSE, a number or a text in single quotes"
         raise self._wrong("LOGICAL_DEFAULT", path, f"{self._shown()} is no value", expected)
 
-    def _type(self, path: str, depth: int) -> Type:
+    def _type(self, path: str, depth: int) -> LogicalType:
         word = self._next
         upper = word.text.upper() if word.kind == "name" else ""
         upper = SHORT.get(upper, upper)
@@ -209,7 +209,7 @@ class _Reader:
             return self._scalar(upper, path)
         return self._used(path)
 
-    def _used(self, path: str) -> Type:
+    def _used(self, path: str) -> LogicalType:
         """A type that a name stands for."""
         place = self._at
         name = self._name(path, dotted=True)
@@ -226,22 +226,22 @@ class _Reader:
             raise self._wrong("LOGICAL_MEMBERS", path, message)
         return known[0]
 
-    def _array(self, path: str, depth: int) -> Array:
+    def _array(self, path: str, depth: int) -> LogicalArray:
         self._sign("<", path)
         element = self._type(path, depth + 1)
-        found = Array(element, self._nullable())
+        found = LogicalArray(element, self._nullable())
         self._sign(">", path)
         return found
 
-    def _map(self, path: str, depth: int) -> Map:
+    def _map(self, path: str, depth: int) -> LogicalMap:
         self._sign("<", path)
         key = self._type(path, depth + 1)
-        if not isinstance(key, Scalar):
+        if not isinstance(key, LogicalScalar):
             raise self._wrong("LOGICAL_TYPE", path, "the key of a MAP has parts", "a key such as STRING or INT")
         self._nullable()
         self._sign(",", path)
         value = self._type(path, depth + 1)
-        found = Map(key, value, self._nullable())
+        found = LogicalMap(key, value, self._nullable())
         self._sign(">", path)
         return found
 
@@ -249,7 +249,7 @@ class _Reader:
         """Characters of the words from one on."""
         return sum(len(one.text) + 1 for one in self._words[start : self._at])
 
-    def _enum(self, path: str) -> Enum:
+    def _enum(self, path: str) -> LogicalEnum:
         start = self._at
         name = self._opened(path)
         self._sign("(", path)
@@ -266,12 +266,12 @@ class _Reader:
             self._at += 1
         if not symbols:
             raise self._wrong("LOGICAL_SYNTAX", path, "an ENUM without symbols", "ENUM Name ('A', 'B')")
-        found = Enum(name, tuple(symbols))
+        found = LogicalEnum(name, tuple(symbols))
         if name:
             self._named[name] = (found, len(symbols), self._since(start))
         return found
 
-    def _scalar(self, name: str, path: str) -> Scalar:
+    def _scalar(self, name: str, path: str) -> LogicalScalar:
         allowed = SCALARS[name]
         given: list[int] = []
         place = self._at
@@ -286,7 +286,7 @@ class _Reader:
                 self._at += 1
             self._sign(")", path)
         if bare and name in _LONG:
-            return Scalar(_LONG[name])
+            return LogicalScalar(_LONG[name])
         numbers = tuple(given) + tuple(one[2] or 0 for one in allowed[len(given) :])
         fits = len(given) <= len(allowed) and all(
             low <= one <= high for one, (low, high, _) in zip(numbers, allowed, strict=True)
@@ -296,5 +296,5 @@ class _Reader:
             ranges = ", ".join(f"{low} to {high}" for low, high, _ in allowed)
             raise self._wrong("LOGICAL_NUMBER", path, f"{name} takes no {tuple(given)}", f"{name}({ranges})")
         if name in _LONG and numbers == (LONGEST,):
-            return Scalar(_LONG[name])
-        return Scalar(name, numbers)
+            return LogicalScalar(_LONG[name])
+        return LogicalScalar(name, numbers)

@@ -1,17 +1,19 @@
-"""What in a JSON Schema can have tags, which it has, and the paths that Confluent gives it.
+"""Tags of JSON Schemas, the member ``confluent:tags``: which there are, and a schema with others.
 
-A path says what a schema is, step by step: ``object.NAME`` is a property, ``array`` leads to the items, ``allof.0``,
+The path of a tag follows Confluent: ``object.NAME`` is a property, ``array`` leads to the items, ``allof.0``,
 ``anyof.0``, ``oneof.0``, ``not`` and ``conditional.if`` (``then``, ``else``) into combinations, and
-``object.definitions.NAME`` to a definition. A schema that says several of these things is read as an ``allof`` of them,
-in the order of `_spoken`; one with several types as an ``anyof`` of these.
+``object.definitions.NAME`` to a definition. A schema that says several of these is read as an ``allof`` of them,
+in the order of `_list_parts`; one with several types as an ``anyof`` of these.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import cast
 
 from treaty.core.limits import ENTITY_PATH
 from treaty.formats.format import TaggableEntity
 from treaty.formats.json_pointer import ValuePath
+from treaty.formats.jsonschema.canonical import print_value
 from treaty.formats.jsonschema.model import Json, JsonSchema
 
 MEMBER = "confluent:tags"
@@ -30,45 +32,45 @@ _KEPT = ("definitions", "$defs")
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class _TagPath:
     """The way to a schema: as the path tells it, as some clients count, and in the text."""
 
     path: str
     also: str
     steps: ValuePath
 
-    def to(self, word: str, *, also: str | None = None, steps: tuple[str | int, ...] = ()) -> "_Way":
+    def to(self, word: str, *, also: str | None = None, steps: tuple[str | int, ...] = ()) -> "_TagPath":
         """One word further on the path, and these steps further in the text."""
         at = self.steps
         for step in steps:
             at = (at, step)
         other = word if also is None else also
-        return _Way(_joined(self.path, word), _joined(self.also, other), at)
+        return _TagPath(_join_path(self.path, word), _join_path(self.also, other), at)
 
 
-def _joined(path: str, word: str) -> str:
+def _join_path(path: str, word: str) -> str:
     return f"{path}.{word}" if path else word
 
 
-def entities(document: JsonSchema) -> Iterator[TaggableEntity]:
+def list_entities(document: JsonSchema) -> Iterator[TaggableEntity]:
     """Objects and properties of the own text, each before what is inside it."""
     alone = document.root.draft.number < 2019  # there a reference silences all that stands beside it
-    waiting: list[tuple[Json, _Way]] = [(document.root.value, _Way("", "", None))]
+    waiting: list[tuple[Json, _TagPath]] = [(document.root.value, _TagPath("", "", None))]
     while waiting:
         value, way = waiting.pop()
         if len(way.path) > ENTITY_PATH or not isinstance(value, dict):
             continue
         if alone and isinstance(value.get("$ref"), str):
             continue
-        spoken = _spoken(value)
-        inside: list[tuple[Json, _Way]] = []
+        spoken = _list_parts(value)
+        inside: list[tuple[Json, _TagPath]] = []
         for index, word in enumerate(spoken):
             here = way if len(spoken) == 1 else way.to(f"allof.{index}")
-            yield from _said(value, word, here, inside)
+            yield from _list_part_entities(value, word, here, inside)
         waiting += reversed(inside)
 
 
-def _spoken(value: dict[str, Json]) -> list[str]:
+def _list_parts(value: dict[str, Json]) -> list[str]:
     """What a schema says, as words: enumerations, combinations, negation, constants, conditions, and what it is."""
     said = [word for word in ("enum", *_COMBINED, "not", "const", "if") if word in value]
     kinds = value.get("type")
@@ -84,7 +86,9 @@ def _spoken(value: dict[str, Json]) -> list[str]:
     return [*said, sniffed] if sniffed else said
 
 
-def _said(value: dict[str, Json], word: str, way: _Way, inside: list[tuple[Json, _Way]]) -> Iterator[TaggableEntity]:
+def _list_part_entities(
+    value: dict[str, Json], word: str, way: _TagPath, inside: list[tuple[Json, _TagPath]]
+) -> Iterator[TaggableEntity]:
     """The entities of one thing that a schema says; the schemas in it are added to `inside`."""
     if word in _COMBINED:
         branches = value[word]
@@ -102,7 +106,7 @@ def _said(value: dict[str, Json], word: str, way: _Way, inside: list[tuple[Json,
         assert isinstance(kinds, list)
         for index, kind in enumerate(kinds):
             if kind in ("object", "array"):
-                yield from _said(value, str(kind), way.to(f"anyof.{index}"), inside)
+                yield from _list_part_entities(value, str(kind), way.to(f"anyof.{index}"), inside)
     elif word == "array":
         _items(value, way.to("array"), inside)
     elif word == "object":
@@ -118,7 +122,7 @@ def _is_plain(value: Json) -> bool:
     return isinstance(value, dict) and value.get("type") in ("string", "number", "integer", "boolean", "null")
 
 
-def _items(value: dict[str, Json], way: _Way, inside: list[tuple[Json, _Way]]) -> None:
+def _items(value: dict[str, Json], way: _TagPath, inside: list[tuple[Json, _TagPath]]) -> None:
     """The items of an array: one schema for all, or one for each place (``array.0``)."""
     for word in ("prefixItems", "items"):
         items = value.get(word)
@@ -128,7 +132,7 @@ def _items(value: dict[str, Json], way: _Way, inside: list[tuple[Json, _Way]]) -
             inside.append((items, replace(way, steps=(way.steps, word))))
 
 
-def _object(value: dict[str, Json], way: _Way, inside: list[tuple[Json, _Way]]) -> Iterator[TaggableEntity]:
+def _object(value: dict[str, Json], way: _TagPath, inside: list[tuple[Json, _TagPath]]) -> Iterator[TaggableEntity]:
     if len(way.path) <= ENTITY_PATH:
         yield _entity(value, "sr_record", way)
     properties = value.get("properties")
@@ -143,17 +147,49 @@ def _object(value: dict[str, Json], way: _Way, inside: list[tuple[Json, _Way]]) 
             inside.append((inner, way.to(f"{word}.{name}", steps=(word, name))))
 
 
-def _entity(value: Json, kind: str, way: _Way) -> TaggableEntity:
+def _entity(value: Json, kind: str, way: _TagPath) -> TaggableEntity:
     also = (way.also,) if way.also != way.path else ()
     if not isinstance(value, dict):
         return TaggableEntity(way.path, kind, (), way.steps, BOOLEAN, also)
-    names = names_of(value.get(MEMBER, []))
+    names = parse_names(value.get(MEMBER, []))
     return TaggableEntity(way.path, kind, names or (), way.steps, MALFORMED if names is None else "", also)
 
 
-def names_of(value: Json) -> tuple[str, ...] | None:
+def parse_names(value: Json) -> tuple[str, ...] | None:
     """The names in a value, or None for one that is no list of names."""
     if not isinstance(value, list):
         return None
     names = [one for one in value if isinstance(one, str)]
     return tuple(names) if len(names) == len(value) else None
+
+
+def write_tags(document: JsonSchema, tags: Mapping[Hashable, tuple[str, ...]]) -> str:
+    """The canonical text in which these places have these tags: where the member stood, else as the last one."""
+    root = _copy_value(document.root.value)
+    for place, names in tags.items():
+        node = _at(root, cast("ValuePath", place))
+        if names:
+            node[MEMBER] = cast("list[Json]", list(names))
+        else:
+            node.pop(MEMBER, None)
+    return print_value(root)
+
+
+def _copy_value(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {name: _copy_value(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_copy_value(inner) for inner in value]
+    return value
+
+
+def _at(root: Json, place: ValuePath) -> dict[str, Json]:
+    steps: list[str | int] = []
+    while place is not None:
+        place, step = place
+        steps.append(step)
+    node = root
+    for step in reversed(steps):
+        node = node[step]  # type: ignore[index]  # the place was found in this very text
+    assert isinstance(node, dict)
+    return node

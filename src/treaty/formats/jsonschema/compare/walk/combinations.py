@@ -4,41 +4,41 @@ from collections.abc import Generator, Hashable, Sequence
 
 from treaty.core.limits import COMBINATION_BRANCHES
 from treaty.formats.budget import StepsError
+from treaty.formats.jsonschema.compare.differences import DifferenceReport
 from treaty.formats.jsonschema.compare.discriminator import BranchTable, list_constants
-from treaty.formats.jsonschema.compare.fixpoint import Question, Task
-from treaty.formats.jsonschema.compare.found import Found
+from treaty.formats.jsonschema.compare.fixpoint import PairQuestion, Task
 from treaty.formats.jsonschema.compare.rules import combination as rules
-from treaty.formats.jsonschema.compare.shape import Shape
-from treaty.formats.jsonschema.compare.walk.matching import matched
+from treaty.formats.jsonschema.compare.shape import SchemaShape
+from treaty.formats.jsonschema.compare.walk.bipartite import match_bipartite
 
 _SMALL = 32
 """Up to here every schema is compared with every other one; beyond, those that are written alike are partners first."""
 
 
-def combined(found: Found, writer: Shape, reader: Shape) -> Task:
+def compare_combinations(found: DifferenceReport, writer: SchemaShape, reader: SchemaShape) -> Task:
     """All differences of two combinations."""
     if writer.criterion != reader.criterion:
         words = (writer.criterion,), (reader.criterion,)
         if not _extends(writer, reader):
-            found.tell(rules.COMBINED_TYPE_CHANGED, writer=words[0], reader=words[1])
+            found.add(rules.COMBINED_TYPE_CHANGED, writer=words[0], reader=words[1])
             return found
-        found.tell(rules.COMBINED_TYPE_EXTENDED, writer=words[0], reader=words[1])
+        found.add(rules.COMBINED_TYPE_EXTENDED, writer=words[0], reader=words[1])
     old, new = _distinct(writer.branches), _distinct(reader.branches)
     counts = (len(old),), (len(new),)
     step = () if reader.made else (reader.criterion,)
     if len(new) > len(old):
         rule = rules.PRODUCT_TYPE_EXTENDED if reader.criterion == "allOf" else rules.SUM_TYPE_EXTENDED
-        found.tell(rule, *step, writer=counts[0], reader=counts[1])
+        found.add(rule, *step, writer=counts[0], reader=counts[1])
     elif len(new) < len(old):
         rule = rules.PRODUCT_TYPE_NARROWED if writer.criterion == "allOf" else rules.SUM_TYPE_NARROWED
-        found.tell(rule, *step, writer=counts[0], reader=counts[1])
+        found.add(rule, *step, writer=counts[0], reader=counts[1])
     yield from _partners(found, old, new, step)
     if reader.made and writer.made:
         yield from _families(found, old, new)
     return found
 
 
-def _extends(writer: Shape, reader: Shape) -> bool:
+def _extends(writer: SchemaShape, reader: SchemaShape) -> bool:
     """Whether another way to combine allows more."""
     single = len(writer.branches) == 1, len(reader.branches) == 1
     return (
@@ -49,21 +49,21 @@ def _extends(writer: Shape, reader: Shape) -> bool:
     )
 
 
-def _distinct(branches: Sequence[Shape]) -> list[Shape]:
+def _distinct(branches: Sequence[SchemaShape]) -> list[SchemaShape]:
     """The branches without those that are written like an earlier one."""
-    found: dict[Hashable, Shape] = {}
+    found: dict[Hashable, SchemaShape] = {}
     for branch in branches:
         found.setdefault((branch.view.whole, branch.view.node.base, branch.kind, branch.type, branch.criterion), branch)
     return list(found.values())
 
 
 def _partners(
-    found: Found, old: list[Shape], new: list[Shape], step: tuple[str, ...]
-) -> Generator[Question, Found, None]:
+    found: DifferenceReport, old: list[SchemaShape], new: list[SchemaShape], step: tuple[str, ...]
+) -> Generator[PairQuestion, DifferenceReport, None]:
     """Give as many schemas as possible a partner of their own, and tell what differs between partners."""
     taken: dict[int, int] = {}
     if len(old) * len(new) > _SMALL * _SMALL:
-        taken = yield from _alike(old, new)
+        taken = yield from _match_equal(old, new)
     free = [at for at in range(len(new)) if at not in set(taken.values())]
     left = [at for at in range(len(old)) if at not in taken]
     near = _near(old, new, left, free)
@@ -71,30 +71,30 @@ def _partners(
     if min(len(free), len(left)) > COMBINATION_BRANCHES and pairs > COMBINATION_BRANCHES * COMBINATION_BRANCHES:
         limit = f"{COMBINATION_BRANCHES} changed schemas in a combination, the limit COMBINATION_BRANCHES"
         raise StepsError("COMBINATION_BRANCHES", limit)
-    answers: dict[tuple[int, int], Found] = {}
+    answers: dict[tuple[int, int], DifferenceReport] = {}
     edges: list[list[int]] = []
     for at, others in zip(left, near, strict=True):
         options = []
         for to in others:
             other = free[to]
-            answer = yield Question((old[at], new[other]))
+            answer = yield PairQuestion((old[at], new[other]))
             if not answer.harms:
                 answers[at, other] = answer
                 options.append(to)
         edges.append(options)
-    partner = matched(edges, len(free))
+    partner = match_bipartite(edges, len(free))
     for at, found_at in zip(left, partner, strict=True):
         if found_at is not None:
             taken[at] = free[found_at]
     for at, other in sorted(taken.items()):
         if (at, other) in answers:
-            found.take(answers[at, other], *step, *((at,) if step else ()))
+            found.add_nested(answers[at, other], *step, *((at,) if step else ()))
     if len(taken) < min(len(old), len(new)):
         sides = f"{len(old)} schemas", f"partners for {len(taken)} of them"
-        found.tell(rules.COMBINED_TYPE_SUBSCHEMAS_CHANGED, *step, writer=(sides[0],), reader=(sides[1],))
+        found.add(rules.COMBINED_TYPE_SUBSCHEMAS_CHANGED, *step, writer=(sides[0],), reader=(sides[1],))
 
 
-def _near(old: list[Shape], new: list[Shape], left: list[int], free: list[int]) -> list[Sequence[int]]:
+def _near(old: list[SchemaShape], new: list[SchemaShape], left: list[int], free: list[int]) -> list[Sequence[int]]:
     """For each of the left old schemas, which of the free new ones may be its partner, by their places in `free`.
 
     Objects that allow other constants for a property of one name never fit each other.
@@ -111,20 +111,24 @@ def _near(old: list[Shape], new: list[Shape], left: list[int], free: list[int]) 
     return near
 
 
-def _alike(old: list[Shape], new: list[Shape]) -> Generator[Question, Found, dict[int, int]]:
+def _match_equal(
+    old: list[SchemaShape], new: list[SchemaShape]
+) -> Generator[PairQuestion, DifferenceReport, dict[int, int]]:
     """Partners that are written alike and do fit."""
     places = {(branch.view.whole, branch.kind, branch.criterion): at for at, branch in enumerate(new)}
     taken: dict[int, int] = {}
     for at, branch in enumerate(old):
         other = places.get((branch.view.whole, branch.kind, branch.criterion))
         if other is not None:
-            answer = yield Question((branch, new[other]))
+            answer = yield PairQuestion((branch, new[other]))
             if not answer.harms:
                 taken[at] = other
     return taken
 
 
-def _families(found: Found, old: list[Shape], new: list[Shape]) -> Generator[Question, Found, None]:
+def _families(
+    found: DifferenceReport, old: list[SchemaShape], new: list[SchemaShape]
+) -> Generator[PairQuestion, DifferenceReport, None]:
     """Tell what differs inside families of keywords too: that a made combination changed says little to a person."""
     kinds = {branch.kind: branch for branch in new}
     if len(kinds) < len(new) or len({branch.kind for branch in old}) < len(old):
@@ -132,6 +136,6 @@ def _families(found: Found, old: list[Shape], new: list[Shape]) -> Generator[Que
     for branch in old:
         partner = kinds.get(branch.kind)
         if partner is not None:
-            answer = yield Question((branch, partner))
+            answer = yield PairQuestion((branch, partner))
             if answer.harms:
-                found.take(answer)
+                found.add_nested(answer)

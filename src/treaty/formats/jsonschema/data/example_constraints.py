@@ -7,8 +7,8 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from treaty.formats.jsonschema.model import Json, JsonSchema, SchemaNode
-from treaty.formats.jsonschema.regex import matches
-from treaty.formats.jsonschema.resolve import child, follow, ignores_siblings
+from treaty.formats.jsonschema.references import follow_reference, get_child, ignores_siblings
+from treaty.formats.jsonschema.regex import is_match
 from treaty.formats.seeded_random import SeededRandom
 
 TYPES = ("object", "array", "string", "integer", "number", "boolean", "null")
@@ -24,19 +24,19 @@ class ImpossibleError(ValueError):
     """Nothing is valid here, or nothing was found."""
 
 
-def equal(one: Json, other: Json) -> bool:
+def is_equal_value(one: Json, other: Json) -> bool:
     """Equality as JSON Schema has it: true is not 1, and 1.0 is."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(equal(a, b) for a, b in zip(one, other, strict=True))
+        return len(one) == len(other) and all(is_equal_value(a, b) for a, b in zip(one, other, strict=True))
     if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(equal(held, other[name]) for name, held in one.items())
+        return one.keys() == other.keys() and all(is_equal_value(held, other[name]) for name, held in one.items())
     return one == other
 
 
 @dataclass(slots=True)
-class Wish:
+class ExampleConstraints:
     """The conjunction of schemas; of alternatives one is chosen when it is made."""
 
     nodes: list[SchemaNode] = field(default_factory=list)
@@ -84,15 +84,15 @@ class Wish:
             held = value.get("properties")
             if isinstance(held, dict) and name in held:
                 known = True
-                found.append(child(node, "properties", name))
+                found.append(get_child(node, "properties", name))
             patterns = value.get("patternProperties")
             for regex in patterns if isinstance(patterns, dict) else ():
-                if matches(regex, name):
+                if is_match(regex, name):
                     known = True
-                    found.append(child(node, "patternProperties", regex))
+                    found.append(get_child(node, "patternProperties", regex))
             if not known:
                 words = ("additionalProperties", "unevaluatedProperties")
-                found += [child(node, word) for word in words if isinstance(value.get(word), dict | bool)]
+                found += [get_child(node, word) for word in words if isinstance(value.get(word), dict | bool)]
         return found
 
     def of_index(self, at: int) -> list[SchemaNode]:
@@ -106,11 +106,11 @@ class Wish:
             held = value.get(listed)
             if isinstance(held, list):
                 if at < len(held):
-                    found.append(child(node, listed, at))
+                    found.append(get_child(node, listed, at))
                 elif isinstance(value.get(rest), dict | bool):
-                    found.append(child(node, rest))
+                    found.append(get_child(node, rest))
             elif isinstance(value.get("items"), dict | bool):
-                found.append(child(node, "items"))
+                found.append(get_child(node, "items"))
         return found
 
     def bounds(self) -> tuple[tuple[Fraction, bool] | None, tuple[Fraction, bool] | None, Fraction | None]:
@@ -140,12 +140,14 @@ def _fraction(value: Json) -> Fraction | None:
     return Fraction(value) if isinstance(value, int | Decimal) and not isinstance(value, bool) else None
 
 
-def wish(document: JsonSchema, start: Iterable[SchemaNode], draw: SeededRandom, *, plain: bool) -> Wish:
+def collect_constraints(
+    document: JsonSchema, start: Iterable[SchemaNode], draw: SeededRandom, *, plain: bool
+) -> ExampleConstraints:
     """All that schemas ask for, with one branch chosen of every choice; with `plain` a branch without references.
 
     Raises `ImpossibleError` if nothing can be valid.
     """
-    made = Wish()
+    made = ExampleConstraints()
     waiting = list(start)
     seen: set[tuple[int, str]] = set()
     while waiting:
@@ -156,7 +158,7 @@ def wish(document: JsonSchema, start: Iterable[SchemaNode], draw: SeededRandom, 
             continue
         seen.add(node.key)
         for word in ("$ref", "$recursiveRef", "$dynamicRef"):
-            target = follow(document, node, word)
+            target = follow_reference(document, node, word)
             if target is not None:
                 waiting.append(target)
         if ignores_siblings(node):
@@ -170,7 +172,7 @@ def wish(document: JsonSchema, start: Iterable[SchemaNode], draw: SeededRandom, 
     return made
 
 
-def _take(made: Wish, value: dict[str, Json]) -> None:
+def _take(made: ExampleConstraints, value: dict[str, Json]) -> None:
     made.words |= value.keys()
     kind = value.get("type")
     if isinstance(kind, str | list):
@@ -183,7 +185,9 @@ def _take(made: Wish, value: dict[str, Json]) -> None:
         values = [value["const"]]
     if values is not None:
         known = made.allowed
-        made.allowed = values if known is None else [one for one in known if any(equal(one, two) for two in values)]
+        made.allowed = (
+            values if known is None else [one for one in known if any(is_equal_value(one, two) for two in values)]
+        )
     names = value.get("required")
     if isinstance(names, list):
         made.required |= dict.fromkeys(name for name in names if isinstance(name, str))
@@ -192,19 +196,19 @@ def _take(made: Wish, value: dict[str, Json]) -> None:
 def _branches(node: SchemaNode, value: dict[str, Json], draw: SeededRandom, *, plain: bool) -> Iterator[SchemaNode]:
     every = value.get("allOf")
     if isinstance(every, list):
-        yield from (child(node, "allOf", at) for at in range(len(every)))
+        yield from (get_child(node, "allOf", at) for at in range(len(every)))
     for word in ("anyOf", "oneOf"):
         branches = value.get(word)
         if isinstance(branches, list) and branches:
-            yield child(node, word, _chosen(branches, draw, plain=plain))
+            yield get_child(node, word, _choose_branch(branches, draw, plain=plain))
     if isinstance(value.get("if"), dict | bool):
         met = draw.chance(50)
         for word in ("if", "then") if met else ("else",):
             if isinstance(value.get(word), dict | bool):
-                yield child(node, word)
+                yield get_child(node, word)
 
 
-def _chosen(branches: Sequence[Json], draw: SeededRandom, *, plain: bool) -> int:
+def _choose_branch(branches: Sequence[Json], draw: SeededRandom, *, plain: bool) -> int:
     if plain:
         flat = [at for at, one in enumerate(branches) if isinstance(one, dict) and not {"$ref", "items"} & one.keys()]
         if flat:

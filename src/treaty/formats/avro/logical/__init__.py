@@ -1,1 +1,0 @@
-"""Avro schemas as logical types, and logical types as Avro schemas."""

@@ -1,1 +1,0 @@
-"""Tags of Avro schemas: the member ``confluent:tags`` of records and fields."""

@@ -1,1 +1,0 @@
-"""JSON Schemas as logical types, and logical types as JSON Schemas."""

@@ -1,1 +1,0 @@
-"""Tags of JSON Schemas: the member ``confluent:tags`` of objects and properties."""
