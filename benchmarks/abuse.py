@@ -28,10 +28,10 @@ from benchmarks.million import fill
 from benchmarks.register import schema
 from benchmarks.row import Row
 from treaty.api.auth.passwords import password_line
-from treaty.api.protection import Protection
-from treaty.api.serving import Listening
-from treaty.assemble.opening import state_path
-from treaty.assemble.service import serve
+from treaty.api.http_server import ListenerSettings
+from treaty.api.protection import ProtectionSettings
+from treaty.assemble.runtime import state_path
+from treaty.assemble.server import serve
 
 SUBJECTS = int(os.environ.get("TREATY_SUBJECTS", "10_000"))
 SECONDS = float(os.environ.get("TREATY_SECONDS", "12"))
@@ -100,11 +100,11 @@ def run_server(folder: Path, port: int) -> None:
     log = f"sqlite://{folder}/registry.db"
     bound = socket.create_server(("127.0.0.1", port), backlog=2_048)
     listening = socket.socket(fileno=bound.detach())  # it says that it speaks TCP, so asyncio sends without delay
-    protection = Protection(folder / "rights.toml")
+    protection = ProtectionSettings(folder / "rights.toml")
     with board_of(folder / "turns") as board:
         loop = lambda: asyncio.SelectorEventLoop(TimingSelector(board))  # noqa: E731 (a factory of loops)
         with asyncio.Runner(loop_factory=loop) as runner:
-            runner.run(serve(log, Listening(listening), protection=protection, state=state_path(log)))
+            runner.run(serve(log, ListenerSettings(listening), protection=protection, state=state_path(log)))
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from benchmarks.load import Server, ask, different, request, same, treaty
 from benchmarks.register import schema, texts
 from benchmarks.rivals import rival
 from benchmarks.row import Row, against
-from treaty.assemble import member
+from treaty.assemble import open_node
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
@@ -98,7 +98,7 @@ def fill(log: str, subjects: int) -> None:
     """Fill a log with subjects that have one schema each, as many registrations at a time as one append takes."""
 
     async def work() -> None:
-        async with member(log) as node:
+        async with open_node(log) as node:
             pairs = texts(0, subjects)
             for start in range(0, subjects, AT_ONCE):
                 some = pairs[start : start + AT_ONCE]

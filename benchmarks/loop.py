@@ -26,9 +26,9 @@ from benchmarks.load import request
 from benchmarks.million import fill
 from benchmarks.row import Row
 from treaty.api.confluent.routes import PATHS
-from treaty.api.serving import Listening
-from treaty.assemble.opening import state_path
-from treaty.assemble.service import serve
+from treaty.api.http_server import ListenerSettings
+from treaty.assemble.runtime import state_path
+from treaty.assemble.server import serve
 
 SUBJECTS = int(os.environ.get("TREATY_SUBJECTS", "100_000"))
 GOAL = 20.0
@@ -74,7 +74,7 @@ def run_server(log: str, port: int, path: Path) -> None:
     with board_of(path) as board:
         loop = lambda: asyncio.SelectorEventLoop(TimingSelector(board))  # noqa: E731 (a factory of loops)
         with asyncio.Runner(loop_factory=loop) as runner:
-            runner.run(serve(log, Listening(listening), state=state_path(log)))
+            runner.run(serve(log, ListenerSettings(listening), state=state_path(log)))
 
 
 @dataclass(frozen=True, slots=True)

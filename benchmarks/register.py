@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.row import Row, against
-from treaty.assemble import connect, member
+from treaty.assemble import connect, open_node
 from treaty.client.connection import Connection
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
@@ -75,7 +75,7 @@ def serve_rounds(url: str, subjects: int) -> None:
 
 async def serve_together(url: str, subjects: int) -> None:
     """The same on the node's own loop, with `TOGETHER` requests at a time, as a server has them."""
-    async with member(url) as node:
+    async with open_node(url) as node:
         await fill_together(node, texts(0, subjects))
         print("ready", flush=True)
         for start, _ in enumerate(sys.stdin):

@@ -16,7 +16,7 @@ from benchmarks.log import bare
 from benchmarks.log.places import VISIT, peering
 from benchmarks.log.tape import Tape, registration
 from benchmarks.log.turns import Clock, Done, Turn
-from treaty.assemble import member
+from treaty.assemble import open_node
 from treaty.core.state.commit import START, make_append
 from treaty.core.state.root import RowDigests, roots_after
 from treaty.log.log import AppendResult
@@ -29,7 +29,7 @@ Kind = Callable[[str], AbstractAsyncContextManager[Work]]
 @asynccontextmanager
 async def node(url: str) -> AsyncIterator[Work]:
     """Commands through a node, each of a writer who waits for its answer before the next one."""
-    async with member(url, terms=VISIT, alone=True) as one:
+    async with open_node(url, terms=VISIT, alone=True) as one:
 
         async def work(turn: Turn) -> Done:
             clock = Clock(turn.seconds)

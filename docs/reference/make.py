@@ -12,8 +12,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import click
 
-from treaty.api.confluent.openapi.document import SAYS, named, summary
-from treaty.api.confluent.openapi.parts import Parameter
+from treaty.api.confluent.openapi.document import SAYS, name_segments, summary
+from treaty.api.confluent.openapi.parts import ApiParameter
 from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, EVERYTHING, GROUPS, HEADERS, TABLE
 from treaty.cli.main import group
 from treaty.core import limits
@@ -124,7 +124,7 @@ def _http() -> str:
                 if one.group == name:
                     query = ", ".join(f"`{each.name}`" for each in one.query)
                     errors = ", ".join(map(str, one.errors))
-                    lines.append(_row(method, f"`{named(path, one)}`", summary(path, method)[1], query, errors))
+                    lines.append(_row(method, f"`{name_segments(path, one)}`", summary(path, method)[1], query, errors))
     operations = [one for methods in TABLE.values() for one in methods.values()]
     for title, parameters in (
         ("In the path", [each for one in operations for each in one.path]),
@@ -145,14 +145,14 @@ _HTTP_HEAD = (
 )
 
 
-def _kind(one: Parameter) -> str:
+def _kind(one: ApiParameter) -> str:
     kind = one.kind if one.whole is None else "text"
     words = " or ".join(f"`{word}`" for word in one.choices)
     default = "" if one.default is None else f", default {json.dumps(one.default)}"
     return (words or ("several texts" if one.repeated else kind)) + default
 
 
-def _meaning(one: Parameter) -> str:
+def _meaning(one: ApiParameter) -> str:
     return one.says + (f" (also read as {', '.join(f'`{name}`' for name in one.also)})" if one.also else "")
 
 

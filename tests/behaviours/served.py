@@ -10,9 +10,9 @@ from typing import Any
 
 import uvicorn
 
-from treaty.api.application import application
-from treaty.api.hot import protocol
+from treaty.api.application import build_application
 from treaty.api.peer import PeerAuthenticator, PeerEndpoint
+from treaty.api.response_cache import make_protocol
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import Request
 from treaty.log.urls import open_log
@@ -56,10 +56,10 @@ class Served:
         node = await making
         await node.start()
         self.node, self.loop = node, asyncio.get_running_loop()
-        inner = None if self._trust is None else PeerEndpoint(node.take, self._trust)
-        app = application(node, inner=inner)
-        gate = app.gate if self._native else replace(app.gate, exact={})
-        config = uvicorn.Config(gate, http=protocol(app.memo), ws="none", lifespan="off", log_config=None)
+        internal = None if self._trust is None else PeerEndpoint(node.take, self._trust)
+        app = build_application(node, internal=internal)
+        gate = app.dispatcher if self._native else replace(app.dispatcher, exact={})
+        config = uvicorn.Config(gate, http=make_protocol(app.cache), ws="none", lifespan="off", log_config=None)
         config.load()
         uvicorn_server = uvicorn.Server(config)
         uvicorn_server.lifespan = config.lifespan_class(config)

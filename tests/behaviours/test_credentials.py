@@ -32,7 +32,7 @@ from treaty.core.names import Subject
 from treaty.core.refusals import OutcomeUnknown, Unauthenticated, Unavailable
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
-from treaty.wire.confluent.receiving import Received
+from treaty.wire.confluent.http_responses import HttpResponse
 from treaty.wire.native import answer_bytes
 
 FOUND = Say(200, {"schema": '"int"', "guid": "g", "subject": "s", "version": 3})
@@ -204,7 +204,7 @@ class Clock:
         return self.now
 
 
-def held(talk: Conversation[Headers], answers: list[Received]) -> Headers:
+def held(talk: Conversation[Headers], answers: list[HttpResponse]) -> Headers:
     """Hold a conversation about credentials; each request takes an answer from the list."""
     event: EffectResult = None
     try:
@@ -223,15 +223,15 @@ def held(talk: Conversation[Headers], answers: list[Received]) -> Headers:
         return found
 
 
-def told(status: int, body: bytes) -> Received:
-    return Received(status, lambda _: None, body)
+def told(status: int, body: bytes) -> HttpResponse:
+    return HttpResponse(status, lambda _: None, body)
 
 
 def test_a_token_is_renewed_before_it_ends_and_used_until_then_where_that_fails() -> None:
     clock, purse = Clock(), TokenCache()
     credentials = oauth("http://127.0.0.1/token", "id", "secret")
 
-    def now(seconds: float, *answers: Received) -> str:
+    def now(seconds: float, *answers: HttpResponse) -> str:
         clock.now, left = seconds, list(answers)
         word = held(credentials.headers(purse, clock), left)["Authorization"]
         assert not left

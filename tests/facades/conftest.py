@@ -5,7 +5,7 @@ from starlette.testclient import TestClient
 
 from tests.facades.doors import Provider
 from tests.facades.twin import Fixed
-from treaty.api.application import application
+from treaty.api.application import build_application
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def member() -> Fixed:
 
 @pytest.fixture
 def http(member: Fixed) -> TestClient:
-    return TestClient(application(member).gate, raise_server_exceptions=False)
+    return TestClient(build_application(member).dispatcher, raise_server_exceptions=False)
 
 
 @pytest.fixture(scope="session")

@@ -16,11 +16,11 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-from treaty.api.application import Application, application
-from treaty.api.auth.authenticator import Credentials
+from treaty.api.application import ServerApplication, build_application
 from treaty.api.auth.bearer import BearerSettings
-from treaty.api.protection import Protection, guarded
-from treaty.assemble import member
+from treaty.api.auth.method import RequestCredentials
+from treaty.api.protection import ProtectionSettings, open_protection
+from treaty.assemble import open_node
 
 ISSUER, AUDIENCE = "https://id.example.org/", "treaty"
 STRING = '"string"'
@@ -86,7 +86,7 @@ class Provider:
 class Door:
     """A registry behind a file of rights, asked through its ASGI application."""
 
-    app: Application
+    app: ServerApplication
     http: httpx2.AsyncClient
 
     async def ask(
@@ -112,10 +112,10 @@ class Door:
 
 
 @asynccontextmanager
-async def door(protection: Protection) -> AsyncIterator[Door]:
-    async with guarded(protection) as guards, member("memory:") as node:
-        app = application(node, guards=guards)
-        transport = httpx2.ASGITransport(app=app.gate)
+async def door(protection: ProtectionSettings) -> AsyncIterator[Door]:
+    async with open_protection(protection) as guards, open_node("memory:") as node:
+        app = build_application(node, protection=guards)
+        transport = httpx2.ASGITransport(app=app.dispatcher)
         async with httpx2.AsyncClient(transport=transport, base_url="http://test") as http:
             yield Door(app, http)
 
@@ -178,7 +178,7 @@ async def opened(folder: Path, extra: str = "", **members: Any) -> AsyncIterator
     write_passwords(folder / "passwords", **dict.fromkeys(USERS, "secret"))
     file = folder / "rights.toml"
     file.write_text(extra + RIGHTS)
-    async with door(Protection(file, **members)) as opened:
+    async with door(ProtectionSettings(file, **members)) as opened:
         yield opened
 
 
@@ -203,5 +203,5 @@ def settings(keys: Path | str, **members: Any) -> BearerSettings:
     return BearerSettings(ISSUER, (AUDIENCE,), keys, **members)
 
 
-def shown(token: str | bytes) -> Credentials:
-    return Credentials(b"Bearer " + (token if isinstance(token, bytes) else token.encode()))
+def shown(token: str | bytes) -> RequestCredentials:
+    return RequestCredentials(b"Bearer " + (token if isinstance(token, bytes) else token.encode()))

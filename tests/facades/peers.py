@@ -12,9 +12,9 @@ from uvicorn import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from tests.facades.twin import Fixed
-from treaty.api.application import Application, application
-from treaty.api.gate import RunningNode
-from treaty.api.serving import Listening, serve
+from treaty.api.application import ServerApplication, build_application
+from treaty.api.dispatcher import RunningNode
+from treaty.api.http_server import ListenerSettings, serve
 
 PLAIN = b"Host: h\r\nAccept: */*\r\nUser-Agent: test\r\n"
 PYTHON = (
@@ -27,7 +27,7 @@ PYTHON = (
 
 @dataclass
 class Server:
-    app: Application
+    app: ServerApplication
     member: Fixed
     port: int
     stopping: asyncio.Event
@@ -72,12 +72,12 @@ async def running(*, plain: bool = False, access_log: bool = False) -> AsyncIter
 @asynccontextmanager
 async def serving(
     member: RunningNode, *, plain: bool = False, access_log: bool = False
-) -> AsyncIterator[tuple[Application, int, asyncio.Event]]:
+) -> AsyncIterator[tuple[ServerApplication, int, asyncio.Event]]:
     """Run a server over any member: its application, its port, and what stops it."""
-    app = application(member)
+    app = build_application(member)
     listener = socket.create_server(("127.0.0.1", 0))
     stopping = asyncio.Event()
-    work = _plain(app, listener, stopping) if plain else serve(app, Listening(listener, access_log), stopping)
+    work = _plain(app, listener, stopping) if plain else serve(app, ListenerSettings(listener, access_log), stopping)
     server = asyncio.create_task(work)
     try:
         yield app, listener.getsockname()[1], stopping
@@ -86,8 +86,10 @@ async def serving(
         await server
 
 
-async def _plain(app: Application, listener: socket.socket, stopping: asyncio.Event) -> None:
-    config = Config(app.gate, http=HttpToolsProtocol, ws="none", lifespan="off", log_config=None, server_header=False)
+async def _plain(app: ServerApplication, listener: socket.socket, stopping: asyncio.Event) -> None:
+    config = Config(
+        app.dispatcher, http=HttpToolsProtocol, ws="none", lifespan="off", log_config=None, server_header=False
+    )
     server = uvicorn.Server(config)
     served = asyncio.create_task(server._serve([listener]))
     await stopping.wait()

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from treaty.api import audit
-from treaty.api.audit import Lines
+from treaty.api import audit_log
+from treaty.api.audit_log import AuditFile
 
 
 def eventually(true: Callable[[], bool]) -> None:
@@ -24,7 +24,7 @@ def eventually(true: Callable[[], bool]) -> None:
 def test_lines_are_written_in_order_and_appended(tmp_path: Path) -> None:
     path = tmp_path / "audit"
     for begin in (0, 500):
-        lines = Lines(path)
+        lines = AuditFile(path)
         lines.open()
         for n in range(begin, begin + 500):
             lines.put(b"%d\n" % n)
@@ -36,7 +36,7 @@ def test_lines_are_written_in_order_and_appended(tmp_path: Path) -> None:
 
 def test_a_file_that_is_rotated_is_opened_anew(tmp_path: Path) -> None:
     path = tmp_path / "audit"
-    lines = Lines(path)
+    lines = AuditFile(path)
     lines.open()
     lines.put(b"1\n")
     eventually(lambda: lines.written == 1)
@@ -50,8 +50,8 @@ def test_a_file_that_is_rotated_is_opened_anew(tmp_path: Path) -> None:
 def test_trouble_is_tried_again_and_nothing_is_lost_or_written_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(audit, "AGAIN_SECONDS", 0.01)
-    lines = Lines(tmp_path / "audit")
+    monkeypatch.setattr(audit_log, "AGAIN_SECONDS", 0.01)
+    lines = AuditFile(tmp_path / "audit")
     lines.open()
     real, troubles = os.write, [True]
 
@@ -79,8 +79,8 @@ def test_trouble_is_tried_again_and_nothing_is_lost_or_written_twice(
 def test_what_does_not_fit_is_lost_counted_and_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(audit, "AGAIN_SECONDS", 0.01)
-    lines = Lines(tmp_path / "audit", most=5)
+    monkeypatch.setattr(audit_log, "AGAIN_SECONDS", 0.01)
+    lines = AuditFile(tmp_path / "audit", most=5)
     lines.open()
 
     def full(_descriptor: int, _data: bytes) -> int:
@@ -100,7 +100,7 @@ def test_what_does_not_fit_is_lost_counted_and_said(
 
 
 def test_putting_a_line_does_not_wait_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = Lines(tmp_path / "audit")
+    lines = AuditFile(tmp_path / "audit")
     lines.open()
     real, going = os.write, [True]
 

@@ -6,7 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.facades.twin import SCHEMA, TOKEN, Fixed
-from treaty.api.application import application
+from treaty.api.application import build_application
 from treaty.core import refusals as r
 from treaty.core import requests as q
 from treaty.core.limits import REQUEST_BYTES
@@ -90,14 +90,14 @@ def test_an_unknown_outcome_names_the_command(http: TestClient, member: Fixed) -
     assert got.json()["treaty"]["command"] == "c77"
 
 
-def test_what_nobody_foresaw_is_500_and_logged(
+def test_an_unhandled_exception_is_500_and_logged(
     http: TestClient, member: Fixed, caplog: pytest.LogCaptureFixture
 ) -> None:
     member.answers[q.ListSubjects] = ZeroDivisionError("secret")
     got = http.get("/subjects")
     assert got.status_code == 500
     assert got.json() == {"error_code": 500, "message": "Internal Server Error"}
-    assert "GET /subjects failed" in caplog.text
+    assert "unhandled exception in GET /subjects" in caplog.text
     assert "secret" in caplog.text
 
 
@@ -112,11 +112,11 @@ def test_a_host_that_is_none_and_a_path_with_line_ends_do_no_harm(
 
 
 def test_too_many_requests_at_once_are_told_to_come_again(member: Fixed) -> None:
-    app = application(member)
+    app = build_application(member)
     app.metrics.in_flight = 10_000
-    got = TestClient(app.gate).get("/subjects")
+    got = TestClient(app.dispatcher).get("/subjects")
     assert (got.status_code, got.headers["retry-after"]) == (503, "1")
-    assert TestClient(app.gate).get("/healthz").status_code == 200
+    assert TestClient(app.dispatcher).get("/healthz").status_code == 200
 
 
 # --------------------------------------------------------------------------------------------------------- operations

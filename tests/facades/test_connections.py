@@ -12,7 +12,7 @@ import pytest
 import uvloop
 
 from tests.facades.peers import PLAIN, Peer, Server, running
-from treaty.api import hot, serving
+from treaty.api import http_server, response_cache
 from treaty.api.network.connections import ConnectionTable
 from treaty.core import answers as a
 from treaty.core import requests as q
@@ -27,8 +27,8 @@ def bounds(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Have servers of this test made with other bounds, and look at their connections ten times as often."""
 
     def bound(**members: Any) -> None:
-        monkeypatch.setattr(serving, "ConnectionTable", partial(ConnectionTable, **members))
-        monkeypatch.setattr(serving, "BEAT_SECONDS", 0.1)
+        monkeypatch.setattr(http_server, "ConnectionTable", partial(ConnectionTable, **members))
+        monkeypatch.setattr(http_server, "BEAT_SECONDS", 0.1)
 
     return bound
 
@@ -58,21 +58,21 @@ async def until(true: Callable[[], bool]) -> None:
     pytest.fail("it never came to be")
 
 
-def table_of(connections: list[hot.HotProtocol]) -> ConnectionTable:
+def table_of(connections: list[response_cache.CachingProtocol]) -> ConnectionTable:
     return connections[0].table
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[hot.HotProtocol]:
+def made(monkeypatch: pytest.MonkeyPatch) -> list[response_cache.CachingProtocol]:
     """The connections that servers of this test have, as the server sees them."""
-    found: list[hot.HotProtocol] = []
-    real = hot.HotProtocol.connection_made
+    found: list[response_cache.CachingProtocol] = []
+    real = response_cache.CachingProtocol.connection_made
 
-    def note(self: hot.HotProtocol, transport: asyncio.Transport) -> None:
+    def note(self: response_cache.CachingProtocol, transport: asyncio.Transport) -> None:
         found.append(self)
         real(self, transport)
 
-    monkeypatch.setattr(hot.HotProtocol, "connection_made", note)
+    monkeypatch.setattr(response_cache.CachingProtocol, "connection_made", note)
     return found
 
 
@@ -80,7 +80,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[hot.HotProtocol]:
 
 
 def test_a_client_that_does_not_read_is_cut_off_and_one_that_reads_slowly_is_not(
-    bounds: Callable[..., None], made: list[hot.HotProtocol], caplog: pytest.LogCaptureFixture
+    bounds: Callable[..., None], made: list[response_cache.CachingProtocol], caplog: pytest.LogCaptureFixture
 ) -> None:
     bounds(seconds=1.0)
 
@@ -114,7 +114,7 @@ def test_a_client_that_does_not_read_is_cut_off_and_one_that_reads_slowly_is_not
 
 
 def test_the_next_request_of_a_client_that_does_not_read_is_not_begun(
-    bounds: Callable[..., None], made: list[hot.HotProtocol]
+    bounds: Callable[..., None], made: list[response_cache.CachingProtocol]
 ) -> None:
     bounds(seconds=0.6)
 
@@ -134,7 +134,7 @@ def test_the_next_request_of_a_client_that_does_not_read_is_not_begun(
 
 
 def test_unread_answers_are_bounded_in_all_and_who_reads_keeps_theirs(
-    bounds: Callable[..., None], made: list[hot.HotProtocol]
+    bounds: Callable[..., None], made: list[response_cache.CachingProtocol]
 ) -> None:
     bounds(seconds=60.0, most_unread=5_000_000)
 
@@ -159,7 +159,7 @@ def test_unread_answers_are_bounded_in_all_and_who_reads_keeps_theirs(
 
 
 def test_past_its_bound_an_address_loses_its_oldest_idle_connection(
-    bounds: Callable[..., None], made: list[hot.HotProtocol]
+    bounds: Callable[..., None], made: list[response_cache.CachingProtocol]
 ) -> None:
     bounds(most_each=4)
 
@@ -183,7 +183,7 @@ def test_past_its_bound_an_address_loses_its_oldest_idle_connection(
 
 
 def test_where_all_connections_are_at_work_a_new_one_is_refused_by_name(
-    bounds: Callable[..., None], made: list[hot.HotProtocol]
+    bounds: Callable[..., None], made: list[response_cache.CachingProtocol]
 ) -> None:
     bounds(most_each=2)
     begun = b"POST /subjects/s HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n{"

@@ -7,9 +7,9 @@ from click.testing import CliRunner
 from starlette.testclient import TestClient
 
 from tests.facades.twin import Fixed
-from treaty.api.application import application
+from treaty.api.application import build_application
 from treaty.api.network.hosts import AllowedHosts, host_of
-from treaty.api.protection import Protection
+from treaty.api.protection import ProtectionSettings
 from treaty.assemble.secret_files import list_warnings
 from treaty.cli.main import group
 from treaty.cli.safety import safety_of
@@ -20,7 +20,7 @@ CHANGE = {"schema": '"string"'}
 
 def client(hosts: AllowedHosts) -> tuple[TestClient, Fixed]:
     member = Fixed()
-    return TestClient(application(member, hosts=hosts).gate, raise_server_exceptions=False), member
+    return TestClient(build_application(member, hosts=hosts).dispatcher, raise_server_exceptions=False), member
 
 
 def guarded(*names: str) -> tuple[TestClient, Fixed]:
@@ -213,7 +213,7 @@ def test_secrets_that_others_may_read_are_warned_of(tmp_path: Path) -> None:
     def warned(modes: tuple[int, int, int]) -> list[str]:
         for file, mode in zip((rights, passwords, keys), modes, strict=True):
             file.chmod(mode)
-        return list(list_warnings(Protection(rights), None, keys))
+        return list(list_warnings(ProtectionSettings(rights), None, keys))
 
     assert warned((0o644, 0o600, 0o440)) == []
     found = warned((0o664, 0o644, 0o604))
@@ -222,4 +222,4 @@ def test_secrets_that_others_may_read_are_warned_of(tmp_path: Path) -> None:
         f"WARNING: others on this machine may change the rights in {rights} (mode 0664): chmod 600 {rights}",
         f"WARNING: others on this machine may read or change the passwords in {passwords} (mode 0644): chmod 600 {passwords}",
     ]
-    assert list(list_warnings(Protection(), None, tmp_path / "none")) == []
+    assert list(list_warnings(ProtectionSettings(), None, tmp_path / "none")) == []

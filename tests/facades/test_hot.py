@@ -13,7 +13,7 @@ from tests.facades.peers import PLAIN, PYTHON, Peer, running, serving
 from tests.facades.twin import ANSWERS, SCHEMA, VERSION
 from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
-from treaty.api.hot import HotProtocol, Memo, supported
+from treaty.api.response_cache import CachingProtocol, ResponseCache, is_supported
 from treaty.core import requests as q
 from treaty.core.names import subject_of
 from treaty.core.requests import DeleteVersion
@@ -42,10 +42,10 @@ def test_the_second_answer_comes_from_memory_with_the_same_bytes(headers: bytes)
             peer, other = await server.connect(), await server.connect()
             for place, target in enumerate(TARGETS):
                 slow = await peer.ask(target, headers)
-                assert (server.app.memo.hits, len(server.member.asked)) == (2 * place, place + 1)
+                assert (server.app.cache.hits, len(server.member.asked)) == (2 * place, place + 1)
                 assert await peer.ask(target, headers) == slow
                 assert await other.ask(target, headers) == slow
-                assert (server.app.memo.hits, len(server.member.asked)) == (2 * place + 2, place + 1)
+                assert (server.app.cache.hits, len(server.member.asked)) == (2 * place + 2, place + 1)
             await peer.close()
             await other.close()
 
@@ -75,7 +75,7 @@ def test_what_may_differ_the_next_time_is_asked_again(target: bytes, headers: by
             peer = await server.connect()
             first = await peer.ask(target, headers, method)
             assert await peer.ask(target, headers, method) == first
-            assert (server.app.memo.hits, server.app.memo.size) == (0, 0)
+            assert (server.app.cache.hits, server.app.cache.size) == (0, 0)
             await peer.close()
 
     asyncio.run(story())
@@ -93,7 +93,7 @@ def test_a_change_over_to_a_state_file_empties_the_memo() -> None:
             async with serving(node) as (app, port, _):
                 peer = Peer(*await asyncio.open_connection("127.0.0.1", port))
                 kept = await peer.ask(b"/subjects/s/versions/1")
-                assert (await peer.ask(b"/subjects/s/versions/1"), app.memo.hits) == (kept, 1)
+                assert (await peer.ask(b"/subjects/s/versions/1"), app.cache.hits) == (kept, 1)
                 await writer.ask(DeleteVersion(subject_of("s"), 1))
                 assert await change_over(node, tables, file_of(disk))
                 assert (await peer.ask(b"/subjects/s/versions/1")).startswith(b"HTTP/1.1 404")
@@ -117,7 +117,7 @@ def test_while_the_log_is_away_a_version_by_number_is_kept_or_unknown_and_ids_ar
                     return (await peer.ask(target.encode())).split()[1]
 
                 assert await status("/subjects/kept/versions/1") == b"200"
-                assert app.memo.hits == 1
+                assert app.cache.hits == 1
                 assert await status("/subjects/s/versions/1") == b"503"
                 assert await status("/subjects/s/versions/1/schema") == b"503"
                 assert await status("/subjects/s/versions/1?consistency=eventual") == b"200"
@@ -154,9 +154,9 @@ def test_a_commit_empties_the_memo_and_an_answer_begun_before_it_is_not_kept() -
         async with running() as server:
             peer = await server.connect()
             await peer.ask(b"/schemas/ids/7")
-            assert server.app.memo.size > 0
+            assert server.app.cache.size > 0
             server.member.changed[0]()
-            assert server.app.memo.size == 0
+            assert server.app.cache.size == 0
             server.member.answers[q.GetSchema] = ANSWERS[q.GetSchema]
             asked = len(server.member.asked)
             await peer.ask(b"/schemas/ids/7")
@@ -165,7 +165,7 @@ def test_a_commit_empties_the_memo_and_an_answer_begun_before_it_is_not_kept() -
             server.member.changed[0]()
             server.member.while_asked = server.member.changed[0]
             await peer.ask(b"/schemas/ids/8")
-            assert server.app.memo.size == 0
+            assert server.app.cache.size == 0
             await peer.close()
 
     asyncio.run(story())
@@ -180,7 +180,7 @@ def test_head_after_get_has_no_body_and_get_after_head_has_one() -> None:
             again = await peer.ask(b"/schemas/ids/7")
             assert again == got
             assert got.startswith(head)
-            assert server.app.memo.hits == 1
+            assert server.app.cache.hits == 1
             await peer.close()
 
     asyncio.run(story())
@@ -201,12 +201,12 @@ def test_a_full_memo_keeps_what_it_has() -> None:
     async def story() -> None:
         async with running() as server:
             peer = await server.connect()
-            server.app.memo.limit = 1000
+            server.app.cache.limit = 1000
             for number in range(20):
                 await peer.ask(b"/schemas/ids/%d" % number)
-            assert 0 < server.app.memo.size <= 1000
+            assert 0 < server.app.cache.size <= 1000
             await peer.ask(b"/schemas/ids/0")
-            assert server.app.memo.hits == 1
+            assert server.app.cache.hits == 1
             await peer.close()
 
     asyncio.run(story())
@@ -214,9 +214,9 @@ def test_a_full_memo_keeps_what_it_has() -> None:
 
 def test_what_it_leans_on_is_there_and_missed_where_it_is_not() -> None:
     async def story() -> None:
-        made = HttpToolsProtocol(Config(Memo, ws="none", lifespan="off", log_config=None), ServerState(), {})
-        assert supported(HotProtocol, made)
+        made = HttpToolsProtocol(Config(ResponseCache, ws="none", lifespan="off", log_config=None), ServerState(), {})
+        assert is_supported(CachingProtocol, made)
         del made.__dict__["pipeline"]
-        assert not supported(HotProtocol, made)
+        assert not is_supported(CachingProtocol, made)
 
     asyncio.run(story())

@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 from tests.facades.doors import ROOT, USERS, Door, basic, play
 from tests.facades.twin import TOKEN, Fixed
 from tests.simulation.workload import Asker, made_of_types
-from treaty.api.application import application
-from treaty.assemble import member
+from treaty.api.application import build_application
+from treaty.assemble import open_node
 from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.answers import Config, Resource
@@ -29,7 +29,7 @@ from treaty.core.requests import Request
 from treaty.core.schema import Draft, Metadata, Reference, TaggedPath
 from treaty.core.state.codec import encode_message
 from treaty.wire.confluent.errors import error_body, status_of
-from treaty.wire.confluent.receiving import Received
+from treaty.wire.confluent.http_responses import HttpResponse
 from treaty.wire.native import PATH, ask_bytes, read_answer
 from treaty.wire.peer.errors import encode_error
 
@@ -126,10 +126,10 @@ def timeless(value: Any) -> Any:
     return [timeless(one) for one in value] if isinstance(value, list) else value
 
 
-async def post(http: httpx2.AsyncClient, request: Request[Any], **headers: str) -> Received:
+async def post(http: httpx2.AsyncClient, request: Request[Any], **headers: str) -> HttpResponse:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     got = await http.post(PATH, content=ask_bytes(request), headers=named)
-    return Received(got.status_code, got.headers.get, got.content)
+    return HttpResponse(got.status_code, got.headers.get, got.content)
 
 
 async def told(node: AsyncRegistry, request: Request[Any], call: Call) -> object:
@@ -141,7 +141,7 @@ async def told(node: AsyncRegistry, request: Request[Any], call: Call) -> object
     return timeless(encode_message(reply.answer)), reply.token.sequence, 200
 
 
-def heard(request: Request[Any], got: Received) -> object:
+def heard(request: Request[Any], got: HttpResponse) -> object:
     """The same, as the API reports it."""
     try:
         reply = read_answer(request, got)
@@ -152,8 +152,8 @@ def heard(request: Request[Any], got: Received) -> object:
 
 def test_every_operation_answers_as_at_the_node() -> None:
     async def run() -> None:
-        async with member("memory:") as near, member("memory:") as far:
-            transport = httpx2.ASGITransport(app=application(far).gate)
+        async with open_node("memory:") as near, open_node("memory:") as far:
+            transport = httpx2.ASGITransport(app=build_application(far).dispatcher)
             async with httpx2.AsyncClient(transport=transport, base_url="http://test") as http:
                 for number, request in enumerate(ASKED):
                     name = f"c{number + 1}" if is_command(request) else ""
@@ -166,8 +166,8 @@ def test_every_operation_answers_as_at_the_node() -> None:
 
 def test_the_same_command_again_is_the_same_command() -> None:
     async def run() -> None:
-        async with member("memory:") as node:
-            transport = httpx2.ASGITransport(app=application(node).gate)
+        async with open_node("memory:") as node:
+            transport = httpx2.ASGITransport(app=build_application(node).dispatcher)
             async with httpx2.AsyncClient(transport=transport, base_url="http://test") as http:
                 first = await post(http, STORY[0], treaty_command="c1")
                 again = await post(http, STORY[0], treaty_command="c1", treaty_again="true")
@@ -184,13 +184,13 @@ def test_the_same_command_again_is_the_same_command() -> None:
 
 def test_every_operation_asks_for_the_rights_that_it_needs(tmp_path: Path) -> None:
     async def story(it: Door) -> None:
-        guards = it.app.guards
+        guards = it.app.protection
         assert guards is not None
-        assert guards.admission is not None
+        assert guards.authenticator is not None
         assert (await post(it.http, STORY[0], **ROOT)).status == 200
         refused = allowed = 0
         for user in USERS:
-            access = guards.admission.settings.rights.access(f"user:{user}")
+            access = guards.authenticator.settings.rights.access(f"user:{user}")
             for request in ASKED:
                 try:
                     refuse_unless_allowed(access, f"user:{user}", request)
@@ -276,8 +276,8 @@ def test_a_server_that_only_reads_refuses_changes(tmp_path: Path) -> None:
 
 
 def test_answers_are_counted_by_operation_identified_packed_and_never_kept(member: Fixed) -> None:
-    app = application(member)
-    http = TestClient(app.gate)
+    app = build_application(member)
+    http = TestClient(app.dispatcher)
     member.answers[q.ListSubjects] = type(member.answers[q.ListSubjects])(tuple(f"s{n}" for n in range(5_000)))  # type: ignore[call-arg]  # a list of names
     got = http.post(PATH, content=ask_bytes(q.ListSubjects()), headers={"x-request-id": "mine"})
     assert got.json()["answer"]["names"][4_999] == "s4999"
@@ -286,7 +286,7 @@ def test_answers_are_counted_by_operation_identified_packed_and_never_kept(membe
     assert "no-store" in got.headers["cache-control"]
     plain = http.post(PATH, content=ask_bytes(q.ListSubjects()), headers={"accept-encoding": "identity"})
     assert (plain.json(), len(gzip.compress(plain.content)) < len(plain.content)) == (got.json(), True)
-    assert app.memo.size == 0
+    assert app.cache.size == 0
     http.post(PATH, content=b"{}")
     page = app.metrics.page().decode()
     assert 'route="/treaty/v1/ask:list-subjects",status="200"' in page.replace('method="POST",', "")
@@ -294,17 +294,17 @@ def test_answers_are_counted_by_operation_identified_packed_and_never_kept(membe
 
 
 def test_a_full_server_says_come_again(member: Fixed) -> None:
-    app = application(member)
+    app = build_application(member)
     app.metrics.in_flight = IN_FLIGHT
-    got = TestClient(app.gate).post(PATH, content=ask_bytes(q.ListContexts()))
+    got = TestClient(app.dispatcher).post(PATH, content=ask_bytes(q.ListContexts()))
     assert (got.status_code, got.headers["retry-after"]) == (503, "1")
     member.answers[q.ListContexts] = Unavailable("busy", 7)
     app.metrics.in_flight = 0
-    got = TestClient(app.gate).post(PATH, content=ask_bytes(q.ListContexts()))
+    got = TestClient(app.dispatcher).post(PATH, content=ask_bytes(q.ListContexts()))
     assert (got.status_code, got.headers["retry-after"], got.json()["error"]["kind"]) == (503, "7", "unavailable")
 
 
 def test_a_fault_of_the_server_is_said_as_one(member: Fixed) -> None:
     member.answers[q.ListContexts] = ZeroDivisionError("secret")
-    got = TestClient(application(member).gate).post(PATH, content=ask_bytes(q.ListContexts()))
+    got = TestClient(build_application(member).dispatcher).post(PATH, content=ask_bytes(q.ListContexts()))
     assert (got.status_code, got.json()) == (500, {"error_code": 500, "message": "Internal Server Error"})

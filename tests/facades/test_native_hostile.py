@@ -13,13 +13,13 @@ from starlette.testclient import TestClient
 
 from tests.facades.test_native import STORY, post
 from tests.facades.twin import Fixed
-from treaty.api.application import application
-from treaty.assemble import member
+from treaty.api.application import build_application
+from treaty.assemble import open_node
 from treaty.core import requests as q
 from treaty.core.limits import REQUEST_BYTES
 from treaty.core.operations import OPERATIONS
 from treaty.core.refusals import NotOffered, RegistryError
-from treaty.wire.confluent.receiving import Received
+from treaty.wire.confluent.http_responses import HttpResponse
 from treaty.wire.native import PATH, read_answer
 
 
@@ -65,7 +65,7 @@ def test_bodies_that_can_not_be_right(
     assert reason["allowed"]
     assert len(got.content) < 5_000
     assert not member.asked
-    received = Received(got.status_code, got.headers.get, got.content)
+    received = HttpResponse(got.status_code, got.headers.get, got.content)
     with pytest.raises(NotOffered if rule == "OPERATION" else RegistryError):
         read_answer(q.ListContexts(), received)
 
@@ -125,8 +125,8 @@ def requests_of(seed: int) -> Iterator[dict[str, Any]]:
 
 def test_whatever_is_asked_has_an_answer_or_a_refusal() -> None:
     async def run() -> None:
-        async with member("memory:") as node:
-            transport = httpx2.ASGITransport(app=application(node).gate)
+        async with open_node("memory:") as node:
+            transport = httpx2.ASGITransport(app=build_application(node).dispatcher)
             async with httpx2.AsyncClient(transport=transport, base_url="http://test") as http:
                 for request in STORY[:9]:
                     await post(http, request)

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from starlette.testclient import TestClient
 
 from tests.facades.twin import Fixed
-from treaty.api.application import application
-from treaty.api.confluent.openapi.document import document, named
+from treaty.api.application import build_application
+from treaty.api.confluent.openapi.document import document, name_segments
 from treaty.api.confluent.openapi.parts import ApiOperation
 from treaty.api.confluent.openapi.table import CONSISTENCY, EVERYTHING, TABLE
 from treaty.api.confluent.query import Query
@@ -59,7 +59,7 @@ def test_every_route_is_on_the_page(http: TestClient) -> None:
     text = unescape(re.sub(r"<script>.*</script>", "", http.get("/docs").text, flags=re.DOTALL))
     for path, methods in EVERYTHING.items():
         for method, one in methods.items():
-            assert f"{method}</code> <code>{named(path, one)}</code>" in text
+            assert f"{method}</code> <code>{name_segments(path, one)}</code>" in text
             for each in (*one.path, *one.query):
                 assert f"<td><code>{each.name}</code></td>" in text
     for name in document()["components"]["schemas"]:
@@ -96,8 +96,8 @@ def test_a_route_asks_for_the_parameters_that_are_described(
     member: Fixed, path: str, method: str, one: ApiOperation, asked: set[str]
 ) -> None:
     """What it reads of the query is what its entry names, under all its spellings, and nothing else."""
-    http = TestClient(application(member).gate)
-    target = named(path, one)
+    http = TestClient(build_application(member).dispatcher)
+    target = name_segments(path, one)
     for each in one.path:
         target = target.replace(f"{{{each.name}}}", str(each.example))
     query: dict[str, Any] = {each.name: each.default if each.example is None else each.example for each in one.query}

@@ -14,9 +14,9 @@ from starlette.types import Message, Scope
 
 from tests.facades.peers import PLAIN, running
 from tests.facades.twin import SCHEMA, TOKEN, Fixed
-from treaty.api import serving
-from treaty.api.application import Application, application
-from treaty.api.compression import wanted
+from treaty.api import http_server
+from treaty.api.application import ServerApplication, build_application
+from treaty.api.compression import accepts_gzip
 from treaty.api.confluent.server import LEVEL
 from treaty.cli.journal import JsonLines, TextLines
 from treaty.core import answers as a
@@ -62,7 +62,7 @@ def test_lines_carry_the_id_of_their_request(member: Fixed) -> None:
             printed.append(self.format(record))
 
     member.answers[q.ListSubjects] = ZeroDivisionError()
-    http = TestClient(application(member).gate, raise_server_exceptions=False)
+    http = TestClient(build_application(member).dispatcher, raise_server_exceptions=False)
     for formatter in (JsonLines(), TextLines("%(message)s%(request)s")):
         handler = Keeping()
         handler.setFormatter(formatter)
@@ -86,29 +86,29 @@ def test_lines_carry_the_id_of_their_request(member: Fixed) -> None:
 
 
 def test_one_client_leaves_room_for_others(member: Fixed) -> None:
-    app = application(member)
-    app.gate.crowd["testclient"] = app.gate.each
-    http = TestClient(app.gate)
+    app = build_application(member)
+    app.dispatcher.in_flight_by_client["testclient"] = app.dispatcher.each
+    http = TestClient(app.dispatcher)
     got = http.get("/subjects")
     assert (got.status_code, got.headers["retry-after"], got.json()["error_code"]) == (429, "1", 429)
     assert "limit IN_FLIGHT_EACH" in got.json()["message"]
     assert http.get("/readyz").status_code == 200
-    assert TestClient(app.gate, client=("other", 1)).get("/subjects").status_code == 200
-    assert dict(app.gate.crowd) == {"testclient": app.gate.each}
+    assert TestClient(app.dispatcher, client=("other", 1)).get("/subjects").status_code == 200
+    assert dict(app.dispatcher.in_flight_by_client) == {"testclient": app.dispatcher.each}
 
 
 def test_requests_are_given_back_however_they_end(member: Fixed) -> None:
-    app = application(member)
-    http = TestClient(app.gate, raise_server_exceptions=False)
+    app = build_application(member)
+    http = TestClient(app.dispatcher, raise_server_exceptions=False)
     member.answers[q.ListSubjects] = ZeroDivisionError()
     for path in ("/subjects", "/nowhere", "/schemas/ids/7"):
         http.get(path)
-    assert (dict(app.gate.crowd), app.metrics.in_flight) == ({}, 0)
+    assert (dict(app.dispatcher.in_flight_by_client), app.metrics.in_flight) == ({}, 0)
 
 
 def test_limits_that_were_passed_are_named(member: Fixed) -> None:
-    app = application(member)
-    http = TestClient(app.gate)
+    app = build_application(member)
+    http = TestClient(app.dispatcher)
     large = http.post("/subjects/s", content=b" " * (REQUEST_BYTES + 1))
     assert large.status_code == 413
     assert "limit REQUEST_BYTES" in large.json()["message"]
@@ -139,10 +139,10 @@ def test_limits_that_were_passed_are_named(member: Fixed) -> None:
     ],
 )
 def test_who_takes_gzip(header: str, taken: bool) -> None:  # noqa: FBT001 (a row of a table)
-    assert wanted(header) is taken
+    assert accepts_gzip(header) is taken
 
 
-def fetched(app: Application, path: bytes, encoding: bytes) -> tuple[dict[bytes, bytes], bytes]:
+def fetched(app: ServerApplication, path: bytes, encoding: bytes) -> tuple[dict[bytes, bytes], bytes]:
     """An answer as it is on the wire, not unpacked by a client."""
     told: list[Message] = []
 
@@ -154,12 +154,12 @@ def fetched(app: Application, path: bytes, encoding: bytes) -> tuple[dict[bytes,
 
     scope: Scope = {"type": "http", "method": "GET", "path": path.decode(), "raw_path": path, "query_string": b"",
                     "headers": [(b"accept-encoding", encoding)], "client": ("h", 1)}  # fmt: skip
-    asyncio.run(app.gate(scope, receive, send))
+    asyncio.run(app.dispatcher(scope, receive, send))
     return dict(told[0]["headers"]), b"".join(message.get("body", b"") for message in told[1:])
 
 
 def test_large_answers_are_compressed_for_clients_that_take_it(member: Fixed) -> None:
-    app = application(member)
+    app = build_application(member)
     member.answers[q.ListSubjects] = a.Subjects(NAMES)
     headers, body = fetched(app, b"/subjects", b"gzip")
     assert (headers[b"content-encoding"], headers[b"vary"]) == (b"gzip", b"accept, accept-encoding")
@@ -175,7 +175,7 @@ def test_large_answers_are_compressed_for_clients_that_take_it(member: Fixed) ->
 
 def test_huge_answers_are_compressed_aside(member: Fixed) -> None:
     member.answers[q.ListSubjects] = a.Subjects(NAMES * 20)
-    _, body = fetched(application(member), b"/subjects", b"gzip")
+    _, body = fetched(build_application(member), b"/subjects", b"gzip")
     assert json.loads(gzip.decompress(body)) == list(NAMES * 20)
 
 
@@ -190,7 +190,7 @@ def test_hot_answers_are_kept_in_both_forms() -> None:
                 plain = await peer.ask(b"/schemas/ids/7")
                 assert json.loads(gzip.decompress(packed.partition(b"\r\n\r\n")[2]))["schema"] == text
                 assert json.loads(plain.partition(b"\r\n\r\n")[2])["schema"] == text
-            assert (server.app.memo.hits, len(server.member.asked)) == (4, 2)
+            assert (server.app.cache.hits, len(server.member.asked)) == (4, 2)
             await peer.close()
 
     asyncio.run(story())
@@ -200,7 +200,7 @@ def test_hot_answers_are_kept_in_both_forms() -> None:
 
 
 def test_what_takes_longer_than_the_server_waits_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "DRAIN_SECONDS", 0.2)
+    monkeypatch.setattr(http_server, "DRAIN_SECONDS", 0.2)
 
     async def story() -> None:
         async with running() as server:

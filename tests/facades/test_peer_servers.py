@@ -16,8 +16,15 @@ import pytest
 from tests.facades.authority import Authority
 from tests.facades.test_rights_server import secure
 from tests.real.running import serving
-from treaty.api.tls import Tls
-from treaty.assemble.peering import Peering, address_of, authenticator_of, check, read_secrets, transport_of
+from treaty.api.tls import TlsFiles
+from treaty.assemble.peers import (
+    PeerSettings,
+    address_of,
+    authenticator_of,
+    read_secrets,
+    refuse_unsafe_peers,
+    transport_of,
+)
 from treaty.assemble.reach import PeeringError
 from treaty.client.peer_transport import HttpPeerTransport, PeerCredentials
 from treaty.core.command import Command
@@ -104,8 +111,8 @@ def test_a_certificate_with_the_name_of_a_node_opens_the_door_and_no_other(tmp_p
     other = authority.make("client")
     options = ("--tls-cert", certificate, "--tls-key", key, "--tls-client-ca", authority.file)
     with secure(tmp_path, *map(str, options), "--peer-name", "node-b", "--peer-name", "node-a.example") as (base, _):
-        tls = Tls(certificate, key, authority.file)
-        peering = Peering(names=("node-a.example",), ca=authority.file)
+        tls = TlsFiles(certificate, key, authority.file)
+        peering = PeerSettings(names=("node-a.example",), ca=authority.file)
         transport = transport_of(peering, tls)
         assert transport is not None
         assert isinstance(carried(base, transport._credentials), DecidedReply)
@@ -142,12 +149,12 @@ def test_what_is_unsafe_is_refused(
     secret: Path, peering: dict[str, Any], host: str, *, tls: bool, sentence: str
 ) -> None:
     members = {"secret_file": secret if peering.pop("secret", False) else None, **peering}
-    server = Tls(Path("cert"), client_ca=None) if tls else None
+    server = TlsFiles(Path("cert"), client_ca=None) if tls else None
     if not sentence:
-        check(Peering(**members), host, server)
+        refuse_unsafe_peers(PeerSettings(**members), host, server)
         return
     with pytest.raises(PeeringError) as no:
-        check(Peering(**members), host, server)
+        refuse_unsafe_peers(PeerSettings(**members), host, server)
     assert sentence in str(no.value)
 
 
@@ -177,14 +184,17 @@ def test_a_secret_that_others_may_read_is_refused(secret: Path, mode: int, *, re
 
 
 def test_the_first_secret_is_shown_and_all_are_believed(secret: Path) -> None:
-    trust, transport = authenticator_of(Peering(secret_file=secret)), transport_of(Peering(secret_file=secret), None)
+    trust, transport = (
+        authenticator_of(PeerSettings(secret_file=secret)),
+        transport_of(PeerSettings(secret_file=secret), None),
+    )
     assert trust is not None
     assert transport is not None
     assert trust.secrets == (SECRET.encode(), b"the-one-before-that")
     assert transport._credentials.secret == SECRET
     assert SECRET not in repr(trust) + repr(transport._credentials)
-    assert authenticator_of(Peering()) is None
-    assert transport_of(Peering(), None) is None
+    assert authenticator_of(PeerSettings()) is None
+    assert transport_of(PeerSettings(), None) is None
 
 
 @pytest.mark.parametrize(
@@ -202,9 +212,9 @@ def test_the_first_secret_is_shown_and_all_are_believed(secret: Path) -> None:
 def test_where_others_reach_a_worker(
     secret: Path, advertise: str, place: tuple[str, int], *, tls: bool, own: int, address: str
 ) -> None:
-    server = Tls(Path("cert")) if tls else None
-    assert address_of(Peering(advertise, secret), place, server, own) == address
-    assert address_of(Peering(advertise), place, server, own) == ""
+    server = TlsFiles(Path("cert")) if tls else None
+    assert address_of(PeerSettings(advertise, secret), place, server, own) == address
+    assert address_of(PeerSettings(advertise), place, server, own) == ""
 
 
 def test_what_is_unsafe_is_said_on_the_command_line(secret: Path) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.facades.doors import ROOT, STRING, Door, basic, door, play
-from treaty.api.caller import Caller, enter
+from treaty.api.caller import RequestCaller, set_caller
 from treaty.api.confluent.routes import PATHS
-from treaty.api.protection import Protection
+from treaty.api.protection import ProtectionSettings
 from treaty.core.refusals import Unauthenticated
 from treaty.core.requests import GetSchema, ListContexts, ListSubjects
 
@@ -220,7 +220,7 @@ def test_a_server_that_only_reads_refuses_every_change(tmp_path: Path) -> None:
         assert (status, told["message"]) == (422, "This server is read-only: it was started with --read-only")
 
     async def run() -> None:
-        async with door(Protection(read_only=True)) as opened_:
+        async with door(ProtectionSettings(read_only=True)) as opened_:
             await story(opened_)
 
     asyncio.run(run())
@@ -228,11 +228,11 @@ def test_a_server_that_only_reads_refuses_every_change(tmp_path: Path) -> None:
 
 def test_without_any_protection_nothing_stands_in_the_way() -> None:
     async def run() -> None:
-        async with door(Protection()) as it:
-            assert it.app.guards is None
-            assert it.app.gate.admit is None
-            assert it.app.memo.seal == b""
-            assert it.app.gate.dialect.registry is it.app.member  # type: ignore[attr-defined]  # a dialect has one
+        async with door(ProtectionSettings()) as it:
+            assert it.app.protection is None
+            assert it.app.dispatcher.authenticate is None
+            assert it.app.cache.digest_key == b""
+            assert it.app.dispatcher.dialect.registry is it.app.node  # type: ignore[attr-defined]  # a dialect has one
             assert await it.code("GET", "/subjects") == 200
 
     asyncio.run(run())
@@ -240,14 +240,14 @@ def test_without_any_protection_nothing_stands_in_the_way() -> None:
 
 def test_whoever_comes_past_the_gate_is_refused_at_the_door(tmp_path: Path) -> None:
     async def story(it: Door) -> None:
-        registry = it.app.gate.dialect.registry  # type: ignore[attr-defined]  # a dialect has one
+        registry = it.app.dispatcher.dialect.registry  # type: ignore[attr-defined]  # a dialect has one
         for request in (ListSubjects(), GetSchema(1), ListContexts()):
             with pytest.raises(Unauthenticated):
                 await registry.ask(request)
-            enter(Caller("user:root"))
+            set_caller(RequestCaller("user:root"))
             with pytest.raises(Unauthenticated):
                 await registry.ask(request)
-            enter(None)
+            set_caller(None)
 
     play(tmp_path, story)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.facades.doors import STRING, Provider, basic, door, write_passwords
-from treaty.api.auth.admission import LOOK_SECONDS, open_admission, refuse_unfit
+from treaty.api.auth.authentication import LOOK_SECONDS, open_authentication, refuse_unusable_rights
 from treaty.api.auth.settings import read_settings
-from treaty.api.auth.watched import AuthFileError
-from treaty.api.protection import STDERR, Protection, guarded
+from treaty.api.auth.watched_file import AuthFileError
+from treaty.api.protection import STDERR, ProtectionSettings, open_protection
 from treaty.core.access.rights import PERMISSIONS, AccessRule, with_included
 
 EVERYTHING = """
@@ -75,10 +75,10 @@ BEARER = '[bearer]\nissuer = "i"\naudience = "a"\n'
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", ": nobody could come in; write a section [basic], [bearer] or [certificate]"),
+        ("", ": no client can authenticate; write a section [basic], [bearer] or [certificate]"),
         ("[basic\n", ", line 1: it is not TOML"),
         (BASIC + "x = [1,\n2\n", ": it is not TOML"),
-        ("\nusers = 1\n", ", line 2: nobody knows the member users; known: anonymous, basic, bearer, certificate, groups, metrics, rule"),
+        ("\nusers = 1\n", ", line 2: the member users is unknown; known: anonymous, basic, bearer, certificate, groups, metrics, rule"),
         ('anonymous = "yes"\n', ", line 1: anonymous is neither true nor false; write anonymous = true"),
         ("basic = 1\n", ", line 1: basic is no table; write [basic]"),
         ("[basic]\n", ", line 1: file is missing in [basic]; write file = …"),
@@ -86,7 +86,7 @@ BEARER = '[bearer]\nissuer = "i"\naudience = "a"\n'
         (BASIC + "remember = -1\n", ", line 3: remember is no number of seconds that may be; take 0 to 86400"),
         (BASIC + "remember = true\n", ", line 3: remember is no number"),
         (BASIC + "realm = 'a\"b'\n", ", line 3: realm goes into a header"),
-        (BASIC + "secret = 1\n", ", line 3: nobody knows the member secret in [basic]; known: file, realm, remember"),
+        (BASIC + "secret = 1\n", ", line 3: the member secret in [basic] is unknown; known: file, realm, remember"),
         (BEARER, ", line 1: keys is missing in [bearer]"),
         (BEARER + 'keys = "http://id.example.org/k"\n', ", line 4: keys would be fetched without TLS"),
         (BEARER + 'keys = "k"\nalgorithms = ["HS256"]\n', ", line 5: algorithm 'HS256' is not known here; known: RS256, "),
@@ -106,7 +106,7 @@ BEARER = '[bearer]\nissuer = "i"\naudience = "a"\n'
         (BASIC + '[metrics]\nmay = "read"\n', ", line 3: who is missing in [metrics]"),
         (BASIC + '[[rule]]\nwho = "ada"\nmay = "read"\n', ", line 4: who 'ada' does not say by which way they come in"),
         (BASIC + '[[rule]]\nwho = "user:a"\nmay = "read"\ncontexts = ["team"]\n', ", line 6: 'team' is no context"),
-        (BASIC + '[[rule]]\nwho = "user:a"\nmay = "read"\nsubject = ["a"]\n', ", line 6: nobody knows the member subject"),
+        (BASIC + '[[rule]]\nwho = "user:a"\nmay = "read"\nsubject = ["a"]\n', ", line 6: the member subject"),
         (BASIC + '[groups]\nteam = ["user:a"]\n[[rule]]\nwho = "group:taem"\nmay = "read"\n',
          ", line 6: there is no group 'taem'; known in [groups]: team"),
         (BASIC + '[[rule]]\nwho = "user:a"\nmay = "read"\ntopics = "t"\n',
@@ -145,26 +145,26 @@ def test_hostile_files_are_refused(data: bytes) -> None:
 
 def test_files_that_are_not_there_and_certificates_that_nobody_verifies(tmp_path: Path) -> None:
     with pytest.raises(AuthFileError, match=r"nothing: it can't be read \(No such file or directory\)"):
-        open_admission(tmp_path / "nothing")
+        open_authentication(tmp_path / "nothing")
     file = tmp_path / "rights.toml"
     file.write_text('[basic]\nfile = "nope"\n')
     with pytest.raises(AuthFileError, match="nope: it can't be read"):
-        open_admission(file)
+        open_authentication(file)
     file.write_text("[certificate]\n")
     with pytest.raises(AuthFileError, match="start the server with --tls-cert and --tls-client-ca"):
-        refuse_unfit(file, certificates=False)
-    refuse_unfit(file, certificates=True)
+        refuse_unusable_rights(file, certificates=False)
+    refuse_unusable_rights(file, certificates=True)
 
 
 def test_an_audit_log_that_cannot_be_written_is_told_at_the_start(tmp_path: Path) -> None:
     async def run() -> None:
-        async with guarded(Protection(audit=tmp_path / "no" / "audit.jsonl")):
+        async with open_protection(ProtectionSettings(audit=tmp_path / "no" / "audit.jsonl")):
             raise AssertionError("it began")
 
     with pytest.raises(AuthFileError, match=r"the audit log can't be opened \(No such file or directory\)"):
         asyncio.run(run())
-    assert Protection(audit=STDERR)
-    assert not Protection()
+    assert ProtectionSettings(audit=STDERR)
+    assert not ProtectionSettings()
 
 
 FIRST = '[basic]\nfile = "p"\n[[rule]]\nwho = "user:ada"\nmay = ["read"]\n'
@@ -187,17 +187,17 @@ def test_rights_are_followed_while_the_server_runs(
     (tmp_path / "keys").write_text(provider.jwks("k1"))
 
     async def run() -> None:
-        async with door(Protection(file)) as it:
+        async with door(ProtectionSettings(file)) as it:
             ada, body = basic("ada"), {"schema": STRING}
             assert await it.code("POST", "/subjects/s/versions", ada, body) == 40301
-            kept = it.app.guards.admission.methods["basic"]  # type: ignore[union-attr]  # there are guards
+            kept = it.app.protection.authenticator.methods["basic"]  # type: ignore[union-attr]  # there are guards
             file.write_text(FIRST.replace('"read"', '"register"'))
 
             async def allowed() -> bool:
                 return await it.code("POST", "/subjects/s/versions", ada, body) == 200
 
             await until(allowed)
-            assert it.app.guards.admission.methods["basic"] is kept  # type: ignore[union-attr]  # an unchanged section stays
+            assert it.app.protection.authenticator.methods["basic"] is kept  # type: ignore[union-attr]  # an unchanged section stays
 
             file.write_text("[[rule]]\n")
             await asyncio.sleep(3.5 * LOOK_SECONDS)
@@ -231,7 +231,7 @@ def test_several_ways_at_once(tmp_path: Path, provider: Provider) -> None:
     )
 
     async def run() -> None:
-        async with door(Protection(file)) as it:
+        async with door(ProtectionSettings(file)) as it:
             body = {"schema": STRING}
             assert await it.code("POST", "/subjects/s/versions", provider.bearer(), body) == 200
             assert await it.code("POST", "/subjects/s/versions", basic("alice"), body) == 40301, (

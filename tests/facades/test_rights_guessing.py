@@ -10,18 +10,23 @@ import bcrypt
 import pytest
 
 from tests.facades.doors import Clock, write_passwords
-from treaty.api.auth.authenticator import Authenticator, Credentials, Refused, Vouched
 from treaty.api.auth.basic import BasicSettings, basic
+from treaty.api.auth.method import (
+    AuthenticatedPrincipal,
+    AuthenticationFailure,
+    AuthenticationMethod,
+    RequestCredentials,
+)
 from treaty.api.auth.password_queue import FAILURE_SECONDS, LONGEST_DELAY, REFUSAL_SECONDS, REFUSALS_HELD, PasswordQueue
 from treaty.core.limits import PASSWORD_CHECKS, PASSWORD_CHECKS_EACH, PASSWORD_FAILURES
 from treaty.core.refusals import Unavailable
 
-Story = Callable[[Authenticator, Clock], Awaitable[None]]
+Story = Callable[[AuthenticationMethod, Clock], Awaitable[None]]
 
 
-def shown(name: str, password: str = "secret", address: str = "192.0.2.1") -> Credentials:
+def shown(name: str, password: str = "secret", address: str = "192.0.2.1") -> RequestCredentials:
     word = base64.b64encode(f"{name}:{password}".encode())
-    return Credentials(b"Basic " + word, address=address)
+    return RequestCredentials(b"Basic " + word, address=address)
 
 
 @pytest.fixture
@@ -56,19 +61,23 @@ def play(file: Path, story: Story) -> None:
     asyncio.run(run())
 
 
-async def begin(users: Authenticator, *all_shown: Credentials) -> list["asyncio.Future[Vouched | Refused]"]:
-    begun: list[asyncio.Future[Vouched | Refused]] = [asyncio.ensure_future(users.check(one)) for one in all_shown]
+async def begin(
+    users: AuthenticationMethod, *all_shown: RequestCredentials
+) -> list["asyncio.Future[AuthenticatedPrincipal | AuthenticationFailure]"]:
+    begun: list[asyncio.Future[AuthenticatedPrincipal | AuthenticationFailure]] = [
+        asyncio.ensure_future(users.check(one)) for one in all_shown
+    ]
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     return begun
 
 
-def guesses(count: int, address: str = "198.51.100.1", name: str = "user1") -> list[Credentials]:
+def guesses(count: int, address: str = "198.51.100.1", name: str = "user1") -> list[RequestCredentials]:
     return [shown(name, f"guess {address} {number}", address) for number in range(count)]
 
 
 def test_one_address_has_few_that_wait_and_the_rest_is_told_to_come_again(passwords: Path, slow: list[bytes]) -> None:
-    async def story(users: Authenticator, _clock: Clock) -> None:
+    async def story(users: AuthenticationMethod, _clock: Clock) -> None:
         for number in range(PASSWORD_FAILURES):
             await users.check(shown("user1", f"before {number}", "198.51.100.1"))
         names = [f"user{number % 20}" for number in range(40)]
@@ -89,9 +98,11 @@ def test_one_address_has_few_that_wait_and_the_rest_is_told_to_come_again(passwo
 def test_all_users_of_one_address_come_in_at_once(passwords: Path, slow: list[bytes]) -> None:
     """They may stand behind one proxy, and log in at one time: after a restart of the server, say."""
 
-    async def story(users: Authenticator, _clock: Clock) -> None:
+    async def story(users: AuthenticationMethod, _clock: Clock) -> None:
         coming = await begin(users, *(shown(f"user{number}", address="192.0.2.1") for number in range(20)))
-        assert await asyncio.gather(*coming) == [Vouched(f"user:user{n}", (), 1_100.0) for n in range(20)]
+        assert await asyncio.gather(*coming) == [
+            AuthenticatedPrincipal(f"user:user{n}", (), 1_100.0) for n in range(20)
+        ]
 
     play(passwords, story)
 
@@ -99,7 +110,7 @@ def test_all_users_of_one_address_come_in_at_once(passwords: Path, slow: list[by
 def test_who_guesses_from_many_addresses_keeps_no_user_out(passwords: Path, slow: list[bytes]) -> None:
     """All slots of one name and of the queue are taken by guesses; each user comes in, at once and with one try."""
 
-    async def story(users: Authenticator, clock: Clock) -> None:
+    async def story(users: AuthenticationMethod, clock: Clock) -> None:
         for number in range(PASSWORD_FAILURES):  # they have been at it for a while
             for crowd in range(5):
                 await users.check(shown("user1", f"before {number}", f"198.51.100.{crowd}"))
@@ -109,7 +120,9 @@ def test_who_guesses_from_many_addresses_keeps_no_user_out(passwords: Path, slow
         ]
         guessing = await begin(users, *crowd_guesses)
         coming = await begin(users, *(shown(f"user{number}", address=f"192.0.2.{number}") for number in range(20)))
-        assert await asyncio.gather(*coming) == [Vouched(f"user:user{n}", (), 1_100.0) for n in range(20)]
+        assert await asyncio.gather(*coming) == [
+            AuthenticatedPrincipal(f"user:user{n}", (), 1_100.0) for n in range(20)
+        ]
         first = slow.index(b"secret")
         assert slow[first : first + 20] == [b"secret"] * 20, "no guess had a turn before them"
         for one in guessing:
@@ -122,18 +135,18 @@ def test_who_guesses_from_many_addresses_keeps_no_user_out(passwords: Path, slow
 def test_known_users_come_before_unknown_ones_and_take_their_place_in_a_full_queue(
     passwords: Path, slow: list[bytes]
 ) -> None:
-    async def story(users: Authenticator, _clock: Clock) -> None:
+    async def story(users: AuthenticationMethod, _clock: Clock) -> None:
         strangers = [shown(f"stranger{n}", f"guess {n}", f"198.51.100.{n}") for n in range(PASSWORD_CHECKS + 2)]
         guessing = await begin(users, *strangers)
         one_more = (await begin(users, shown("nobody", "guess", "203.0.113.9")))[0]
         (coming,) = await begin(users, shown("user3"))
-        assert await coming == Vouched("user:user3", (), 1_100.0)
+        assert await coming == AuthenticatedPrincipal("user:user3", (), 1_100.0)
         assert slow.index(b"secret") <= 6
         with pytest.raises(Unavailable, match=r"limit PASSWORD_CHECKS\)"):
             await one_more
         told = await asyncio.gather(*guessing, return_exceptions=True)
         assert [type(one) for one in told].count(Unavailable) == 1
-        assert [type(one) for one in told].count(Refused) == PASSWORD_CHECKS + 1
+        assert [type(one) for one in told].count(AuthenticationFailure) == PASSWORD_CHECKS + 1
 
     play(passwords, story)
 
@@ -141,9 +154,9 @@ def test_known_users_come_before_unknown_ones_and_take_their_place_in_a_full_que
 def test_credentials_that_were_right_come_first_even_from_the_address_of_guesses(
     passwords: Path, slow: list[bytes]
 ) -> None:
-    async def story(users: Authenticator, clock: Clock) -> None:
+    async def story(users: AuthenticationMethod, clock: Clock) -> None:
         address = "198.51.100.1"
-        assert isinstance(await users.check(shown("user1", address=address)), Vouched)
+        assert isinstance(await users.check(shown("user1", address=address)), AuthenticatedPrincipal)
         for number in range(PASSWORD_FAILURES + 10):
             await users.check(shown("user1", f"wrong {number}", address))
             clock.now += 1.0 if number >= PASSWORD_FAILURES else 0.0
@@ -155,7 +168,7 @@ def test_credentials_that_were_right_come_first_even_from_the_address_of_guesses
         slow.clear()
         guessing = await begin(users, *guesses(PASSWORD_CHECKS_EACH, address))
         (again,) = await begin(users, shown("user1", address=address))
-        assert isinstance(await again, Vouched)
+        assert isinstance(await again, AuthenticatedPrincipal)
         assert slow == [b"secret"], "it was checked, while all guesses from there are put off"
         for one in guessing:
             one.cancel()

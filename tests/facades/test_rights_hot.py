@@ -14,11 +14,11 @@ import pytest
 from tests.facades.doors import Provider, write_passwords
 from tests.facades.peers import PLAIN, Peer
 from tests.facades.twin import Fixed
-from treaty.api import hot
-from treaty.api.application import Application, application
-from treaty.api.hot import BLOCKS, Memo
-from treaty.api.protection import Protection, guarded
-from treaty.api.serving import Listening, serve
+from treaty.api import response_cache
+from treaty.api.application import ServerApplication, build_application
+from treaty.api.http_server import ListenerSettings, serve
+from treaty.api.protection import ProtectionSettings, open_protection
+from treaty.api.response_cache import BLOCKS, ResponseCache
 from treaty.core.limits import HOT_BLOCKS
 from treaty.core.names import Subject
 from treaty.core.refusals import SchemaNotFound
@@ -63,7 +63,7 @@ def word(name: str, password: str = "secret") -> bytes:
 
 
 class Server:
-    def __init__(self, app: Application, member: Keeper, port: int, folder: Path) -> None:
+    def __init__(self, app: ServerApplication, member: Keeper, port: int, folder: Path) -> None:
         self.app, self.member, self.port, self.folder = app, member, port, folder
 
     @asynccontextmanager
@@ -74,7 +74,7 @@ class Server:
 
     @property
     def facts(self) -> tuple[int, int]:
-        return self.app.memo.hits, len(self.member.asked)
+        return self.app.cache.hits, len(self.member.asked)
 
 
 Story = Callable[[Server], Awaitable[None]]
@@ -94,11 +94,11 @@ def play(
         (folder / "keys").write_text(provider.jwks("k1"))
         text = "anonymous = true\n" if anonymous else ""
         (folder / "rights.toml").write_text(RIGHTS.format(anonymous=text, remember=remember))
-        async with guarded(Protection(folder / "rights.toml")) as guards:
+        async with open_protection(ProtectionSettings(folder / "rights.toml")) as guards:
             member = Keeper()
-            app = application(member, guards=guards)
+            app = build_application(member, protection=guards)
             listener, stopping = create_server(("127.0.0.1", 0)), asyncio.Event()
-            served = asyncio.create_task(serve(app, Listening(listener, access_log), stopping))
+            served = asyncio.create_task(serve(app, ListenerSettings(listener, access_log), stopping))
             try:
                 await story(Server(app, member, listener.getsockname()[1], folder))
             finally:
@@ -169,7 +169,7 @@ def test_no_credentials_are_kept_in_the_memo(tmp_path: Path, provider: Provider)
     async def story(it: Server) -> None:
         async with it.peer() as peer:
             await peer.ask(IDS, PLAIN + word("ada"))
-            memo = it.app.memo
+            memo = it.app.cache
             assert memo.blocks
             kept = repr((memo.blocks, memo.variants, memo.until)).encode()
             assert word("ada").split()[2] not in kept
@@ -191,9 +191,9 @@ def test_memory_answers_no_longer_than_the_credentials_live(
                 for _ in range(3):
                     assert (await peer.ask(IDS, PLAIN + header)).startswith(b"HTTP/1.1 200")
                 assert it.facts[1] == asked + 1
-            assert len(it.app.memo.until) == 2
+            assert len(it.app.cache.until) == 2
             later = loop.time() + 301
-            monkeypatch.setattr(hot, "time", SimpleNamespace(monotonic=lambda: later))
+            monkeypatch.setattr(response_cache, "time", SimpleNamespace(monotonic=lambda: later))
             asked = it.facts[1]
             await peer.ask(IDS, PLAIN + token)
             await peer.ask(IDS, PLAIN + word("ada"))
@@ -222,9 +222,9 @@ def test_a_changed_password_takes_effect_on_hot_reads(tmp_path: Path, provider: 
 def test_rights_that_change_while_an_answer_is_made_keep_it_out_of_memory(tmp_path: Path, provider: Provider) -> None:
     async def story(it: Server) -> None:
         async with it.peer() as peer:
-            it.member.while_asked = it.app.memo.forget
+            it.member.while_asked = it.app.cache.forget
             await peer.ask(IDS, PLAIN + word("ada"))
-            assert (it.app.memo.size, it.app.memo.blocks) == (0, {})
+            assert (it.app.cache.size, it.app.cache.blocks) == (0, {})
 
     play(tmp_path, story, provider)
 
@@ -280,9 +280,11 @@ def test_hostile_headers_on_the_wire(tmp_path: Path, provider: Provider, header:
 
 
 def test_the_memo_stays_within_its_blocks() -> None:
-    memo = Memo(most_blocks=3, seal=b"k")
+    memo = ResponseCache(most_blocks=3, digest_key=b"k")
     for n in range(10):
-        begun = hot.Begun(memo, b"GET / HTTP/1.1", b"block %d" % n, memo.epoch).bound("rights", 5.0)
+        begun = response_cache.CacheableRequest(memo, b"GET / HTTP/1.1", b"block %d" % n, memo.epoch).for_rights(
+            "rights", 5.0
+        )
         begun.keep(("json", False), [], b"{}")
         assert len(memo.blocks) <= 3
         assert memo.until.keys() <= memo.blocks.keys()

@@ -15,10 +15,10 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.algorithms import RSAAlgorithm
 
 from tests.facades.doors import Clock, Provider, settings, shown
-from treaty.api.auth.authenticator import Authenticator, Refused, Vouched
 from treaty.api.auth.bearer import bearer
 from treaty.api.auth.keys import AGAIN_SECONDS, REFRESH_SECONDS, STALE_SECONDS, BadKeysError, fetch, read_keys
-from treaty.api.auth.watched import AuthFileError
+from treaty.api.auth.method import AuthenticatedPrincipal, AuthenticationFailure, AuthenticationMethod
+from treaty.api.auth.watched_file import AuthFileError
 from treaty.core.limits import RIGHTS_BYTES
 from treaty.core.refusals import Unavailable
 
@@ -59,15 +59,15 @@ def test_a_file_of_keys_is_read_again_when_it_changes(tmp_path: Path, provider: 
     async def run() -> None:
         tokens = bearer(settings(file), Clock())
         old, new = shown(provider.token("k1")), shown(provider.token("k2"))
-        assert isinstance(await tokens.check(old), Vouched)
-        assert isinstance(await tokens.check(new), Refused)
+        assert isinstance(await tokens.check(old), AuthenticatedPrincipal)
+        assert isinstance(await tokens.check(new), AuthenticationFailure)
         file.write_text(provider.jwks("k2"))
         assert [await tokens.refresh() for _ in range(3)].count(True) == 1
-        assert isinstance(await tokens.check(new), Vouched)
-        assert isinstance(await tokens.check(old), Refused), "what the old key verified is forgotten"
+        assert isinstance(await tokens.check(new), AuthenticatedPrincipal)
+        assert isinstance(await tokens.check(old), AuthenticationFailure), "what the old key verified is forgotten"
         file.write_text("{")
         assert [await tokens.refresh() for _ in range(3)] == [False] * 3
-        assert isinstance(await tokens.check(new), Vouched)
+        assert isinstance(await tokens.check(new), AuthenticatedPrincipal)
 
     asyncio.run(run())
     file.write_text("{")
@@ -113,7 +113,7 @@ def address() -> Iterator[Address]:
         thread.join()
 
 
-Story = Callable[[Authenticator, Clock, Address], Awaitable[None]]
+Story = Callable[[AuthenticationMethod, Clock, Address], Awaitable[None]]
 
 
 def fetching(story: Story) -> None:
@@ -127,22 +127,24 @@ def fetching(story: Story) -> None:
 
 
 def test_keys_are_fetched_when_they_are_needed_and_an_unknown_one_has_them_fetched_again(provider: Provider) -> None:
-    async def story(tokens: Authenticator, clock: Clock, place: Address) -> None:
+    async def story(tokens: AuthenticationMethod, clock: Clock, place: Address) -> None:
         place.body = provider.jwks("k1").encode()
         old, new = shown(provider.token("k1")), shown(provider.token("k2"))
         told = await asyncio.gather(*(tokens.check(old) for _ in range(20)))
-        assert {type(one) for one in told} == {Vouched}
+        assert {type(one) for one in told} == {AuthenticatedPrincipal}
         assert place.asked == 1
         place.body = provider.jwks("k2").encode()
-        assert isinstance(await tokens.check(new), Refused), "they were fetched just now"
+        assert isinstance(await tokens.check(new), AuthenticationFailure), "they were fetched just now"
         assert place.asked == 1
         clock.now += AGAIN_SECONDS
-        assert isinstance(await tokens.check(new), Vouched)
+        assert isinstance(await tokens.check(new), AuthenticatedPrincipal)
         assert place.asked == 2
         assert await tokens.refresh(), "and what the old key verified is to be forgotten"
-        assert isinstance(await tokens.check(old), Refused)
+        assert isinstance(await tokens.check(old), AuthenticationFailure)
         for n in range(50):
-            assert isinstance(await tokens.check(shown(provider.token("k1", headers={"kid": f"x{n}"}))), Refused)
+            assert isinstance(
+                await tokens.check(shown(provider.token("k1", headers={"kid": f"x{n}"}))), AuthenticationFailure
+            )
         assert place.asked == 2, "made-up keys don't make us fetch"
         clock.now += REFRESH_SECONDS
         assert not await tokens.refresh()
@@ -152,7 +154,7 @@ def test_keys_are_fetched_when_they_are_needed_and_an_unknown_one_has_them_fetch
 
 
 def test_keys_that_cannot_be_fetched_are_told_apart_from_wrong_tokens(provider: Provider) -> None:
-    async def story(tokens: Authenticator, clock: Clock, place: Address) -> None:
+    async def story(tokens: AuthenticationMethod, clock: Clock, place: Address) -> None:
         token = shown(provider.token("k1"))
         for place.status, place.body in ((500, b""), (302, b""), (200, b"{"), (200, b" " * (RIGHTS_BYTES + 1))):
             with pytest.raises(Unavailable, match="bearer tokens can't be checked now"):
@@ -160,10 +162,10 @@ def test_keys_that_cannot_be_fetched_are_told_apart_from_wrong_tokens(provider: 
             clock.now += AGAIN_SECONDS
         assert place.asked == 4, "a redirect is not followed"
         place.status, place.body = 200, provider.jwks("k1").encode()
-        assert isinstance(await tokens.check(token), Vouched)
+        assert isinstance(await tokens.check(token), AuthenticatedPrincipal)
         place.status = 503
         clock.now += STALE_SECONDS - 1
-        assert isinstance(await tokens.check(shown(provider.token("k1", jti="2"))), Vouched), (
+        assert isinstance(await tokens.check(shown(provider.token("k1", jti="2"))), AuthenticatedPrincipal), (
             "old keys are believed for a day"
         )
         clock.now += 2 + AGAIN_SECONDS

@@ -110,7 +110,7 @@ def test_skipping_the_policy_needs_more_than_to_register_and_is_signed(tmp_path:
         forced = "/subjects/open-a/versions?force=true"
         assert await it.code("POST", forced, basic("writer"), {"schema": '"int"'}) == 40301
         assert await it.code("POST", forced, basic("chief"), {"schema": '"int"'}) == 200
-        tables = it.app.member._tables  # type: ignore[attr-defined]  # the row is told in no answer
+        tables = it.app.node._tables  # type: ignore[attr-defined]  # the row is told in no answer
         forced_by = [tables.get(VERSION, key).forced for key in tables.keys(VERSION)]
         assert [one.who for one in forced_by if one] == ["user:chief"]
 

@@ -18,7 +18,7 @@ from tests.simulation.judging.model.deciding import RULES
 from tests.simulation.judging.model.rights import EVERY, is_allowed, may, may_whole
 from tests.simulation.workload import Asker, made_of_types
 from treaty.api.auth.settings import read_settings
-from treaty.api.protection import Protection
+from treaty.api.protection import ProtectionSettings
 from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.access.rights import Access
@@ -156,12 +156,12 @@ async def guarded(folder: Path, *, read_only: bool) -> AsyncIterator[Door]:
     """A registry with all subjects. Where it is read-only rights are asked all the same, and nothing ever changes."""
     write_passwords(folder / "passwords", **dict.fromkeys((*ROLES, "none"), "secret"))
     (folder / "rights.toml").write_text(FILE)
-    async with door(Protection(folder / "rights.toml", read_only=read_only)) as it:
+    async with door(ProtectionSettings(folder / "rights.toml", read_only=read_only)) as it:
         for subject in SUBJECTS:
-            await it.app.member.ask(
+            await it.app.node.ask(
                 q.Register(subject, Draft(f'{{"type":"fixed","name":"F{len(subject.name)}","size":1}}'))
             )
-            await it.app.member.ask(q.Register(subject, DRAFT, force=q.ForceReason("", "")))
+            await it.app.node.ask(q.Register(subject, DRAFT, force=q.ForceReason("", "")))
         yield it
 
 
@@ -176,7 +176,7 @@ async def play_paths(folder: Path, every: int) -> None:
     turn = 0
     async with guarded(folder, read_only=True) as it:
         command = Call(command_id="roots", principal="user:root")
-        token = (await it.app.member.ask(q.SetMode(q.Scope(".", "zzz"), "READWRITE"), command)).token
+        token = (await it.app.node.ask(q.SetMode(q.Scope(".", "zzz"), "READWRITE"), command)).token
         extras: list[dict[str, str]] = [
             {},
             {"Treaty-Position": str(token)},
@@ -262,7 +262,7 @@ def test_contexts_and_bodies_need_what_the_model_says(tmp_path: Path) -> None:
 def test_ids_and_guids_show_what_may_be_read_however_they_are_named(tmp_path: Path) -> None:
     async def run() -> None:
         async with guarded(tmp_path, read_only=True) as it:
-            found = [(await it.app.member.ask(q.GetVersion(one, 1))).answer for one in SUBJECTS]
+            found = [(await it.app.node.ask(q.GetVersion(one, 1))).answer for one in SUBJECTS]
             for role in (*ROLES, "none"):
                 who, reads = basic(role), [may(access_of(role), "read", *one) for one in SUBJECTS]
                 anything = any("read" in rule.may for rule in access_of(role).rules)
@@ -292,9 +292,7 @@ def test_commands_of_others_are_nobodys_business(tmp_path: Path) -> None:
     async def run() -> None:
         async with guarded(tmp_path, read_only=False) as it:
             sent = Call(command_id="c1", principal="user:root")
-            await it.app.member.ask(
-                q.Register(Subject(".", "open-a"), Draft('"int"'), force=q.ForceReason("", "")), sent
-            )
+            await it.app.node.ask(q.Register(Subject(".", "open-a"), Draft('"int"'), force=q.ForceReason("", "")), sent)
             for role in (*ROLES, "none"):
                 who = basic(role)
                 chief = may_whole(access_of(role), "admin", "*")
@@ -311,11 +309,11 @@ def test_an_alias_in_a_path_has_the_rights_of_its_target(tmp_path: Path) -> None
 
     async def run() -> None:
         async with guarded(tmp_path, read_only=False) as it:
-            tables = it.app.member._tables  # type: ignore[attr-defined]  # its root says whether anything changed
+            tables = it.app.node._tables  # type: ignore[attr-defined]  # its root says whether anything changed
             turn = 0
             for target in SUBJECTS:
                 alias = f":{target.context}:{target.name}"
-                await it.app.member.ask(q.SetConfig(q.Scope(".", "nick"), Config(alias=alias)))
+                await it.app.node.ask(q.SetConfig(q.Scope(".", "nick"), Config(alias=alias)))
                 for name in aliased:
                     for method, path, body, means in ROWS[name]:
                         request = means(target)

@@ -14,11 +14,16 @@ from click.testing import CliRunner
 from tests.facades.doors import Clock, hashed, write_passwords
 from tests.facades.doors import basic as shown
 from treaty.api.auth import basic as basic_room
-from treaty.api.auth.authenticator import Authenticator, Credentials, Refused, Vouched
 from treaty.api.auth.basic import WRONG_SECONDS, BasicSettings, basic
+from treaty.api.auth.credential_cache import CredentialCache
+from treaty.api.auth.method import (
+    AuthenticatedPrincipal,
+    AuthenticationFailure,
+    AuthenticationMethod,
+    RequestCredentials,
+)
 from treaty.api.auth.passwords import read_passwords
-from treaty.api.auth.remembered import Remembered
-from treaty.api.auth.watched import AuthFileError
+from treaty.api.auth.watched_file import AuthFileError
 from treaty.cli.password import command
 from treaty.core.limits import CREDENTIALS_KNOWN
 
@@ -37,11 +42,11 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     return asked
 
 
-def header(name: str, password: str = "secret") -> Credentials:
-    return Credentials(shown(name, password)["Authorization"].encode())
+def header(name: str, password: str = "secret") -> RequestCredentials:
+    return RequestCredentials(shown(name, password)["Authorization"].encode())
 
 
-def play(file: Path, story: Callable[[Authenticator, Clock], Awaitable[None]]) -> None:
+def play(file: Path, story: Callable[[AuthenticationMethod, Clock], Awaitable[None]]) -> None:
     async def run() -> None:
         clock = Clock()
         users = basic(BasicSettings(file, remember=100), clock)
@@ -54,15 +59,15 @@ def play(file: Path, story: Callable[[Authenticator, Clock], Awaitable[None]]) -
 
 
 def test_bcrypt_runs_once_for_each_password_and_again_when_its_time_is_over(tmp_path: Path, runs: list[bytes]) -> None:
-    async def story(users: Authenticator, clock: Clock) -> None:
+    async def story(users: AuthenticationMethod, clock: Clock) -> None:
         told = await asyncio.gather(*(users.check(header("ada")) for _ in range(50)))
-        assert set(told) == {Vouched("user:ada", (), 1_100.0)}
+        assert set(told) == {AuthenticatedPrincipal("user:ada", (), 1_100.0)}
         assert runs == [b"secret"], "fifty at once, and one of them is checked"
         clock.now = 1_099.9
         await users.check(header("ada"))
         assert len(runs) == 1
         clock.now = 1_100.0
-        assert await users.check(header("ada")) == Vouched("user:ada", (), 1_200.0)
+        assert await users.check(header("ada")) == AuthenticatedPrincipal("user:ada", (), 1_200.0)
         assert len(runs) == 2
 
     play(write_passwords(tmp_path / "p", ada="secret"), story)
@@ -71,11 +76,11 @@ def test_bcrypt_runs_once_for_each_password_and_again_when_its_time_is_over(tmp_
 def test_a_wrong_password_is_remembered_briefly_and_does_not_hide_the_right_one(
     tmp_path: Path, runs: list[bytes]
 ) -> None:
-    async def story(users: Authenticator, clock: Clock) -> None:
+    async def story(users: AuthenticationMethod, clock: Clock) -> None:
         for _ in range(3):
-            assert isinstance(await users.check(header("ada", "wrong")), Refused)
+            assert isinstance(await users.check(header("ada", "wrong")), AuthenticationFailure)
         assert runs == [b"wrong"]
-        assert isinstance(await users.check(header("ada")), Vouched)
+        assert isinstance(await users.check(header("ada")), AuthenticatedPrincipal)
         clock.now += WRONG_SECONDS
         await users.check(header("ada", "wrong"))
         assert runs == [b"wrong", b"secret", b"wrong"]
@@ -97,7 +102,7 @@ def test_an_unknown_user_costs_a_check_at_the_usual_cost_of_the_file(
 
     monkeypatch.setattr(bcrypt, "checkpw", noted)
 
-    async def story(users: Authenticator, clock: Clock) -> None:
+    async def story(users: AuthenticationMethod, clock: Clock) -> None:
         known = await users.check(header("a", "wrong"))
         unknown = await users.check(header("nobody", "wrong"))
         assert known == unknown
@@ -110,10 +115,10 @@ def test_a_long_password_is_refused_and_never_cut(tmp_path: Path) -> None:
     file = tmp_path / "p"
     file.write_text(f"ada:{hashed('x' * 72)}\n")
 
-    async def story(users: Authenticator, clock: Clock) -> None:
-        assert isinstance(await users.check(header("ada", "x" * 72)), Vouched)
-        assert isinstance(await users.check(header("ada", "x" * 73)), Refused)
-        assert isinstance(await users.check(header("ada", "x" * 72 + "y" * 5000)), Refused)
+    async def story(users: AuthenticationMethod, clock: Clock) -> None:
+        assert isinstance(await users.check(header("ada", "x" * 72)), AuthenticatedPrincipal)
+        assert isinstance(await users.check(header("ada", "x" * 73)), AuthenticationFailure)
+        assert isinstance(await users.check(header("ada", "x" * 72 + "y" * 5000)), AuthenticationFailure)
 
     play(file, story)
 
@@ -127,8 +132,8 @@ def test_a_long_password_is_refused_and_never_cut(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_hostile_headers_are_refused(tmp_path: Path, value: bytes) -> None:
-    async def story(users: Authenticator, clock: Clock) -> None:
-        assert isinstance(await users.check(Credentials(value)), Refused)
+    async def story(users: AuthenticationMethod, clock: Clock) -> None:
+        assert isinstance(await users.check(RequestCredentials(value)), AuthenticationFailure)
 
     play(write_passwords(tmp_path / "p", ada="secret"), story)
 
@@ -137,8 +142,10 @@ def test_other_names_and_passwords_in_utf_8(tmp_path: Path) -> None:
     file = tmp_path / "p"
     file.write_text(f"# people\n\nähm:{hashed('pässwörd:with colon')}\r\n", encoding="utf-8", newline="")
 
-    async def story(users: Authenticator, clock: Clock) -> None:
-        assert await users.check(header("ähm", "pässwörd:with colon")) == Vouched("user:ähm", (), 1_100.0)
+    async def story(users: AuthenticationMethod, clock: Clock) -> None:
+        assert await users.check(header("ähm", "pässwörd:with colon")) == AuthenticatedPrincipal(
+            "user:ähm", (), 1_100.0
+        )
 
     play(file, story)
 
@@ -146,27 +153,31 @@ def test_other_names_and_passwords_in_utf_8(tmp_path: Path) -> None:
 def test_a_changed_file_is_read_when_it_has_come_to_rest(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = write_passwords(tmp_path / "p", ada="secret", bob="secret")
 
-    async def story(users: Authenticator, clock: Clock) -> None:
-        assert isinstance(await users.check(header("bob")), Vouched)
+    async def story(users: AuthenticationMethod, clock: Clock) -> None:
+        assert isinstance(await users.check(header("bob")), AuthenticatedPrincipal)
         assert not await users.refresh()
         write_passwords(file, ada="other")
         assert not await users.refresh(), "it may still be written to"
         assert await users.refresh()
         assert not await users.refresh()
-        assert isinstance(await users.check(header("bob")), Refused), "who was verified before is forgotten"
-        assert isinstance(await users.check(header("ada")), Refused)
-        assert isinstance(await users.check(header("ada", "other")), Vouched)
+        assert isinstance(await users.check(header("bob")), AuthenticationFailure), (
+            "who was verified before is forgotten"
+        )
+        assert isinstance(await users.check(header("ada")), AuthenticationFailure)
+        assert isinstance(await users.check(header("ada", "other")), AuthenticatedPrincipal)
 
         file.write_text("ada:plaintext\n")
         assert [await users.refresh() for _ in range(3)] == [False] * 3
         assert "line 1: the hash of user 'ada' is not bcrypt" in caplog.text
         assert "plaintext" not in caplog.text
-        assert isinstance(await users.check(header("ada", "other")), Vouched), "a broken file changes nothing"
+        assert isinstance(await users.check(header("ada", "other")), AuthenticatedPrincipal), (
+            "a broken file changes nothing"
+        )
         file.unlink()
         assert [await users.refresh() for _ in range(3)] == [False] * 3
         os.replace(write_passwords(tmp_path / "q", eve="secret"), file)  # noqa: PTH105 (it doesn't block for long)
         assert [await users.refresh() for _ in range(3)].count(True) == 1
-        assert isinstance(await users.check(header("eve")), Vouched)
+        assert isinstance(await users.check(header("eve")), AuthenticatedPrincipal)
 
     with caplog.at_level(logging.INFO):
         play(file, story)
@@ -179,7 +190,7 @@ def test_a_password_that_is_changed_while_it_is_checked_is_checked_again(
     real = basic_room._matches
     asked = []
 
-    async def story(users: Authenticator, clock: Clock) -> None:
+    async def story(users: AuthenticationMethod, clock: Clock) -> None:
         loop = asyncio.get_running_loop()
 
         async def looked() -> bool:
@@ -194,20 +205,20 @@ def test_a_password_that_is_changed_while_it_is_checked_is_checked_again(
             return real(*facts)  # type: ignore[arg-type]  # what it was given
 
         monkeypatch.setattr(basic_room, "_matches", slow)
-        assert isinstance(await users.check(header("ada")), Refused)
+        assert isinstance(await users.check(header("ada")), AuthenticationFailure)
         assert len(asked) == 2
 
     play(file, story)
 
 
 def test_what_is_remembered_is_bounded_and_holds_no_secret() -> None:
-    known: Remembered[int] = Remembered(Clock(), most=3)
+    known: CredentialCache[int] = CredentialCache(Clock(), most=3)
     for n in range(5):
         known.put(known.digest(b"secret %d" % n), n, 1_010)
     assert [known.get(known.digest(b"secret %d" % n)) for n in range(5)] == [None, None, 2, 3, 4]
     assert "secret" not in repr(known.known)
-    assert known.digest(b"a") != Remembered[int](Clock()).digest(b"a"), "each process has its own key"
-    assert Remembered[int](Clock()).most == CREDENTIALS_KNOWN
+    assert known.digest(b"a") != CredentialCache[int](Clock()).digest(b"a"), "each process has its own key"
+    assert CredentialCache[int](Clock()).most == CREDENTIALS_KNOWN
 
 
 GOOD = hashed("x")
@@ -240,8 +251,8 @@ def test_the_command_writes_lines_that_are_read(tmp_path: Path) -> None:
     file = tmp_path / "p"
     file.write_text(made.stdout, encoding="utf-8")
 
-    async def story(users: Authenticator, clock: Clock) -> None:
-        assert isinstance(await users.check(header("ähm", "pass wörd ")), Vouched)
+    async def story(users: AuthenticationMethod, clock: Clock) -> None:
+        assert isinstance(await users.check(header("ähm", "pass wörd ")), AuthenticatedPrincipal)
 
     play(file, story)
 

@@ -13,9 +13,9 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from tests.facades.doors import AUDIENCE, ISSUER, Clock, Provider, settings, shown
-from treaty.api.auth.authenticator import Refused, Vouched
 from treaty.api.auth.bearer import bearer
 from treaty.api.auth.keys import ALGORITHMS
+from treaty.api.auth.method import AuthenticatedPrincipal, AuthenticationFailure
 
 
 @pytest.fixture
@@ -24,8 +24,8 @@ def check(tmp_path: Path, provider: Provider) -> Callable[..., Any]:
     file = tmp_path / "keys.json"
     file.write_text(provider.jwks())
 
-    def checked(token: str | bytes, **members: Any) -> Vouched | Refused:
-        async def run() -> Vouched | Refused:
+    def checked(token: str | bytes, **members: Any) -> AuthenticatedPrincipal | AuthenticationFailure:
+        async def run() -> AuthenticatedPrincipal | AuthenticationFailure:
             return await bearer(settings(file, **members), Clock()).check(shown(token))
 
         return asyncio.run(run())
@@ -40,15 +40,15 @@ KIDS = {"RS": "k1", "PS": "k1"}
 def test_every_algorithm_is_verified(check: Callable[..., Any], provider: Provider, algorithm: str) -> None:
     kid = KIDS.get(algorithm[:2], algorithm)
     told = check(provider.token(kid, algorithm))
-    assert isinstance(told, Vouched)
+    assert isinstance(told, AuthenticatedPrincipal)
     assert told.principal == "token:alice"
     assert 1_000 < told.until <= 1_000 + 91
 
     head, body, signature = provider.token(kid, algorithm).split(".")
     other = base64.urlsafe_b64encode(json.dumps({"sub": "root", "iss": ISSUER, "aud": AUDIENCE, "exp": 9e9}).encode())
-    assert isinstance(check(f"{head}.{other.decode().rstrip('=')}.{signature}"), Refused)
+    assert isinstance(check(f"{head}.{other.decode().rstrip('=')}.{signature}"), AuthenticationFailure)
     spoilt = ("A" if signature[0] != "A" else "B") + signature[1:]
-    assert isinstance(check(f"{head}.{body}.{spoilt}"), Refused)
+    assert isinstance(check(f"{head}.{body}.{spoilt}"), AuthenticationFailure)
 
 
 @pytest.mark.parametrize(
@@ -74,19 +74,19 @@ def test_claims_that_are_not_good_enough(
     check: Callable[..., Any], provider: Provider, claims: dict[str, Any], why: str
 ) -> None:
     told = check(provider.token(**claims))
-    assert isinstance(told, Refused)
+    assert isinstance(told, AuthenticationFailure)
     assert why in told.why
 
 
 def test_the_leeway_holds_on_both_sides(check: Callable[..., Any], provider: Provider) -> None:
     late = provider.token(exp=time.time() - 20)
-    assert isinstance(check(late), Vouched)
-    assert isinstance(check(late, leeway=5.0), Refused)
-    assert isinstance(check(provider.token(nbf=time.time() + 20)), Vouched)
+    assert isinstance(check(late), AuthenticatedPrincipal)
+    assert isinstance(check(late, leeway=5.0), AuthenticationFailure)
+    assert isinstance(check(provider.token(nbf=time.time() + 20)), AuthenticatedPrincipal)
 
 
 def test_one_of_several_audiences_will_do(check: Callable[..., Any], provider: Provider) -> None:
-    assert isinstance(check(provider.token(aud=["x", AUDIENCE])), Vouched)
+    assert isinstance(check(provider.token(aud=["x", AUDIENCE])), AuthenticatedPrincipal)
 
 
 def test_groups_come_from_the_claim_that_is_named(check: Callable[..., Any], provider: Provider) -> None:
@@ -97,7 +97,7 @@ def test_groups_come_from_the_claim_that_is_named(check: Callable[..., Any], pro
     assert check(token, groups="none").groups == ()
     assert check(token, principal="login").principal == "token:al"
     for wrong in ({"a": 1}, [1], ["x" * 300], ["g"] * 300, 7):
-        assert isinstance(check(provider.token(roles=wrong), groups="roles"), Refused)
+        assert isinstance(check(provider.token(roles=wrong), groups="roles"), AuthenticationFailure)
 
 
 def forged(head: dict[str, Any], key: bytes = b"") -> bytes:
@@ -137,9 +137,11 @@ def test_no_token_is_believed_without_a_signature_or_with_a_public_key_as_secret
     ]
     for name in names:
         for secret in (b"", *secrets):
-            assert isinstance(check(forged({"alg": name, "typ": "JWT", "kid": "k1"}, secret)), Refused), name
+            assert isinstance(check(forged({"alg": name, "typ": "JWT", "kid": "k1"}, secret)), AuthenticationFailure), (
+                name
+            )
     for secret in secrets:
-        assert isinstance(check(forged({"alg": "RS256", "kid": "k1"}, secret)), Refused)
+        assert isinstance(check(forged({"alg": "RS256", "kid": "k1"}, secret)), AuthenticationFailure)
 
 
 def test_a_key_verifies_only_its_own_algorithms(tmp_path: Path, provider: Provider) -> None:
@@ -148,22 +150,22 @@ def test_a_key_verifies_only_its_own_algorithms(tmp_path: Path, provider: Provid
 
     async def run() -> None:
         tokens = bearer(settings(file), Clock())
-        assert isinstance(await tokens.check(shown(provider.token("k1", "RS256"))), Vouched)
-        assert isinstance(await tokens.check(shown(provider.token("k1", "RS512"))), Refused)
-        assert isinstance(await tokens.check(shown(provider.token("k1", "PS256"))), Refused)
+        assert isinstance(await tokens.check(shown(provider.token("k1", "RS256"))), AuthenticatedPrincipal)
+        assert isinstance(await tokens.check(shown(provider.token("k1", "RS512"))), AuthenticationFailure)
+        assert isinstance(await tokens.check(shown(provider.token("k1", "PS256"))), AuthenticationFailure)
         assert isinstance(
-            await tokens.check(shown(provider.token("ES384", "ES384", headers={"kid": "ES256"}))), Refused
+            await tokens.check(shown(provider.token("ES384", "ES384", headers={"kid": "ES256"}))), AuthenticationFailure
         )
         narrow = bearer(settings(file, algorithms=("ES256",)), Clock())
-        assert isinstance(await narrow.check(shown(provider.token("k1", "RS256"))), Refused)
-        assert isinstance(await narrow.check(shown(provider.token("ES256", "ES256"))), Vouched)
+        assert isinstance(await narrow.check(shown(provider.token("k1", "RS256"))), AuthenticationFailure)
+        assert isinstance(await narrow.check(shown(provider.token("ES256", "ES256"))), AuthenticatedPrincipal)
 
     asyncio.run(run())
 
 
 def test_a_token_without_a_kid_needs_the_only_key_that_fits(check: Callable[..., Any], provider: Provider) -> None:
-    assert isinstance(check(provider.token("ES256", "ES256", headers={"kid": ""})), Vouched)
-    assert isinstance(check(provider.token("k1", "RS256", headers={"kid": ""})), Refused), "k1 or k2?"
+    assert isinstance(check(provider.token("ES256", "ES256", headers={"kid": ""})), AuthenticatedPrincipal)
+    assert isinstance(check(provider.token("k1", "RS256", headers={"kid": ""})), AuthenticationFailure), "k1 or k2?"
 
 
 @pytest.mark.parametrize(
@@ -177,7 +179,7 @@ def test_a_token_without_a_kid_needs_the_only_key_that_fits(check: Callable[...,
     ids=range(13),
 )  # fmt: skip
 def test_hostile_tokens_are_refused(check: Callable[..., Any], token: bytes) -> None:
-    assert isinstance(check(token), Refused)
+    assert isinstance(check(token), AuthenticationFailure)
 
 
 def test_a_verified_token_is_remembered_no_longer_than_it_lives(
@@ -199,14 +201,14 @@ def test_a_verified_token_is_remembered_no_longer_than_it_lives(
         tokens = bearer(settings(file, leeway=0.0), clock)
         token = shown(provider.token(exp=time.time() + 60))
         for _ in range(5):
-            assert isinstance(await tokens.check(token), Vouched)
+            assert isinstance(await tokens.check(token), AuthenticatedPrincipal)
         assert len(verified) == 1
         clock.now += 61
         await tokens.check(token)
         assert len(verified) == 2, "it is verified again, and then the real clock decides"
         long = shown(provider.token(exp=time.time() + 90_000))
         told = await tokens.check(long)
-        assert isinstance(told, Vouched)
+        assert isinstance(told, AuthenticatedPrincipal)
         assert told.until == clock.now + 300
 
     asyncio.run(run())

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.facades.peers import PLAIN, PYTHON, running, undated
-from treaty.api import hot, serving
-from treaty.api.hot import HEAD_BYTES
+from treaty.api import http_server, response_cache
+from treaty.api.response_cache import HEAD_BYTES
 
 
 def test_pipelined_requests_are_answered_in_order() -> None:
@@ -26,7 +26,7 @@ def test_pipelined_requests_are_answered_in_order() -> None:
             assert first == fourth == known
             assert b'"subject":"s"' in second
             assert third.startswith(b"HTTP/1.1 404")
-            assert server.app.memo.hits == 0
+            assert server.app.cache.hits == 0
             peer.writer.write(post)
             await asyncio.sleep(0)
             peer.writer.write(hot)  # in a chunk of its own, while the one before is being answered
@@ -47,9 +47,9 @@ def test_a_body_that_looks_like_a_request_is_a_body() -> None:
             await asyncio.sleep(0.05)
             peer.writer.write(hot)
             assert (await peer.answer()).startswith(b"HTTP/1.1 400")
-            assert server.app.memo.hits == 0
+            assert server.app.cache.hits == 0
             await peer.ask(b"/schemas/ids/7")
-            assert server.app.memo.hits == 1
+            assert server.app.cache.hits == 1
             await peer.close()
 
     asyncio.run(story())
@@ -66,9 +66,9 @@ def test_a_request_in_pieces_is_answered_as_a_whole() -> None:
                 await asyncio.sleep(0.02)
                 peer.writer.write(hot[cut:])
                 assert await peer.answer() == known
-            assert server.app.memo.hits == 0
+            assert server.app.cache.hits == 0
             assert await peer.ask(b"/schemas/ids/7") == known
-            assert server.app.memo.hits == 1
+            assert server.app.cache.hits == 1
             await peer.close()
 
     asyncio.run(story())
@@ -89,7 +89,7 @@ def test_connection_close_closes_and_http_1_0_is_not_kept_alive() -> None:
             old.writer.write(b"GET /schemas/ids/7 HTTP/1.0\r\n" + PLAIN + b"\r\n")
             assert b'"guid"' in await old.reader.read()
             await old.close()
-            assert server.app.memo.hits == 0
+            assert server.app.cache.hits == 0
             await peer.close()
 
     asyncio.run(story())
@@ -130,13 +130,13 @@ def test_headers_have_one_limit_in_however_many_pieces_they_come(
     cuts: tuple[int, ...], size: int, status: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: asyncio.Queue[Any] = asyncio.Queue()
-    meet = hot.HotProtocol.connection_made
+    meet = response_cache.CachingProtocol.connection_made
 
     def met(self: Any, to: Any) -> None:
         meet(self, to)
         made.put_nowait(self)
 
-    monkeypatch.setattr(hot.HotProtocol, "connection_made", met)
+    monkeypatch.setattr(response_cache.CachingProtocol, "connection_made", met)
     body = b"{" * 20_000  # what follows the headers does not count
     whole = b"POST /subjects/s HTTP/1.1\r\nHost: h\r\nContent-Length: 20000\r\nX: " + b"x" * size + b"\r\n\r\n" + body
 
@@ -155,8 +155,8 @@ def test_headers_have_one_limit_in_however_many_pieces_they_come(
 
 @pytest.mark.parametrize("sent", [b"", b"GET /schem", b"POST /subjects/s HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"])
 def test_a_peer_that_takes_too_long_is_cut_off(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hot, "REQUEST_SECONDS", 0.2)
-    monkeypatch.setattr(serving, "KEEP_ALIVE_SECONDS", 0.2)
+    monkeypatch.setattr(response_cache, "REQUEST_SECONDS", 0.2)
+    monkeypatch.setattr(http_server, "KEEP_ALIVE_SECONDS", 0.2)
 
     async def story() -> None:
         async with running() as server:
@@ -206,7 +206,7 @@ def test_any_stream_of_requests_cut_anywhere_has_the_answers_of_the_plain_protoc
                 await asyncio.sleep(0.003)
             told = await peer.reader.read()
             await peer.close()
-            return undated(told), server.app.memo.hits
+            return undated(told), server.app.cache.hits
 
     expected, none = asyncio.run(story(plain=True))
     got, hits = asyncio.run(story(plain=False))

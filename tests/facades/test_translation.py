@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.facades.twin import TOKEN, VERSION, Fixed
-from treaty.api.application import application
+from treaty.api.application import build_application
 from treaty.core import answers as a
 from treaty.core import refusals as r
 from treaty.core import requests as q
@@ -282,7 +282,7 @@ CLIENTS: dict[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_what_each_client_sends_is_understood(member: Fixed, client: str) -> None:
-    http = TestClient(application(member).gate)
+    http = TestClient(build_application(member).dispatcher)
     http.headers.clear()
     sent = CLIENTS[client]
     for method, target in (

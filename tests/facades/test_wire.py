@@ -14,11 +14,11 @@ from treaty.core import requests as q
 from treaty.core.finding import OTHER_FORMAT, Diagnostic, FailedVersion, Finding, list_messages
 from treaty.core.names import Subject
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
-from treaty.wire.confluent import receiving, sending
+from treaty.wire.confluent import http_requests, http_responses
 from treaty.wire.confluent.drafts import DraftBody, draft_of, register_body, register_of
-from treaty.wire.confluent.errors import TABLE, Line, error_body, error_of, status_of
+from treaty.wire.confluent.errors import TABLE, ErrorMapping, error_body, error_of, status_of
 from treaty.wire.confluent.headers import V1, negotiate, readable
-from treaty.wire.confluent.sending import sent
+from treaty.wire.confluent.http_requests import encode_request
 from treaty.wire.confluent.settings import ConfigBody, scope_of, scope_text, set_config_body, set_config_of
 from treaty.wire.confluent.versions import (
     checked_body,
@@ -196,7 +196,7 @@ ASKED: dict[type, q.Request[object]] = {
 
 
 @pytest.mark.parametrize("line", TABLE, ids=[f"{line.code}-{line.kind.__name__}-{n}" for n, line in enumerate(TABLE)])
-def test_every_line_of_the_table_comes_back_as_the_same_refusal(line: Line) -> None:
+def test_every_line_of_the_table_comes_back_as_the_same_refusal(line: ErrorMapping) -> None:
     code, kind, asked = line.code, line.kind, line.asked
     request = ASKED[asked[0]] if asked else q.DeleteVersion(Subject(".", "s"), 3)
     error = kind.of("RULE", "the law's sentence", path="/p", old="o", new="n", allowed="a", subject="s", version="3")
@@ -324,7 +324,7 @@ def test_an_older_servers_409_is_an_incompatible_schema() -> None:
     ],
 )
 def test_requests_as_http(request_: q.Request[object], method: str, target: str) -> None:
-    http = sent(request_)
+    http = encode_request(request_)
     assert (http.method, http.target) == (method, target)
 
 
@@ -337,8 +337,8 @@ def test_every_request_can_be_sent() -> None:
 
 def _sendable() -> set[type]:
 
-    assert set(sending._SEND) == set(receiving._READ)
-    return set(sending._SEND)
+    assert set(http_requests._SEND) == set(http_responses._READ)
+    return set(http_requests._SEND)
 
 
 BACK = Finding("B", "/b", "the {reader} schema and the {writer} schema", "d")

@@ -29,7 +29,7 @@ from treaty.core.registry import CALL, Call
 from treaty.core.requests import LATEST, GetGuid, GetSchema, GetVersion, ListSubjects, Register, Request
 from treaty.core.schema import Draft
 from treaty.core.state.commit import PositionToken
-from treaty.wire.confluent.receiving import Received
+from treaty.wire.confluent.http_responses import HttpResponse
 from treaty.wire.native import PATH, answer_bytes, error_members
 
 FOUND = b'{"schema": "\\"int\\"", "guid": "g", "subject": "s", "version": 3, "id": 7}'
@@ -38,16 +38,16 @@ SEVEN = GetSchema(7)
 REGISTER = Register(Subject(".", "s"), Draft('"int"'))
 
 
-def said(status: int, body: bytes = b"", **headers: str) -> Received:
+def said(status: int, body: bytes = b"", **headers: str) -> HttpResponse:
     told = {name.replace("_", "-").lower(): value for name, value in headers.items()}
-    return Received(status, lambda name: told.get(name.lower()), body)
+    return HttpResponse(status, lambda name: told.get(name.lower()), body)
 
 
 VERSION = VersionFound("s", 3, 2, 7, "g", "AVRO", '"int"')
 NATIVE = {FOUND: answer_bytes(VERSION), REGISTERED: answer_bytes(RegisteredVersion(VERSION, created=True))}
 """What Treaty's native API says in place of Confluent's API."""
 GOOD = said(200, FOUND, Treaty_Sequence="aa.5.bb")
-Node = Callable[[SendRequest], tuple[float, Received | NoResponse]]
+Node = Callable[[SendRequest], tuple[float, HttpResponse | NoResponse]]
 """How a node answers, and how many seconds that takes."""
 
 
@@ -91,7 +91,7 @@ class Net:
                     continue
                 self.asked.append((self.now, number, step))
                 takes, event = self.nodes[number](step)
-                if step.url.endswith(PATH) and isinstance(event, Received):
+                if step.url.endswith(PATH) and isinstance(event, HttpResponse):
                     event = replace(event, body=NATIVE.get(event.body, event.body))
                 if takes > step.timeout:
                     takes, event = step.timeout, NoResponse("time-out")
@@ -104,11 +104,11 @@ class Net:
         return [number for _, number, _ in self.asked]
 
 
-def always(event: Received | NoResponse, takes: float = 0.001) -> Node:
+def always(event: HttpResponse | NoResponse, takes: float = 0.001) -> Node:
     return lambda _: (takes, event)
 
 
-def script(*events: Received | NoResponse) -> Node:
+def script(*events: HttpResponse | NoResponse) -> Node:
     left = list(events)
     return lambda _: (0.001, left.pop(0) if len(left) > 1 else left[0])
 
@@ -206,12 +206,12 @@ ANSWERS = st.sampled_from([
     st.booleans(),
 )
 def test_whatever_nodes_do(
-    scripts: list[list[tuple[float, Received | NoResponse]]],
+    scripts: list[list[tuple[float, HttpResponse | NoResponse]]],
     timeout: float,
     write: bool,  # noqa: FBT001 (drawn)
     native: bool,  # noqa: FBT001 (drawn)
 ) -> None:
-    def node(events: list[tuple[float, Received | NoResponse]]) -> Node:
+    def node(events: list[tuple[float, HttpResponse | NoResponse]]) -> Node:
         left = list(events)
         return lambda _: left.pop(0) if len(left) > 1 else left[0]
 
@@ -236,9 +236,9 @@ def test_whatever_nodes_do(
 
 @given(st.integers(0, 2), st.lists(ANSWERS, min_size=2, max_size=2))
 def test_where_one_node_is_well_there_is_an_answer(
-    well: int, others: list[tuple[float, Received | NoResponse]]
+    well: int, others: list[tuple[float, HttpResponse | NoResponse]]
 ) -> None:
-    if any(isinstance(event, Received) and event.status == 307 for _, event in others):
+    if any(isinstance(event, HttpResponse) and event.status == 307 for _, event in others):
         return  # somebody else's redirect ends it: it may be a page to log in at
     nodes = [always(event, takes) for takes, event in others]
     nodes.insert(well, always(GOOD))
@@ -283,7 +283,7 @@ def test_a_command_that_may_be_under_way_says_so_when_it_is_sent_again(native: b
     "body", [b"", b"<html>no</html>", b'{"error_code":404,"message":"HTTP 404 Not Found"}', b'{"error":"Not Found"}']
 )
 def test_a_server_without_the_native_api_costs_one_request_more_and_not_one_each_time(status: int, body: bytes) -> None:
-    def node(send: SendRequest) -> tuple[float, Received | NoResponse]:
+    def node(send: SendRequest) -> tuple[float, HttpResponse | NoResponse]:
         return 0.001, said(status, body) if send.url.endswith(PATH) else said(200, REGISTERED)
 
     net = Net([node, node], native=True)
@@ -301,7 +301,7 @@ def test_a_server_without_the_native_api_costs_one_request_more_and_not_one_each
 def test_a_server_that_comes_back_is_tried_at_the_native_api_again() -> None:
     old, gone = [True], [False]
 
-    def node(send: SendRequest) -> tuple[float, Received | NoResponse]:
+    def node(send: SendRequest) -> tuple[float, HttpResponse | NoResponse]:
         if gone[0]:
             return 0.0, NoResponse("refused", was_sent=False)
         return 0.001, said(404) if old[0] and send.url.endswith(PATH) else said(200, REGISTERED)
@@ -327,7 +327,7 @@ REFUSED = {
 
 
 def test_a_page_in_place_of_an_answer_to_a_query_is_no_native_api() -> None:
-    def node(send: SendRequest) -> tuple[float, Received | NoResponse]:
+    def node(send: SendRequest) -> tuple[float, HttpResponse | NoResponse]:
         return 0.001, said(200, b"<html>welcome</html>" if send.url.endswith(PATH) else b'["s"]')
 
     net = Net([node], native=True)
@@ -361,7 +361,7 @@ def test_what_the_native_api_does_not_find_is_no_missing_door() -> None:
     ],
 )  # fmt: skip
 def test_what_else_the_native_api_says_is_no_missing_door(
-    answer: Received, kind: type[RegistryError], times: int
+    answer: HttpResponse, kind: type[RegistryError], times: int
 ) -> None:
     net = Net([always(answer)], native=True)
     with pytest.raises(kind):

@@ -14,7 +14,7 @@ from tests.facades.authority import Authority
 from tests.facades.test_rights_server import secure
 from tests.real.running import Running, serving
 from tests.real.test_server import eventually
-from treaty.api.serving import is_whole_host
+from treaty.api.http_server import is_whole_host
 from treaty.core.limits import IN_FLIGHT_EACH
 
 FILES = 700

@@ -3,61 +3,68 @@
 import secrets
 from dataclasses import dataclass, field
 
-from treaty.api.confluent.dialect import Dialect
-from treaty.api.confluent.openapi import served as described
+from treaty.api.confluent.dialect import ConfluentDialect
+from treaty.api.confluent.openapi import cached_pages
 from treaty.api.confluent.server import LEVEL
-from treaty.api.gate import Gate, Inner, RunningNode
-from treaty.api.hot import Memo
-from treaty.api.metrics import Metrics
+from treaty.api.dispatcher import InternalEndpoint, RequestDispatcher, RunningNode
+from treaty.api.metrics import ServerMetrics
 from treaty.api.native import NativeDialect
 from treaty.api.network.hosts import ANY_HOST, AllowedHosts
-from treaty.api.operations import Operations
-from treaty.api.protection import Guards
+from treaty.api.operator_pages import OperatorPages
+from treaty.api.protection import ActiveProtection
+from treaty.api.response_cache import ResponseCache
 from treaty.core.limits import HOT_BLOCKS
 from treaty.core.registry import AsyncRegistry
 from treaty.wire.confluent.errors import INCOMPATIBLE
 
 
 @dataclass(frozen=True, slots=True)
-class Application:
-    """A gate, and what stands behind it."""
+class ServerApplication:
+    """The ASGI application of one worker, and the parts of it that its server needs."""
 
-    gate: Gate
-    memo: Memo
-    metrics: Metrics
-    member: RunningNode = field(repr=False)
-    guards: Guards | None = None
+    dispatcher: RequestDispatcher
+    cache: ResponseCache
+    metrics: ServerMetrics
+    node: RunningNode = field(repr=False)
+    protection: ActiveProtection | None = None
 
 
-def application(
-    member: RunningNode,
-    metrics: Metrics | None = None,
-    memo: Memo | None = None,
-    guards: Guards | None = None,
+def build_application(
+    node: RunningNode,
+    metrics: ServerMetrics | None = None,
+    cache: ResponseCache | None = None,
+    protection: ActiveProtection | None = None,
     *,
     incompatible: int = INCOMPATIBLE,
-    inner: Inner | None = None,
+    internal: InternalEndpoint | None = None,
     hosts: AllowedHosts = ANY_HOST,
-) -> Application:
-    """Build the application over a running member; its commits make it forget hot reads.
+) -> ServerApplication:
+    """Build the application over a running node; commits of the node empty the response cache.
 
-    With `guards`, dialects have the member only through them. `incompatible` is the error code of incompatible schemas.
-    `inner` is the door of other nodes. `hosts` are those that it may be asked under.
+    With `protection`, dialects reach the node only through it. `incompatible` is the error code of incompatible schemas.
+    `internal` is the endpoint for other nodes. `hosts` are those that requests may be meant for.
     """
-    metrics, memo = metrics or Metrics(), memo or Memo()
-    member.on_change(memo.empty)
+    metrics, cache = metrics or ServerMetrics(), cache or ResponseCache()
+    node.on_change(cache.empty)
     pages = {
-        **Operations(member, metrics, memo, LEVEL, guards is not None and guards.read_only).paths(),
-        **described.PAGES,
+        **OperatorPages(node, metrics, cache, LEVEL, protection is not None and protection.read_only).paths(),
+        **cached_pages.PAGES,
     }
-    registry: AsyncRegistry = member
-    if guards is not None:
-        registry = guards.before(member)
-        if guards.admission is not None:
-            memo.seal, memo.most_blocks = secrets.token_bytes(32), HOT_BLOCKS
-            guards.admission.forget = memo.forget
-    admit = guards.admit if guards is not None else None
+    registry: AsyncRegistry = node
+    if protection is not None:
+        registry = protection.protect(node)
+        if protection.authenticator is not None:
+            cache.digest_key, cache.most_blocks = secrets.token_bytes(32), HOT_BLOCKS
+            protection.authenticator.forget = cache.forget
+    authenticate = protection.authenticate if protection is not None else None
     native = NativeDialect(registry, incompatible)
-    exact = {native.path: native}
-    gate = Gate(Dialect(registry, incompatible), metrics, exact, pages, admit=admit, inner=inner, hosts=hosts)
-    return Application(gate, memo, metrics, member, guards)
+    dispatcher = RequestDispatcher(
+        ConfluentDialect(registry, incompatible),
+        metrics,
+        {native.path: native},
+        pages,
+        authenticate=authenticate,
+        internal=internal,
+        hosts=hosts,
+    )
+    return ServerApplication(dispatcher, cache, metrics, node, protection)

@@ -3,11 +3,11 @@
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HttpRequest
 
-from treaty.api.failures import HttpError
+from treaty.api.errors import HttpError
 from treaty.core.limits import DISCARDED_BYTES, REQUEST_BYTES
 
 
-def announced(http: HttpRequest) -> int:
+def announced_bytes(http: HttpRequest) -> int:
     """Bytes of body that the request announces; -1 where it does not say, 0 where there is none."""
     if "transfer-encoding" in http.headers:
         return -1
@@ -22,7 +22,7 @@ async def read_body(http: HttpRequest, limit: int = REQUEST_BYTES) -> bytes:
     sends would not read the answer.
     """
     data, size = bytearray(), 0
-    if announced(http) > DISCARDED_BYTES:
+    if announced_bytes(http) > DISCARDED_BYTES:
         raise _too_large(limit)
     try:
         async for chunk in http.stream():

@@ -16,7 +16,7 @@ OPEN = frozenset({b"/healthz", b"/readyz", b"/readyz/writes", b"/openapi.json", 
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class RequestCaller:
     """Somebody who was let in. Without rights there is no `access` to bound them (None).
 
     `client` is whose request counts against the limits of one client: the principal, or the address it comes from.
@@ -28,22 +28,22 @@ class Caller:
     client: str = ""
 
 
-_CALLER: ContextVar[Caller | None] = ContextVar("treaty.caller", default=None)
+_CALLER: ContextVar[RequestCaller | None] = ContextVar("treaty.caller", default=None)
 _REQUEST: ContextVar[str] = ContextVar("treaty.request", default="")
 _GIVEN = "treaty.request"
 
 
-def caller() -> Caller | None:
+def caller() -> RequestCaller | None:
     """Return who asks; None where nobody was let in."""
     return _CALLER.get()
 
 
-def enter(who: Caller | None) -> None:
+def set_caller(who: RequestCaller | None) -> None:
     """Say who asks, for the rest of this request's task."""
     _CALLER.set(who)
 
 
-def identified(scope: Scope) -> bytes:
+def identify_request(scope: Scope) -> bytes:
     """Return the id of a request, made up where it came with none that may be echoed; log lines of its task carry it."""
     given: bytes = next((value for name, value in scope["headers"] if name == REQUEST_ID), b"")
     fit = 0 < len(given) <= MAX_REQUEST_ID and given.isascii() and given.decode().isprintable()
@@ -58,7 +58,7 @@ def request_id_of(scope: Scope) -> bytes:
     return found
 
 
-def answering(request_id: str) -> None:
+def set_request_id(request_id: str) -> None:
     """Say to which request the rest of this task belongs: one that another node was asked, for its log lines."""
     _REQUEST.set(request_id)
 

@@ -17,7 +17,7 @@ _GZIP = 31
 
 
 @lru_cache(64)
-def wanted(accept_encoding: str) -> bool:
+def accepts_gzip(accept_encoding: str) -> bool:
     """Tell whether an ``Accept-Encoding`` header takes gzip; what is named wins over ``*``."""
     found: dict[str, bool] = {}
     for entry in accept_encoding.split(","):
@@ -26,19 +26,19 @@ def wanted(accept_encoding: str) -> bool:
     return found.get("gzip", found.get("*", False))
 
 
-def packed(body: bytes) -> bytes:
+def compress_gzip(body: bytes) -> bytes:
     """Compress, the same bytes each time."""
     packer = zlib.compressobj(LEVEL, zlib.DEFLATED, _GZIP)
     return packer.compress(body) + packer.flush()
 
 
-async def fit(response: Response, accept_encoding: str) -> None:
+async def compress_response(response: Response, accept_encoding: str) -> None:
     """Compress the body of a finished response if it is large and the client takes that; say that it depends on it."""
     body = bytes(response.body)
     if len(body) < GZIP_BYTES:
         return
     response.headers["vary"] = "accept, accept-encoding"
-    if wanted(accept_encoding):
-        response.body = packed(body) if len(body) < ASIDE_BYTES else await asyncio.to_thread(packed, body)
+    if accepts_gzip(accept_encoding):
+        response.body = compress_gzip(body) if len(body) < ASIDE_BYTES else await asyncio.to_thread(compress_gzip, body)
         response.headers["content-encoding"] = "gzip"
         response.headers["content-length"] = str(len(response.body))

@@ -11,7 +11,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from treaty.api.board import Board, numbers, open_board
+from treaty.api.worker_numbers import WorkerNumbers, open_numbers, read_numbers
 
 BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 """Upper bounds of the latency histogram, in seconds."""
@@ -21,7 +21,7 @@ OTHER = "other"
 
 
 @dataclass(slots=True)
-class Metrics:
+class ServerMetrics:
     """The numbers of this worker, and where those of the others are."""
 
     folder: Path | None = None
@@ -29,24 +29,24 @@ class Metrics:
     in_flight: int = 0
     gone: int = 0
     """Requests whose clients went away before their answers were there."""
-    board: Board = field(init=False)
+    numbers: WorkerNumbers = field(init=False)
     counted: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Open this worker's numbers."""
-        self.board = open_board(self.folder and self.folder / f"worker-{self.worker}")
-        self.board.put(_key("gauge", "start_time_seconds"), time.time())
-        self.board.add(_key("count", "starts"))
+        self.numbers = open_numbers(self.folder and self.folder / f"worker-{self.worker}")
+        self.numbers.put(_key("gauge", "start_time_seconds"), time.time())
+        self.numbers.add(_key("count", "starts"))
 
-    def answered(self, method: str, route: str, status: int, seconds: float) -> None:
+    def count_answer(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one answer of the slow path."""
-        add = self.board.add
+        add = self.numbers.add
         add(_key("requests", method, route, str(status)))
         add(_key("sum", route), seconds)
         bound = next((bound for bound in BUCKETS if seconds <= bound), "+Inf")
         add(_key("bucket", route, str(bound)))
 
-    def hot(self, hits: int) -> None:
+    def count_cache_hits(self, hits: int) -> None:
         """Take over the number of answers from memory so far."""
         self.total("hot_hits", hits)
 
@@ -54,16 +54,16 @@ class Metrics:
         """Take over a number that this worker has counted since its start."""
         before = self.counted.get(name)
         if so_far != before:
-            self.board.add(_key("count", name), so_far - (before or 0))
+            self.numbers.add(_key("count", name), so_far - (before or 0))
             self.counted[name] = so_far
 
     def gauge(self, name: str, value: float) -> None:
         """Set a number that is shown for each worker."""
-        self.board.put(_key("gauge", name), value)
+        self.numbers.put(_key("gauge", name), value)
 
     def workers(self) -> dict[str, dict[str, float]]:
         """Return the gauges of all workers by worker, as of their last beat."""
-        found = numbers(self.board, self.folder)
+        found = read_numbers(self.numbers, self.folder)
         return {
             worker: {key.partition(_BAR)[2]: value for key, value in known.items() if key.startswith(f"gauge{_BAR}")}
             for worker, known in found.items()
@@ -72,7 +72,7 @@ class Metrics:
     def page(self) -> bytes:
         """Print the numbers of all workers in Prometheus' text format."""
         registry = CollectorRegistry(auto_describe=False)
-        registry.register(_Told(numbers(self.board, self.folder)))
+        registry.register(_MetricsCollector(read_numbers(self.numbers, self.folder)))
         return generate_latest(registry)
 
 
@@ -137,7 +137,7 @@ def help_of(name: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class _Told(Collector):
+class _MetricsCollector(Collector):
     """Numbers of all workers as metric families."""
 
     workers: dict[str, dict[str, float]]

@@ -12,9 +12,9 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from treaty.api import compression
-from treaty.api.bodies import announced, read_body
-from treaty.api.failures import HttpError, told
-from treaty.api.ticket import ROUTE
+from treaty.api.bodies import announced_bytes, read_body
+from treaty.api.errors import HttpError, error_response
+from treaty.api.request_scope import ROUTE
 from treaty.core.operations import operation_name
 from treaty.core.registry import AsyncRegistry
 from treaty.core.requests import Request
@@ -50,10 +50,12 @@ class NativeDialect:
                 reply = await self.registry.ask(request, call)
                 headers = {**ALWAYS, POSITION: str(reply.token)}
                 response = Response(answer_bytes(reply.answer), 200, headers, MEDIA)
-                await compression.fit(response, http.headers.get("accept-encoding", ""))
+                await compression.compress_response(response, http.headers.get("accept-encoding", ""))
         except Exception as failure:  # noqa: BLE001 (every failure has its answer)
             where = f"{http.method} {scope[ROUTE]}"
-            response = told(failure, request, media=MEDIA, where=where, incompatible=self.incompatible, exact=True)
+            response = error_response(
+                failure, request, media=MEDIA, where=where, incompatible=self.incompatible, exact=True
+            )
         await response(scope, receive, send)
 
 
@@ -61,7 +63,7 @@ def _refuse_unfit(http: HttpRequest) -> None:
     """Raise `HttpError` for a method, a body's type or an answer's type that is not of this path."""
     if http.method not in {"POST", "OPTIONS"}:
         raise HttpError(405, allow=_METHODS)
-    if not readable(http.headers.get("content-type", "")) and announced(http):
+    if not readable(http.headers.get("content-type", "")) and announced_bytes(http):
         raise HttpError(415)
     if negotiate(", ".join(http.headers.getlist("accept"))) is None:
         raise HttpError(406)

@@ -10,9 +10,9 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from treaty.api.bodies import read_body
-from treaty.api.caller import MAX_REQUEST_ID, Caller, answering, enter
-from treaty.api.failures import HttpError
-from treaty.api.ticket import PEER
+from treaty.api.caller import MAX_REQUEST_ID, RequestCaller, set_caller, set_request_id
+from treaty.api.errors import HttpError
+from treaty.api.request_scope import PEER
 from treaty.core.limits import PEER_BYTES, PEER_COMMANDS
 from treaty.core.state.codec import DecodeError
 from treaty.node.peer_batches import Take, answer_batch
@@ -76,7 +76,7 @@ class PeerEndpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; raises `HttpError` where no command was taken."""
-        enter(None)
+        set_caller(None)
         self.authenticator.refuse_others(scope)
         if scope["method"] != "POST":
             raise refusal(405, "HTTP 405 Method Not Allowed: commands are sent by POST")
@@ -124,6 +124,6 @@ class PeerEndpoint:
         asked = forwarded.request_id
         fit = len(asked) <= MAX_REQUEST_ID and asked.isascii() and asked.isprintable()
         if fit and asked:
-            answering(asked)
-        enter(Caller(forwarded.command.principal, forwarded.command.access, asked if fit else ""))
+            set_request_id(asked)
+        set_caller(RequestCaller(forwarded.command.principal, forwarded.command.access, asked if fit else ""))
         return await self.take(forwarded)

@@ -6,18 +6,18 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from treaty.api.audit import Audit, Lines
-from treaty.api.auth.admission import Admission, everybody, open_admission
-from treaty.api.auth.doorkeeper import Doorkeeper
-from treaty.api.auth.watched import AuthFileError
-from treaty.api.gate import Admit, RunningNode
+from treaty.api.audit_log import AuditFile, AuditLog
+from treaty.api.auth.authentication import RequestAuthenticator, admit_everyone, open_authentication
+from treaty.api.auth.authorization import AuthorizedRegistry
+from treaty.api.auth.watched_file import AuthFileError
+from treaty.api.dispatcher import Authenticate, RunningNode
 
 STDERR = Path("-")
 """The path that means stderr."""
 
 
 @dataclass(frozen=True, slots=True)
-class Protection:
+class ProtectionSettings:
     """What was asked for; by default nothing, and then nothing is in the way of a request.
 
     `auth` is a file of rights. `audit` is a file, or `STDERR`.
@@ -32,26 +32,26 @@ class Protection:
 
 
 @dataclass(frozen=True, slots=True)
-class Guards:
+class ActiveProtection:
     """The same, open and at work."""
 
-    admission: Admission | None = None
-    lines: Lines | None = None
+    authenticator: RequestAuthenticator | None = None
+    audit_file: AuditFile | None = None
     read_only: bool = False
 
     @property
-    def admit(self) -> Admit:
+    def authenticate(self) -> Authenticate:
         """What lets requests in."""
-        return everybody if self.admission is None else self.admission
+        return admit_everyone if self.authenticator is None else self.authenticator
 
-    def before(self, member: RunningNode) -> Doorkeeper:
+    def protect(self, member: RunningNode) -> AuthorizedRegistry:
         """Return the member as those see it who were let in."""
-        scribe = None if self.lines is None else Audit(member, self.lines)
-        return Doorkeeper(member, self.admission is not None, self.read_only, scribe)
+        scribe = None if self.audit_file is None else AuditLog(member, self.audit_file)
+        return AuthorizedRegistry(member, self.authenticator is not None, self.read_only, scribe)
 
 
 @asynccontextmanager
-async def guarded(protection: Protection) -> AsyncIterator[Guards | None]:
+async def open_protection(protection: ProtectionSettings) -> AsyncIterator[ActiveProtection | None]:
     """Open what was asked for, and follow its files while the block runs; None where nothing was asked for.
 
     Raises `AuthFileError` where a file can't be used.
@@ -59,10 +59,10 @@ async def guarded(protection: Protection) -> AsyncIterator[Guards | None]:
     if not protection:
         yield None
         return
-    admission = None if protection.auth is None else open_admission(protection.auth)
+    admission = None if protection.auth is None else open_authentication(protection.auth)
     lines = None
     if protection.audit is not None:
-        lines = Lines(None if protection.audit == STDERR else protection.audit)
+        lines = AuditFile(None if protection.audit == STDERR else protection.audit)
         try:
             lines.open()
         except OSError as reason:
@@ -70,7 +70,7 @@ async def guarded(protection: Protection) -> AsyncIterator[Guards | None]:
             raise AuthFileError(protection.audit, 0, wrong, "give a file that can be written") from None
     following = asyncio.create_task(admission.follow()) if admission is not None else None
     try:
-        yield Guards(admission, lines, protection.read_only)
+        yield ActiveProtection(admission, lines, protection.read_only)
     finally:
         if following is not None:
             following.cancel()

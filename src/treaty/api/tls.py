@@ -10,7 +10,7 @@ class TlsError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Tls:
+class TlsFiles:
     """Files in PEM. With `client_ca`, clients show a certificate that it vouches for, or (`optional`) may show one."""
 
     certificate: Path

@@ -22,7 +22,7 @@ HOPELESS = 78
 
 
 @dataclass(slots=True)
-class Workers:
+class WorkerSupervisor:
     """Workers as processes. `command` gives the arguments of the worker with a number."""
 
     command: Callable[[int], Sequence[str]]

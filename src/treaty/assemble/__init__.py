@@ -1,13 +1,13 @@
 """Where the rooms meet: settings in, running program out."""
 
-from treaty.assemble.opening import (
+from treaty.assemble.runtime import (
     LOG_CONFIG,
     PASSING_ERRORS,
     UNUSABLE_ERRORS,
     connect,
     connect_async,
     log_environment,
-    member,
+    open_node,
     state_path,
 )
 
@@ -18,6 +18,6 @@ __all__ = [
     "connect",
     "connect_async",
     "log_environment",
-    "member",
+    "open_node",
     "state_path",
 ]

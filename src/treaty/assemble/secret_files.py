@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from treaty.api.auth.settings import read_settings
-from treaty.api.auth.watched import AuthFileError
-from treaty.api.protection import Protection
-from treaty.api.tls import Tls
+from treaty.api.auth.watched_file import AuthFileError
+from treaty.api.protection import ProtectionSettings
+from treaty.api.tls import TlsFiles
 from treaty.assemble.reach import PeeringError
 
 OTHERS = stat.S_IRWXO | stat.S_IWGRP
@@ -36,7 +36,7 @@ def refuse_open(path: Path) -> None:
         )
 
 
-def list_warnings(protection: Protection, tls: Tls | None, metadata_keys: Path | None) -> Iterator[str]:
+def list_warnings(protection: ProtectionSettings, tls: TlsFiles | None, metadata_keys: Path | None) -> Iterator[str]:
     """Yield a sentence for every other file with secrets that others may read."""
     files: list[tuple[str, Path | None]] = [("keys of metadata", metadata_keys)]
     if tls is not None:

@@ -4,7 +4,7 @@ import json
 import logging
 import sys
 
-from treaty.api import access
+from treaty.api import access_log
 from treaty.api.caller import request_id
 
 TEXT = "%(asctime)s %(levelname)-7s %(name)s [%(process)d] %(message)s%(request)s"
@@ -48,4 +48,4 @@ def set_up(*, as_json: bool, lines: bool) -> None:
     handler.setFormatter(JsonLines() if as_json else TextLines(TEXT))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-    access.log.setLevel(logging.INFO if lines else logging.CRITICAL)
+    access_log.log.setLevel(logging.INFO if lines else logging.CRITICAL)

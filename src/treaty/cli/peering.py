@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from treaty.api.tls import Tls
-from treaty.assemble.peering import Peering, check
+from treaty.api.tls import TlsFiles
+from treaty.assemble.peers import PeerSettings, refuse_unsafe_peers
 from treaty.assemble.reach import PeeringError, is_loopback
 
 _FILE = click.Path(path_type=Path)
@@ -67,7 +67,7 @@ def peering_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def peering_flags(peering: Peering) -> Iterator[str]:
+def peering_flags(peering: PeerSettings) -> Iterator[str]:
     """The same as arguments of a worker."""
     if peering.advertise:
         yield from ("--advertise", peering.advertise)
@@ -82,15 +82,15 @@ def peering_flags(peering: Peering) -> Iterator[str]:
         yield "--peer-plaintext"
 
 
-def refuse_unsafe(peering: Peering, host: str, tls: Tls | None) -> None:
+def refuse_unsafe(peering: PeerSettings, host: str, tls: TlsFiles | None) -> None:
     """Stop with a word of help where what was said can't be right; raises `click.UsageError`."""
     try:
-        check(peering, host, tls)
+        refuse_unsafe_peers(peering, host, tls)
     except PeeringError as wrong:
         raise click.UsageError(str(wrong)) from None
 
 
-def among_siblings(peering: Peering, url: str, host: str, folder: Path) -> Peering:
+def among_siblings(peering: PeerSettings, url: str, host: str, folder: Path) -> PeerSettings:
     """Workers of one machine have a secret among themselves where they need each other and nobody gave them one."""
     if peering or not url.startswith("kafka:") or not is_loopback(host):
         return peering

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from treaty.api.network.addresses import NO_PROXIES, TrustedProxies, read_proxies
-from treaty.api.protection import STDERR, Protection
-from treaty.api.tls import Tls
+from treaty.api.protection import STDERR, ProtectionSettings
+from treaty.api.tls import TlsFiles
 from treaty.assemble.reach import is_loopback
 
 _FILE = click.Path(path_type=Path)
@@ -66,8 +66,8 @@ OPTIONS = (
 class Safety:
     """What was asked for. Make it with `safety_of`."""
 
-    protection: Protection
-    tls: Tls | None = None
+    protection: ProtectionSettings
+    tls: TlsFiles | None = None
     hosts: tuple[str, ...] = ()
     proxies: TrustedProxies = NO_PROXIES
     hsts: bool = False
@@ -139,6 +139,6 @@ def safety_of(
         proxies = read_proxies(trusted_proxies)
     except ValueError as wrong:
         raise click.UsageError(f"--trusted-proxy {wrong}") from None
-    tls = None if tls_cert is None else Tls(tls_cert, tls_key, tls_client_ca, optional=auth is not None)
-    protection = Protection(auth, audit or (STDERR if auth is not None else None), read_only)
+    tls = None if tls_cert is None else TlsFiles(tls_cert, tls_key, tls_client_ca, optional=auth is not None)
+    protection = ProtectionSettings(auth, audit or (STDERR if auth is not None else None), read_only)
     return Safety(protection, tls, tuple(allowed_hosts), proxies, hsts)

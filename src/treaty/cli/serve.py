@@ -14,13 +14,21 @@ from typing import Any, TypedDict, TypeVar, Unpack
 
 import click
 
-from treaty.api.serving import Listening
-from treaty.api.workers import HOPELESS, Workers
-from treaty.assemble import PASSING_ERRORS, log_environment, member, state_path
-from treaty.assemble.peering import Peering
+from treaty.api.http_server import ListenerSettings
+from treaty.api.workers import HOPELESS, WorkerSupervisor
+from treaty.assemble import PASSING_ERRORS, log_environment, open_node, state_path
+from treaty.assemble.peers import PeerSettings
 from treaty.assemble.reach import is_loopback
 from treaty.assemble.secret_files import list_warnings
-from treaty.assemble.service import DEFAULT_OPTIONS, HOPELESS_ERRORS, Manner, Sharing, check_files, new_loop, serve
+from treaty.assemble.server import (
+    DEFAULT_OPTIONS,
+    HOPELESS_ERRORS,
+    ServerOptions,
+    WorkerSlot,
+    check_files,
+    new_loop,
+    serve,
+)
 from treaty.cli import journal
 from treaty.cli.peering import among_siblings, peering_flags, peering_options, refuse_unsafe
 from treaty.cli.safety import Safety, safety_of, safety_options
@@ -51,14 +59,16 @@ class Serving:
     safety: Safety
     state: Path | None = None
     """The state file."""
-    manner: Manner = DEFAULT_OPTIONS
+    manner: ServerOptions = DEFAULT_OPTIONS
     terms: LogOptions = PLAIN_TERMS
     """What the log is opened with beside its URL."""
 
-    def listen_on(self, shared: socket.socket, parent: int = 0, own: socket.socket | None = None) -> Listening:
+    def listen_on(self, shared: socket.socket, parent: int = 0, own: socket.socket | None = None) -> ListenerSettings:
         """How a worker listens."""
         safety = self.safety
-        return Listening(shared, self.access_log, parent, safety.tls, own, safety.proxies, safety.hosts, safety.hsts)
+        return ListenerSettings(
+            shared, self.access_log, parent, safety.tls, own, safety.proxies, safety.hosts, safety.hsts
+        )
 
 
 class ServeOptions(TypedDict):
@@ -189,7 +199,7 @@ def command(**options: Unpack[ServeOptions]) -> None:
             hsts=options["hsts"],
         ),
     )
-    peering = Peering(
+    peering = PeerSettings(
         options["advertise"],
         options["peer_secret_file"],
         options["peer_names"],
@@ -197,7 +207,7 @@ def command(**options: Unpack[ServeOptions]) -> None:
         options["peer_port"],
         options["peer_plaintext"],
     )
-    manner = Manner(int(options["incompatible_code"]), options["metadata_key_file"], peering)
+    manner = ServerOptions(int(options["incompatible_code"]), options["metadata_key_file"], peering)
     terms = LogOptions(log_config.settings(options["log_config"]))
     state = options["state_file"] or state_path(serving.url)
     serving = replace(serving, state=state, manner=manner, terms=terms)
@@ -207,7 +217,7 @@ def command(**options: Unpack[ServeOptions]) -> None:
         if peering:  # others must reach this very worker, and not any that shares its port
             own = listen(serving.host, peering.port + index if peering.port else 0)
         listening = serving.listen_on(shared, parent, own)
-        sharing = Sharing(index, options["board"])
+        sharing = WorkerSlot(index, options["board"])
         protection = serving.safety.protection
         served = serve(
             serving.url, listening, sharing=sharing, protection=protection, manner=manner, state=state, terms=terms
@@ -288,7 +298,7 @@ async def _tried(serving: Serving) -> int:
     check_files(serving.safety.protection, serving.safety.tls)
     manner = serving.manner
     found = bool(manner.peering) or is_loopback(serving.host)  # by workers, who have addresses of their own
-    async with member(serving.url, metadata_keys=manner.metadata_keys, terms=serving.terms, alone=found):
+    async with open_node(serving.url, metadata_keys=manner.metadata_keys, terms=serving.terms, alone=found):
         return 0
 
 
@@ -311,7 +321,7 @@ def _together(serving: Serving, listener: socket.socket) -> int:
 
         click.echo(banner(serving, listener), err=True)
         os.environ.update(log_environment(serving.url, serving.terms))  # noqa: TID251 (to workers, unseen)
-        return _run(Workers(arguments, listener, serving.workers).run())
+        return _run(WorkerSupervisor(arguments, listener, serving.workers).run())
 
 
 def _run(work: Coroutine[Any, Any, int]) -> int:

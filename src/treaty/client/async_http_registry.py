@@ -27,7 +27,7 @@ from treaty.client.settings import ClientSettings
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import CALL, Call, Reply
 from treaty.core.requests import Request
-from treaty.wire.confluent.receiving import Received
+from treaty.wire.confluent.http_responses import HttpResponse
 
 A = TypeVar("A")
 
@@ -90,7 +90,7 @@ class AsyncHttpRegistry:
                 value = effect.function()
                 return await value if inspect.isawaitable(value) else value
 
-    async def _send(self, effect: SendRequest) -> Received | NoResponse:
+    async def _send(self, effect: SendRequest) -> HttpResponse | NoResponse:
         timeouts = {**dict.fromkeys(("read", "write", "pool"), effect.timeout), "connect": effect.connect}
         try:
             async with (
@@ -113,4 +113,4 @@ class AsyncHttpRegistry:
         except _LOST as error:
             return NoResponse(f"{type(error).__name__}: {error}", timed_out=isinstance(error, _TIMED_OUT))
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
-        return Received(response.status, lambda name: headers.get(name.lower()), bytes(body))
+        return HttpResponse(response.status, lambda name: headers.get(name.lower()), bytes(body))

@@ -28,7 +28,7 @@ from treaty.client.settings import ClientSettings
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import CALL, Call, Reply
 from treaty.core.requests import Request
-from treaty.wire.confluent.receiving import Received
+from treaty.wire.confluent.http_responses import HttpResponse
 
 A = TypeVar("A")
 
@@ -94,7 +94,7 @@ class HttpRegistry:
                     raise TypeError("a coroutine function can give tokens to asyncio programs only")
                 return value
 
-    def _send(self, effect: SendRequest) -> Received | NoResponse:
+    def _send(self, effect: SendRequest) -> HttpResponse | NoResponse:
         try:
             response = self._pool.request(
                 effect.method,
@@ -120,7 +120,7 @@ class HttpRegistry:
             response.close()  # with the rest unread the connection is of no use any more
             return NoResponse(f"an answer of more than {self._settings.answer_bytes} bytes")
         response.release_conn()
-        return Received(response.status, response.headers.get, body)
+        return HttpResponse(response.status, response.headers.get, body)
 
 
 def _describe_error(error: Exception) -> str:

@@ -30,12 +30,12 @@ from treaty.node.segment.manager import StateFileManager
 from treaty.node.status import NodeCounts, Status, StoredCounts
 from treaty.node.writer import Writer
 from treaty.wire.peer.message import (
+    BarrierPassed,
     DecidedReply,
     FailedReply,
     ForwardedCommand,
     ForwardReply,
     NotLeaderReply,
-    Passed,
     ReadBarrier,
     RefusedReply,
     SequenceExceededReply,
@@ -149,7 +149,7 @@ class Node:
             left = forwarded.seconds - (self._environment.now() - begun)
             if isinstance(forwarded.command.request, ReadBarrier):
                 await self._in_time(self._barrier(taken=True), Call(timeout=left))
-                return DecidedReply(Reply(Passed(), self.follower.position.token))
+                return DecidedReply(Reply(BarrierPassed(), self.follower.position.token))
             return DecidedReply(await self._queue.submit(forwarded.command, left, forwarded))
         except NotLeaderError as moved:
             return NotLeaderReply(moved.address)

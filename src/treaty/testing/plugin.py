@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from treaty.testing.registry import TreatyRegistry
 
 
-def _made() -> "Iterator[TreatyRegistry]":
+def _open_registry() -> "Iterator[TreatyRegistry]":
     from treaty.testing.registry import TreatyRegistry  # noqa: PLC0415 (runs that need no registry load none)
 
     with TreatyRegistry() as registry:
@@ -22,10 +22,10 @@ def _made() -> "Iterator[TreatyRegistry]":
 @pytest.fixture
 def treaty_registry() -> "Iterator[TreatyRegistry]":
     """An empty schema registry in this process, for one test; `.url` for clients that need HTTP."""
-    yield from _made()
+    yield from _open_registry()
 
 
 @pytest.fixture(scope="session")
 def treaty_registry_session() -> "Iterator[TreatyRegistry]":
     """A schema registry in this process that all tests of a run share."""
-    yield from _made()
+    yield from _open_registry()

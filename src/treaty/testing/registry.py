@@ -9,7 +9,7 @@ from treaty.client.connection import Connection
 from treaty.core.answers import VersionFound
 from treaty.core.schema import Draft, Reference
 from treaty.node.embedded import EmbeddedRegistry
-from treaty.testing.server import Server, opened
+from treaty.testing.server import LocalServer, start_server
 
 ENDINGS = {".avsc": "AVRO", ".json": "JSON", ".proto": "PROTOBUF"}
 """Which format a schema file has, by the ending of its name."""
@@ -27,7 +27,7 @@ class TreatyRegistry:
         embedded = self.registry.registry
         assert isinstance(embedded, EmbeddedRegistry)
         self._embedded = embedded
-        self._server: Server | None = None
+        self._server: LocalServer | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -41,7 +41,7 @@ class TreatyRegistry:
     def url(self) -> str:
         """Address of a server on a free port of loopback, for clients that speak HTTP; the same registry stands behind."""
         if self._server is None:
-            self._server = self._embedded.run(opened(self._embedded.node))
+            self._server = self._embedded.run(start_server(self._embedded.node))
         return self._server.url
 
     def register_file(

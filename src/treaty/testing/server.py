@@ -5,12 +5,12 @@ import socket
 
 import uvicorn
 
-from treaty.api.application import application
-from treaty.api.hot import protocol
+from treaty.api.application import build_application
+from treaty.api.response_cache import make_protocol
 from treaty.node.node import Node
 
 
-class Server:
+class LocalServer:
     """An open server. All of it belongs to one loop."""
 
     def __init__(self, server: uvicorn.Server, url: str) -> None:
@@ -28,13 +28,13 @@ class Server:
         await self._server.lifespan.shutdown()
 
 
-async def opened(node: Node) -> Server:
+async def start_server(node: Node) -> LocalServer:
     """Serve a node; returns when it listens.
 
     It takes the steps of `uvicorn.Server.serve`, without those that belong to a process or wait a tenth of a second.
     """
-    app = application(node)
-    config = uvicorn.Config(app.gate, http=protocol(app.memo), ws="none", lifespan="off", log_config=None)
+    app = build_application(node)
+    config = uvicorn.Config(app.dispatcher, http=make_protocol(app.cache), ws="none", lifespan="off", log_config=None)
     config.load()
     server = uvicorn.Server(config)
     server.lifespan = config.lifespan_class(config)
@@ -43,4 +43,4 @@ async def opened(node: Node) -> Server:
     # asyncio sets TCP_NODELAY only where the socket says that it speaks TCP
     await server.startup(sockets=[socket.socket(fileno=bound.detach())])
     await server.on_tick(0)
-    return Server(server, f"http://127.0.0.1:{port}")
+    return LocalServer(server, f"http://127.0.0.1:{port}")

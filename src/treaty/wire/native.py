@@ -20,7 +20,7 @@ from treaty.core.state.codec import DecodeError, Json, decode_message, encode_me
 from treaty.core.state.commit import PositionToken
 from treaty.wire.confluent.drafts import refuse_members_of_apis
 from treaty.wire.confluent.headers import POSITION
-from treaty.wire.confluent.receiving import NOWHERE, Received, received_error
+from treaty.wire.confluent.http_responses import NOWHERE, HttpResponse, decode_error_response
 from treaty.wire.peer.errors import decode_error, encode_error
 
 A = TypeVar("A")
@@ -113,12 +113,12 @@ def error_members(error: RegistryError) -> dict[str, Json]:
     return {"error": encode_error(error)}
 
 
-def is_native(http: Received) -> bool:
+def is_native(http: HttpResponse) -> bool:
     """Tell whether this API sent an answer, and not a gate or proxy before it, or a server without this path."""
     return bool(_read_members(http.body))
 
 
-def read_answer(request: Request[A], http: Received) -> Reply[A]:
+def read_answer(request: Request[A], http: HttpResponse) -> Reply[A]:
     """Return the reply that this API sent.
 
     Raises the error that it sent, or the server before it in Confluent's form, `NotOffered` for an operation that it
@@ -132,7 +132,7 @@ def read_answer(request: Request[A], http: Received) -> Reply[A]:
             answer = decode_message(OPERATIONS[type(request)].answer, members["answer"])
             return Reply(answer, PositionToken.parse(http.header(POSITION) or "") or NOWHERE)
         elif http.status >= 300:
-            error = received_error(request, http)
+            error = decode_error_response(request, http)
         else:
             raise DecodeError("it has no answer")
     except DecodeError as wrong:

@@ -12,7 +12,7 @@ import pytest
 from tests.behaviours.logs.backends import told
 from tests.behaviours.nodes.lives import desk, post, world
 from tests.behaviours.nodes.test_state_file import everything, filled
-from treaty.assemble.opening import _node
+from treaty.assemble.runtime import _node
 from treaty.core.requests import Scope, SetMode
 from treaty.core.state.commit import START
 from treaty.core.state.rows import EncodedRow

@@ -13,10 +13,10 @@ from urllib.parse import quote
 from tests.facades.confluent.form import V1, Answer, Conversation, FormError, Names, Turn, difference
 from tests.facades.doors import write_passwords
 from tests.real.running import Running, serving, start
-from treaty.api.application import Application, application
-from treaty.api.protection import Protection, guarded
-from treaty.assemble import member
-from treaty.assemble.service import Manner
+from treaty.api.application import ServerApplication, build_application
+from treaty.api.protection import ProtectionSettings, open_protection
+from treaty.assemble import open_node
+from treaty.assemble.server import ServerOptions
 from treaty.wire.confluent.errors import INCOMPATIBLE
 
 Lines = list[tuple[str, str]]
@@ -108,13 +108,13 @@ def hold_with_application(conversation: Conversation, folder: Path) -> None:
 
 
 @asynccontextmanager
-async def _opened(protection: Protection, manner: Manner) -> AsyncIterator[Application]:
-    opened = member("memory:", metadata_keys=manner.metadata_keys)
-    async with guarded(protection) as guards, opened as node:
-        yield application(node, guards=guards, incompatible=manner.incompatible)
+async def _opened(protection: ProtectionSettings, manner: ServerOptions) -> AsyncIterator[ServerApplication]:
+    opened = open_node("memory:", metadata_keys=manner.metadata_keys)
+    async with open_protection(protection) as guards, opened as node:
+        yield build_application(node, protection=guards, incompatible=manner.incompatible)
 
 
-def _protection(conversation: Conversation, folder: Path) -> Protection:
+def _protection(conversation: Conversation, folder: Path) -> ProtectionSettings:
     """The options that change what is answered, as the command line would understand them."""
     given = _options(conversation, folder)
     auth = Path(given[given.index("--auth") + 1]) if "--auth" in given else None
@@ -122,14 +122,14 @@ def _protection(conversation: Conversation, folder: Path) -> Protection:
     unknown = {one for one in given if one.startswith("--")} - known
     if unknown:
         raise FormError(f"{conversation.name}: nobody here knows {', '.join(sorted(unknown))}")
-    return Protection(auth, read_only="--read-only" in given)
+    return ProtectionSettings(auth, read_only="--read-only" in given)
 
 
-def _manner(conversation: Conversation, folder: Path) -> Manner:
+def _manner(conversation: Conversation, folder: Path) -> ServerOptions:
     given = _options(conversation, folder)
     code = int(given[given.index("--incompatible-code") + 1]) if "--incompatible-code" in given else INCOMPATIBLE
     keys = Path(given[given.index("--metadata-key-file") + 1]) if "--metadata-key-file" in given else None
-    return Manner(code, keys)
+    return ServerOptions(code, keys)
 
 
 def _options(conversation: Conversation, folder: Path) -> list[str]:
@@ -143,7 +143,7 @@ def _write_files(conversation: Conversation, folder: Path) -> None:
         write_passwords(folder / "passwords", **conversation.heading["passwords"])
 
 
-async def _asked(app: Application, method: str, target: str, headers: Lines, body: bytes) -> Answer:
+async def _asked(app: ServerApplication, method: str, target: str, headers: Lines, body: bytes) -> Answer:
     """Ask an ASGI application as a server would."""
     path, _, query = target.partition("?")
     sent = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers]
@@ -168,7 +168,7 @@ async def _asked(app: Application, method: str, target: str, headers: Lines, bod
         return {"type": "http.request", "body": body, "more_body": False}
 
     send: Callable[[Any], Awaitable[None]] = _keeper(told)
-    await app.gate(scope, receive, send)
+    await app.dispatcher(scope, receive, send)
     begin, *rest = told
     shown = {name.decode().lower(): value.decode("latin-1") for name, value in begin["headers"]}
     # A server sends no body after HEAD, whatever the application gives it.

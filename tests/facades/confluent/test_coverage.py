@@ -10,7 +10,7 @@ from tests.facades.confluent.sections import SECTIONS
 from treaty.api.confluent.paths import in_context
 from treaty.api.confluent.query import NONE
 from treaty.api.confluent.routes import PATHS, ROUTES
-from treaty.api.routing import decode
+from treaty.api.router import decode_path
 from treaty.core.refusals import Invalid
 from treaty.wire.confluent.errors import TABLE
 
@@ -62,7 +62,7 @@ def spoken(conversation: Conversation) -> Iterator[Spoken]:
     for turn in conversation.turns:
         target = re.sub(r"\$\{[^}]*\}", "1", turn.target).partition("?")[0]
         try:
-            place = ROUTES.find(in_context(decode(target.encode()), NONE)[0])
+            place = ROUTES.find(in_context(decode_path(target.encode()), NONE)[0])
         except (Invalid, UnicodeDecodeError):
             continue  # a path that is refused before it is looked up
         if place is not None and turn.method in place.methods:

@@ -164,7 +164,7 @@ FURTHER = (
     Bug(
         "hot: answers are shared by all rights",
         "What somebody may read is kept for everybody who asks in the same words.",
-        (Edit("treaty.api.hot:Memo.keep", "(request.rights, *variant)", "variant"),),
+        (Edit("treaty.api.response_cache:ResponseCache.keep", "(request.rights, *variant)", "variant"),),
         by_tests("facades/test_rights_hot.py::test_who_has_the_same_rights_shares_answers_and_nobody_else_gets_them"),
     ),
     Bug(

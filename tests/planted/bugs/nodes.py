@@ -78,7 +78,7 @@ NODES = (
     Bug(
         "hot: an answer begun before a commit is kept",
         "The memo keeps an answer that was begun before a commit emptied it.",
-        (Edit("treaty.api.hot:Memo.keep", "request.epoch != self.epoch or", ""),),
+        (Edit("treaty.api.response_cache:ResponseCache.keep", "request.epoch != self.epoch or", ""),),
         by_tests("facades/test_hot.py::test_a_commit_empties_the_memo_and_an_answer_begun_before_it_is_not_kept"),
     ),
     Bug(

@@ -3,9 +3,9 @@
 import pickle
 from typing import Any
 
-from treaty.api.auth.doorkeeper import Doorkeeper
-from treaty.api.caller import Caller, enter
-from treaty.api.hot import Begun, Memo
+from treaty.api.auth.authorization import AuthorizedRegistry
+from treaty.api.caller import RequestCaller, set_caller
+from treaty.api.response_cache import CacheableRequest, ResponseCache
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import LATEST, GetGuid, GetSchema, GetVersion, Request
 from treaty.node.node import Node
@@ -19,8 +19,8 @@ class Front:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._doorkeeper = Doorkeeper(node, rights=True)
-        self.memo = Memo(limit=MEMO_BYTES)
+        self._doorkeeper = AuthorizedRegistry(node, rights=True)
+        self.memo = ResponseCache(limit=MEMO_BYTES)
         node.on_change(self.memo.empty)
 
     def kept(self, request: Request[Any], call: Call) -> Reply[Any] | None:
@@ -32,13 +32,13 @@ class Front:
 
     async def ask(self, request: Request[Any], call: Call) -> Reply[Any]:
         """Answer a request the slow way, and keep the answer where a server would."""
-        begun = Begun(self.memo, _line(request, call), _block(call), self.memo.epoch)
+        begun = CacheableRequest(self.memo, _line(request, call), _block(call), self.memo.epoch)
         reply: Reply[Any]
         if call.access is None:
             reply = await self._node.ask(request, call)
         else:
-            begun = begun.bound(call.access, begun.until)
-            enter(Caller(call.principal, call.access))
+            begun = begun.for_rights(call.access, begun.until)
+            set_caller(RequestCaller(call.principal, call.access))
             reply = await self._doorkeeper.ask(request, call)
         if is_hot(request, call):
             self.memo.keep(begun, (), pickle.dumps(reply))

@@ -14,11 +14,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from treaty.api.auth.authenticator import Authenticator, Credentials, Refused, Vouched
+from treaty.api.auth.credential_cache import CredentialCache
+from treaty.api.auth.method import (
+    AuthenticatedPrincipal,
+    AuthenticationFailure,
+    AuthenticationMethod,
+    RequestCredentials,
+)
 from treaty.api.auth.password_queue import PasswordQueue
 from treaty.api.auth.passwords import BCRYPT_BYTES, PasswordFile, read_passwords
-from treaty.api.auth.remembered import Remembered
-from treaty.api.auth.watched import AuthFileError, Watched
+from treaty.api.auth.watched_file import AuthFileError, WatchedFile
 
 log = logging.getLogger("treaty.auth")
 
@@ -28,7 +33,7 @@ TRUST_SECONDS = 86_400.0
 """How long credentials that were right once are checked before all others."""
 WRONG_SECONDS = 10.0
 """How long a wrong password is remembered, so that a client that repeats it costs nothing."""
-_WRONG = Refused("the name or the password is wrong")
+_WRONG = AuthenticationFailure("the name or the password is wrong")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,32 +45,32 @@ class BasicSettings:
     remember: float = 300.0
 
 
-def basic(settings: BasicSettings, clock: Callable[[], float] = time.monotonic) -> Authenticator:
+def basic(settings: BasicSettings, clock: Callable[[], float] = time.monotonic) -> AuthenticationMethod:
     """Build the authenticator; raises `AuthFileError` where the file can't be used."""
-    users = _Users(settings, clock, Watched(settings.file))
+    users = _Users(settings, clock, WatchedFile(settings.file))
     users.read()
     challenge = f'Basic realm="{settings.realm}", charset="UTF-8"'
-    return Authenticator(b"basic", challenge, users.check, users.refresh, users.close)
+    return AuthenticationMethod(b"basic", challenge, users.check, users.refresh, users.close)
 
 
 @dataclass(slots=True)
 class _Users:
     settings: BasicSettings
     clock: Callable[[], float]
-    watched: Watched
+    watched: WatchedFile
     file: PasswordFile = field(init=False)
     generation: int = 0
-    right: Remembered[Vouched] = field(init=False)
-    wrong: Remembered[Refused] = field(init=False)
-    trusted: Remembered[bool] = field(init=False)
+    right: CredentialCache[AuthenticatedPrincipal] = field(init=False)
+    wrong: CredentialCache[AuthenticationFailure] = field(init=False)
+    trusted: CredentialCache[bool] = field(init=False)
     """Credentials that were right once; whether they still are is checked."""
     queue: PasswordQueue = field(init=False)
-    checks: dict[bytes, "asyncio.Task[Vouched | Refused]"] = field(default_factory=dict)
+    checks: dict[bytes, "asyncio.Task[AuthenticatedPrincipal | AuthenticationFailure]"] = field(default_factory=dict)
     threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS, "treaty-password"))
 
     def __post_init__(self) -> None:
-        self.right, self.wrong = Remembered(self.clock), Remembered(self.clock)
-        self.trusted = Remembered(self.clock)
+        self.right, self.wrong = CredentialCache(self.clock), CredentialCache(self.clock)
+        self.trusted = CredentialCache(self.clock)
         self.wrong.key = self.trusted.key = self.right.key
         self.queue = PasswordQueue(THREADS, self.clock)
 
@@ -87,14 +92,14 @@ class _Users:
         log.info("read %s again: %d users", self.settings.file, len(self.file.hashes))
         return True
 
-    async def check(self, credentials: Credentials) -> Vouched | Refused:
+    async def check(self, credentials: RequestCredentials) -> AuthenticatedPrincipal | AuthenticationFailure:
         header = credentials.authorization
         digest = self.right.digest(header)
         known = self.right.get(digest) or self.wrong.get(digest)
         if known is not None:
             return known
         pair = _pair(header)
-        if isinstance(pair, Refused):
+        if isinstance(pair, AuthenticationFailure):
             return pair
         task = self.checks.get(digest)
         if task is None:
@@ -102,7 +107,9 @@ class _Users:
             task.add_done_callback(lambda _done: self.checks.pop(digest, None))
         return await asyncio.shield(task)
 
-    async def _checked(self, digest: bytes, address: str, name: str, password: bytes) -> Vouched | Refused:
+    async def _checked(
+        self, digest: bytes, address: str, name: str, password: bytes
+    ) -> AuthenticatedPrincipal | AuthenticationFailure:
         """Check a password when it has its turn, again where the file changed meanwhile, and remember what came of it."""
         known, trusted = name in self.file.hashes, self.trusted.get(digest) is not None
         await self.queue.wait_for_turn(name, address, is_known=known, is_trusted=trusted)
@@ -119,7 +126,7 @@ class _Users:
             self.wrong.put(digest, _WRONG, self.clock() + WRONG_SECONDS)
             return _WRONG
         until = self.clock() + self.settings.remember
-        vouched = Vouched(f"user:{name}", until=until)
+        vouched = AuthenticatedPrincipal(f"user:{name}", until=until)
         self.right.put(digest, vouched, until)
         self.trusted.put(digest, True, self.clock() + TRUST_SECONDS)
         return vouched
@@ -129,16 +136,16 @@ class _Users:
         self.threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _pair(header: bytes) -> tuple[str, bytes] | Refused:
+def _pair(header: bytes) -> tuple[str, bytes] | AuthenticationFailure:
     """Read name and password from the header's value."""
     _, _, word = header.partition(b" ")
     try:
         text = base64.b64decode(word.strip(), validate=True).decode()
     except (binascii.Error, ValueError):
-        return Refused("the Authorization header is not the base64 of name:password in UTF-8")
+        return AuthenticationFailure("the Authorization header is not the base64 of name:password in UTF-8")
     name, colon, password = text.partition(":")
     if not colon:
-        return Refused("the Authorization header has no colon between name and password")
+        return AuthenticationFailure("the Authorization header has no colon between name and password")
     return name, password.encode()
 
 

@@ -6,7 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from treaty.api.auth.authenticator import Authenticator, Credentials, Refused, Vouched
+from treaty.api.auth.method import (
+    AuthenticatedPrincipal,
+    AuthenticationFailure,
+    AuthenticationMethod,
+    RequestCredentials,
+)
 from treaty.core.limits import PRINCIPAL_LENGTH
 
 Naming = Literal["cn", "dns", "uri", "email"]
@@ -21,20 +26,22 @@ class CertificateSettings:
     name: Naming = "cn"
 
 
-def certificate(settings: CertificateSettings, clock: Callable[[], float] = time.monotonic) -> Authenticator:
+def certificate(settings: CertificateSettings, clock: Callable[[], float] = time.monotonic) -> AuthenticationMethod:
     """Build the authenticator. It has no challenge: a certificate can't be asked for when TLS has begun."""
 
-    async def check(credentials: Credentials) -> Vouched | Refused:
+    async def check(credentials: RequestCredentials) -> AuthenticatedPrincipal | AuthenticationFailure:
         shown: Any = credentials.certificate or {}
         names = _names(shown, settings.name)
         if len(names) != 1 or not names[0].isprintable() or not 0 < len(names[0]) <= PRINCIPAL_LENGTH:
-            return Refused(f"the certificate has {len(names)} names of kind {settings.name}; expected one")
+            return AuthenticationFailure(
+                f"the certificate has {len(names)} names of kind {settings.name}; expected one"
+            )
         left = ssl.cert_time_to_seconds(shown["notAfter"]) - time.time()
         if left <= 0:
-            return Refused("the certificate has expired")
-        return Vouched(f"cert:{names[0]}", until=clock() + left)
+            return AuthenticationFailure("the certificate has expired")
+        return AuthenticatedPrincipal(f"cert:{names[0]}", until=clock() + left)
 
-    return Authenticator(b"", "", check)
+    return AuthenticationMethod(b"", "", check)
 
 
 def _names(shown: Any, naming: Naming) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from treaty.api.auth.watched import AuthFileError, Watched
+from treaty.api.auth.watched_file import AuthFileError, WatchedFile
 from treaty.core.limits import KEYS, RIGHTS_BYTES
 from treaty.core.refusals import Unavailable
 
@@ -43,7 +43,7 @@ _PUBLIC = frozenset({"kty", "crv", "n", "e", "x", "y"})
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class SigningKey:
     """A public key: its id (empty: none), the algorithms it may verify, and what the library made of it."""
 
     kid: str
@@ -55,7 +55,7 @@ class BadKeysError(ValueError):
     """A text is no set of keys that can be used."""
 
 
-def read_keys(data: bytes) -> tuple[Key, ...]:
+def read_keys(data: bytes) -> tuple[SigningKey, ...]:
     """Read a JWKS; keys that are not for verifying signatures, or of a kind that is not known here, are left out.
 
     Raises `BadKeysError` where it is none, or none of its keys can be used.
@@ -73,7 +73,7 @@ def read_keys(data: bytes) -> tuple[Key, ...]:
     return keys
 
 
-def _key(members: Mapping[str, Any]) -> Key | None:
+def _key(members: Mapping[str, Any]) -> SigningKey | None:
     import jwt  # noqa: PLC0415 (an extra that servers without tokens need not have)
 
     kind = (str(members.get("kty")), str(members.get("crv", "")))
@@ -89,34 +89,34 @@ def _key(members: Mapping[str, Any]) -> Key | None:
         return None
     if kind[0] == "RSA" and value.key_size < RSA_BITS:
         return None
-    return Key(str(members.get("kid", "")), algorithms, value)
+    return SigningKey(str(members.get("kid", "")), algorithms, value)
 
 
 @dataclass(slots=True)
-class Keys:
+class KeySet:
     """The keys that are believed now. `place` is a file, or an address that is fetched."""
 
     place: Path | str
     ca: Path | None = None
     clock: Callable[[], float] = time.monotonic
-    known: tuple[Key, ...] = ()
+    known: tuple[SigningKey, ...] = ()
     data: bytes = b""
     fetched: float = float("-inf")
     tried: float = float("-inf")
-    watched: Watched | None = None
+    watched: WatchedFile | None = None
     fetching: "asyncio.Task[bool] | None" = None
     trouble: str = field(default="they have not been fetched yet")
 
     def open(self) -> None:
         """Read a file at the start; raises `AuthFileError`. An address is fetched when it is needed."""
         if isinstance(self.place, Path):
-            self.watched = Watched(self.place)
+            self.watched = WatchedFile(self.place)
             try:
                 self._take(self.watched.read())
             except BadKeysError as wrong:
                 raise AuthFileError(self.place, 0, str(wrong), "give a file with public keys as JWKS") from None
 
-    async def find(self, kid: str, algorithm: str) -> Key | None:
+    async def find(self, kid: str, algorithm: str) -> SigningKey | None:
         """Return the key that may verify this; an unknown one has the set fetched again, but not too often.
 
         Raises `Unavailable` where no keys could be fetched, or not for too long.
@@ -131,7 +131,7 @@ class Keys:
             found = self._find(kid, algorithm)
         return found
 
-    def _find(self, kid: str, algorithm: str) -> Key | None:
+    def _find(self, kid: str, algorithm: str) -> SigningKey | None:
         """By id; a token that names no key is checked with the only one that fits, if there is only one."""
         fitting = [key for key in self.known if algorithm in key.algorithms and (key.kid == kid or not kid)]
         return fitting[0] if len(fitting) == 1 else None

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from treaty.api.auth.remembered import Remembered
+from treaty.api.auth.credential_cache import CredentialCache
 from treaty.core.limits import PASSWORD_CHECKS, PASSWORD_CHECKS_EACH, PASSWORD_FAILURES
 from treaty.core.refusals import Unavailable
 
@@ -58,7 +58,7 @@ class PasswordQueue:
     held: int = 0
     """Refusals that are held back."""
     numbers: "itertools.count[int]" = field(default_factory=itertools.count)
-    failures: Remembered[tuple[float, float]] = field(init=False)
+    failures: CredentialCache[tuple[float, float]] = field(init=False)
     """How many wrong passwords an address has had, and when that was; they are forgotten one by one."""
     later: dict[str, float] = field(default_factory=dict)
     """When an address has its next turn, where that is put off."""
@@ -66,7 +66,7 @@ class PasswordQueue:
 
     def __post_init__(self) -> None:
         """Begin without failures."""
-        self.failures = Remembered(self.clock)
+        self.failures = CredentialCache(self.clock)
 
     async def wait_for_turn(self, name: str, address: str, *, is_known: bool, is_trusted: bool) -> None:
         """Return when a password is to be checked; call `end_turn` after it. Raises `Unavailable` where there is no room."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from treaty.api.auth.watched import AuthFileError
+from treaty.api.auth.watched_file import AuthFileError
 from treaty.core.limits import PASSWORD_COST, PRINCIPAL_LENGTH
 
 _HASH = re.compile(r"\$2[aby]\$([0-9]{2})\$[./A-Za-z0-9]{53}")

@@ -10,7 +10,7 @@ from treaty.api.auth.basic import BasicSettings
 from treaty.api.auth.bearer import BearerSettings
 from treaty.api.auth.certificate import NAMINGS, CertificateSettings
 from treaty.api.auth.keys import ALGORITHMS
-from treaty.api.auth.tables import Table, read_tables
+from treaty.api.auth.toml_tables import TomlTable, read_tables
 from treaty.core.access.rights import ANONYMOUS, PERMISSIONS, AccessRule, Permission, Rights, with_included
 from treaty.core.names import EVERYWHERE
 
@@ -49,12 +49,12 @@ def read_settings(data: bytes, path: Path) -> AuthSettings:
         metrics=_metrics(metrics) if metrics else None,
     )
     if not (basic or bearer or certificate or anonymous):
-        raise top.wrong("nobody could come in", "write a section [basic], [bearer] or [certificate]")
+        raise top.wrong("no client can authenticate", "write a section [basic], [bearer] or [certificate]")
     _refuse_unknown_groups(settings, rules)
     return settings
 
 
-def _basic(table: Table) -> BasicSettings:
+def _basic(table: TomlTable) -> BasicSettings:
     settings = BasicSettings(
         file=table.path_of("file"), realm=_realm(table), remember=table.number("remember", 300, 0, 86_400)
     )
@@ -62,7 +62,7 @@ def _basic(table: Table) -> BasicSettings:
     return settings
 
 
-def _bearer(table: Table) -> BearerSettings:
+def _bearer(table: TomlTable) -> BearerSettings:
     address = table.text("keys")
     parts = urlsplit(address)
     remote = parts.scheme in {"http", "https"}
@@ -90,7 +90,7 @@ def _bearer(table: Table) -> BearerSettings:
     return settings
 
 
-def _certificate(table: Table) -> CertificateSettings:
+def _certificate(table: TomlTable) -> CertificateSettings:
     name = table.text("name", "cn")
     if name not in NAMINGS:
         raise table.wrong(f"name {name!r} is no member of a certificate", f"take one of {', '.join(NAMINGS)}", "name")
@@ -98,13 +98,13 @@ def _certificate(table: Table) -> CertificateSettings:
     return CertificateSettings(name)
 
 
-def _metrics(table: Table) -> tuple[str, ...]:
+def _metrics(table: TomlTable) -> tuple[str, ...]:
     who = _who(table)
     table.end()
     return who
 
 
-def _who(table: Table) -> tuple[str, ...]:
+def _who(table: TomlTable) -> tuple[str, ...]:
     who = table.texts("who")
     for word in who:
         if not word.startswith((*_KINDS, "group:")) and word not in {ANONYMOUS, "*"}:
@@ -112,14 +112,14 @@ def _who(table: Table) -> tuple[str, ...]:
     return who
 
 
-def _realm(table: Table) -> str:
+def _realm(table: TomlTable) -> str:
     realm = table.text("realm", "Treaty")
     if not realm.isascii() or not realm.isprintable() or '"' in realm or "\\" in realm:
         raise table.wrong("realm goes into a header", "take letters, digits and blanks", "realm")
     return realm
 
 
-def _groups(table: Table) -> Mapping[str, frozenset[str]]:
+def _groups(table: TomlTable) -> Mapping[str, frozenset[str]]:
     groups = {}
     for name in table.members:
         groups[name] = frozenset(table.texts(name))
@@ -131,7 +131,7 @@ def _groups(table: Table) -> Mapping[str, frozenset[str]]:
     return groups
 
 
-def _rule(table: Table) -> AccessRule:
+def _rule(table: TomlTable) -> AccessRule:
     may = table.texts("may")
     for word in may:
         if word not in PERMISSIONS:
@@ -150,7 +150,7 @@ def _rule(table: Table) -> AccessRule:
     return rule
 
 
-def _topics(table: Table, may: tuple[str, ...]) -> tuple[str, ...]:
+def _topics(table: TomlTable, may: tuple[str, ...]) -> tuple[str, ...]:
     """Patterns of topics. A rule that names topics and no subjects is about topics alone."""
     topics = table.texts("topics")
     if not {"register", "admin"}.intersection(may):
@@ -162,7 +162,7 @@ def _topics(table: Table, may: tuple[str, ...]) -> tuple[str, ...]:
     return topics
 
 
-def _refuse_unknown_groups(settings: AuthSettings, tables: list[Table]) -> None:
+def _refuse_unknown_groups(settings: AuthSettings, tables: list[TomlTable]) -> None:
     """A group is in the file, or it may be in tokens; else its name is misspelt."""
     if settings.bearer is not None and settings.bearer.groups:
         return

@@ -21,18 +21,18 @@ def in_context(segments: Segments, query: Query) -> tuple[Segments, Query]:
     context = context_of(bare) if bare else DEFAULT_CONTEXT
     prefix = f":{context}:"
     if rest[0] in {"config", "mode"}:
-        return (rest[0], _qualified(prefix, rest[1] if len(rest) > 1 else ""), *rest[2:]), query
+        return (rest[0], _qualify_name(prefix, rest[1] if len(rest) > 1 else ""), *rest[2:]), query
     if rest in {("schemas",), ("subjects",), ("treaty", "settings")}:
-        return rest, query.with_member("subjectPrefix", _qualified(prefix, query.get("subjectPrefix") or ""))
+        return rest, query.with_member("subjectPrefix", _qualify_name(prefix, query.get("subjectPrefix") or ""))
     if rest[:2] == ("schemas", "ids"):
-        return rest, query.with_member("subject", _qualified(prefix, query.get("subject") or ""))
+        return rest, query.with_member("subject", _qualify_name(prefix, query.get("subject") or ""))
     if rest[0] in {"associations", "associations:batchMutate"}:
         query = query.with_member("context", context)
     at = _subject_place(rest)
-    return (rest if at is None else (*rest[:at], _qualified(prefix, rest[at]), *rest[at + 1 :])), query
+    return (rest if at is None else (*rest[:at], _qualify_name(prefix, rest[at]), *rest[at + 1 :])), query
 
 
-def _qualified(prefix: str, name: str) -> str:
+def _qualify_name(prefix: str, name: str) -> str:
     return name if name.startswith((":.", ":*:")) else prefix + name
 
 

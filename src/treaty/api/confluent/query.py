@@ -12,14 +12,14 @@ from treaty.core.requests import LATEST, Visible
 _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 
 
-class NoSuchPath(ValueError):
+class PathNotFoundError(ValueError):
     """A number in the path or query is not one: the original has no such address then."""
 
 
 def integer(text: str) -> int:
     """Read a 32-bit integer; raises `NoSuchPath`."""
     if not _INTEGER.fullmatch(text) or not -COUNTER - 1 <= int(text) <= COUNTER:
-        raise NoSuchPath(text)
+        raise PathNotFoundError(text)
     return int(text)
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Awaitable, Callable
 
-from treaty.api.confluent import associations, checks, schemas, server, settings, subjects
-from treaty.api.confluent.exchange import Exchange
-from treaty.api.routing import routes
+from treaty.api.confluent import associations, schemas, server, settings, subjects
+from treaty.api.confluent.request_context import RequestContext
+from treaty.api.router import build_routes
 
-Endpoint = Callable[[Exchange], Awaitable[object]]
+Endpoint = Callable[[RequestContext], Awaitable[object]]
 
 PATHS: dict[str, dict[str, Endpoint]] = {
     "/schemas/ids/{}": {"GET": schemas.get_schema},
@@ -25,8 +25,8 @@ PATHS: dict[str, dict[str, Endpoint]] = {
     "/subjects/{}/versions/{}/tags": {"POST": subjects.derive},
     "/subjects/{}/versions/{}/schema": {"GET": subjects.get_text},
     "/subjects/{}/versions/{}/referencedby": {"GET": subjects.referenced_by},
-    "/compatibility/subjects/{}/versions": {"POST": checks.check},
-    "/compatibility/subjects/{}/versions/{}": {"POST": checks.check},
+    "/compatibility/subjects/{}/versions": {"POST": subjects.check},
+    "/compatibility/subjects/{}/versions/{}": {"POST": subjects.check},
     "/config": {"GET": settings.get_config, "PUT": settings.put_config, "DELETE": settings.delete_config},
     "/config/{}": {"GET": settings.get_config, "PUT": settings.put_config, "DELETE": settings.delete_config},
     "/mode": {"GET": settings.get_mode, "PUT": settings.put_mode, "DELETE": settings.delete_mode},
@@ -53,7 +53,7 @@ PATHS: dict[str, dict[str, Endpoint]] = {
 }
 """Paths to endpoints by method; an open segment is ``{}``, and a subject is always the first one."""
 
-ROUTES = routes(
+ROUTES = build_routes(
     {path: {method: (path, endpoint) for method, endpoint in methods.items()} for path, methods in PATHS.items()}
 )
 """The same, ready to be searched; each endpoint comes with its path, by which requests are counted."""

@@ -4,9 +4,9 @@ import asyncio
 import re
 from dataclasses import replace
 
-from treaty.api.confluent.exchange import Exchange, Text
 from treaty.api.confluent.query import integer
-from treaty.api.confluent.views import formats, qualified, viewed
+from treaty.api.confluent.request_context import PlainText, RequestContext
+from treaty.api.confluent.views import apply_view, formats, qualify_references
 from treaty.core import requests as q
 from treaty.core.names import subject_of
 from treaty.core.refusals import SchemaNotFound
@@ -20,7 +20,7 @@ LISTED = 1000
 """Schemas in one page of ``GET /schemas`` at most."""
 
 
-async def list_schemas(x: Exchange) -> object:
+async def list_schemas(x: RequestContext) -> object:
     """Versions of all subjects under `subjectPrefix`, by subject and number; without it of the default context only.
     With `after` and `afterVersion` the page begins after that version. `aliases=true` adds the aliases of each subject.
     `ruleType` selects versions with such a rule. `resourceType`, `associationType` and `lifecycle` (STRONG, WEAK, NONE) select
@@ -41,57 +41,57 @@ async def list_schemas(x: Exchange) -> object:
         lifecycles=tuple(word.upper() for word in x.query.all("lifecycle") if word),
     )
     told = await x.ask(request)
-    versions = tuple([await viewed(x, version) for version in told.versions])
+    versions = tuple([await apply_view(x, version) for version in told.versions])
     await asyncio.sleep(0)  # what is done with so many is done in several turns
     bodies = listed_bodies(replace(told, versions=versions), details=x.details)
     await asyncio.sleep(0)
     return bodies
 
 
-async def get_schema(x: Exchange) -> object:
+async def get_schema(x: RequestContext) -> object:
     """A schema by id, with one subject and version that use it.
 
     `subject` selects the context, `fetchMaxId` adds the highest id of the context, and `findTags` lists the parts of the schema with
     one of these tags (`*`: any).
     """
     request = q.GetSchema(integer(x.values[0]), x.query.subject(), x.query.flag("fetchMaxId"), x.query.tags())
-    found = await viewed(x, await x.ask(request))
+    found = await apply_view(x, await x.ask(request))
     x.hot = True
-    return qualified(x, schema_body(found, details=x.details), found.context)
+    return qualify_references(x, schema_body(found, details=x.details), found.context)
 
 
-async def get_schema_text(x: Exchange) -> object:
+async def get_schema_text(x: RequestContext) -> object:
     """The text of a schema by id, without JSON around it."""
-    found = await viewed(x, await x.ask(q.GetSchema(integer(x.values[0]), x.query.subject())))
+    found = await apply_view(x, await x.ask(q.GetSchema(integer(x.values[0]), x.query.subject())))
     x.hot = True
-    return Text(found.text)
+    return PlainText(found.text)
 
 
-async def subjects_of(x: Exchange) -> object:
+async def subjects_of(x: RequestContext) -> object:
     """Subjects that use a schema, paged."""
     page = x.query.page()
     found = await x.ask(q.UsesOf(integer(x.values[0]), x.query.subject(), x.query.visible()))
     return list(dict.fromkeys(subject for subject, _ in found.uses))[page]
 
 
-async def versions_of(x: Exchange) -> object:
+async def versions_of(x: RequestContext) -> object:
     """Subjects and numbers of the versions that are this schema, paged."""
     page = x.query.page()
     found = await x.ask(q.UsesOf(integer(x.values[0]), x.query.subject(), x.query.visible()))
     return [UseBody(subject, number) for subject, number in found.uses[page]]
 
 
-async def get_guid(x: Exchange) -> object:
+async def get_guid(x: RequestContext) -> object:
     """A schema by guid, with or without dashes; without subject and version, because a guid belongs to no context."""
     x.asked = q.GetGuid(x.values[0])
-    found = await viewed(x, await x.ask(q.GetGuid(_guid(x.values[0]))))
+    found = await apply_view(x, await x.ask(q.GetGuid(_guid(x.values[0]))))
     body = schema_body(found, details=x.details)
     body.subject = body.version = None
     x.hot = True
     return body
 
 
-async def get_guid_ids(x: Exchange) -> object:
+async def get_guid_ids(x: RequestContext) -> object:
     """Contexts and ids that a guid has; an empty list if it is unknown."""
     x.asked = q.GetGuidIds(x.values[0])
     try:
@@ -110,7 +110,7 @@ def _guid(text: str) -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
-async def list_types(_x: Exchange) -> object:
+async def list_types(_x: RequestContext) -> object:
     """The formats that this server supports: Confluent's three in its order, then others by name."""
     names = formats().names
     return [*(name for name in ESTABLISHED if name in names), *(name for name in names if name not in ESTABLISHED)]

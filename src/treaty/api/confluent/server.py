@@ -2,7 +2,7 @@
 
 from importlib.metadata import version as installed
 
-from treaty.api.confluent.exchange import Exchange, Nothing
+from treaty.api.confluent.request_context import NoContent, RequestContext
 from treaty.core import requests as q
 from treaty.core.names import context_of
 from treaty.wire.confluent.listings import ContextBody, OutcomeBody
@@ -12,47 +12,47 @@ LEVEL = "8.2.0"
 RELEASE = installed("treaty")
 
 
-async def root(_x: Exchange) -> object:
+async def root(_x: RequestContext) -> object:
     """An empty object."""
     return {}
 
 
-async def cluster(_x: Exchange) -> object:
+async def cluster(_x: RequestContext) -> object:
     """The identity of the registry, in the form of a cluster id."""
     clusters = {"kafka-cluster": "", "schema-registry-cluster": "treaty"}
     return {"id": "", "scope": {"path": [], "clusters": clusters}}
 
 
-async def version(_x: Exchange) -> object:
+async def version(_x: RequestContext) -> object:
     """The supported level of Confluent's API, and the version of Treaty."""
     return {"version": LEVEL, "commitId": f"treaty-{RELEASE}"}
 
 
-async def deployment(_x: Exchange) -> object:
+async def deployment(_x: RequestContext) -> object:
     """No attributes."""
     return {"attributes": []}
 
 
-async def list_contexts(x: Exchange) -> object:
+async def list_contexts(x: RequestContext) -> object:
     """Names of contexts, the default one first, paged."""
     page = x.query.page()
     return (await x.ask(q.ListContexts(x.query.get("contextPrefix") or ""))).names[page]
 
 
-async def make_context(x: Exchange) -> object:
+async def make_context(x: RequestContext) -> object:
     """Creates an empty context, in which no id up to `highestId` is assigned; needs the mode IMPORT."""
     body = await x.body(ContextBody)
     made = await x.ask(q.MakeContext(context_of(x.values[0]), body.highest_id))
     return ContextBody(made.name, made.highest_id)
 
 
-async def delete_context(x: Exchange) -> object:
+async def delete_context(x: RequestContext) -> object:
     """Deletes an empty context; answers 204 without a body."""
     await x.ask(q.DeleteContext(context_of(x.values[0])))
-    return Nothing()
+    return NoContent()
 
 
-async def outcome(x: Exchange) -> object:
+async def outcome(x: RequestContext) -> object:
     """The stored result of a command of the caller: its sequence and its answer; 40450 if the id is unknown.
 
     Administrators name the principal of the command with `principal`.

@@ -1,6 +1,6 @@
 """Config and mode, at every scope."""
 
-from treaty.api.confluent.exchange import Exchange
+from treaty.api.confluent.request_context import RequestContext
 from treaty.core import requests as q
 from treaty.core.limits import SETTINGS_PAGE
 from treaty.core.names import EVERYWHERE, Subject, subject_of
@@ -8,11 +8,11 @@ from treaty.core.refusals import InvalidSetting
 from treaty.wire.confluent.settings import ConfigBody, ModeBody, config_body, scope_of, set_config_of, setting_body
 
 
-def _scope(x: Exchange) -> q.Scope:
+def _scope(x: RequestContext) -> q.Scope:
     return scope_of(x.values[0] if x.values else None)
 
 
-async def get_config(x: Exchange) -> object:
+async def get_config(x: RequestContext) -> object:
     """The config of a scope; with `defaultToGlobal=true` including what it inherits.
 
     A policy without a level name is answered as the nearest stricter level; with `Treaty-Details: true` the member `treaty`
@@ -22,7 +22,7 @@ async def get_config(x: Exchange) -> object:
     return config_body(stored.config, details=x.details)
 
 
-async def put_config(x: Exchange) -> object:
+async def put_config(x: RequestContext) -> object:
     """Changes members of the config: null removes a member, absent members stay; answers the whole config.
 
     Putting back the level that a GET answered leaves the policy as it is; `treaty.policy` sets one that no level names.
@@ -32,18 +32,18 @@ async def put_config(x: Exchange) -> object:
     return config_body(stored.config, put=True, details=x.details)
 
 
-async def delete_config(x: Exchange) -> object:
+async def delete_config(x: RequestContext) -> object:
     """Removes the config of a scope; answers the removed config."""
     return config_body((await x.ask(q.DeleteConfig(_scope(x)))).config, details=x.details)
 
 
-async def get_mode(x: Exchange) -> object:
+async def get_mode(x: RequestContext) -> object:
     """The mode of a scope; with `defaultToGlobal=true` the inherited one if it has none."""
     stored = await x.ask(q.GetMode(_scope(x), x.query.flag("defaultToGlobal")))
     return ModeBody(stored.mode)
 
 
-async def put_mode(x: Exchange) -> object:
+async def put_mode(x: RequestContext) -> object:
     """Sets the mode of a scope, or removes it with null; answers the request's mode."""
     body = await x.body(ModeBody)
     request = q.SetMode(_scope(x), body.mode.upper() if isinstance(body.mode, str) else None, x.query.flag("force"))
@@ -54,12 +54,12 @@ async def put_mode(x: Exchange) -> object:
     return body
 
 
-async def delete_mode(x: Exchange) -> object:
+async def delete_mode(x: RequestContext) -> object:
     """Removes the mode of a scope (`recursive=true`: of its subjects too); answers the removed mode."""
     return ModeBody((await x.ask(q.DeleteMode(_scope(x), x.query.flag("recursive")))).mode)
 
 
-async def list_settings(x: Exchange) -> object:
+async def list_settings(x: RequestContext) -> object:
     """Configs and modes of contexts, of the registry and of subjects under `subjectPrefix`, in this order.
 
     Contexts come with the highest id assigned in them. The next page begins after `afterContext` and `afterSubject`.

@@ -2,19 +2,19 @@
 
 from urllib.parse import unquote
 
-from treaty.api.confluent.exchange import Exchange, Text
 from treaty.api.confluent.query import version_of
-from treaty.api.confluent.views import as_posted, qualified, viewed, viewed_if_possible
+from treaty.api.confluent.request_context import PlainText, RequestContext
+from treaty.api.confluent.views import apply_view, as_posted, qualify_references, try_view
 from treaty.core import requests as q
-from treaty.core.answers import RegisteredVersion, VersionFound
+from treaty.core.answers import CompatibilityResult, RegisteredVersion, VersionFound
 from treaty.core.names import EVERYWHERE, Subject, subject_of
-from treaty.core.refusals import SchemaNotFound
+from treaty.core.refusals import InvalidSchema, SchemaNotFound
 from treaty.core.schema import Pairs
 from treaty.wire.confluent.drafts import DeriveBody, DraftBody, derive_of, draft_of, register_of
-from treaty.wire.confluent.versions import SchemaBody, registered_body, version_body
+from treaty.wire.confluent.versions import SchemaBody, checked_body, registered_body, version_body
 
 
-async def list_subjects(x: Exchange) -> object:
+async def list_subjects(x: RequestContext) -> object:
     """Names of subjects, sorted and paged, beginning after `after`; without `subjectPrefix` of all contexts, with an empty one of the default context."""
     prefix = x.query.get("subjectPrefix", "subject")
     start = Subject(EVERYWHERE, "") if prefix is None else subject_of(prefix)
@@ -22,36 +22,36 @@ async def list_subjects(x: Exchange) -> object:
     return (await x.ask(q.ListSubjects(start, x.query.visible(), offset, limit, x.query.get("after")))).names
 
 
-async def lookup(x: Exchange) -> object:
+async def lookup(x: RequestContext) -> object:
     """The version of the subject that equals the posted schema; 40403 if there is none."""
     draft = draft_of(await x.body(DraftBody))
     deleted = x.query.flag("deleted")
-    return await _shown(x, await x.ask(q.Lookup(x.subject, draft, x.query.flag("normalize") or None, deleted)))
+    return await _version_body(x, await x.ask(q.Lookup(x.subject, draft, x.query.flag("normalize") or None, deleted)))
 
 
-async def find(x: Exchange) -> object:
+async def find(x: RequestContext) -> object:
     """The newest version whose metadata has all `key`/`value` pairs; values that are percent-encoded twice are accepted."""
     members = tuple(zip(x.query.all("key"), x.query.all("value"), strict=False))
     deleted = x.query.flag("deleted")
     try:
-        return await _shown(x, await x.ask(q.FindVersion(x.subject, tuple(sorted(members)), deleted)))
+        return await _version_body(x, await x.ask(q.FindVersion(x.subject, tuple(sorted(members)), deleted)))
     except SchemaNotFound:
         again = _decoded_again(members)
         if again == tuple(sorted(members)):
             raise
-        return await _shown(x, await x.ask(q.FindVersion(x.subject, again, deleted)))
+        return await _version_body(x, await x.ask(q.FindVersion(x.subject, again, deleted)))
 
 
 def _decoded_again(members: Pairs) -> Pairs:
     return tuple(sorted((unquote(key), unquote(value)) for key, value in members))
 
 
-async def delete_subject(x: Exchange) -> object:
+async def delete_subject(x: RequestContext) -> object:
     """Soft-deletes all versions, or with `permanent=true` removes soft-deleted ones for good; answers their numbers."""
     return (await x.ask(q.DeleteSubject(x.subject, x.query.flag("permanent")))).numbers
 
 
-async def list_versions(x: Exchange) -> object:
+async def list_versions(x: RequestContext) -> object:
     """Version numbers, ascending and paged; `deletedAsNegative` lists soft-deleted ones as numbers below zero."""
     page, negative = x.query.page(), x.query.flag("deletedAsNegative")
     visible = x.query.visible()
@@ -60,7 +60,7 @@ async def list_versions(x: Exchange) -> object:
     return [-number if number in hidden else number for number in found.numbers][page]
 
 
-async def register(x: Exchange) -> object:
+async def register(x: RequestContext) -> object:
     """Registers a schema (idempotent); answers its version, id and guid. `force=true` skips the policy, and the version records that."""
     body = await x.body(DraftBody)
     force = q.ForceReason(x.call.principal, "force=true") if x.query.flag("force") else None
@@ -68,17 +68,17 @@ async def register(x: Exchange) -> object:
     request = register_of(x.subject, body, normalize=normalize, force=force, exact=exact)
     registered = await x.ask(request)
     usual = "" if x.details else as_posted(request.draft.text)  # our own clients are told what is stored
-    version = await viewed_if_possible(x, registered.version, usual)
+    version = await try_view(x, registered.version, usual)
     return registered_body(RegisteredVersion(version, registered.created), details=x.details)
 
 
-async def derive(x: Exchange) -> object:
+async def derive(x: RequestContext) -> object:
     """Registers a copy of this version with tags added and removed, or with other metadata or rules."""
     request = derive_of(x.subject, version_of(x.values[1], x.subject), await x.body(DeriveBody))
     return registered_body(await x.ask(request), details=x.details)
 
 
-async def get_version(x: Exchange) -> object:
+async def get_version(x: RequestContext) -> object:
     """One version, by number, `latest` or -1.
 
     `findTags` lists the parts of the schema with one of these tags (`*`: any). `alias=false`, which is Treaty's own, reads an alias
@@ -88,30 +88,49 @@ async def get_version(x: Exchange) -> object:
     deleted, exact = x.query.flag("deleted"), x.query.itself()
     found = await x.ask(q.GetVersion(x.subject, number, deleted, x.query.tags(), exact))
     x.hot = number != q.LATEST
-    return await _shown(x, found)
+    return await _version_body(x, found)
 
 
-async def get_text(x: Exchange) -> object:
+async def get_text(x: RequestContext) -> object:
     """The text of one version, without JSON around it."""
     number = version_of(x.values[1], x.subject)
-    found = await viewed(x, await x.ask(q.GetVersion(x.subject, number, x.query.flag("deleted"))))
+    found = await apply_view(x, await x.ask(q.GetVersion(x.subject, number, x.query.flag("deleted"))))
     x.hot = number != q.LATEST
-    return Text(found.text)
+    return PlainText(found.text)
 
 
-async def referenced_by(x: Exchange) -> object:
+async def referenced_by(x: RequestContext) -> object:
     """Ids of schemas that refer to this version, ascending and paged."""
     page = x.query.page()
     found = await x.ask(q.ReferencedBy(x.subject, version_of(x.values[1], x.subject), x.query.flag("deleted")))
     return found.ids[page]
 
 
-async def delete_version(x: Exchange) -> object:
+async def delete_version(x: RequestContext) -> object:
     """Soft-deletes a version, or with `permanent=true` removes a soft-deleted one for good; answers its number."""
     number = version_of(x.values[1], x.subject)
     request = q.DeleteVersion(x.subject, number, x.query.flag("permanent"), x.query.itself())
     return (await x.ask(request)).numbers[0]
 
 
-async def _shown(x: Exchange, found: VersionFound) -> SchemaBody:
-    return qualified(x, version_body(await viewed(x, found), details=x.details), subject_of(found.subject).context)
+async def check(x: RequestContext) -> object:
+    """Tests the posted schema against the policy of the subject; nothing is written. `verbose=true` adds the reasons.
+
+    An invalid schema is answered with an error; with `verbose=true` and without details it is answered as incompatible.
+    """
+    version = version_of(x.values[1], x.subject) if len(x.values) > 1 else None
+    draft = draft_of(await x.body(DraftBody))
+    verbose = x.query.flag("verbose")
+    try:
+        checked = await x.ask(q.Check(x.subject, draft, version, x.query.flag("normalize") or None))
+    except InvalidSchema as invalid:
+        if not verbose or x.details:
+            raise
+        checked = CompatibilityResult(compatible=False, messages=(invalid.reason.message,))
+    return checked_body(checked, verbose=verbose, details=x.details)
+
+
+async def _version_body(x: RequestContext, found: VersionFound) -> SchemaBody:
+    return qualify_references(
+        x, version_body(await apply_view(x, found), details=x.details), subject_of(found.subject).context
+    )

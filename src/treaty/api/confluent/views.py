@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TypeVar
 
-from treaty.api.confluent.exchange import Exchange
+from treaty.api.confluent.request_context import RequestContext
 from treaty.core.answers import SchemaFound, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.refusals import RegistryError
@@ -35,7 +35,7 @@ def as_posted(text: str) -> str:
     return SERIALIZED if _BASE64.fullmatch(text) else ""
 
 
-def qualified(x: Exchange, body: SchemaBody, context: str) -> SchemaBody:
+def qualify_references(x: RequestContext, body: SchemaBody, context: str) -> SchemaBody:
     """Write out the subjects of references where ``referenceFormat=qualified`` asks for it; `context` is the schema's."""
     if x.query.get("referenceFormat", "reference_format") == "qualified" and context != DEFAULT_CONTEXT:
         for reference in body.references or ():
@@ -44,7 +44,7 @@ def qualified(x: Exchange, body: SchemaBody, context: str) -> SchemaBody:
     return body
 
 
-async def viewed(x: Exchange, found: F, usual: str = "") -> F:
+async def apply_view(x: RequestContext, found: F, usual: str = "") -> F:
     """Return an answer with its text as ``format=`` asks, or in the `usual` view where nothing is asked:
     ``resolved`` has every reference inlined.
 
@@ -57,7 +57,7 @@ async def viewed(x: Exchange, found: F, usual: str = "") -> F:
     if form is None or view is None:
         return found
     known: Known = {}
-    meaning = await _meaning(x, _context(found), found, known)
+    meaning = await _resolve_schema(x, _context(found), found, known)
     size = len(found.text) + sum(len(each.text) for each in known.values())
     parse = form.parse
 
@@ -70,10 +70,10 @@ async def viewed(x: Exchange, found: F, usual: str = "") -> F:
     return replace(found, text=print_it() if size <= VIEW_BYTES else await asyncio.to_thread(print_it))
 
 
-async def viewed_if_possible(x: Exchange, found: VersionFound, usual: str = "") -> VersionFound:
+async def try_view(x: RequestContext, found: VersionFound, usual: str = "") -> VersionFound:
     """The same for what has been written: a view that can't be had now, or not by who asks, makes no refusal of it."""
     try:
-        return await viewed(x, found, usual)
+        return await apply_view(x, found, usual)
     except RegistryError:
         return found
 
@@ -82,7 +82,9 @@ def _context(found: SchemaFound | VersionFound) -> str:
     return found.context if isinstance(found, SchemaFound) else subject_of(found.subject).context
 
 
-async def _meaning(x: Exchange, context: str, found: SchemaFound | VersionFound, known: Known) -> ResolvedSchema:
+async def _resolve_schema(
+    x: RequestContext, context: str, found: SchemaFound | VersionFound, known: Known
+) -> ResolvedSchema:
     """Follow references to what they mean; each version is asked for once.
 
     Memory is good enough: the tables that showed the schema show what it refers to, which nobody may remove before it.
@@ -94,6 +96,6 @@ async def _meaning(x: Exchange, context: str, found: SchemaFound | VersionFound,
         if place not in known:
             asked = GetVersion(target, one.version, deleted=True, exact=True)
             referred = await x.registry.ask(asked, replace(x.call, consistency="eventual"))
-            known[place] = await _meaning(x, target.context, referred.answer, known)
+            known[place] = await _resolve_schema(x, target.context, referred.answer, known)
         bindings.append(ResolvedReference(one.name, str(target), one.version, known[place]))
     return ResolvedSchema(found.format, found.text, tuple(bindings))

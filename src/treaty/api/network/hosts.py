@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import Scope
 
-from treaty.api.failures import HttpError
+from treaty.api.errors import HttpError
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing, and whose answers a browser keeps from other sites' pages."""

@@ -24,8 +24,8 @@ from treaty.core.refusals import NotOffered, RegistryError, Unavailable
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import GetGuid, GetSchema, GetVersion, Request
 from treaty.wire.confluent.headers import V1, headers_of
-from treaty.wire.confluent.receiving import Received, received
-from treaty.wire.confluent.sending import sent
+from treaty.wire.confluent.http_requests import encode_request
+from treaty.wire.confluent.http_responses import HttpResponse, decode_response
 from treaty.wire.native import MEDIA, PATH, ask_bytes, is_native, read_answer
 
 A = TypeVar("A")
@@ -44,7 +44,7 @@ ABSENT = frozenset({405, 501})
 class AttemptResult:
     """What one attempt came to. `native`: Treaty's native API was asked, and not Confluent's API."""
 
-    event: Received | NoResponse
+    event: HttpResponse | NoResponse
     native: bool = False
 
 
@@ -66,7 +66,7 @@ def send_request(
         if isinstance(event, NoResponse) or not _lacks_native_api(event, query=not is_command(request)):
             return AttemptResult(event, native=True)
         nodes.note_native_api_missing(node, state.clock() + settings.native_recheck)
-    message = sent(request)
+    message = encode_request(request)
     if message.body is not None:
         common |= {"Content-Type": V1, "Confluent-Accept-Unknown-Properties": "true"}
     send = SendRequest(message.method, base + message.target, common, message.body, timeout, connect)
@@ -75,7 +75,7 @@ def send_request(
     )
 
 
-def _lacks_native_api(event: Received, *, query: bool) -> bool:
+def _lacks_native_api(event: HttpResponse, *, query: bool) -> bool:
     """Return whether an answer at the path of Treaty's native API comes from a server without it, or from a proxy.
 
     What that API itself refuses is in its own form, and statuses about who asks and when mean the same everywhere. A page
@@ -87,13 +87,13 @@ def _lacks_native_api(event: Received, *, query: bool) -> bool:
 
 def _send_authenticated(
     send: SendRequest, credentials: Credentials | None, state: ClientState
-) -> Conversation[Received | NoResponse]:
+) -> Conversation[HttpResponse | NoResponse]:
     """Send with the headers of the credentials; with new ones once more after status 401."""
     if credentials is None:
         return (yield from _follow_redirects(send))
     own = yield from credentials.headers(state.tokens, state.clock)
     event = yield from _follow_redirects(replace(send, headers={**send.headers, **own}))
-    if isinstance(event, Received) and event.status == 401 and credentials.invalidate(state.tokens, own):
+    if isinstance(event, HttpResponse) and event.status == 401 and credentials.invalidate(state.tokens, own):
         own = yield from credentials.headers(state.tokens, state.clock)
         event = yield from _follow_redirects(replace(send, headers={**send.headers, **own}))
     return event
@@ -131,7 +131,7 @@ def _bound_conversation(
     return lambda: _run_within(deadline, state, effect.conversation())
 
 
-def _follow_redirects(send: SendRequest) -> Conversation[Received | NoResponse]:
+def _follow_redirects(send: SendRequest) -> Conversation[HttpResponse | NoResponse]:
     for _ in range(MAX_REDIRECTS):
         event = expect_response((yield send))
         target = _find_redirect(send, event)
@@ -141,7 +141,7 @@ def _follow_redirects(send: SendRequest) -> Conversation[Received | NoResponse]:
     return NoResponse(f"more than {MAX_REDIRECTS} redirects", was_sent=False)
 
 
-def _find_redirect(send: SendRequest, event: Received | NoResponse) -> str | None:
+def _find_redirect(send: SendRequest, event: HttpResponse | NoResponse) -> str | None:
     """Return where to go instead: never to another host, and never with another method."""
     if isinstance(event, NoResponse) or event.status not in {301, 302, 307, 308}:
         return None
@@ -160,7 +160,7 @@ def read_reply(request: Request[A], result: AttemptResult, base: str) -> Reply[A
     if not result.native and (event.status in ABSENT or (event.status == 204 and not is_command(request))):
         raise NotOffered(f"{base} does not know this operation (status {event.status})")
     try:
-        return read_answer(request, event) if result.native else received(request, event)
+        return read_answer(request, event) if result.native else decode_response(request, event)
     except NotOffered as error:
         raise NotOffered(f"{base}: {error}") from None
     except Unavailable as error:
@@ -169,19 +169,19 @@ def read_reply(request: Request[A], result: AttemptResult, base: str) -> Reply[A
         raise Unavailable(f"{base}: {error}", asked_pause(event) or 1.0) from error.__cause__
 
 
-def may_be_done(event: Received | NoResponse) -> bool:
+def may_be_done(event: HttpResponse | NoResponse) -> bool:
     """Return whether a command that failed so may have been executed: a broken answer with status 200 may, a 503 or 404 not."""
     if isinstance(event, NoResponse):
         return event.was_sent
     return event.status < 300 or (event.status >= 500 and event.status != 503)
 
 
-def is_hopeless(event: Received | NoResponse) -> bool:
+def is_hopeless(event: HttpResponse | NoResponse) -> bool:
     """Return whether the refusal is not a registry's: a proxy that wants a password, a redirect to another host."""
-    return isinstance(event, Received) and 300 <= event.status < 500 and event.status not in LATER
+    return isinstance(event, HttpResponse) and 300 <= event.status < 500 and event.status not in LATER
 
 
-def asked_pause(event: Received | NoResponse) -> float | None:
+def asked_pause(event: HttpResponse | NoResponse) -> float | None:
     """Return the seconds of ``Retry-After``; None where there is none that can be read.
 
     A date is compared with that of the answer, so that clocks need not agree.

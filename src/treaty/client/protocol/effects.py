@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from treaty.wire.confluent.receiving import Received
+from treaty.wire.confluent.http_responses import HttpResponse
 
 A = TypeVar("A")
 
@@ -57,7 +57,7 @@ class NoResponse:
 
 
 Effect = SendRequest | WaitSeconds | CallProvider | RunExclusively
-EffectResult = Received | NoResponse | Mapping[str, str] | str | None
+EffectResult = HttpResponse | NoResponse | Mapping[str, str] | str | None
 """What an effect returns; None after a pause."""
 Conversation = Generator[Effect, EffectResult, A]
 
@@ -71,7 +71,7 @@ class TokenCache:
     expires_at: float = 0.0
 
 
-def expect_response(event: EffectResult) -> Received | NoResponse:
+def expect_response(event: EffectResult) -> HttpResponse | NoResponse:
     """Return the result of a `SendRequest`."""
-    assert isinstance(event, (Received, NoResponse))
+    assert isinstance(event, (HttpResponse, NoResponse))
     return event

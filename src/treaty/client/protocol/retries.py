@@ -23,7 +23,7 @@ from treaty.core.refusals import Invalid, NotOffered, OutcomeUnknown, Refusal, R
 from treaty.core.registry import Call, Reply
 from treaty.core.requests import Request
 from treaty.wire.confluent.headers import POSITION
-from treaty.wire.confluent.receiving import Received, read_error
+from treaty.wire.confluent.http_responses import HttpResponse, read_error
 from treaty.wire.native import is_native
 
 A = TypeVar("A")
@@ -104,7 +104,7 @@ class _Attempts(Generic[A]):
         else:
             nodes.note_success(node)
             self.state.is_treaty = bool(reply.token.identity) or (
-                isinstance(event, Received) and bool(event.header(POSITION))
+                isinstance(event, HttpResponse) and bool(event.header(POSITION))
             )
             return reply
         return None
@@ -168,7 +168,7 @@ def _wait_for_node(attempts: _Attempts[Any], node: int) -> Conversation[bool]:
     return False
 
 
-def _knows_command_ids(event: Received | NoResponse) -> bool:
+def _knows_command_ids(event: HttpResponse | NoResponse) -> bool:
     """Tell whether the registry knows command ids, so that its refusal is about this command's first arrival."""
     if isinstance(event, NoResponse):
         return False

@@ -92,7 +92,7 @@ class GivenBody(Struct, omit_defaults=True, rename="camel"):
     update_ts: int = 0
 
 
-class WishBody(Struct, omit_defaults=True, rename="camel"):
+class AssociationSpecBody(Struct, omit_defaults=True, rename="camel"):
     """An association as it is to be."""
 
     subject: str | None = None
@@ -111,7 +111,7 @@ class AssociateBody(Struct, omit_defaults=True, rename="camel"):
     resource_namespace: str | None = None
     resource_id: str | None = None
     resource_type: str | None = None
-    associations: list[WishBody | None] | None = None
+    associations: list[AssociationSpecBody | None] | None = None
 
 
 class OperationBody(Struct, omit_defaults=True, rename="camel"):
@@ -190,14 +190,14 @@ def get_body(request: ListAssociations) -> GetBody:
 def associate_of(body: AssociateBody, context: str, *, update: bool, dry_run: bool) -> Associate:
     """Read what is to be bound; subjects without a context of their own belong to `context`."""
     resource = resource_of(body.resource_name, body.resource_namespace, body.resource_id, body.resource_type)
-    wishes = tuple(_wish(each or WishBody(), context) for each in body.associations or ())
+    wishes = tuple(_spec_of(each or AssociationSpecBody(), context) for each in body.associations or ())
     return Associate(resource, wishes, update, dry_run)
 
 
 def associate_body(request: Associate) -> AssociateBody:
     """Print what is to be bound."""
     one = request.resource
-    wishes: list[WishBody | None] = [_wish_body(each) for each in request.wishes]
+    wishes: list[AssociationSpecBody | None] = [_spec_body(each) for each in request.wishes]
     return AssociateBody(one.name, one.namespace, one.id or None, one.type, wishes)
 
 
@@ -212,7 +212,7 @@ def changes_body(request: ChangeAssociations) -> ChangesBody:
     return ChangesBody([_change_body(each) for each in request.changes])
 
 
-def _wish(body: WishBody | OperationBody, context: str) -> AssociationSpec:
+def _spec_of(body: AssociationSpecBody | OperationBody, context: str) -> AssociationSpec:
     subject = subject_of(body.subject, context) if body.subject else None
     schema = None
     if body.schema is not None:
@@ -223,15 +223,15 @@ def _wish(body: WishBody | OperationBody, context: str) -> AssociationSpec:
     return AssociationSpec(body.association_type or "value", subject, lifecycle, body.frozen, schema, given)
 
 
-def _wish_body(wish: AssociationSpec) -> WishBody:
-    given = wish.given
-    return WishBody(
-        subject=None if wish.subject is None else str(wish.subject),
-        association_type=wish.kind,
-        lifecycle=wish.lifecycle or None,
-        frozen=wish.frozen,
-        schema=None if wish.schema is None else register_body(wish.schema),
-        normalize=wish.schema.normalize if wish.schema else None,
+def _spec_body(spec: AssociationSpec) -> AssociationSpecBody:
+    given = spec.given
+    return AssociationSpecBody(
+        subject=None if spec.subject is None else str(spec.subject),
+        association_type=spec.kind,
+        lifecycle=spec.lifecycle or None,
+        frozen=spec.frozen,
+        schema=None if spec.schema is None else register_body(spec.schema),
+        normalize=spec.schema.normalize if spec.schema else None,
         treaty=None if given is None else GivenBody(given.guid, given.created, given.updated),
     )
 
@@ -239,7 +239,7 @@ def _wish_body(wish: AssociationSpec) -> WishBody:
 def _change(body: ChangeBody, context: str) -> ResourceChange:
     resource = resource_of(body.resource_name, body.resource_namespace, body.resource_id, body.resource_type)
     operations = (
-        AssociationChange(each.op_type, _wish(each, context), bool(each.cascade_lifecycle))
+        AssociationChange(each.op_type, _spec_of(each, context), bool(each.cascade_lifecycle))
         for each in body.associations or ()
     )
     return ResourceChange(resource, tuple(operations))
@@ -253,7 +253,7 @@ def _change_body(change: ResourceChange) -> ChangeBody:
 
 
 def _operation_body(one: AssociationChange) -> OperationBody:
-    wish = _wish_body(one.wish)
+    wish = _spec_body(one.wish)
     return OperationBody(
         op_type=one.op,
         subject=wish.subject,
@@ -282,10 +282,10 @@ def _bound_body(one: AssociatedSubject, *, details: bool) -> BoundBody:
 def resource_bound_of(body: ResourceBody) -> ResourceBound:
     """Read a resource and what is bound to it."""
     resource = resource_of(body.resource_name, body.resource_namespace, body.resource_id, body.resource_type)
-    return ResourceBound(resource, tuple(_bound(each) for each in body.associations or ()))
+    return ResourceBound(resource, tuple(_associated_subject(each) for each in body.associations or ()))
 
 
-def _bound(body: BoundBody) -> AssociatedSubject:
+def _associated_subject(body: BoundBody) -> AssociatedSubject:
     schema = version_of(body.schema, body.subject or "") if body.schema else None
     return AssociatedSubject(
         body.subject or "", body.association_type or "value", body.lifecycle or "WEAK", bool(body.frozen), schema

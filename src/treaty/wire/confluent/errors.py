@@ -50,7 +50,7 @@ class ErrorBody(Struct, omit_defaults=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ErrorMapping:
     """A line of the table: this class, for these requests (none named: for all), has this code and this text."""
 
     code: int
@@ -59,15 +59,15 @@ class Line:
     asked: tuple[type[Any], ...] = ()
 
 
-def _said(reason: Reason) -> str:
+def _message_of(reason: Reason) -> str:
     return reason.message
 
 
-def _remedied(reason: Reason) -> str:
+def _message_with_rule(reason: Reason) -> str:
     return f"{reason.message}; {reason.rule}: {reason.new or 'too much'}, allowed: {reason.allowed}"
 
 
-def _words(template: str) -> Callable[[Reason], str]:
+def _fill_template(template: str) -> Callable[[Reason], str]:
     """A text with `{subject}` and `{version}` in it; the law's own sentence where a fact is missing."""
 
     def text(reason: Reason) -> str:
@@ -113,45 +113,45 @@ _BY_ID = (q.GetSchema, q.GetGuid, q.GetGuidIds)
 _SETTINGS = (q.DeleteConfig, q.DeleteMode)
 
 TABLE = (
-    Line(40101, r.Unauthenticated, _said),
-    Line(40301, r.Forbidden, _said),
-    Line(40401, r.SettingNotFound, _words("Subject '{subject}' not found."), _SETTINGS),
-    Line(40401, r.SubjectNotFound, _words("Subject '{subject}' not found.")),
-    Line(40408, r.SettingNotFound, _words("Subject '{subject}' does not have subject-level compatibility configured"),
+    ErrorMapping(40101, r.Unauthenticated, _message_of),
+    ErrorMapping(40301, r.Forbidden, _message_of),
+    ErrorMapping(40401, r.SettingNotFound, _fill_template("Subject '{subject}' not found."), _SETTINGS),
+    ErrorMapping(40401, r.SubjectNotFound, _fill_template("Subject '{subject}' not found.")),
+    ErrorMapping(40408, r.SettingNotFound, _fill_template("Subject '{subject}' does not have subject-level compatibility configured"),
          (q.GetConfig,)),
-    Line(40409, r.SettingNotFound, _words("Subject '{subject}' does not have subject-level mode configured"),
+    ErrorMapping(40409, r.SettingNotFound, _fill_template("Subject '{subject}' does not have subject-level mode configured"),
          (q.GetMode,)),
-    Line(40408, r.SettingNotFound, _said),
-    Line(40402, r.VersionNotFound, _words("Version {version} not found.")),
-    Line(40403, r.SchemaNotFound, _words("Schema {version} not found"), _BY_ID),
-    Line(40403, r.SchemaNotFound, _words("Schema not found")),
-    Line(40410, r.AssociationNotFound, _said),
-    Line(40450, r.NotFound, _said),  # not Confluent's: the outcome of a command that nobody remembers
-    Line(40404, r.AlreadyDeleted, _words(f"Subject '{{subject}}' {_SOFT}"), (q.DeleteSubject,)),
-    Line(40406, r.AlreadyDeleted, _words(f"Subject '{{subject}}' Version {{version}} {_SOFT}")),
-    Line(40405, r.NotDeletedFirst, _words(f"Subject '{{subject}}' {_LIVE}"), (q.DeleteSubject,)),
-    Line(40407, r.NotDeletedFirst, _words(f"Subject '{{subject}}' Version {{version}} {_LIVE}")),
-    Line(INCOMPATIBLE, r.Incompatible, _incompatible),
-    Line(40902, r.TooManyAssociations, _said),
-    Line(40903, r.ResourceAssociated, _said),
-    Line(40904, r.SubjectAssociated, _words("An association already exists for subject '{subject}'")),
-    Line(40905, r.StronglyAssociated, _words("A strong association already exists for subject '{subject}'")),
-    Line(40907, r.NoLiveVersion, _words("No active (non-deleted) version exists for subject '{subject}'")),
-    Line(40908, r.Frozen, _said),
-    Line(40950, r.NotLatest, _said),  # not Confluent's: its clients can't send what is refused here
-    Line(42201, r.InvalidSchema, _said),
-    Line(42202, r.InvalidVersion, _words(_NO_VERSION_ID)),
-    Line(42204, r.InvalidSetting, _mode, (q.SetMode,)),
-    Line(42203, r.InvalidSetting, _level),
-    Line(42205, r.NotPermitted, _said),
-    Line(42206, r.Referenced, _words(_REFERENCED)),
-    Line(42208, r.InvalidSubject, _words("The specified subject '{subject}' is not a valid.")),
-    Line(42209, r.TooLarge, _remedied),
-    Line(42210, r.InvalidRules, _said),
-    Line(42212, r.InvalidAssociation, _said),
-    Line(42211, r.NotEmpty, _said),
-    Line(400, r.Invalid, _said),
-    Line(40951, r.Conflicting, _said),
+    ErrorMapping(40408, r.SettingNotFound, _message_of),
+    ErrorMapping(40402, r.VersionNotFound, _fill_template("Version {version} not found.")),
+    ErrorMapping(40403, r.SchemaNotFound, _fill_template("Schema {version} not found"), _BY_ID),
+    ErrorMapping(40403, r.SchemaNotFound, _fill_template("Schema not found")),
+    ErrorMapping(40410, r.AssociationNotFound, _message_of),
+    ErrorMapping(40450, r.NotFound, _message_of),  # not Confluent's: the outcome of a command that nobody remembers
+    ErrorMapping(40404, r.AlreadyDeleted, _fill_template(f"Subject '{{subject}}' {_SOFT}"), (q.DeleteSubject,)),
+    ErrorMapping(40406, r.AlreadyDeleted, _fill_template(f"Subject '{{subject}}' Version {{version}} {_SOFT}")),
+    ErrorMapping(40405, r.NotDeletedFirst, _fill_template(f"Subject '{{subject}}' {_LIVE}"), (q.DeleteSubject,)),
+    ErrorMapping(40407, r.NotDeletedFirst, _fill_template(f"Subject '{{subject}}' Version {{version}} {_LIVE}")),
+    ErrorMapping(INCOMPATIBLE, r.Incompatible, _incompatible),
+    ErrorMapping(40902, r.TooManyAssociations, _message_of),
+    ErrorMapping(40903, r.ResourceAssociated, _message_of),
+    ErrorMapping(40904, r.SubjectAssociated, _fill_template("An association already exists for subject '{subject}'")),
+    ErrorMapping(40905, r.StronglyAssociated, _fill_template("A strong association already exists for subject '{subject}'")),
+    ErrorMapping(40907, r.NoLiveVersion, _fill_template("No active (non-deleted) version exists for subject '{subject}'")),
+    ErrorMapping(40908, r.Frozen, _message_of),
+    ErrorMapping(40950, r.NotLatest, _message_of),  # not Confluent's: its clients can't send what is refused here
+    ErrorMapping(42201, r.InvalidSchema, _message_of),
+    ErrorMapping(42202, r.InvalidVersion, _fill_template(_NO_VERSION_ID)),
+    ErrorMapping(42204, r.InvalidSetting, _mode, (q.SetMode,)),
+    ErrorMapping(42203, r.InvalidSetting, _level),
+    ErrorMapping(42205, r.NotPermitted, _message_of),
+    ErrorMapping(42206, r.Referenced, _fill_template(_REFERENCED)),
+    ErrorMapping(42208, r.InvalidSubject, _fill_template("The specified subject '{subject}' is not a valid.")),
+    ErrorMapping(42209, r.TooLarge, _message_with_rule),
+    ErrorMapping(42210, r.InvalidRules, _message_of),
+    ErrorMapping(42212, r.InvalidAssociation, _message_of),
+    ErrorMapping(42211, r.NotEmpty, _message_of),
+    ErrorMapping(400, r.Invalid, _message_of),
+    ErrorMapping(40951, r.Conflicting, _message_of),
 )  # fmt: skip
 """The first line that fits counts, so a line for certain requests stands before the one for all."""
 
@@ -165,7 +165,7 @@ def error_body(error: RegistryError, asked: Asked = None, *, details: bool = Fal
     """Print a refusal, or what else a registry raises on purpose."""
     if isinstance(error, Refusal):
         line = next(line for line in TABLE if isinstance(error, line.kind) and _fits(line, asked))
-        reason = _completed(error.reason, asked)
+        reason = _complete_reason(error.reason, asked)
         return ErrorBody(line.code, _short(line.text(reason)), _details(error) if details else None)
     if isinstance(error, r.OutcomeUnknown):
         return ErrorBody(504, str(error), ErrorDetails(rule="OUTCOME_UNKNOWN", command=error.command_id))
@@ -183,11 +183,11 @@ def _short(text: str) -> str:
     return text if len(text) <= ERROR_CHARACTERS else f"{text[:ERROR_CHARACTERS]}… ({len(text)} characters)"
 
 
-def _fits(line: Line, asked: Asked) -> bool:
+def _fits(line: ErrorMapping, asked: Asked) -> bool:
     return not line.asked or isinstance(asked, line.asked)
 
 
-def _completed(reason: Reason, asked: Asked) -> Reason:
+def _complete_reason(reason: Reason, asked: Asked) -> Reason:
     """Fill in the subject and version that were asked for where the law did not say them."""
     subject, version = getattr(asked, "subject", None), getattr(asked, "version", None)
     scope = getattr(asked, "scope", None)
@@ -255,7 +255,7 @@ def error_of(body: ErrorBody, asked: Asked = None, *, retry_after: float = 1.0) 
         details=tuple(told.details),
     )
     if body.treaty is None:
-        reason = _completed(reason, asked)
+        reason = _complete_reason(reason, asked)
     if kind is None:  # a plain 409 is how Confluent's servers before 8.0 call an incompatible schema
         kind = NEAREST.get(status, r.Invalid)
     if kind is r.InvalidSchema:

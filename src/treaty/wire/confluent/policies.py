@@ -44,7 +44,7 @@ class ConfigDetails(Struct, rename="camel"):
     policy: PolicyBody | UnsetType = UNSET
 
 
-def given(value: T | UnsetType | None) -> T | None:
+def without_null(value: T | UnsetType | None) -> T | None:
     """Return a member that is there and not null, else None."""
     return None if isinstance(value, UnsetType) else value
 
@@ -56,13 +56,13 @@ def names_of(listed: list[str] | None) -> tuple[str, ...] | None:
 
 def policy_of(body: PolicyBody) -> Config:
     """Read a policy as the members of a config that it is made of."""
-    strictness, level = given(body.strictness), given(body.level)
+    strictness, level = without_null(body.strictness), without_null(body.level)
     return Config(
         level=None if level is None else level.upper(),
         exact_level=_level_of(body),
-        partition=given(body.partition),
+        partition=without_null(body.partition),
         policy=None if strictness is None else strictness.upper(),
-        validators=names_of(given(body.validators)),
+        validators=names_of(without_null(body.validators)),
     )
 
 
@@ -106,7 +106,7 @@ def chosen_body(config: Config | None) -> PolicyBody | str:
     return body
 
 
-def answered(config: Config) -> Config:
+def simplify_answer(config: Config) -> Config:
     """Return a config that was read from an answer as registries answer it: exact members only where no word says them."""
     exact, partition = config.exact_level, config.partition
     if exact is None and partition is None:
@@ -121,7 +121,7 @@ def answered(config: Config) -> Config:
 
 
 def _level_of(body: PolicyBody) -> Level | None:
-    backward, forward, deny = given(body.backward), given(body.forward), given(body.deny)
+    backward, forward, deny = without_null(body.backward), without_null(body.forward), without_null(body.deny)
     if backward is None and forward is None and deny is None:
         return None
     return Level(_range_of(backward), _range_of(forward), bool(deny))
@@ -131,7 +131,7 @@ def _range_of(body: RangeBody | None) -> VersionRange:
     if body is None:
         return NONE
     kind = body.range.lower()
-    ordinal = given(body.ordinal)
+    ordinal = without_null(body.ordinal)
     return VersionRange(kind, MISSING if ordinal is None and kind == "till" else ordinal or 0)
 
 

@@ -83,7 +83,7 @@ class AssociationRecordBody(Struct, omit_defaults=True, rename="camel"):
     update_ts: int | None = None
 
 
-class Watermark(Struct):
+class DeletionWatermark(Struct):
     """The value of a subject's deletion: versions up to this one are softly deleted."""
 
     subject: str
@@ -167,7 +167,7 @@ Record = (
 
 _key = msgspec.json.Decoder(KeyBody)
 _schema = msgspec.json.Decoder(SchemaRecord)
-_watermark = msgspec.json.Decoder(Watermark)
+_watermark = msgspec.json.Decoder(DeletionWatermark)
 _config = msgspec.json.Decoder(ConfigBody)
 _mode = msgspec.json.Decoder(ModeBody)
 _association = msgspec.json.Decoder(AssociationRecordBody)
@@ -193,7 +193,7 @@ def _record(key: KeyBody, value: bytes | None) -> Record:
             mode = None if value is None else _mode.decode(value).mode
             return ModeRecord(scope_of(key.subject), mode if isinstance(mode, str) else None)
         case "DELETE_SUBJECT":
-            mark = _watermark.decode(value) if value is not None else Watermark(key.subject or "")
+            mark = _watermark.decode(value) if value is not None else DeletionWatermark(key.subject or "")
             return DeletedRecord(key.subject or mark.subject, mark.version)
         case "CLEAR_SUBJECT":
             return (
@@ -202,7 +202,7 @@ def _record(key: KeyBody, value: bytes | None) -> Record:
         case "CONTEXT":
             return ContextRecord(key.context or ".", value is not None)
         case "ASSOC":
-            return _associated(key, value)
+            return _association_record(key, value)
         case "NOOP":
             return OtherRecord(key.keytype, value is None)
     message = f"unknown keytype {key.keytype!r}; expected SCHEMA, CONFIG, MODE, DELETE_SUBJECT, CLEAR_SUBJECT, CONTEXT, NOOP or ASSOC"
@@ -233,7 +233,7 @@ def _version(key: KeyBody, value: bytes | None) -> VersionRecord:
     return VersionRecord(key.subject, key.version, found)
 
 
-def _associated(key: KeyBody, value: bytes | None) -> AssociationRecord:
+def _association_record(key: KeyBody, value: bytes | None) -> AssociationRecord:
     place = (key.resource_namespace, key.resource_name, key.association_type, key.subject)
     if None in place:
         message = "a key of an association needs a resource with name and namespace, a type and a subject"

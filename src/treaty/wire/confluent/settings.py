@@ -15,12 +15,12 @@ from treaty.core.requests import Scope, SetConfig
 from treaty.wire.confluent.bodies import MetadataBody, RuleSetBody, metadata_body, metadata_of, rules_body, rules_of
 from treaty.wire.confluent.policies import (
     ConfigDetails,
-    answered,
     exact_policy_body,
-    given,
     names_of,
     policy_body,
     policy_of,
+    simplify_answer,
+    without_null,
 )
 
 GLOBAL = "__GLOBAL"
@@ -109,23 +109,23 @@ def config_of(body: ConfigBody) -> Config:
     """
     level = body.compatibility if body.compatibility is not UNSET else body.compatibility_level
     config = Config(
-        level=_upper(given(level)),
-        alias=given(body.alias),
-        alias_for_deks=given(body.alias_for_deks),
-        normalize=given(body.normalize),
-        validate_fields=given(body.validate_fields),
-        validate_new_schemas=given(body.validate_new_schemas),
-        validate_rules=given(body.validate_rules),
-        policy=_upper(given(body.compatibility_policy)),
-        group=given(body.compatibility_group),
-        validators=names_of(given(body.validators)),
-        default_metadata=metadata_of(given(body.default_metadata)),
-        override_metadata=metadata_of(given(body.override_metadata)),
-        default_rules=rules_of(given(body.default_rule_set)),
-        override_rules=rules_of(given(body.override_rule_set)),
+        level=_upper(without_null(level)),
+        alias=without_null(body.alias),
+        alias_for_deks=without_null(body.alias_for_deks),
+        normalize=without_null(body.normalize),
+        validate_fields=without_null(body.validate_fields),
+        validate_new_schemas=without_null(body.validate_new_schemas),
+        validate_rules=without_null(body.validate_rules),
+        policy=_upper(without_null(body.compatibility_policy)),
+        group=without_null(body.compatibility_group),
+        validators=names_of(without_null(body.validators)),
+        default_metadata=metadata_of(without_null(body.default_metadata)),
+        override_metadata=metadata_of(without_null(body.override_metadata)),
+        default_rules=rules_of(without_null(body.default_rule_set)),
+        override_rules=rules_of(without_null(body.override_rule_set)),
     )
-    details = given(body.treaty)
-    exact = None if details is None else given(details.policy)
+    details = without_null(body.treaty)
+    exact = None if details is None else without_null(details.policy)
     return config if exact is None else _with_policy(config, policy_of(exact))
 
 
@@ -154,7 +154,7 @@ def _with_policy(config: Config, exact: Config) -> Config:
 
 def answer_of(body: ConfigBody) -> Config:
     """Read a config that a registry answered."""
-    return answered(config_of(body))
+    return simplify_answer(config_of(body))
 
 
 def config_body(config: Config, *, put: bool = False, details: bool = False) -> ConfigBody:

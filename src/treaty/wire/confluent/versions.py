@@ -31,7 +31,7 @@ from treaty.wire.confluent.drafts import ForceBody
 from treaty.wire.confluent.listings import AssociationBody, association_body, association_of
 
 
-class Details(Struct, omit_defaults=True, rename="camel"):
+class SchemaDetails(Struct, omit_defaults=True, rename="camel"):
     """What answers hold and Confluent's bodies have no word for; printed only where it was asked for."""
 
     id: int | None = None
@@ -62,7 +62,7 @@ class SchemaBody(Struct, omit_defaults=True, rename="camel"):
     max_id: int | None = None
     aliases: list[str] | None = None
     associations: list[AssociationBody] | None = None
-    treaty: Details | None = None
+    treaty: SchemaDetails | None = None
 
 
 def version_body(version: VersionFound, *, details: bool = False) -> SchemaBody:
@@ -85,19 +85,19 @@ def version_body(version: VersionFound, *, details: bool = False) -> SchemaBody:
     )
 
 
-def _details(version: VersionFound) -> Details:
+def _details(version: VersionFound) -> SchemaDetails:
     forced = None if version.forced is None else ForceBody(version.forced.who, version.forced.why)
-    return Details(
+    return SchemaDetails(
         ordinal=version.ordinal, properties=dict(version.properties) or None, forced=forced, imported=version.imported
     )
 
 
-def listed_bodies(told: Versions, *, details: bool = False) -> list[SchemaBody]:
+def listed_bodies(listed: Versions, *, details: bool = False) -> list[SchemaBody]:
     """Print a list of versions, with aliases and associations of their subjects where they were asked for."""
-    bodies = [version_body(each, details=details) for each in told.versions]
-    for body, aliases in zip(bodies, told.aliases, strict=False):
+    bodies = [version_body(each, details=details) for each in listed.versions]
+    for body, aliases in zip(bodies, listed.aliases, strict=False):
         body.aliases = list(aliases) or None
-    for body, associations in zip(bodies, told.associations, strict=False):
+    for body, associations in zip(bodies, listed.associations, strict=False):
         body.associations = [association_body(each) for each in associations] or None
     return bodies
 
@@ -139,13 +139,13 @@ def schema_body(schema: SchemaFound, *, details: bool = False) -> SchemaBody:
         ts=schema.time or None,
         deleted=schema.deleted,
         max_id=schema.max_id,
-        treaty=Details(id=schema.schema_id, context=schema.context) if details else None,
+        treaty=SchemaDetails(id=schema.schema_id, context=schema.context) if details else None,
     )
 
 
 def version_of(body: SchemaBody, subject: str = "") -> VersionFound:
     """Read a version; `subject` is its name where the body does not tell. A missing ordinal is -1."""
-    more = body.treaty or Details()
+    more = body.treaty or SchemaDetails()
     return VersionFound(
         subject=body.subject or subject,
         number=body.version or 0,
@@ -174,7 +174,7 @@ def registered_of(body: SchemaBody, subject: str) -> RegisteredVersion:
 
 def schema_of(body: SchemaBody, schema_id: int = -1) -> SchemaFound:
     """Read a schema by id or guid; `schema_id` is the one that was asked for."""
-    more = body.treaty or Details()
+    more = body.treaty or SchemaDetails()
     context = more.context or (subject_of(body.subject).context if body.subject else ".")
     return SchemaFound(
         schema_id=schema_id if more.id is None else more.id,
@@ -199,7 +199,7 @@ class CheckedBody(Struct):
 
     is_compatible: bool
     messages: list[str] | UnsetType = UNSET
-    treaty: Details | UnsetType = UNSET
+    treaty: SchemaDetails | UnsetType = UNSET
 
 
 def checked_body(checked: CompatibilityResult, *, verbose: bool, details: bool = False) -> CheckedBody:
@@ -208,11 +208,11 @@ def checked_body(checked: CompatibilityResult, *, verbose: bool, details: bool =
     if verbose:
         body.messages = list(checked.messages)
     if details:
-        body.treaty = Details(findings=list(checked.findings))
+        body.treaty = SchemaDetails(findings=list(checked.findings))
     return body
 
 
 def checked_of(body: CheckedBody) -> CompatibilityResult:
     """Read a verdict."""
-    findings = body.treaty.findings if isinstance(body.treaty, Details) else None
+    findings = body.treaty.findings if isinstance(body.treaty, SchemaDetails) else None
     return CompatibilityResult(body.is_compatible, tuple(body.messages or ()), tuple(findings or ()))

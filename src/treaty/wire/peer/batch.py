@@ -22,13 +22,13 @@ from treaty.core.state.codec import DecodeError, Json, decode_message, encode_me
 from treaty.core.state.commit import PositionToken
 from treaty.wire.peer.errors import decode_error, encode_error
 from treaty.wire.peer.message import (
+    BarrierPassed,
     DecidedReply,
     DeclinedReply,
     FailedReply,
     ForwardedCommand,
     ForwardReply,
     NotLeaderReply,
-    Passed,
     ReadBarrier,
     RefusedReply,
     SequenceExceededReply,
@@ -51,11 +51,11 @@ class VersionError(DecodeError):
 # ---------------------------------------------------------------------------------------------------- commands
 
 
-def encode_command(handed: ForwardedCommand) -> bytes:
+def encode_command(forwarded: ForwardedCommand) -> bytes:
     """Print a command; raises `DecodeError` where it is longer than PEER_BYTES."""
-    command = handed.command
+    command = forwarded.command
     rules = None if command.access is None else [encode_message(one) for one in command.access.rules]
-    return _printed(
+    return _encode_members(
         {
             "kind": _TAGS[type(command.request)],
             "request": encode_message(command.request),
@@ -63,11 +63,11 @@ def encode_command(handed: ForwardedCommand) -> bytes:
             "time": command.time,
             "principal": command.principal,
             "rules": rules,
-            "seconds": float(handed.seconds),
-            "last": handed.last,
-            "elsewhere": handed.elsewhere,
-            "place": str(handed.place),
-            "asked": handed.request_id,
+            "seconds": float(forwarded.seconds),
+            "last": forwarded.last,
+            "elsewhere": forwarded.elsewhere,
+            "place": str(forwarded.place),
+            "asked": forwarded.request_id,
             **({"again": True} if command.again else {}),
         }
     )
@@ -98,7 +98,7 @@ _TAGS: Mapping[type[Request[Any]], str] = {
 _REQUESTS: Mapping[str, type[Request[Any]]] = {tag: kind for kind, tag in _TAGS.items()}
 _ANSWERS: Mapping[type, type[Any]] = {
     **{one.request: one.answer for one in OPERATIONS.values() if one.writes},
-    ReadBarrier: Passed,
+    ReadBarrier: BarrierPassed,
 }
 
 
@@ -162,27 +162,27 @@ def encode_reply(reply: ForwardReply) -> bytes:
     """Print what is said of a command; raises `DecodeError` where it is longer than PEER_BYTES."""
     match reply:
         case DecidedReply(decided):
-            return _printed({"done": encode_message(decided.answer), "token": str(decided.token)})
+            return _encode_members({"done": encode_message(decided.answer), "token": str(decided.token)})
         case RefusedReply(error, token):
-            return _printed({"refused": encode_error(error), "token": str(token)})
+            return _encode_members({"refused": encode_error(error), "token": str(token)})
         case NotLeaderReply(address):
-            return _printed({"moved": address})
+            return _encode_members({"moved": address})
         case SequenceExceededReply():
-            return _printed({"late": True})
+            return _encode_members({"late": True})
         case FailedReply(message):
-            return _printed({"failed": message})
+            return _encode_members({"failed": message})
         case DeclinedReply(message):
-            return _printed({"declined": message})
+            return _encode_members({"declined": message})
 
 
-def encode_replies(told: Iterable[tuple[int, ForwardReply]]) -> bytes:
+def encode_replies(replies: Iterable[tuple[int, ForwardReply]]) -> bytes:
     """Print answers, each with the place of its command in the body, as few lines. One that is too long is left out.
 
     Whoever waits for it finds the outcome in the log.
     """
     lines: list[list[bytes]] = [[]]
     size = 0
-    for place, one in told:
+    for place, one in replies:
         try:
             printed = b"[%d,%s]" % (place, encode_reply(one))
         except DecodeError:
@@ -231,7 +231,7 @@ def decode_reply(json: Json, request: Request[Any]) -> ForwardReply:
 # ---------------------------------------------------------------------------------------------------- bytes
 
 
-def _printed(members: dict[str, Json]) -> bytes:
+def _encode_members(members: dict[str, Json]) -> bytes:
     try:
         data = msgspec.json.encode(members)
     except UnicodeEncodeError:  # half characters: the law refuses them with a sentence of its own, and must see them
@@ -245,7 +245,7 @@ def _members(data: bytes) -> dict[str, Json]:
     try:
         members = msgspec.json.decode(data)
     except (ValueError, RecursionError):
-        members = _slowly(data)
+        members = _decode_deep(data)
     if not isinstance(members, dict):
         raise DecodeError("that is no object")
     version = members.pop("version", None)
@@ -256,7 +256,7 @@ def _members(data: bytes) -> dict[str, Json]:
     return members
 
 
-def _slowly(data: bytes) -> Json:
+def _decode_deep(data: bytes) -> Json:
     """Read half characters too."""
     try:
         return json.loads(data.decode("utf-8", "surrogatepass"))

@@ -43,7 +43,7 @@ def decode_error(json: Json) -> RegistryError:
         raise DecodeError(f"no error that this version knows: {str(json)[:100]}")
     given: dict[str, Json] = {name: member for name, member in json.items() if name != "kind"}
     try:
-        error = _built(known, given)
+        error = _build_error(known, given)
     except KeyError as missing:
         raise DecodeError(f"{known.__name__} lacks its member {missing}") from None
     if given:
@@ -51,7 +51,7 @@ def decode_error(json: Json) -> RegistryError:
     return error
 
 
-def _built(kind: type[RegistryError], given: dict[str, Json]) -> RegistryError:
+def _build_error(kind: type[RegistryError], given: dict[str, Json]) -> RegistryError:
     if issubclass(kind, Unavailable):
         return kind(_take(given, "message", str), _take(given, "retry_after", float))
     if issubclass(kind, OutcomeUnknown):

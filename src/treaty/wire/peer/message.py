@@ -16,12 +16,12 @@ REFUSED = "treaty-peer"
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class BarrierPassed:
     """An append that was sent after the barrier came is in the log, at the reply's token or before it."""
 
 
 @dataclass(frozen=True, slots=True)
-class ReadBarrier(Request[Passed]):
+class ReadBarrier(Request[BarrierPassed]):
     """No command: that node is to get an append into the log, with commands or empty, for a strict read of this one."""
 
 

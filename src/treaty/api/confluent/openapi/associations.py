@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from treaty.api.confluent.openapi.parts import PAGE, POSTED, SUBJECT, Answer, ApiOperation, Parameter, Table, flag
+from treaty.api.confluent.openapi.parts import PAGE, POSTED, SUBJECT, ApiAnswer, ApiOperation, ApiParameter, Table, flag
 from treaty.wire.confluent.associations import AssociateBody, ChangesBody, GetsBody, ResourceBody, ResultsBody
 from treaty.wire.confluent.listings import AssociationBody
 
@@ -18,18 +18,18 @@ _ONE = {
 }
 _RESOURCE = {name: _ONE[name] for name in ("resourceName", "resourceNamespace", "resourceId", "resourceType")}
 _BOUND = {name: _ONE[name] for name in ("subject", "associationType", "lifecycle", "frozen")}
-_ID = Parameter("resource", "Id of a resource", example="r1")
-_CONTEXT = Parameter("context", "The context of subjects without a context in their name", example=".")
+_ID = ApiParameter("resource", "Id of a resource", example="r1")
+_CONTEXT = ApiParameter("context", "The context of subjects without a context in their name", example=".")
 _DRY = flag("dryRun", "Answer what the request would do, and write nothing")
 _CASCADE = flag("cascadeLifecycle", "Hard-delete the subjects of strong associations too, frozen ones included")
-_LIST = Answer("Associations, at most 1,000 at a time", list[AssociationBody], example=[_ONE])
+_LIST = ApiAnswer("Associations, at most 1,000 at a time", list[AssociationBody], example=[_ONE])
 _CHOSEN = (
-    Parameter("resourceType", "Kind of resource", default="topic"),
-    Parameter("associationType", "`key` or `value`; default: both", repeated=True, example=["value"]),
-    Parameter("lifecycle", "Only associations of this lifecycle", choices=("STRONG", "WEAK")),
+    ApiParameter("resourceType", "Kind of resource", default="topic"),
+    ApiParameter("associationType", "`key` or `value`; default: both", repeated=True, example=["value"]),
+    ApiParameter("lifecycle", "Only associations of this lifecycle", choices=("STRONG", "WEAK")),
     *PAGE,
 )
-_RESULTS = Answer(
+_RESULTS = ApiAnswer(
     "One result or error for each entry, in their order",
     ResultsBody,
     status=207,
@@ -38,7 +38,7 @@ _RESULTS = Answer(
 
 _ASSOCIATE = ApiOperation(
     "associations",
-    Answer("The resource, and what is bound to it", ResourceBody, example={**_RESOURCE, "associations": [_BOUND]}),
+    ApiAnswer("The resource, and what is bound to it", ResourceBody, example={**_RESOURCE, "associations": [_BOUND]}),
     query=(_CONTEXT, _DRY),
     sent=AssociateBody,
     sent_example={**_RESOURCE, "associations": [{**_BOUND, "schema": POSTED}]},
@@ -67,7 +67,7 @@ TABLE: Table = {
         "PUT": replace(_ASSOCIATE, path=(_ID,)),
         "DELETE": ApiOperation(
             "associations",
-            Answer("The associations are deleted", status=204),
+            ApiAnswer("The associations are deleted", status=204),
             (_ID,),
             (*_CHOSEN[:2], _CASCADE, _DRY),
             errors=(40410, 40908, 42205, 42206),
@@ -79,10 +79,10 @@ TABLE: Table = {
             "associations",
             _LIST,
             (
-                Parameter(
+                ApiParameter(
                     "namespace", "Namespace of a resource; for a topic its cluster; `-` matches any", example="-"
                 ),
-                Parameter("name", "Name of a resource; `-` matches any", example="orders"),
+                ApiParameter("name", "Name of a resource; `-` matches any", example="orders"),
             ),
             _CHOSEN,
         )

@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Any
 
 from treaty.api.caller import OPEN
-from treaty.api.confluent.openapi.parts import Answer, ApiOperation, Parameter, Schema
+from treaty.api.confluent.openapi.parts import ApiAnswer, ApiOperation, ApiParameter, Schema
 from treaty.api.confluent.openapi.shapes import PLACE, shapes
 from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, EVERYTHING, GROUPS, HEADERS, NATIVE, PAGES, codes
 from treaty.api.confluent.routes import PATHS
@@ -71,7 +71,7 @@ _OPERATION = {
 }
 
 
-def named(path: str, operation: ApiOperation) -> str:
+def name_segments(path: str, operation: ApiOperation) -> str:
     """A path with the names of its open segments."""
     names = iter(operation.path)
     return re.sub(r"\{\}", lambda _: f"{{{next(names).name}}}", path)
@@ -86,11 +86,11 @@ def document() -> Schema:
         for method, one in methods.items():
             made = _operation(path, method, one, bodies.get(id(one)), answers.get(id(one)))
             exact = path in NATIVE
-            for status, listed in _by_status(_known(path, one)).items():
+            for status, listed in _by_status(_error_codes(path, one)).items():
                 name = "-".join([*map(str, listed), *(("exact",) if exact else ())])
                 refusals[name] = refusals.get(name) or _error(status, listed, exact=exact)
                 made["responses"][str(status)] = {"$ref": f"#/components/responses/{name}"}
-            paths.setdefault(named(path, one), {})[method.lower()] = made
+            paths.setdefault(name_segments(path, one), {})[method.lower()] = made
     return {
         "openapi": "3.1.0",
         "info": {
@@ -114,7 +114,7 @@ def document() -> Schema:
         "components": {
             "securitySchemes": SECURITY,
             "schemas": parts,
-            "parameters": _shared(),
+            "parameters": _shared_parameters(),
             "headers": _HEADERS,
             "responses": dict(sorted(refusals.items())),
         },
@@ -125,13 +125,13 @@ def _operation(path: str, method: str, one: ApiOperation, body: Schema | None, a
     first, text = summary(path, method)
     made: Schema = {
         "tags": [one.group],
-        "operationId": _identifier(named(path, one), method),
+        "operationId": _identifier(name_segments(path, one), method),
         "summary": first,
         "description": text,
     }
     parameters = [_parameter(each, "path") for each in one.path]
     if path in PAGES:
-        made["responses"] = {"200": _answered(one.answer, answer)}
+        made["responses"] = {"200": _response(one.answer, answer)}
         if path.startswith("/readyz"):
             shape = {"schema": one.answer.whole}
             made["responses"]["503"] = {
@@ -145,7 +145,7 @@ def _operation(path: str, method: str, one: ApiOperation, body: Schema | None, a
     if body is not None:
         content = {"schema": body, "example": one.sent_example}
         made["requestBody"] = {"required": True, "content": dict.fromkeys(READ, content)}
-    made["responses"] = {str(one.answer.status): _answered(one.answer, answer)}
+    made["responses"] = {str(one.answer.status): _response(one.answer, answer)}
     return made
 
 
@@ -154,12 +154,12 @@ def _identifier(path: str, method: str) -> str:
     return method.lower() + "".join(word[0].upper() + word[1:] for word in words or ["root"])
 
 
-def _parameter(one: Parameter, place: str) -> Schema:
+def _parameter(one: ApiParameter, place: str) -> Schema:
     made: Schema = {
         "name": one.name,
         "in": place,
         "required": place == "path",
-        "description": _says(one),
+        "description": _describe_parameter(one),
         "schema": one.schema,
     }
     if one.example is not None:
@@ -167,11 +167,11 @@ def _parameter(one: Parameter, place: str) -> Schema:
     return made
 
 
-def _says(one: Parameter) -> str:
+def _describe_parameter(one: ApiParameter) -> str:
     return f"{one.says}. Also read as: {', '.join(one.also)}." if one.also else f"{one.says}."
 
 
-def _shared() -> dict[str, Schema]:
+def _shared_parameters() -> dict[str, Schema]:
     found = {one.name: _parameter(one, "header") for one in (*HEADERS, *COMMANDS)}
     return {CONSISTENCY.name: _parameter(CONSISTENCY, "query"), **found}
 
@@ -198,14 +198,14 @@ _HEADERS = {
 _WITH = {401: ("WWW-Authenticate",), 429: ("Retry-After",), 503: ("Retry-After",), 504: (COMMAND_NAME,)}
 
 
-def _referred(*names: str) -> Schema:
+def _header_references(*names: str) -> Schema:
     return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
-def _answered(answer: Answer, schema: Schema | None) -> Schema:
+def _response(answer: ApiAnswer, schema: Schema | None) -> Schema:
     made: Schema = {"description": f"{answer.says}."}
     if not answer.media or answer.kind is not None:
-        made["headers"] = _referred(POSITION, "X-Request-ID")
+        made["headers"] = _header_references(POSITION, "X-Request-ID")
     shape = answer.whole if schema is None else schema
     if shape is not None:
         content = {"schema": shape} | ({} if answer.example is None else {"example": answer.example})
@@ -213,7 +213,7 @@ def _answered(answer: Answer, schema: Schema | None) -> Schema:
     return made
 
 
-def _known(path: str, one: ApiOperation) -> tuple[int, ...]:
+def _error_codes(path: str, one: ApiOperation) -> tuple[int, ...]:
     """Codes of errors that a route may answer; pages that tell nothing are open to everybody."""
     if path in PAGES:
         return () if path.encode() in OPEN else (40101, 40301)
@@ -242,6 +242,6 @@ def _error(status: int, listed: list[int], *, exact: bool) -> Schema:
     example = {"error_code": listed[-1], "message": f"HTTP {status} {phrase}" if listed[-1] == status else SAYS[status]}
     return {
         "description": f"{SAYS[status]}.{_meanings(listed)}",
-        "headers": _referred("X-Request-ID", *_WITH.get(status, ())),
+        "headers": _header_references("X-Request-ID", *_WITH.get(status, ())),
         "content": {media: {"schema": schema, "example": example} for media in ((MEDIA[-1],) if exact else MEDIA)},
     }

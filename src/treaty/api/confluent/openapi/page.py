@@ -21,14 +21,14 @@ _TOP = """<!doctype html>
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class HtmlPage:
     """The page, and the policy under which a browser runs its own script and nothing else."""
 
     html: str
     policy: str
 
 
-def page(described: Schema) -> Page:
+def page(described: Schema) -> HtmlPage:
     """Print an OpenAPI document."""
     style, script = (files(__package__).joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
     info = described["info"]
@@ -45,7 +45,7 @@ def page(described: Schema) -> Page:
         "default-src 'none'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
         f"script-src {_hash(script)}; style-src {_hash(style)}"
     )
-    return Page("\n".join(parts), policy)
+    return HtmlPage("\n".join(parts), policy)
 
 
 def _hash(text: str) -> str:
@@ -74,7 +74,7 @@ def _contents(described: Schema) -> str:
 def _group(described: Schema, tag: Schema) -> Iterator[str]:
     yield f'<h2 id="{escape(tag["name"])}">{escape(tag["name"])}</h2><p>{_prose(tag["description"])}</p>'
     for path, method, one in _operations(described, tag["name"]):
-        parameters = [_resolved(described, each) for each in one.get("parameters", ())]
+        parameters = [_follow_reference(described, each) for each in one.get("parameters", ())]
         yield (
             f'<details id="{escape(one["operationId"])}"><summary><code class="method {method}">{method}</code> '
             f"<code>{escape(path)}</code> — {_prose(one['summary'])}</summary><div><p>{_prose(one['description'])}</p>"
@@ -86,7 +86,7 @@ def _group(described: Schema, tag: Schema) -> Iterator[str]:
         yield "</div></details>"
 
 
-def _resolved(described: Schema, one: Schema) -> Schema:
+def _follow_reference(described: Schema, one: Schema) -> Schema:
     """Follow a reference to what it names."""
     while "$ref" in one:
         found: Schema = described
@@ -113,14 +113,14 @@ def _parameters(parameters: list[Schema]) -> Iterator[str]:
 def _body(one: Schema) -> Iterator[str]:
     if "requestBody" in one:
         content = next(iter(one["requestBody"]["content"].values()))
-        yield f"<h3>Body: {_word(content['schema'])}</h3><pre>{_printed(content['example'])}</pre>"
+        yield f"<h3>Body: {_word(content['schema'])}</h3><pre>{_print_json(content['example'])}</pre>"
 
 
 def _answers(described: Schema, one: Schema) -> Iterator[str]:
     yield "<h3>Answers</h3><table><tr><th>status</th><th>meaning</th><th>body</th></tr>"
     examples = []
     for status, each in one["responses"].items():
-        answer = _resolved(described, each)
+        answer = _follow_reference(described, each)
         content: Schema = next(iter(answer.get("content", {}).values()), {})
         codes = (
             content.get("schema", {}).get("allOf", [{}])[-1].get("properties", {}).get("error_code", {}).get("enum", [])
@@ -129,7 +129,7 @@ def _answers(described: Schema, one: Schema) -> Iterator[str]:
         word = _word(content["schema"]) + known if content else "none"
         yield f"<tr><td>{status}</td><td>{_prose(answer['description'])}</td><td>{word}</td></tr>"
         if "example" in content and status.startswith("2"):
-            examples.append(f"<pre>{_printed(content['example'])}</pre>")
+            examples.append(f"<pre>{_print_json(content['example'])}</pre>")
     yield "</table>"
     yield from examples
 
@@ -145,7 +145,7 @@ def _form(path: str, method: str, one: Schema, parameters: list[Schema]) -> Iter
         )
     if "requestBody" in one:
         content = next(iter(one["requestBody"]["content"].values()))
-        yield f"<textarea>{_printed(content['example'])}</textarea>"
+        yield f"<textarea>{_print_json(content['example'])}</textarea>"
     yield "<button>Send</button><pre hidden></pre></form>"
 
 
@@ -184,5 +184,5 @@ def _word(schema: Schema) -> str:
     return escape(" or ".join(kind) if isinstance(kind, list) else kind)
 
 
-def _printed(value: object) -> str:
+def _print_json(value: object) -> str:
     return escape(json.dumps(value, indent=2, ensure_ascii=False), quote=False)

@@ -11,7 +11,7 @@ Schema = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class ApiParameter:
     """A member of a path or of a query. `also` are other names under which it is read; `choices` the words it may be."""
 
     name: str
@@ -41,7 +41,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApiAnswer:
     """What is answered when all is well. `kind` is a type that msgspec prints, None where there is no body."""
 
     says: str
@@ -61,9 +61,9 @@ class ApiOperation:
     """One method of one path. `path` are the open segments in order; `errors` are codes beside those of every route."""
 
     group: str
-    answer: Answer
-    path: tuple[Parameter, ...] = ()
-    query: tuple[Parameter, ...] = ()
+    answer: ApiAnswer
+    path: tuple[ApiParameter, ...] = ()
+    query: tuple[ApiParameter, ...] = ()
     sent: Any = None
     sent_example: object = None
     errors: tuple[int, ...] = ()
@@ -74,20 +74,20 @@ Table = Mapping[str, Mapping[str, ApiOperation]]
 """Operations by path (open segments are ``{}``) and method."""
 
 
-def flag(name: str, says: str, *also: str) -> Parameter:
+def flag(name: str, says: str, *also: str) -> ApiParameter:
     """A parameter that is off unless it is ``true``."""
-    return Parameter(name, says, "boolean", default=False, also=also)
+    return ApiParameter(name, says, "boolean", default=False, also=also)
 
 
-SUBJECT = Parameter("subject", "Name of a subject; in another context `:.context:name`", example="orders-value")
-VERSION = Parameter(
+SUBJECT = ApiParameter("subject", "Name of a subject; in another context `:.context:name`", example="orders-value")
+VERSION = ApiParameter(
     "version",
     "Number of a version, `latest` or -1",
     example="1",
     whole={"oneOf": [{"type": "integer", "minimum": 1, "maximum": 2**31 - 1}, {"enum": ["latest", "-1"]}]},
 )
-ID = Parameter("id", "Id of a schema, unique in its context", "integer", example=1)
-GUID = Parameter(
+ID = ApiParameter("id", "Id of a schema, unique in its context", "integer", example=1)
+GUID = ApiParameter(
     "guid",
     "Guid of a schema, with or without dashes; equal in every context and registry",
     example="b040db4b-fdae-23ea-4a07-95f3973b98c8",
@@ -97,35 +97,35 @@ ONLY_DELETED = flag("deletedOnly", "Only soft-deleted ones; takes precedence ove
 NORMALIZE = flag("normalize", "Compare and store the schema in its normalized form")
 PERMANENT = flag("permanent", "Hard-delete what is soft-deleted already")
 RESOLVED = flag("defaultToGlobal", "Include inherited settings")
-OFFSET = Parameter("offset", "Entries to skip", "integer", default=0)
-LIMIT = Parameter(
+OFFSET = ApiParameter("offset", "Entries to skip", "integer", default=0)
+LIMIT = ApiParameter(
     "limit", "Maximum number of entries; a value out of range means the maximum of the server", "integer", default=-1
 )
 PAGE = (OFFSET, LIMIT)
-FORMAT = Parameter(
+FORMAT = ApiParameter(
     "format",
     "Form of the schema text: `resolved` (Avro) inlines references, `serialized` (Protobuf) is a descriptor in base64, "
     "`logical` is the SQL-like text of Logical Types; "
     "other words have no effect",
     example="resolved",
 )
-QUALIFIED = Parameter(
+QUALIFIED = ApiParameter(
     "referenceFormat",
     "`qualified` adds the context to the subjects of references",
     also=("reference_format",),
     example="qualified",
 )
-TAGS = Parameter(
+TAGS = ApiParameter(
     "findTags",
     "Add `schemaTags`: the parts of the schema with one of these tags; `*` matches any",
     repeated=True,
     example=["PII"],
 )
-ITSELF = Parameter(
+ITSELF = ApiParameter(
     "alias", "`false` reads an alias itself and not its target", choices=("false", "true"), default="true"
 )
-IN_SUBJECT = Parameter("subject", "A subject or a context (`:.context:`) whose ids are meant")
-PREFIX = Parameter("subjectPrefix", "Prefix of the names; `:.context:` selects a context, `:*:` all")
+IN_SUBJECT = ApiParameter("subject", "A subject or a context (`:.context:`) whose ids are meant")
+PREFIX = ApiParameter("subjectPrefix", "Prefix of the names; `:.context:` selects a context, `:*:` all")
 
 AVRO = '{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}'
 POSTED = {"schemaType": "AVRO", "schema": AVRO}
@@ -146,7 +146,7 @@ READING = (40401, 40402)
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class ApiDescription:
     """A whole description: groups with what they are about, and operations with the sentences of their endpoints."""
 
     groups: Mapping[str, str]

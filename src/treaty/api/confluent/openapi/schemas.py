@@ -12,9 +12,9 @@ from treaty.api.confluent.openapi.parts import (
     QUALIFIED,
     SHOWN,
     TAGS,
-    Answer,
+    ApiAnswer,
     ApiOperation,
-    Parameter,
+    ApiParameter,
     Table,
     flag,
 )
@@ -29,7 +29,7 @@ TABLE: Table = {
     "/schemas/ids/{}": {
         "GET": ApiOperation(
             "schemas",
-            Answer(
+            ApiAnswer(
                 "The schema, with one subject and version that use it",
                 SchemaBody,
                 needed=("guid", "schemaType", "schema"),
@@ -44,7 +44,7 @@ TABLE: Table = {
     "/schemas/ids/{}/subjects": {
         "GET": ApiOperation(
             "schemas",
-            Answer("Names of subjects, sorted", list[str], example=["orders-value"]),
+            ApiAnswer("Names of subjects, sorted", list[str], example=["orders-value"]),
             (ID,),
             (IN_SUBJECT, DELETED, ONLY_DELETED, *PAGE),
             errors=(40403,),
@@ -53,7 +53,7 @@ TABLE: Table = {
     "/schemas/ids/{}/versions": {
         "GET": ApiOperation(
             "schemas",
-            Answer(
+            ApiAnswer(
                 "Subjects and versions that use the schema",
                 list[UseBody],
                 example=[{"subject": "orders-value", "version": 1}],
@@ -66,7 +66,7 @@ TABLE: Table = {
     "/schemas/guids/{}": {
         "GET": ApiOperation(
             "schemas",
-            Answer("The schema", SchemaBody, needed=("guid", "schemaType", "schema"), example=_BY_GUID),
+            ApiAnswer("The schema", SchemaBody, needed=("guid", "schemaType", "schema"), example=_BY_GUID),
             (GUID,),
             (FORMAT,),
             errors=(40403,),
@@ -74,33 +74,35 @@ TABLE: Table = {
     },
     "/schemas/guids/{}/ids": {
         "GET": ApiOperation(
-            "schemas", Answer("Contexts and ids", list[PlaceBody], example=[{"context": ".", "id": 1}]), (GUID,)
+            "schemas", ApiAnswer("Contexts and ids", list[PlaceBody], example=[{"context": ".", "id": 1}]), (GUID,)
         )
     },
     "/schemas/types": {
-        "GET": ApiOperation("schemas", Answer("Names", list[str], example=["JSON", "PROTOBUF", "AVRO"]))
+        "GET": ApiOperation("schemas", ApiAnswer("Names", list[str], example=["JSON", "PROTOBUF", "AVRO"]))
     },
     "/schemas": {
         "GET": ApiOperation(
             "schemas",
-            Answer("The versions: at most 1,000 at a time", list[SchemaBody], needed=VERSION_MEMBERS, example=[SHOWN]),
+            ApiAnswer(
+                "The versions: at most 1,000 at a time", list[SchemaBody], needed=VERSION_MEMBERS, example=[SHOWN]
+            ),
             query=(
                 PREFIX,
                 DELETED,
                 ONLY_DELETED,
                 flag("latestOnly", "Only the latest version of each subject"),
                 flag("aliases", "Add the aliases of each subject, as `aliases`"),
-                Parameter("ruleType", "Only versions with a rule of this type", example="ENCRYPT"),
-                Parameter(
+                ApiParameter("ruleType", "Only versions with a rule of this type", example="ENCRYPT"),
+                ApiParameter(
                     "resourceType", "Only subjects with an association of this kind of resource", example="topic"
                 ),
-                Parameter(
+                ApiParameter(
                     "associationType",
                     "Only subjects with an association of this kind",
                     repeated=True,
                     choices=("key", "value"),
                 ),
-                Parameter(
+                ApiParameter(
                     "lifecycle",
                     "Only subjects with an association of this lifecycle; NONE: without one. Each of the last three parameters adds "
                     "the associations, as `associations`",
@@ -109,8 +111,8 @@ TABLE: Table = {
                 ),
                 FORMAT,
                 *PAGE,
-                Parameter("after", "Begin after this subject; replaces `offset`", example="orders-key"),
-                Parameter("afterVersion", "Begin after this version of `after`", "integer", default=0),
+                ApiParameter("after", "Begin after this subject; replaces `offset`", example="orders-key"),
+                ApiParameter("afterVersion", "Begin after this version of `after`", "integer", default=0),
             ),
         )
     },

@@ -4,14 +4,14 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from treaty.api.confluent.openapi.parts import PAGE, Answer, ApiOperation, Parameter, Schema, Table
+from treaty.api.confluent.openapi.parts import PAGE, ApiAnswer, ApiOperation, ApiParameter, Schema, Table
 from treaty.core.operations import NAMED_OPERATIONS
 from treaty.wire.confluent import errors
 from treaty.wire.confluent.listings import ContextBody, OutcomeBody
 from treaty.wire.native import MEDIA, PATH
 
 _EMPTY: Schema = {"type": "object", "maxProperties": 0}
-_ROOT = ApiOperation("server", Answer("An empty object", whole=_EMPTY, example={}))
+_ROOT = ApiOperation("server", ApiAnswer("An empty object", whole=_EMPTY, example={}))
 
 
 def _object(**members: Schema) -> Schema:
@@ -26,15 +26,15 @@ TABLE: Table = {
     "/contexts": {
         "GET": ApiOperation(
             "contexts",
-            Answer("Names; `.` is the default context", list[str], example=[".", ".staging"]),
-            query=(Parameter("contextPrefix", "Prefix of the names", example=".st"), *PAGE),
+            ApiAnswer("Names; `.` is the default context", list[str], example=[".", ".staging"]),
+            query=(ApiParameter("contextPrefix", "Prefix of the names", example=".st"), *PAGE),
         )
     },
     "/contexts/{}": {
         "DELETE": ApiOperation(
             "contexts",
-            Answer("The context does not exist any more, or did not exist", status=204),
-            (Parameter("context", "Name of a context", example=".staging"),),
+            ApiAnswer("The context does not exist any more, or did not exist", status=204),
+            (ApiParameter("context", "Name of a context", example=".staging"),),
             errors=(42205, 42211),
             writes=True,
         )
@@ -43,7 +43,7 @@ TABLE: Table = {
     "/v1/metadata/id": {
         "GET": ApiOperation(
             "server",
-            Answer(
+            ApiAnswer(
                 "The cluster",
                 whole=_object(id=_TEXT, scope=_SCOPE),
                 example={
@@ -56,7 +56,7 @@ TABLE: Table = {
     "/v1/metadata/version": {
         "GET": ApiOperation(
             "server",
-            Answer(
+            ApiAnswer(
                 "The versions",
                 whole=_object(version=_TEXT, commitId=_TEXT),
                 example={"version": "8.2.0", "commitId": "treaty-0.1.0"},
@@ -66,7 +66,7 @@ TABLE: Table = {
     "/v1/metadata/deployment": {
         "GET": ApiOperation(
             "server",
-            Answer(
+            ApiAnswer(
                 "An empty list",
                 whole=_object(attributes={"type": "array", "items": _TEXT, "maxItems": 0}),
                 example={"attributes": []},
@@ -76,8 +76,8 @@ TABLE: Table = {
     "/treaty/contexts/{}": {
         "PUT": ApiOperation(
             "contexts",
-            Answer("The context", ContextBody, example={"context": ".staging", "highestId": 100}),
-            (Parameter("context", "Name of a context", example=".staging"),),
+            ApiAnswer("The context", ContextBody, example={"context": ".staging", "highestId": 100}),
+            (ApiParameter("context", "Name of a context", example=".staging"),),
             sent=ContextBody,
             sent_example={"highestId": 100},
             errors=(42205, 42208, 42209),
@@ -87,13 +87,17 @@ TABLE: Table = {
     "/treaty/outcome/{}": {
         "GET": ApiOperation(
             "server",
-            Answer(
+            ApiAnswer(
                 "The result of the command",
                 OutcomeBody,
                 example={"command": "c1", "sequence": 5, "result": "registered"},
             ),
-            (Parameter("command", "Id of a command, as sent in `Treaty-Command`", example="c1"),),
-            (Parameter("principal", "The principal of the command, if it is not the caller; for administrators only"),),
+            (ApiParameter("command", "Id of a command, as sent in `Treaty-Command`", example="c1"),),
+            (
+                ApiParameter(
+                    "principal", "The principal of the command, if it is not the caller; for administrators only"
+                ),
+            ),
             errors=(40450,),
         )
     },
@@ -117,7 +121,7 @@ NATIVE: Table = {
     PATH: {
         "POST": ApiOperation(
             "server",
-            Answer("The answer", AnswerBody, example={"answer": {"mode": "READWRITE"}}, media=MEDIA),
+            ApiAnswer("The answer", AnswerBody, example={"answer": {"mode": "READWRITE"}}, media=MEDIA),
             sent=AskBody,
             sent_example={"operation": "get-mode", "request": {"scope": {"name": "orders-value"}, "resolve": True}},
             errors=tuple(sorted({line.code for line in errors.TABLE})),
@@ -145,23 +149,27 @@ JSON = "application/json"
 PAGES: Table = {
     "/healthz": {
         "GET": ApiOperation(
-            "operation", Answer("Alive", whole=_object(status=_TEXT), example={"status": "ok"}, media=JSON)
+            "operation", ApiAnswer("Alive", whole=_object(status=_TEXT), example={"status": "ok"}, media=JSON)
         )
     },
     "/readyz": {
         "GET": ApiOperation(
-            "operation", Answer("Ready", whole=_READY, example={"status": "ready", "sequence": 5}, media=JSON)
+            "operation", ApiAnswer("Ready", whole=_READY, example={"status": "ready", "sequence": 5}, media=JSON)
         )
     },
     "/readyz/writes": {
         "GET": ApiOperation(
             "operation",
-            Answer("Ready for writes", whole=_READY, example={"status": "ready", "sequence": 5}, media=JSON),
+            ApiAnswer("Ready for writes", whole=_READY, example={"status": "ready", "sequence": 5}, media=JSON),
         )
     },
-    "/status": {"GET": ApiOperation("operation", Answer("The status", whole=_STATUS, media=JSON))},
-    "/metrics": {"GET": ApiOperation("operation", Answer("Prometheus' text format", whole=_TEXT, media="text/plain"))},
-    "/openapi.json": {"GET": ApiOperation("operation", Answer("This document", whole={"type": "object"}, media=JSON))},
-    "/docs": {"GET": ApiOperation("operation", Answer("The page", whole=_TEXT, media="text/html"))},
+    "/status": {"GET": ApiOperation("operation", ApiAnswer("The status", whole=_STATUS, media=JSON))},
+    "/metrics": {
+        "GET": ApiOperation("operation", ApiAnswer("Prometheus' text format", whole=_TEXT, media="text/plain"))
+    },
+    "/openapi.json": {
+        "GET": ApiOperation("operation", ApiAnswer("This document", whole={"type": "object"}, media=JSON))
+    },
+    "/docs": {"GET": ApiOperation("operation", ApiAnswer("The page", whole=_TEXT, media="text/html"))},
 }
 """Pages that do not belong to the dialect; ``/readyz…`` also answer 503."""

@@ -1,22 +1,31 @@
 """Descriptions of the routes of configs and modes."""
 
-from treaty.api.confluent.openapi.parts import PAGE, PREFIX, RESOLVED, Answer, ApiOperation, Parameter, Table, flag
+from treaty.api.confluent.openapi.parts import (
+    PAGE,
+    PREFIX,
+    RESOLVED,
+    ApiAnswer,
+    ApiOperation,
+    ApiParameter,
+    Table,
+    flag,
+)
 from treaty.wire.confluent.settings import ConfigBody, ModeBody, SettingBody
 
-_SCOPE = Parameter(
+_SCOPE = ApiParameter(
     "subject", "A subject, a context (`:.context:`), or the whole registry (`:.__GLOBAL:`)", example="orders-value"
 )
-_CONFIG = Answer("The config", ConfigBody, example={"compatibilityLevel": "BACKWARD"})
-_PUT_CONFIG = Answer("The whole config, its level as `compatibility`", ConfigBody, example={"compatibility": "FULL"})
-_MODE = Answer("The mode", ModeBody, needed=("mode",), example={"mode": "READWRITE"})
-_PUT_MODE = Answer(
+_CONFIG = ApiAnswer("The config", ConfigBody, example={"compatibilityLevel": "BACKWARD"})
+_PUT_CONFIG = ApiAnswer("The whole config, its level as `compatibility`", ConfigBody, example={"compatibility": "FULL"})
+_MODE = ApiAnswer("The mode", ModeBody, needed=("mode",), example={"mode": "READWRITE"})
+_PUT_MODE = ApiAnswer(
     "The mode of the request",
     whole={"type": "object", "properties": {"mode": {"type": ["string", "null"]}}, "additionalProperties": False},
     example={"mode": "READONLY"},
 )
 
 
-def _config(path: tuple[Parameter, ...], *unset: int) -> dict[str, ApiOperation]:
+def _config(path: tuple[ApiParameter, ...], *unset: int) -> dict[str, ApiOperation]:
     return {
         "GET": ApiOperation("config", _CONFIG, path, (RESOLVED,), errors=unset),
         "PUT": ApiOperation(
@@ -30,7 +39,7 @@ def _config(path: tuple[Parameter, ...], *unset: int) -> dict[str, ApiOperation]
         ),
         "DELETE": ApiOperation(
             "config",
-            Answer("The removed config", ConfigBody, example=_CONFIG.example),
+            ApiAnswer("The removed config", ConfigBody, example=_CONFIG.example),
             path,
             errors=(40401, 42205, 42208),
             writes=True,
@@ -38,7 +47,7 @@ def _config(path: tuple[Parameter, ...], *unset: int) -> dict[str, ApiOperation]
     }
 
 
-def _mode(path: tuple[Parameter, ...], *unset: int) -> dict[str, ApiOperation]:
+def _mode(path: tuple[ApiParameter, ...], *unset: int) -> dict[str, ApiOperation]:
     force = flag("force", "Enter IMPORT although the scope has subjects")
     below = flag("recursive", "Remove the modes of the context's subjects too")
     return {
@@ -48,7 +57,7 @@ def _mode(path: tuple[Parameter, ...], *unset: int) -> dict[str, ApiOperation]:
         ),
         "DELETE": ApiOperation(
             "mode",
-            Answer("The removed mode", ModeBody, example=_MODE.example),
+            ApiAnswer("The removed mode", ModeBody, example=_MODE.example),
             path,
             (below,),
             errors=(40401, 42205, 42208),
@@ -65,12 +74,12 @@ TABLE: Table = {
     "/treaty/settings": {
         "GET": ApiOperation(
             "config",
-            Answer("Configs and modes", list[SettingBody], example=[{"context": ".", "mode": "READWRITE"}]),
+            ApiAnswer("Configs and modes", list[SettingBody], example=[{"context": ".", "mode": "READWRITE"}]),
             query=(
                 PREFIX,
                 *PAGE,
-                Parameter("afterContext", "Begin after this context; replaces `offset`", example="."),
-                Parameter("afterSubject", "Begin after this subject of `afterContext`", example="orders-value"),
+                ApiParameter("afterContext", "Begin after this context; replaces `offset`", example="."),
+                ApiParameter("afterSubject", "Begin after this subject of `afterContext`", example="orders-value"),
             ),
         )
     },

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from treaty.api.confluent.openapi.parts import Answer, ApiOperation, Schema
+from treaty.api.confluent.openapi.parts import ApiAnswer, ApiOperation, Schema
 from treaty.wire.confluent.errors import ErrorBody
 
 PLACE = "#/components/schemas/"
@@ -24,10 +24,10 @@ def shapes(operations: Iterable[ApiOperation]) -> tuple[dict[int, Schema], dict[
     told = [one for one in listed if one.answer.kind is not None]
     bodies, needs = _components([one.sent for one in sent], "Request")
     answers, parts = _components([ErrorBody, *(one.answer.kind for one in told)], "")
-    closed = {name: _closed(part) for name, part in parts.items()}
+    closed = {name: _close_objects(part) for name, part in parts.items()}
     return (
         {id(one): body for one, body in zip(sent, bodies, strict=True)},
-        {id(one): _needing(one.answer, answer) for one, answer in zip(told, answers[1:], strict=True)},
+        {id(one): _require_members(one.answer, answer) for one, answer in zip(told, answers[1:], strict=True)},
         dict(sorted((needs | closed).items())),
     )
 
@@ -53,24 +53,24 @@ def _components(kinds: list[Any], suffix: str) -> tuple[list[Schema], dict[str, 
     return [renamed(one) for one in schemas], {named(name): renamed(part) for name, part in parts.items()}
 
 
-def _closed(value: Any) -> Any:
+def _close_objects(value: Any) -> Any:
     """Leave out null, and members that are not named: answers have neither."""
     if isinstance(value, list):
-        return [_closed(one) for one in value]
+        return [_close_objects(one) for one in value]
     if not isinstance(value, dict):
         return value
     kinds = value.get("anyOf")
     if isinstance(kinds, list) and {"type": "null"} in kinds:
         rest = [one for one in kinds if one != {"type": "null"}]
         others = {key: one for key, one in value.items() if key not in {"anyOf", "default"}}
-        return _closed({**others, **(rest[0] if len(rest) == 1 else {"anyOf": rest})})
-    found = {key: _closed(one) for key, one in value.items()}
+        return _close_objects({**others, **(rest[0] if len(rest) == 1 else {"anyOf": rest})})
+    found = {key: _close_objects(one) for key, one in value.items()}
     if found.get("type") == "object" and "properties" in found:
         found.setdefault("additionalProperties", False)
     return found
 
 
-def _needing(answer: Answer, schema: Schema) -> Schema:
+def _require_members(answer: ApiAnswer, schema: Schema) -> Schema:
     """Say which members this route always prints."""
     if not answer.needed:
         return schema

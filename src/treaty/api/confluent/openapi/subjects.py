@@ -17,9 +17,9 @@ from treaty.api.confluent.openapi.parts import (
     SUBJECT,
     TAGS,
     VERSION,
-    Answer,
+    ApiAnswer,
     ApiOperation,
-    Parameter,
+    ApiParameter,
     Table,
     flag,
 )
@@ -27,16 +27,16 @@ from treaty.wire.confluent.drafts import DeriveBody, DraftBody
 from treaty.wire.confluent.versions import CheckedBody, SchemaBody
 
 VERSION_MEMBERS = ("subject", "version", "id", "guid", "schemaType", "schema", "ts", "deleted")
-ONE_VERSION = Answer("The version", SchemaBody, needed=VERSION_MEMBERS, example=SHOWN)
-NUMBERS = Answer("Version numbers, ascending", list[int], example=[1, 2])
-TEXT = Answer(
+ONE_VERSION = ApiAnswer("The version", SchemaBody, needed=VERSION_MEMBERS, example=SHOWN)
+NUMBERS = ApiAnswer("Version numbers, ascending", list[int], example=[1, 2])
+TEXT = ApiAnswer(
     "The text of the schema: JSON, or for Protobuf plain text",
     example={"type": "record"},
     whole={"description": "A schema"},
 )
-_AFTER = Parameter("after", "Begin after this name; replaces `offset`", example="orders-key")
+_AFTER = ApiParameter("after", "Begin after this name; replaces `offset`", example="orders-key")
 _REGISTERED = {name: value for name, value in SHOWN.items() if name not in {"subject", "ts", "deleted"}}
-_CHECKED = Answer(
+_CHECKED = ApiAnswer(
     "Whether the schema is compatible; with `verbose` the reasons, in `messages`",
     CheckedBody,
     example={"is_compatible": False, "messages": ["{errorType:'TYPE_MISMATCH', …}"]},
@@ -55,7 +55,7 @@ TABLE: Table = {
     "/subjects": {
         "GET": ApiOperation(
             "subjects",
-            Answer("Names, sorted", list[str], example=["orders-key", "orders-value"]),
+            ApiAnswer("Names, sorted", list[str], example=["orders-key", "orders-value"]),
             query=(replace(PREFIX, also=("subject",)), DELETED, ONLY_DELETED, *PAGE, _AFTER),
         )
     },
@@ -71,7 +71,7 @@ TABLE: Table = {
         ),
         "DELETE": ApiOperation(
             "subjects",
-            Answer("Numbers of the versions that were deleted", list[int], example=[1, 2]),
+            ApiAnswer("Numbers of the versions that were deleted", list[int], example=[1, 2]),
             (SUBJECT,),
             (PERMANENT,),
             errors=(40401, 40404, 40405, 40904, 42205, 42206),
@@ -93,7 +93,7 @@ TABLE: Table = {
         ),
         "POST": ApiOperation(
             "subjects",
-            Answer(
+            ApiAnswer(
                 "The version, with `ts` and `deleted` if it existed before",
                 SchemaBody,
                 needed=("version", "id", "guid", "schemaType", "schema"),
@@ -113,8 +113,8 @@ TABLE: Table = {
             ONE_VERSION,
             (SUBJECT,),
             (
-                Parameter("key", "Names of properties", repeated=True, example=["owner"]),
-                Parameter("value", "Their values, in the same order", repeated=True, example=["orders"]),
+                ApiParameter("key", "Names of properties", repeated=True, example=["owner"]),
+                ApiParameter("value", "Their values, in the same order", repeated=True, example=["orders"]),
                 DELETED,
                 FORMAT,
                 QUALIFIED,
@@ -132,7 +132,7 @@ TABLE: Table = {
         ),
         "DELETE": ApiOperation(
             "subjects",
-            Answer("The number of the version that was deleted", int, example=1),
+            ApiAnswer("The number of the version that was deleted", int, example=1),
             (SUBJECT, VERSION),
             (PERMANENT, ITSELF),
             errors=(40401, 40402, 40406, 40407, 40907, 42202, 42205, 42206),
@@ -142,7 +142,7 @@ TABLE: Table = {
     "/subjects/{}/versions/{}/tags": {
         "POST": ApiOperation(
             "subjects",
-            Answer(
+            ApiAnswer(
                 "The new version",
                 SchemaBody,
                 needed=("version", "id", "guid", "schemaType", "schema"),
@@ -163,7 +163,7 @@ TABLE: Table = {
     "/subjects/{}/versions/{}/referencedby": {
         "GET": ApiOperation(
             "subjects",
-            Answer("Ids of schemas, ascending", list[int], example=[2, 3]),
+            ApiAnswer("Ids of schemas, ascending", list[int], example=[2, 3]),
             (SUBJECT, VERSION),
             (DELETED, *PAGE),
             errors=(40401, 40402, 42202),

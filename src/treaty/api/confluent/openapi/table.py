@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from treaty.api.confluent.openapi import associations, schemas, server, settings, subjects
-from treaty.api.confluent.openapi.parts import ApiOperation, Parameter, Table
+from treaty.api.confluent.openapi.parts import ApiOperation, ApiParameter, Table
 from treaty.core.registry import CONSISTENCIES
 
 GROUPS: Mapping[str, str] = {
@@ -26,26 +26,26 @@ NATIVE = server.NATIVE
 PAGES = server.PAGES
 EVERYTHING: Table = {**TABLE, **NATIVE, **PAGES}
 
-CONSISTENCY = Parameter(
+CONSISTENCY = ApiParameter(
     "consistency", "The same as the header `Treaty-Consistency`; takes precedence over it", choices=CONSISTENCIES
 )
 HEADERS = (
-    Parameter("Treaty-Position", "The position token of an earlier answer: this answer is not older than that one"),
-    Parameter(
+    ApiParameter("Treaty-Position", "The position token of an earlier answer: this answer is not older than that one"),
+    ApiParameter(
         "Treaty-Consistency",
         "`latest` (the default, except for schemas by id and guid) reads up to the end of the log first; `strict` is linearizable "
         "even if a deposed leader of Kafka answers, and costs an empty commit; `eventual` answers from memory",
         choices=CONSISTENCIES,
     ),
-    Parameter(
+    ApiParameter(
         "Treaty-Details", "`true` adds the member `treaty` to bodies: facts beyond Confluent's members", "boolean"
     ),
-    Parameter("X-Request-ID", "An id that the answer and the server's log repeat; generated if absent"),
+    ApiParameter("X-Request-ID", "An id that the answer and the server's log repeat; generated if absent"),
 )
 """Headers that every route reads."""
 COMMANDS = (
-    Parameter("Treaty-Command", "Idempotency key of this change: a retry with the same key has no second effect"),
-    Parameter(
+    ApiParameter("Treaty-Command", "Idempotency key of this change: a retry with the same key has no second effect"),
+    ApiParameter(
         "Treaty-Retry",
         "`true` for a retry whose first attempt may still be in progress: the outcome is stored even if nothing changes",
         "boolean",

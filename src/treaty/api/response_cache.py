@@ -1,14 +1,14 @@
-"""Hot reads: a request that came before, byte for byte, is answered from memory, without parsing it again.
+"""The response cache: a request that came before, byte for byte, is answered from memory, without parsing it again.
 
 A chunk from the network is looked up as two parts: its first line, and the rest, which is the block of headers. A
 block is known once a request with it went the slow path whole, in one chunk, without a body, and with no header that
 could change the answer but ``Accept``. Whatever else comes (another method, another order of headers, half a request,
 two at once) takes the slow path. Finished answers are forgotten as soon as a commit has been applied.
 
-With rights (`Memo.seal`), a block may hold credentials: it is known as a keyed digest, together with the certificate of
+With rights (`ResponseCache.digest_key`), a block may hold credentials: it is known as a keyed digest, together with the certificate of
 its connection, belongs to one class of rights, and ends when the credentials do. Answers are kept by class of rights.
 
-The class leans on attributes of uvicorn's protocol that are not documented; where one is missing, every request takes
+The class uses attributes of uvicorn's protocol that are not documented; where one is missing, every request takes
 the slow path (see `supported`), and `pyproject.toml` keeps uvicorn within the range that was tested.
 """
 
@@ -24,10 +24,10 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from treaty.api.network.addresses import network_of
 from treaty.api.network.connections import ConnectionTable
 from treaty.api.network.descriptors import count_sent
-from treaty.api.ticket import PEER, leave_ticket, set_connection
+from treaty.api.request_scope import PEER, set_cache_permit, set_connection
 from treaty.core.limits import HOT_BYTES, REQUEST_SECONDS
 
-HARMLESS = frozenset({
+CACHED_HEADERS = frozenset({
     b"accept", b"accept-encoding", b"accept-language", b"confluent-accept-unknown-properties",
     b"confluent-client-version", b"connection", b"content-type", b"host", b"treaty-details", b"user-agent",
 })  # fmt: skip
@@ -42,7 +42,7 @@ HEAD_BYTES = 65_536
 
 TOO_LARGE = (431, "Request Header Fields Too Large")
 
-BEARING = HARMLESS | {b"authorization"}
+CACHED_HEADERS_WITH_RIGHTS = CACHED_HEADERS | {b"authorization"}
 """The same where there are rights: a block with credentials belongs to the rights of who they are."""
 
 Answers = dict[bytes, bytes]
@@ -51,19 +51,19 @@ Variant = tuple[object, ...]
 
 
 @dataclass(slots=True)
-class Memo:
+class ResponseCache:
     """Finished answers by request line, in one table for each variant, reached through the header block."""
 
     limit: int = HOT_BYTES
     most_blocks: int = BLOCKS
-    seal: bytes = b""
+    digest_key: bytes = b""
     """With rights, header blocks are kept as digests with this key, so that no credentials are."""
     blocks: dict[bytes, Answers] = field(default_factory=dict)
     until: dict[bytes, float] = field(default_factory=dict)
     """When the credentials in a block end (monotonic seconds), where they do."""
     variants: dict[Variant, Answers] = field(default_factory=dict)
     epoch: int = 0
-    """Rises whenever the memo is emptied; an answer that was begun before is not kept."""
+    """Rises whenever the cache is emptied; an answer that was begun before is not kept."""
     size: int = 0
     hits: int = 0
     head: bytes = b""
@@ -85,7 +85,7 @@ class Memo:
         self.until.clear()
         self.variants.clear()
 
-    def late(self, block: bytes) -> bool:
+    def has_expired(self, block: bytes) -> bool:
         """Tell whether the credentials in a block have ended; they are looked at again then."""
         until = self.until.get(block)
         if until is None or time.monotonic() < until:
@@ -93,7 +93,7 @@ class Memo:
         del self.blocks[block], self.until[block]
         return True
 
-    def keep(self, request: "Begun", variant: Variant, answer: bytes) -> None:
+    def keep(self, request: "CacheableRequest", variant: Variant, answer: bytes) -> None:
         """Keep an answer, unless it may be stale or there is no room."""
         size = len(request.line) + len(answer)
         if request.epoch != self.epoch or self.size + size > self.limit:
@@ -118,10 +118,10 @@ class Memo:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
-    """A request that may be answered from memory the next time: the ticket that the slow path gets."""
+class CacheableRequest:
+    """A request that may be answered from memory the next time: the permit that the slow path gets."""
 
-    memo: Memo
+    cache: ResponseCache
     line: bytes
     block: bytes
     epoch: int
@@ -129,20 +129,20 @@ class Begun:
     """Whoever has the same rights gets the same answer."""
     until: float = math.inf
 
-    def bound(self, rights: object, until: float) -> "Begun":
+    def for_rights(self, rights: object, until: float) -> "CacheableRequest":
         """Return the same for these rights alone, and until a time (monotonic seconds)."""
         return replace(self, rights=rights, until=until)
 
     def keep(self, variant: Variant, headers: Headers, body: bytes) -> None:
         """Keep a finished answer, in the bytes that uvicorn would send."""
         lines = b"".join(name.lower() + b": " + value + b"\r\n" for name, value in headers)
-        self.memo.keep(self, variant, lines + b"\r\n" + body)
+        self.cache.keep(self, variant, lines + b"\r\n" + body)
 
 
-class HotProtocol(HttpToolsProtocol):
-    """uvicorn's protocol with a memo before it. Make a subclass for each server with `protocol`."""
+class CachingProtocol(HttpToolsProtocol):
+    """uvicorn's protocol with a cache before it. Make a subclass for each server with `protocol`."""
 
-    memo: ClassVar[Memo]
+    cache: ClassVar[ResponseCache]
     table: ClassVar[ConnectionTable]
     address = ""
     """What limits of connections count by."""
@@ -160,9 +160,9 @@ class HotProtocol(HttpToolsProtocol):
     """Loop time when the connection was made."""
     began = 0.0
     """Loop time when the message began that is not complete yet."""
-    sealing: "blake2b | None" = None
+    keyed_digest: "blake2b | None" = None
     """With rights: a digest that has the client's certificate in it, and takes a header block."""
-    sealed: tuple[bytes | None, bytes] = (None, b"")
+    last_digest: tuple[bytes | None, bytes] = (None, b"")
     """With rights: this connection's last header block, and what it is known as."""
     certificate: dict[str, Any] | None = None
     """What the client's certificate says, where it has shown one."""
@@ -176,12 +176,12 @@ class HotProtocol(HttpToolsProtocol):
         """Note when it was, and who the client is by its certificate."""
         self.opened = self.loop.time()
         super().connection_made(transport)
-        shown = b""
+        certificate = b""
         layer = transport.get_extra_info("ssl_object")
         if layer is not None and (whole := layer.getpeercert(binary_form=True)):
-            shown, self.certificate = sha256(whole).digest(), layer.getpeercert()
-        if self.memo.seal:
-            self.sealing = blake2b(shown, key=self.memo.seal, digest_size=32)
+            certificate, self.certificate = sha256(whole).digest(), layer.getpeercert()
+        if self.cache.digest_key:
+            self.keyed_digest = blake2b(certificate, key=self.cache.digest_key, digest_size=32)
         self.address = network_of(self.client[0]) if self.client else ""
         limit = self.table.admit(self)
         if limit:
@@ -243,7 +243,7 @@ class HotProtocol(HttpToolsProtocol):
         await self.flow.drain()
         return not self.is_gone()
 
-    def overdue(self) -> bool:
+    def is_overdue(self) -> bool:
         """Tell whether the peer has kept the connection too long without a whole request."""
         now = self.loop.time()
         if not self.at_rest:
@@ -255,13 +255,13 @@ class HotProtocol(HttpToolsProtocol):
         """Answer from memory, or feed the parser."""
         if self.at_rest:
             line, _, block = data.partition(b"\r\n")
-            known = block if self.sealing is None else self._sealed(block)
-            answers = self.memo.blocks.get(known)
+            known = block if self.keyed_digest is None else self._digest_block(block)
+            answers = self.cache.blocks.get(known)
             if answers is not None:
                 answer = answers.get(line)
-                if answer is not None and self._free() and not (self.memo.until and self.memo.late(known)):
-                    self.transport.write(self.memo.head_for(self.server_state.default_headers) + answer)
-                    self.memo.hits += 1
+                if answer is not None and self._is_free() and not (self.cache.until and self.cache.has_expired(known)):
+                    self.transport.write(self.cache.head_for(self.server_state.default_headers) + answer)
+                    self.cache.hits += 1
                     self.last_answer = self.loop.time()
                     if self.timeout_keep_alive_task is None:
                         self._arm(self.timeout_keep_alive)
@@ -270,33 +270,35 @@ class HotProtocol(HttpToolsProtocol):
         else:
             self._read(data, self.messages)
 
-    def _sealed(self, block: bytes) -> bytes:
+    def _digest_block(self, block: bytes) -> bytes:
         """The digest of a header block and of this connection's certificate; most blocks are as the one before."""
-        if block != self.sealed[0]:
-            assert self.sealing is not None
-            digest = self.sealing.copy()
+        if block != self.last_digest[0]:
+            assert self.keyed_digest is not None
+            digest = self.keyed_digest.copy()
             digest.update(block)
-            self.sealed = (block if len(block) <= BLOCK_BYTES else None, digest.digest())
-        return self.sealed[1]
+            self.last_digest = (block if len(block) <= BLOCK_BYTES else None, digest.digest())
+        return self.last_digest[1]
 
-    def _free(self) -> bool:
+    def _is_free(self) -> bool:
         """Tell whether nothing is being answered on this connection and the peer reads what it gets."""
         cycle: RequestResponseCycle | None = self.cycle
         done = cycle is None or (cycle.response_complete and cycle.keep_alive)
         return done and not self.flow.write_paused and not self.pipeline
 
     def _feed(self, data: bytes, line: bytes, block: bytes, known: bytes) -> None:
-        """Let the parser have a chunk that begins a message, and give the slow path a ticket if it was one message."""
+        """Let the parser have a chunk that begins a message, and give the slow path a permit if it was one message."""
         self.messages = 0
         self._read(data, 1)
         if self.messages != 1 or not self.at_rest or self.transport.is_closing() or len(block) > BLOCK_BYTES:
             return
         cycle = self.cycle
         if self.scope["method"] == "GET" and cycle.keep_alive and not cycle.response_complete and not self.pipeline:
-            names = HARMLESS if self.sealing is None else BEARING
+            names = CACHED_HEADERS if self.keyed_digest is None else CACHED_HEADERS_WITH_RIGHTS
             harmless = all(name in names for name, _ in self.headers)
             if harmless and line.endswith(b" HTTP/1.1") and block.endswith(b"\r\n\r\n") and not cycle.body:
-                leave_ticket(cast("dict[str, Any]", self.scope), Begun(self.memo, line, known, self.memo.epoch))
+                set_cache_permit(
+                    cast("dict[str, Any]", self.scope), CacheableRequest(self.cache, line, known, self.cache.epoch)
+                )
 
     def _read(self, data: bytes, alone: int) -> None:
         """Let the parser have a chunk; refuse a message whose headers don't end.
@@ -376,7 +378,7 @@ NEEDED = (
     "cycle", "flow", "headers", "loop", "pipeline", "scope", "server_state", "timeout_keep_alive",
     "timeout_keep_alive_task", "transport",
 )  # fmt: skip
-"""What `HotProtocol` uses of a connection that uvicorn made."""
+"""What `CachingProtocol` uses of a connection that uvicorn made."""
 OVERRIDDEN = (
     "connection_made", "connection_lost", "pause_writing", "resume_writing", "data_received", "on_message_begin", "on_headers_complete", "on_message_complete", "send_400_response",
     "timeout_keep_alive_handler",
@@ -384,12 +386,12 @@ OVERRIDDEN = (
 """What it puts in place of uvicorn's."""
 
 
-def supported(kind: type[asyncio.Protocol], made: asyncio.Protocol) -> bool:
-    """Tell whether a protocol of uvicorn, its class and one made of it, has all that the hot reads lean on."""
+def is_supported(kind: type[asyncio.Protocol], made: asyncio.Protocol) -> bool:
+    """Tell whether a protocol of uvicorn, its class and one made of it, has all that the response cache needs."""
     return all(callable(getattr(kind, name, None)) for name in OVERRIDDEN) and all(hasattr(made, n) for n in NEEDED)
 
 
-def protocol(memo: Memo, table: ConnectionTable | None = None) -> type[HttpToolsProtocol]:
-    """Return the protocol class of one server, which shares `memo` and `table` among its connections."""
-    members: dict[str, Any] = {"memo": memo, "table": table or ConnectionTable(asyncio.get_running_loop().time)}
-    return type("ServersHotProtocol", (HotProtocol,), members)
+def make_protocol(cache: ResponseCache, table: ConnectionTable | None = None) -> type[HttpToolsProtocol]:
+    """Return the protocol class of one server, which shares `cache` and `table` among its connections."""
+    members: dict[str, Any] = {"cache": cache, "table": table or ConnectionTable(asyncio.get_running_loop().time)}
+    return type("ServerCachingProtocol", (CachingProtocol,), members)

@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from treaty.api.application import application
-from treaty.api.auth.admission import refuse_unfit
-from treaty.api.auth.watched import AuthFileError
-from treaty.api.metrics import Metrics
+from treaty.api.application import build_application
+from treaty.api.auth.authentication import refuse_unusable_rights
+from treaty.api.auth.watched_file import AuthFileError
+from treaty.api.http_server import ListenerSettings
+from treaty.api.http_server import serve as serve_application
+from treaty.api.metrics import ServerMetrics
 from treaty.api.network.hosts import AllowedHosts, host_of
 from treaty.api.peer import PeerEndpoint
-from treaty.api.protection import Protection, guarded
-from treaty.api.serving import Listening
-from treaty.api.serving import serve as serve_application
-from treaty.api.tls import Tls, TlsError
-from treaty.assemble.opening import UNUSABLE_ERRORS, member
-from treaty.assemble.peering import NONE, Peering, address_of, authenticator_of, transport_of
+from treaty.api.protection import ProtectionSettings, open_protection
+from treaty.api.tls import TlsError, TlsFiles
+from treaty.assemble.peers import NO_PEERS, PeerSettings, address_of, authenticator_of, transport_of
 from treaty.assemble.reach import is_loopback
+from treaty.assemble.runtime import UNUSABLE_ERRORS, open_node
 from treaty.formats.registry import find_formats
 from treaty.log.urls import DEFAULT_OPTIONS as PLAIN_TERMS
 from treaty.log.urls import LogOptions
@@ -32,15 +32,15 @@ GARBAGE = 50_000
 """Objects that a server makes before it looks for garbage: rows stay for good, and Python's 700 walk them too often."""
 
 
-def check_files(protection: Protection, tls: Tls | None) -> None:
+def check_files(protection: ProtectionSettings, tls: TlsFiles | None) -> None:
     """Try the files of rights and of TLS, and whether they fit; raises `AuthFileError` or `TlsError`."""
     if tls is not None:
         tls.context()
     if protection.auth is not None:
-        refuse_unfit(protection.auth, certificates=tls is not None and tls.client_ca is not None)
+        refuse_unusable_rights(protection.auth, certificates=tls is not None and tls.client_ca is not None)
 
 
-def allowed_hosts(listening: Listening, protection: Protection, peering: Peering) -> AllowedHosts:
+def allowed_hosts(listening: ListenerSettings, protection: ProtectionSettings, peering: PeerSettings) -> AllowedHosts:
     """Which hosts requests may be meant for: only where the server asks nobody who they are, and others don't reach it, not any."""
     advertised = urlsplit(peering.advertise).hostname
     names = {host_of(one) for one in (*listening.hosts, advertised or "")} - {""}
@@ -55,12 +55,12 @@ def load_formats() -> None:
         formats.find(name)
 
 
-def nothing() -> None:
+def ignore_ready() -> None:
     """Nobody wants to know that the server is ready."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sharing:
+class WorkerSlot:
     """Which of several workers this is, and the folder where they share their numbers."""
 
     worker: int = 0
@@ -68,7 +68,7 @@ class Sharing:
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class ServerOptions:
     """How a server speaks, and what it keeps secret.
 
     `incompatible` is the error code of a schema that breaks the policy: `INCOMPATIBLE`, or 409 as Confluent's servers
@@ -78,24 +78,24 @@ class Manner:
 
     incompatible: int = INCOMPATIBLE
     metadata_keys: Path | None = None
-    peering: Peering = NONE
+    peering: PeerSettings = NO_PEERS
 
 
-DEFAULT_OPTIONS = Manner()
-ALONE = Sharing()
-OPEN = Protection()
+DEFAULT_OPTIONS = ServerOptions()
+ONLY_WORKER = WorkerSlot()
+UNPROTECTED = ProtectionSettings()
 
 
 async def serve(
     url: str,
-    listening: Listening,
+    listening: ListenerSettings,
     *,
-    sharing: Sharing = ALONE,
-    protection: Protection = OPEN,
-    manner: Manner = DEFAULT_OPTIONS,
+    sharing: WorkerSlot = ONLY_WORKER,
+    protection: ProtectionSettings = UNPROTECTED,
+    manner: ServerOptions = DEFAULT_OPTIONS,
     state: Path | None = None,
     terms: LogOptions = PLAIN_TERMS,
-    ready: Callable[[], None] = nothing,
+    ready: Callable[[], None] = ignore_ready,
 ) -> int:
     """Run one worker of a server until it is told to stop; returns its exit code.
 
@@ -108,7 +108,7 @@ async def serve(
     own = 0 if listening.own is None else listening.own.getsockname()[1]
     peering, tls = manner.peering, listening.tls
     authenticator = authenticator_of(peering)
-    opened = member(
+    opened = open_node(
         url,
         state=state,
         writes_state=sharing.worker == 0,
@@ -117,11 +117,13 @@ async def serve(
         transport=transport_of(peering, tls),
         alone=sharing.board is None and is_loopback(place[0]),
     )
-    async with guarded(protection) as guards, opened as node:
-        metrics = Metrics(sharing.board, sharing.worker)
-        inner = None if authenticator is None else PeerEndpoint(node.take, authenticator)
+    async with open_protection(protection) as active, opened as node:
+        metrics = ServerMetrics(sharing.board, sharing.worker)
+        internal = None if authenticator is None else PeerEndpoint(node.take, authenticator)
         hosts = allowed_hosts(listening, protection, peering)
-        app = application(node, metrics, guards=guards, incompatible=manner.incompatible, inner=inner, hosts=hosts)
+        app = build_application(
+            node, metrics, protection=active, incompatible=manner.incompatible, internal=internal, hosts=hosts
+        )
         ready()
         gc.collect()
         gc.freeze()  # what was loaded to start stays for good, and is not looked through again

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from treaty.api.auth.watched import AuthFileError
+from treaty.api.auth.watched_file import AuthFileError
 
 Places = dict[tuple[str, int, str], int]
 _HEADER = re.compile(r"\[\[?\s*([\w-]+)\s*\]\]?\s*(#.*)?")
@@ -15,7 +15,7 @@ _MEMBER = re.compile(r"\"?([\w-]+)\"?\s*=")
 
 
 @dataclass(slots=True)
-class Table:
+class TomlTable:
     """One table of a file: its name (empty: the top), which of several it is, and its members. Take them, then `end`."""
 
     path: Path
@@ -30,7 +30,7 @@ class Table:
         line = self.places.get((self.name, self.index, member)) or self.places.get((self.name, self.index, ""), 0)
         return AuthFileError(self.path, line, what, remedy)
 
-    def table(self, name: str) -> "Table | None":
+    def table(self, name: str) -> "TomlTable | None":
         """Return a table inside; None where it is not there."""
         self.taken.add(name)
         found = self.members.get(name)
@@ -38,15 +38,15 @@ class Table:
             return None
         if not isinstance(found, dict):
             raise self.wrong(f"{name} is no table", f"write [{name}]", name)
-        return Table(self.path, found, self.places, name)
+        return TomlTable(self.path, found, self.places, name)
 
-    def tables(self, name: str) -> list["Table"]:
+    def tables(self, name: str) -> list["TomlTable"]:
         """Return all tables of this name."""
         self.taken.add(name)
         found = self.members.get(name, [])
         if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
             raise self.wrong(f"{name} is no list of tables", f"write [[{name}]] before each", name)
-        return [Table(self.path, one, self.places, name, index) for index, one in enumerate(found)]
+        return [TomlTable(self.path, one, self.places, name, index) for index, one in enumerate(found)]
 
     def text(self, name: str, default: str | None = None) -> str:
         """Return a text that is not empty; without a default it has to be there."""
@@ -91,7 +91,7 @@ class Table:
             if name not in self.taken:
                 where = f" in [{self.name}]" if self.name else ""
                 raise self.wrong(
-                    f"nobody knows the member {name}{where}", f"known: {', '.join(sorted(self.taken))}", name
+                    f"the member {name}{where} is unknown", f"known: {', '.join(sorted(self.taken))}", name
                 )
 
     def _taken(self, name: str, default: Any) -> Any:
@@ -102,7 +102,7 @@ class Table:
         return value
 
 
-def read_tables(data: bytes, path: Path) -> Table:
+def read_tables(data: bytes, path: Path) -> TomlTable:
     """Read a TOML file; raises `AuthFileError`."""
     try:
         text = data.decode()
@@ -114,7 +114,7 @@ def read_tables(data: bytes, path: Path) -> Table:
         raise AuthFileError(path, int(found[1]) if found else 0, f"it is not TOML: {wrong}", "mend the line") from None
     except RecursionError:
         raise AuthFileError(path, 0, "it is nested too deeply", "no table is deeper than two levels") from None
-    return Table(path, members, _places(text))
+    return TomlTable(path, members, _places(text))
 
 
 def _places(text: str) -> Places:

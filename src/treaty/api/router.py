@@ -9,7 +9,7 @@ E = TypeVar("E")
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Generic[E]):
+class RouteMatch(Generic[E]):
     """A path that fits: endpoints by method, and the values of its open segments, in order."""
 
     methods: Mapping[str, E]
@@ -23,12 +23,12 @@ class Found(Generic[E]):
 
 
 @dataclass(frozen=True, slots=True)
-class Routes(Generic[E]):
+class RouteTable(Generic[E]):
     """A table of paths. Build it with `routes`."""
 
     by_length: Mapping[int, Sequence[tuple[tuple[str | None, ...], Mapping[str, E]]]] = field(default_factory=dict)
 
-    def find(self, segments: tuple[str, ...]) -> Found[E] | None:
+    def find(self, segments: tuple[str, ...]) -> RouteMatch[E] | None:
         """Return what is at a path, or None. Paths written first win."""
         for pattern, methods in self.by_length.get(len(segments), ()):
             for wanted, given in zip(pattern, segments, strict=True):
@@ -36,30 +36,31 @@ class Routes(Generic[E]):
                     break
             else:
                 pairs = zip(pattern, segments, strict=True)
-                return Found(methods, tuple(given for wanted, given in pairs if wanted is None))
+                return RouteMatch(methods, tuple(given for wanted, given in pairs if wanted is None))
         return None
 
 
-def routes(table: Mapping[str, Mapping[str, E]]) -> Routes[E]:
+def build_routes(table: Mapping[str, Mapping[str, E]]) -> RouteTable[E]:
     """Build a table from paths such as ``/subjects/{}/versions`` to endpoints by method."""
     by_length: dict[int, list[tuple[tuple[str | None, ...], Mapping[str, E]]]] = {}
     for path, methods in table.items():
-        pattern = tuple(None if part == "{}" else part for part in split(path))
+        pattern = tuple(None if part == "{}" else part for part in split_path(path))
         by_length.setdefault(len(pattern), []).append((pattern, methods))
-    return Routes(by_length)
+    return RouteTable(by_length)
 
 
-def split(path: str) -> tuple[str, ...]:
+def split_path(path: str) -> tuple[str, ...]:
     """Take a path apart; the root has no segments, one slash at the end does not count."""
     trimmed = path[1:-1] if path.endswith("/") else path[1:]
     return tuple(trimmed.split("/")) if trimmed or len(path) > 1 else ()
 
 
-def decode(raw_path: bytes) -> tuple[str, ...]:
+def decode_path(raw_path: bytes) -> tuple[str, ...]:
     """Take a raw path apart and decode each segment once.
 
     Raises `UnicodeDecodeError` where a segment is not UTF-8.
     """
     return tuple(
-        unquote(part, errors="strict") if "%" in part else part for part in split(raw_path.decode("ascii", "strict"))
+        unquote(part, errors="strict") if "%" in part else part
+        for part in split_path(raw_path.decode("ascii", "strict"))
     )

@@ -19,7 +19,7 @@ from treaty.wire.confluent.settings import ModeBody, scope_text, set_config_body
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class HttpRequest:
     """An HTTP request: method, path and query, body."""
 
     method: str
@@ -27,7 +27,7 @@ class Sent:
     body: bytes | None = None
 
 
-def sent(request: q.Request[Any]) -> Sent:
+def encode_request(request: q.Request[Any]) -> HttpRequest:
     """Print a request as an HTTP request; raises `NotOffered` where Confluent's API has none for it."""
     send = _SEND.get(type(request))
     if send is None:
@@ -59,63 +59,65 @@ def _number(version: int) -> str:
     return "latest" if version == q.LATEST else str(version)
 
 
-def _post(target: str, body: object) -> Sent:
-    return Sent("POST", target, msgspec.json.encode(body))
+def _post(target: str, body: object) -> HttpRequest:
+    return HttpRequest("POST", target, msgspec.json.encode(body))
 
 
-def _register(request: q.Register) -> Sent:
+def _register(request: q.Register) -> HttpRequest:
     force = request.force is not None  # who and why stand in the body
     query = _query(normalize=request.normalize, force=force, alias=_itself(exact=request.exact))
     return _post(_path("subjects", request.subject, "versions") + query, register_body(request))
 
 
-def _derive(request: q.Derive) -> Sent:
+def _derive(request: q.Derive) -> HttpRequest:
     return _post(_path("subjects", request.subject, "versions", _number(request.version), "tags"), derive_body(request))
 
 
-def _lookup(request: q.Lookup) -> Sent:
+def _lookup(request: q.Lookup) -> HttpRequest:
     target = _path("subjects", request.subject) + _query(normalize=request.normalize, deleted=request.deleted)
     return _post(target, draft_body(request.draft))
 
 
-def _check(request: q.Check) -> Sent:
+def _check(request: q.Check) -> HttpRequest:
     parts = () if request.version is None else (_number(request.version),)
     target = _path("compatibility", "subjects", request.subject, "versions", *parts)
     return _post(target + _query(normalize=request.normalize, verbose=True), draft_body(request.draft))
 
 
-def _delete_version(request: q.DeleteVersion) -> Sent:
+def _delete_version(request: q.DeleteVersion) -> HttpRequest:
     target = _path("subjects", request.subject, "versions", _number(request.version))
-    return Sent("DELETE", target + _query(permanent=request.permanent, alias=_itself(exact=request.exact)))
+    return HttpRequest("DELETE", target + _query(permanent=request.permanent, alias=_itself(exact=request.exact)))
 
 
-def _delete_subject(request: q.DeleteSubject) -> Sent:
-    return Sent("DELETE", _path("subjects", request.subject) + _query(permanent=request.permanent))
+def _delete_subject(request: q.DeleteSubject) -> HttpRequest:
+    return HttpRequest("DELETE", _path("subjects", request.subject) + _query(permanent=request.permanent))
 
 
-def _get_schema(request: q.GetSchema) -> Sent:
+def _get_schema(request: q.GetSchema) -> HttpRequest:
     named, tags = request.subject and str(request.subject), request.find_tags or None
     query = _query(subject=named, fetchMaxId=request.max_id, findTags=tags)
-    return Sent("GET", _path("schemas", "ids", request.schema_id) + query)
+    return HttpRequest("GET", _path("schemas", "ids", request.schema_id) + query)
 
 
-def _get_version(request: q.GetVersion) -> Sent:
+def _get_version(request: q.GetVersion) -> HttpRequest:
     target = _path("subjects", request.subject, "versions", _number(request.version))
     alias = _itself(exact=request.exact)
-    return Sent("GET", target + _query(deleted=request.deleted, findTags=request.find_tags or None, alias=alias))
+    return HttpRequest("GET", target + _query(deleted=request.deleted, findTags=request.find_tags or None, alias=alias))
 
 
-def _find_version(request: q.FindVersion) -> Sent:
+def _find_version(request: q.FindVersion) -> HttpRequest:
     members = [("deleted", "true")] if request.deleted else []
     members += [pair for key, value in request.properties for pair in (("key", key), ("value", value))]
-    return Sent("GET", _path("subjects", request.subject, "metadata") + f"?{urlencode(members, quote_via=quote)}")
+    return HttpRequest(
+        "GET", _path("subjects", request.subject, "metadata") + f"?{urlencode(members, quote_via=quote)}"
+    )
 
 
-def _seen(visible: q.Visible) -> dict[str, object]:
+def _visibility(visible: q.Visible) -> dict[str, object]:
     return {"deleted": visible == "all", "deletedOnly": visible == "deleted"}
 
 
-def _list_schemas(request: q.ListSchemas) -> Sent:
+def _list_schemas(request: q.ListSchemas) -> HttpRequest:
     members: dict[str, object] = {
         "offset": request.offset or None,
         "limit": request.limit,
@@ -128,30 +130,34 @@ def _list_schemas(request: q.ListSchemas) -> Sent:
     }
     if request.after is not None:
         members |= {"after": request.after[0], "afterVersion": request.after[1] or None}
-    return Sent("GET", "/schemas" + _query(subjectPrefix=str(request.prefix), **members, **_seen(request.visible)))
+    return HttpRequest(
+        "GET", "/schemas" + _query(subjectPrefix=str(request.prefix), **members, **_visibility(request.visible))
+    )
 
 
-def _list_settings(request: q.ListSettings) -> Sent:
+def _list_settings(request: q.ListSettings) -> HttpRequest:
     members: dict[str, object] = {"offset": request.offset or None, "limit": request.limit}
     if request.after is not None:
         members |= {"afterContext": request.after.context, "afterSubject": request.after.name}
-    return Sent("GET", "/treaty/settings" + _query(subjectPrefix=str(request.prefix), **members))
+    return HttpRequest("GET", "/treaty/settings" + _query(subjectPrefix=str(request.prefix), **members))
 
 
-def _list_subjects(request: q.ListSubjects) -> Sent:
+def _list_subjects(request: q.ListSubjects) -> HttpRequest:
     limit = None if request.limit == COUNTER else request.limit
     members = {"offset": request.offset or None, "limit": limit, "after": request.after}
-    return Sent("GET", "/subjects" + _query(subjectPrefix=str(request.prefix), **members, **_seen(request.visible)))
+    return HttpRequest(
+        "GET", "/subjects" + _query(subjectPrefix=str(request.prefix), **members, **_visibility(request.visible))
+    )
 
 
-def _uses(request: q.UsesOf) -> Sent:
-    members = {"subject": request.subject and str(request.subject), **_seen(request.visible)}
-    return Sent("GET", _path("schemas", "ids", request.schema_id, "versions") + _query(**members))
+def _uses(request: q.UsesOf) -> HttpRequest:
+    members = {"subject": request.subject and str(request.subject), **_visibility(request.visible)}
+    return HttpRequest("GET", _path("schemas", "ids", request.schema_id, "versions") + _query(**members))
 
 
-def _referenced_by(request: q.ReferencedBy) -> Sent:
+def _referenced_by(request: q.ReferencedBy) -> HttpRequest:
     target = _path("subjects", request.subject, "versions", _number(request.version), "referencedby")
-    return Sent("GET", target + _query(deleted=request.deleted))
+    return HttpRequest("GET", target + _query(deleted=request.deleted))
 
 
 def _setting(word: str, scope: q.Scope) -> str:
@@ -159,16 +165,16 @@ def _setting(word: str, scope: q.Scope) -> str:
     return _path(word) if name is None else _path(word, name)
 
 
-def _set_mode(request: q.SetMode) -> Sent:
+def _set_mode(request: q.SetMode) -> HttpRequest:
     body = msgspec.json.encode(ModeBody(request.mode))
-    return Sent("PUT", _setting("mode", request.scope) + _query(force=request.force), body)
+    return HttpRequest("PUT", _setting("mode", request.scope) + _query(force=request.force), body)
 
 
-def _set_config(request: q.SetConfig) -> Sent:
-    return Sent("PUT", _setting("config", request.scope), msgspec.json.encode(set_config_body(request)))
+def _set_config(request: q.SetConfig) -> HttpRequest:
+    return HttpRequest("PUT", _setting("config", request.scope), msgspec.json.encode(set_config_body(request)))
 
 
-def _list_associations(request: t.ListAssociations) -> Sent:
+def _list_associations(request: t.ListAssociations) -> HttpRequest:
     match request.of:
         case t.OfSubject(subject):
             path = _path("associations", "subjects", subject)
@@ -176,29 +182,29 @@ def _list_associations(request: t.ListAssociations) -> Sent:
             path = _path("associations", "resources", namespace, name)
         case t.OfId(resource_id):
             path = _path("associations", "resources", resource_id)
-    return Sent("GET", f"{path}?{urlencode(list_members(request), quote_via=quote)}")
+    return HttpRequest("GET", f"{path}?{urlencode(list_members(request), quote_via=quote)}")
 
 
-def _get_associations(request: t.GetAssociations) -> Sent:
+def _get_associations(request: t.GetAssociations) -> HttpRequest:
     body = GetsBody([get_body(one) for one in request.gets])
     return _post("/associations:batchGet" + _query(includeSchemas=request.schemas), body)
 
 
-def _associate(request: t.Associate) -> Sent:
+def _associate(request: t.Associate) -> HttpRequest:
     path = _path("associations", "resources", request.resource.id) if request.update else "/associations"
     body = msgspec.json.encode(associate_body(request))
-    return Sent("PUT" if request.update else "POST", path + _query(dryRun=request.dry_run), body)
+    return HttpRequest("PUT" if request.update else "POST", path + _query(dryRun=request.dry_run), body)
 
 
-def _dissociate(request: t.Dissociate) -> Sent:
+def _dissociate(request: t.Dissociate) -> HttpRequest:
     members = [("resourceType", request.type), *(("associationType", kind) for kind in request.kinds)]
     flags = [("cascadeLifecycle", request.cascade), ("dryRun", request.dry_run)]
     members += [(name, "true") for name, value in flags if value]
     path = _path("associations", "resources", request.resource_id)
-    return Sent("DELETE", f"{path}?{urlencode(members, quote_via=quote)}")
+    return HttpRequest("DELETE", f"{path}?{urlencode(members, quote_via=quote)}")
 
 
-_SEND: Mapping[type[Any], Callable[[Any], Sent]] = {
+_SEND: Mapping[type[Any], Callable[[Any], HttpRequest]] = {
     q.Register: _register,
     q.Derive: _derive,
     q.Lookup: _lookup,
@@ -206,34 +212,37 @@ _SEND: Mapping[type[Any], Callable[[Any], Sent]] = {
     q.DeleteVersion: _delete_version,
     q.DeleteSubject: _delete_subject,
     q.SetConfig: _set_config,
-    q.DeleteConfig: lambda r: Sent("DELETE", _setting("config", r.scope)),
+    q.DeleteConfig: lambda r: HttpRequest("DELETE", _setting("config", r.scope)),
     q.SetMode: _set_mode,
-    q.DeleteMode: lambda r: Sent("DELETE", _setting("mode", r.scope) + _query(recursive=r.recursive)),
-    q.MakeContext: lambda r: Sent(
+    q.DeleteMode: lambda r: HttpRequest("DELETE", _setting("mode", r.scope) + _query(recursive=r.recursive)),
+    q.MakeContext: lambda r: HttpRequest(
         "PUT", _path("treaty", "contexts", r.context), msgspec.json.encode(ContextBody(highest_id=r.highest_id))
     ),
-    q.DeleteContext: lambda r: Sent("DELETE", _path("contexts", r.context)),
+    q.DeleteContext: lambda r: HttpRequest("DELETE", _path("contexts", r.context)),
     q.GetSchema: _get_schema,
-    q.GetGuid: lambda r: Sent("GET", _path("schemas", "guids", r.guid)),
-    q.GetGuidIds: lambda r: Sent("GET", _path("schemas", "guids", r.guid, "ids")),
+    q.GetGuid: lambda r: HttpRequest("GET", _path("schemas", "guids", r.guid)),
+    q.GetGuidIds: lambda r: HttpRequest("GET", _path("schemas", "guids", r.guid, "ids")),
     q.GetVersion: _get_version,
     q.FindVersion: _find_version,
     q.ListSubjects: _list_subjects,
-    q.ListVersions: lambda r: Sent(
+    q.ListVersions: lambda r: HttpRequest(
         "GET",
-        _path("subjects", r.subject, "versions") + _query(deletedAsNegative=r.visible != "live", **_seen(r.visible)),
+        _path("subjects", r.subject, "versions")
+        + _query(deletedAsNegative=r.visible != "live", **_visibility(r.visible)),
     ),
     q.ListSchemas: _list_schemas,
     q.ListSettings: _list_settings,
     q.UsesOf: _uses,
     q.ReferencedBy: _referenced_by,
-    q.GetConfig: lambda r: Sent("GET", _setting("config", r.scope) + _query(defaultToGlobal=r.resolve)),
-    q.GetMode: lambda r: Sent("GET", _setting("mode", r.scope) + _query(defaultToGlobal=r.resolve)),
+    q.GetConfig: lambda r: HttpRequest("GET", _setting("config", r.scope) + _query(defaultToGlobal=r.resolve)),
+    q.GetMode: lambda r: HttpRequest("GET", _setting("mode", r.scope) + _query(defaultToGlobal=r.resolve)),
     t.ListAssociations: _list_associations,
     t.GetAssociations: _get_associations,
     t.Associate: _associate,
     t.Dissociate: _dissociate,
     t.ChangeAssociations: lambda r: _post("/associations:batchMutate" + _query(dryRun=r.dry_run), changes_body(r)),
-    q.ListContexts: lambda r: Sent("GET", "/contexts" + _query(contextPrefix=r.prefix or None)),
-    q.GetOutcome: lambda r: Sent("GET", _path("treaty", "outcome", r.command_id) + _query(principal=r.principal)),
+    q.ListContexts: lambda r: HttpRequest("GET", "/contexts" + _query(contextPrefix=r.prefix or None)),
+    q.GetOutcome: lambda r: HttpRequest(
+        "GET", _path("treaty", "outcome", r.command_id) + _query(principal=r.principal)
+    ),
 }

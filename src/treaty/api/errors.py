@@ -1,4 +1,4 @@
-"""Failures of HTTP itself, and the response that any failure becomes."""
+"""Errors of HTTP itself, and the response for any error."""
 
 import logging
 import math
@@ -21,14 +21,14 @@ class HttpError(Exception):
     """A request that no route takes, or takes so: an HTTP status, and what to say."""
 
     def __init__(self, status: int, message: str = "", **headers: str) -> None:
-        """Keep the status; without a message the standard phrase is said."""
+        """Keep the status; without a message it is the standard phrase."""
         phrase = HTTPStatus(status).phrase
         super().__init__(message or f"HTTP {status} {phrase}")
         self.status = status
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
-def told(
+def error_response(
     failure: Exception,
     asked: Request[Any] | None = None,
     *,
@@ -38,7 +38,7 @@ def told(
     incompatible: int = INCOMPATIBLE,
     exact: bool = False,
 ) -> Response:
-    """Print a failure as a response. What nobody foresaw is logged, with `where` it came up, and said as 500.
+    """Return the response for a failure. Any other exception is logged with the place (`where`), and answered with 500.
 
     `incompatible` is the code of a schema that breaks the policy. `exact` adds the error itself to Confluent's body.
     """
@@ -57,7 +57,7 @@ def told(
         if isinstance(failure, OutcomeUnknown):
             headers[COMMAND] = failure.command_id
     else:
-        log.error("%s failed in a way that nobody foresaw", where[:200] or "a request", exc_info=failure)
+        log.error("unhandled exception in %s", where[:200] or "a request", exc_info=failure)
         body = ErrorBody(500, "Internal Server Error")
     printed = msgspec.json.encode({**msgspec.to_builtins(body), **beside} if beside else body)
     response = Response(printed, status_of(body.error_code), headers, media)

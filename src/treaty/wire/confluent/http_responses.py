@@ -33,7 +33,7 @@ NOWHERE = PositionToken("", 0, "")
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class HttpResponse:
     """An HTTP answer: status, headers (names in any case are looked up with `header`), body."""
 
     status: int
@@ -41,14 +41,14 @@ class Received:
     body: bytes
 
 
-def received(request: q.Request[A], http: Received) -> Reply[A]:
+def decode_response(request: q.Request[A], http: HttpResponse) -> Reply[A]:
     """Read the answer to a request.
 
     Raises the refusal that an error body tells, `OutcomeUnknown`, or `Unavailable`: also for anything that is not an
     answer of a registry, because that says nothing about what was asked.
     """
     if not 200 <= http.status < 300:
-        raise received_error(request, http)
+        raise decode_error_response(request, http)
     try:
         answer = _READ[type(request)](request, http.body)
     except msgspec.MsgspecError as wrong:
@@ -58,7 +58,7 @@ def received(request: q.Request[A], http: Received) -> Reply[A]:
     return Reply(answer, token)
 
 
-def received_error(request: q.Request[Any], http: Received) -> RegistryError:
+def decode_error_response(request: q.Request[Any], http: HttpResponse) -> RegistryError:
     """Return the error that an answer reports; `Unavailable` for a body that is not a registry's."""
     try:
         wait = float(http.header("Retry-After") or 1)
@@ -70,7 +70,7 @@ def received_error(request: q.Request[Any], http: Received) -> RegistryError:
     return error_of(body, request, retry_after=wait)
 
 
-class _NoCompactFormError(msgspec.Struct):
+class _ForeignErrorBody(msgspec.Struct):
     error_code: int
     message: Any = ""
 
@@ -82,7 +82,7 @@ def read_error(body: bytes) -> ErrorBody | None:
     except msgspec.MsgspecError:
         pass
     try:
-        odd = msgspec.json.decode(body, type=_NoCompactFormError)
+        odd = msgspec.json.decode(body, type=_ForeignErrorBody)
     except msgspec.MsgspecError:
         return None
     return ErrorBody(odd.error_code, msgspec.json.encode(odd.message).decode())
@@ -133,12 +133,12 @@ def _settings(_request: object, body: bytes) -> a.ScopeSettings:
     return a.ScopeSettings(tuple(setting_of(each) for each in msgspec.json.decode(body, type=list[SettingBody])))
 
 
-def _made(_request: object, body: bytes) -> a.ContextMade:
+def _context(_request: object, body: bytes) -> a.ContextMade:
     made = msgspec.json.decode(body, type=ContextBody)
     return a.ContextMade(made.context, made.highest_id)
 
 
-def _used(_request: object, body: bytes) -> a.Uses:
+def _uses(_request: object, body: bytes) -> a.Uses:
     uses = msgspec.json.decode(body, type=list[UseBody])
     return a.Uses(tuple((use.subject, use.version) for use in uses))
 
@@ -159,7 +159,7 @@ _READ: Mapping[type[Any], Callable[[Any, bytes], Any]] = {
     q.DeleteConfig: _config,
     q.SetMode: _mode,
     q.DeleteMode: _mode,
-    q.MakeContext: _made,
+    q.MakeContext: _context,
     q.DeleteContext: lambda _r, _b: a.DeletedVersions(()),
     q.GetSchema: _schema,
     q.GetGuid: _schema,
@@ -170,7 +170,7 @@ _READ: Mapping[type[Any], Callable[[Any, bytes], Any]] = {
     q.ListVersions: _numbers,
     q.ListSchemas: _versions,
     q.ListSettings: _settings,
-    q.UsesOf: _used,
+    q.UsesOf: _uses,
     q.ReferencedBy: lambda _r, b: a.SchemaIds(_ints(b)),
     q.GetConfig: _config,
     q.GetMode: _mode,
@@ -184,7 +184,7 @@ _READ: Mapping[type[Any], Callable[[Any, bytes], Any]] = {
 }
 
 for _kind in (
-    ErrorBody, _NoCompactFormError, SchemaBody, CheckedBody, ConfigBody, ModeBody, SettingBody, ContextBody, OutcomeBody, UseBody,
+    ErrorBody, _ForeignErrorBody, SchemaBody, CheckedBody, ConfigBody, ModeBody, SettingBody, ContextBody, OutcomeBody, UseBody,
     PlaceBody, AssociationBody, ResourceBody, ResultsBody,
 ):  # fmt: skip
     msgspec.json.Decoder(_kind)  # learnt before anybody asks: two threads that learn a class at once end the process

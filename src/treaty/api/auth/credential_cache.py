@@ -12,7 +12,7 @@ V = TypeVar("V")
 
 
 @dataclass(slots=True)
-class Remembered(Generic[V]):
+class CredentialCache(Generic[V]):
     """Values by digest, the oldest one forgotten first. `clock` is in monotonic seconds."""
 
     clock: Callable[[], float]

@@ -19,7 +19,7 @@ DROPPED = "dropped"
 
 
 @dataclass(slots=True)
-class Board:
+class WorkerNumbers:
     """The numbers of one worker. Open with `open_board`."""
 
     memory: mmap.mmap
@@ -47,16 +47,16 @@ class Board:
         return place
 
 
-def open_board(path: Path | None) -> Board:
+def open_numbers(path: Path | None) -> WorkerNumbers:
     """Open a worker's file, made where it is not there; None keeps the numbers in this process."""
     size = ENTRIES * _ENTRY
     if path is None:
-        return Board(mmap.mmap(-1, size))
+        return WorkerNumbers(mmap.mmap(-1, size))
     with path.open("a+b") as file:
         if file.seek(0, 2) < size:
             file.truncate(size)
         memory = mmap.mmap(file.fileno(), size)
-    return Board(memory, {key: place for key, place, _ in _entries(memory)})
+    return WorkerNumbers(memory, {key: place for key, place, _ in _entries(memory)})
 
 
 def _entries(memory: mmap.mmap | bytes) -> Iterator[tuple[str, int, float]]:
@@ -68,7 +68,7 @@ def _entries(memory: mmap.mmap | bytes) -> Iterator[tuple[str, int, float]]:
         yield raw.decode("utf-8", "replace"), place, _VALUE.unpack_from(memory, place)[0]
 
 
-def numbers(board: Board, folder: Path | None) -> dict[str, dict[str, float]]:
+def read_numbers(board: WorkerNumbers, folder: Path | None) -> dict[str, dict[str, float]]:
     """Read the numbers of all workers by worker: from `folder`, or where there is none those of this one."""
     if folder is None:
         return {"0": {key: value for key, _, value in _entries(board.memory)}}

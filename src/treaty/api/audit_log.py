@@ -20,8 +20,8 @@ from typing import Any
 
 import msgspec
 
-from treaty.api.auth.doorkeeper import Asking
-from treaty.api.caller import Caller, caller
+from treaty.api.auth.authorization import AskRegistry
+from treaty.api.caller import RequestCaller, caller
 from treaty.core import answers as a
 from treaty.core import associations as t
 from treaty.core import requests as q
@@ -45,7 +45,7 @@ Members = dict[str, object]
 
 
 @dataclass(slots=True)
-class Lines:
+class AuditFile:
     """Lines on their way to a file (None: stderr), which others may rotate or append to. `lost` counts those dropped."""
 
     path: Path | None = None
@@ -149,18 +149,18 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class AuditLog:
     """Writes down who asked for which change, and what stood there before and after."""
 
     registry: AsyncRegistry
-    lines: Lines
+    lines: AuditFile
 
-    async def told(self, request: Request[Any], call: Call, ask: Asking) -> Reply[Any]:
+    async def record_command(self, request: Request[Any], call: Call, ask: AskRegistry) -> Reply[Any]:
         """Ask, write a line, and return or raise what came of it."""
         if not call.command_id:
             call = replace(call, command_id=secrets.token_hex(16))
-        began, who = time.time(), caller() or Caller()
-        about, alias = await self._meant(request)
+        began, who = time.time(), caller() or RequestCaller()
+        about, alias = await self._resolve_alias(request)
         members: Members = {
             "time": datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
             "principal": call.principal,
@@ -174,7 +174,7 @@ class Audit:
         try:
             reply = await ask(request, call)
         except RegistryError as failure:
-            self._put(members | _failed(failure) | {"before": before})
+            self._put(members | _describe_failure(failure) | {"before": before})
             raise
         except BaseException as failure:
             self._put(members | {"outcome": "unknown", "rule": _rule_of(failure), "before": before})
@@ -187,7 +187,7 @@ class Audit:
     def _put(self, members: Mapping[str, object]) -> None:
         self.lines.put(msgspec.json.encode(members) + b"\n")
 
-    async def _meant(self, request: Request[Any]) -> tuple[Any, Members]:
+    async def _resolve_alias(self, request: Request[Any]) -> tuple[Any, Members]:
         """The request with the subject that an alias leads to, as this worker sees it; and the alias, for the line."""
         named = alias_candidate(request)
         if named is None:
@@ -268,7 +268,7 @@ def _rule_of(failure: BaseException) -> str:
     return "CANCELLED" if isinstance(failure, asyncio.CancelledError) else "INTERNAL_ERROR"
 
 
-def _failed(failure: RegistryError) -> Members:
+def _describe_failure(failure: RegistryError) -> Members:
     if isinstance(failure, Refusal):
         return {"outcome": "refused", "rule": failure.reason.rule}
     if isinstance(failure, OutcomeUnknown):

@@ -1,4 +1,4 @@
-"""Words that the layers of the server leave for each other in an ASGI scope."""
+"""Keys of an ASGI scope by which the layers of the server pass on what they know of a request."""
 
 from typing import Protocol
 
@@ -8,31 +8,31 @@ ROUTE = "treaty.route"
 """The path pattern of the route that took the request; metrics count by it."""
 PEER = "treaty.peer"
 """The certificate that the client of this connection has shown, verified by TLS, as `getpeercert` tells it."""
-_TICKET = "treaty.ticket"
+_CACHE_PERMIT = "treaty.cache_permit"
 _CONNECTION = "treaty.connection"
 
 
-class Ticket(Protocol):
-    """Leave to keep an answer for the next time the same request comes."""
+class CachePermit(Protocol):
+    """The permission to keep an answer in the response cache, for the next request with the same bytes."""
 
     def keep(self, variant: tuple[str, bool, bool], headers: list[tuple[bytes, bytes]], body: bytes) -> None:
         """Keep a complete answer with status 200. `variant` is what the bytes depend on besides the request line."""
         ...
 
-    def bound(self, rights: object, until: float) -> "Ticket":
-        """Return a ticket for those alone who have the same rights, and until a time (monotonic seconds)."""
+    def for_rights(self, rights: object, until: float) -> "CachePermit":
+        """Return a permit for callers with these rights alone, until a time (monotonic seconds)."""
         ...
 
 
-def leave_ticket(scope: Scope, ticket: Ticket) -> None:
-    """Leave a ticket for the slow path."""
-    scope[_TICKET] = ticket
+def set_cache_permit(scope: Scope, permit: CachePermit) -> None:
+    """Give the slow path a permit."""
+    scope[_CACHE_PERMIT] = permit
 
 
-def ticket_of(scope: Scope) -> Ticket | None:
-    """Return the ticket of a request, if it may be kept at all."""
-    ticket: Ticket | None = scope.get(_TICKET)
-    return ticket
+def cache_permit_of(scope: Scope) -> CachePermit | None:
+    """Return the permit of a request, if its answer may be kept at all."""
+    permit: CachePermit | None = scope.get(_CACHE_PERMIT)
+    return permit
 
 
 class RequestConnection(Protocol):

@@ -8,7 +8,7 @@ from functools import cache
 import msgspec
 from starlette.responses import Response
 
-from treaty.api.compression import packed, wanted
+from treaty.api.compression import accepts_gzip, compress_gzip
 from treaty.api.confluent.openapi.document import document
 from treaty.api.confluent.openapi.page import page
 
@@ -17,7 +17,7 @@ HTML = "text/html; charset=utf-8"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CachedPage:
     """A finished page in both forms, with headers."""
 
     plain: bytes
@@ -26,7 +26,7 @@ class Kept:
 
     def response(self, accept_encoding: str) -> Response:
         """Answer with the form that the client takes."""
-        if wanted(accept_encoding):
+        if accepts_gzip(accept_encoding):
             return Response(self.packed, 200, {**self.headers, "content-encoding": "gzip"})
         return Response(self.plain, 200, self.headers)
 
@@ -38,20 +38,20 @@ def openapi() -> bytes:
 
 
 @cache
-def _document() -> Kept:
-    return _kept(openapi(), {"content-type": JSON})
+def _document() -> CachedPage:
+    return _cache_page(openapi(), {"content-type": JSON})
 
 
 @cache
-def _page() -> Kept:
+def _page() -> CachedPage:
     made = page(document())
-    return _kept(made.html.encode(), {"content-type": HTML, "content-security-policy": made.policy})
+    return _cache_page(made.html.encode(), {"content-type": HTML, "content-security-policy": made.policy})
 
 
-def _kept(body: bytes, headers: dict[str, str]) -> Kept:
+def _cache_page(body: bytes, headers: dict[str, str]) -> CachedPage:
     headers |= {"vary": "accept-encoding", "cache-control": "no-cache", "x-content-type-options": "nosniff"}
     headers |= {"referrer-policy": "no-referrer", "x-frame-options": "DENY"}
-    return Kept(body, packed(body), headers)
+    return CachedPage(body, compress_gzip(body), headers)
 
 
 async def show_document(accept_encoding: str) -> Response:

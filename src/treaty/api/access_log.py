@@ -15,12 +15,12 @@ PATH_CHARACTERS = 500
 _TOKEN = POSITION.lower().encode()
 
 
-def wanted() -> bool:
+def is_enabled() -> bool:
     """Tell whether anybody asked for lines."""
     return log.isEnabledFor(logging.INFO)
 
 
-def line(scope: Scope, route: str, status: int, seconds: float, headers: Iterable[tuple[bytes, bytes]]) -> None:
+def log_request(scope: Scope, route: str, status: int, seconds: float, headers: Iterable[tuple[bytes, bytes]]) -> None:
     """Write down one request: who asked, for what, what they got (status 0: nothing), and how long it took.
 
     The query is left out; `sequence` is the state of the log that the answer was taken from, None where it has none.

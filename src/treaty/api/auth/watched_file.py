@@ -18,7 +18,7 @@ class AuthFileError(Exception):
 
 
 @dataclass(slots=True)
-class Watched:
+class WatchedFile:
     """A file and the state that it was last read in."""
 
     path: Path

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from treaty.api.caller import request_id
 from treaty.api.peer import PeerAuthenticator
-from treaty.api.tls import Tls, TlsError
+from treaty.api.tls import TlsError, TlsFiles
 from treaty.assemble.reach import PeeringError, is_everywhere, is_loopback, netloc
 from treaty.assemble.secret_files import refuse_open
 from treaty.client.peer_transport import HttpPeerTransport, PeerCredentials
@@ -21,7 +21,7 @@ _PRINTABLE = frozenset(string.digits + string.ascii_letters + string.punctuation
 
 
 @dataclass(frozen=True, slots=True)
-class Peering:
+class PeerSettings:
     """What was asked for. Without a secret and without names other nodes are neither asked nor believed.
 
     `advertise` is the URL under which other nodes reach this server (empty: made from where it listens). `names` are
@@ -41,10 +41,10 @@ class Peering:
         return self.secret_file is not None or bool(self.names)
 
 
-NONE = Peering()
+NO_PEERS = PeerSettings()
 
 
-def check(peering: Peering, host: str, tls: Tls | None) -> None:
+def refuse_unsafe_peers(peering: PeerSettings, host: str, tls: TlsFiles | None) -> None:
     """Raise `PeeringError` where a server that listens at `host` can't be, or is not safe, as it was asked for."""
     parts = urlsplit(peering.advertise)
     if peering.advertise and (
@@ -55,7 +55,7 @@ def check(peering: Peering, host: str, tls: Tls | None) -> None:
         raise PeeringError("--peer-name needs --tls-cert and --tls-client-ca, which verify the certificates of nodes")
     if peering.ca is not None and not peering:
         raise PeeringError(
-            "--peer-ca says whom to believe; say too who this node is: --peer-secret-file or --peer-name"
+            "--peer-ca says which certificates of nodes to trust; this node needs --peer-secret-file or --peer-name too"
         )
     if peering.secret_file is None:
         return
@@ -88,7 +88,7 @@ def read_secrets(path: Path) -> tuple[str, ...]:
     return secrets
 
 
-def authenticator_of(peering: Peering) -> PeerAuthenticator | None:
+def authenticator_of(peering: PeerSettings) -> PeerAuthenticator | None:
     """Whom this server believes to be a node; None where nobody is."""
     if not peering:
         return None
@@ -96,7 +96,7 @@ def authenticator_of(peering: Peering) -> PeerAuthenticator | None:
     return PeerAuthenticator(tuple(one.encode() for one in secrets), frozenset(peering.names))
 
 
-def transport_of(peering: Peering, tls: Tls | None) -> HttpPeerTransport | None:
+def transport_of(peering: PeerSettings, tls: TlsFiles | None) -> HttpPeerTransport | None:
     """How this server asks other nodes; None where it has nothing to show them. Raises `PeeringError`, `TlsError`."""
     if not peering:
         return None
@@ -111,7 +111,7 @@ def transport_of(peering: Peering, tls: Tls | None) -> HttpPeerTransport | None:
     return HttpPeerTransport(PeerCredentials(secret, context, peering.plaintext, request_id))
 
 
-def address_of(peering: Peering, place: tuple[str, int], tls: Tls | None, own: int = 0) -> str:
+def address_of(peering: PeerSettings, place: tuple[str, int], tls: TlsFiles | None, own: int = 0) -> str:
     """The URL under which other nodes reach a worker that listens at a host and port; empty where none is known.
 
     `own` is the port that leads to this worker alone, where it has siblings.

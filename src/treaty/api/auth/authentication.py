@@ -6,18 +6,24 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from starlette.types import Scope
 
-from treaty.api.auth.authenticator import Authenticator, Credentials, Refused, Vouched
 from treaty.api.auth.basic import basic
 from treaty.api.auth.bearer import bearer
 from treaty.api.auth.certificate import certificate
+from treaty.api.auth.method import (
+    AuthenticatedPrincipal,
+    AuthenticationFailure,
+    AuthenticationMethod,
+    RequestCredentials,
+)
 from treaty.api.auth.settings import AuthSettings, read_settings
-from treaty.api.auth.watched import AuthFileError, Watched
-from treaty.api.caller import OPEN, Caller, enter, request_id_of
+from treaty.api.auth.watched_file import AuthFileError, WatchedFile
+from treaty.api.caller import OPEN, RequestCaller, request_id_of, set_caller
 from treaty.api.network.addresses import network_of
-from treaty.api.ticket import PEER, leave_ticket, ticket_of
+from treaty.api.request_scope import PEER, cache_permit_of, set_cache_permit
 from treaty.core.access.rights import ANONYMOUS, Access, matches_pattern
 from treaty.core.limits import CREDENTIALS_BYTES
 from treaty.core.names import EVERYWHERE
@@ -31,30 +37,30 @@ METRICS = b"/metrics"
 """The page for those who watch: numbers of requests by route, and nothing of what is kept."""
 LOOK_SECONDS = 1.0
 """How often the files are looked at."""
-_NOBODY = Vouched(ANONYMOUS)
+_ANONYMOUS = AuthenticatedPrincipal(ANONYMOUS)
 _SECTIONS = ("basic", "bearer", "certificate")
 
 
 @dataclass(slots=True)
-class Admission:
+class RequestAuthenticator:
     """What one file of rights says, followed while it changes. Make it with `open_admission`.
 
     `forget` is called whenever somebody may have lost a right or a credential.
     """
 
-    watched: Watched
+    watched: WatchedFile
     settings: AuthSettings
-    methods: dict[str, Authenticator] = field(default_factory=dict)
+    methods: dict[str, AuthenticationMethod] = field(default_factory=dict)
     forget: Callable[[], None] = lambda: None
     refused: int = 0
     """Requests whose credentials were missing or wrong."""
 
     async def __call__(self, scope: Scope) -> None:
         """Let a request in: raises `Unauthenticated`, `Forbidden` for an operator's page, `Unavailable`."""
-        enter(None)
+        set_caller(None)
         if scope["raw_path"] in OPEN:
             return
-        vouched = await self._vouched(scope)
+        vouched = await self._authenticate(scope)
         access = self.settings.rights.access(vouched.principal, vouched.groups)
         if scope["raw_path"] in OPERATORS and not access.may_whole("admin", EVERYWHERE):
             message = f"{vouched.principal} is not allowed to do this: it needs the permission admin on all contexts"
@@ -62,10 +68,10 @@ class Admission:
         if scope["raw_path"] == METRICS and not self._may_read_metrics(access, vouched.principal, vouched.groups):
             message = f"{vouched.principal} is not allowed to read the metrics"
             raise Forbidden.of("RIGHTS", message, allowed="to be named in [metrics], or where there is none, any rule")
-        enter(Caller(vouched.principal, access, request_id_of(scope).decode()))
-        ticket = ticket_of(scope)
+        set_caller(RequestCaller(vouched.principal, access, request_id_of(scope).decode()))
+        ticket = cache_permit_of(scope)
         if ticket is not None:
-            leave_ticket(scope, ticket.bound(access, vouched.until))
+            set_cache_permit(scope, ticket.for_rights(access, vouched.until))
 
     def _may_read_metrics(self, access: Access, principal: str, groups: tuple[str, ...]) -> bool:
         listed = self.settings.metrics
@@ -75,27 +81,29 @@ class Admission:
         found = any(matches_pattern(pattern, name) for pattern in listed for name in names)
         return found or access.may_whole("admin", EVERYWHERE)
 
-    async def _vouched(self, scope: Scope) -> Vouched:
+    async def _authenticate(self, scope: Scope) -> AuthenticatedPrincipal:
         shown = [value for name, value in scope["headers"] if name == b"authorization"]
         client = scope.get("client")
-        credentials = Credentials(shown[0] if shown else b"", scope.get(PEER), network_of(client[0]) if client else "")
-        verdict: Vouched | Refused
+        credentials = RequestCredentials(
+            shown[0] if shown else b"", scope.get(PEER), network_of(client[0]) if client else ""
+        )
+        verdict: AuthenticatedPrincipal | AuthenticationFailure
         if len(shown) > 1:
-            verdict = Refused("there are several Authorization headers")
+            verdict = AuthenticationFailure("there are several Authorization headers")
         elif len(credentials.authorization) > CREDENTIALS_BYTES:
-            verdict = Refused(f"the Authorization header is longer than {CREDENTIALS_BYTES} bytes")
+            verdict = AuthenticationFailure(f"the Authorization header is longer than {CREDENTIALS_BYTES} bytes")
         elif shown:
             scheme = credentials.authorization.partition(b" ")[0].lower()
             method = next((one for one in self.methods.values() if one.scheme and one.scheme == scheme), None)
-            unknown = Refused("the Authorization header is of no scheme that is open here")
+            unknown = AuthenticationFailure("the Authorization header is of no scheme that is open here")
             verdict = await method.check(credentials) if method else unknown
         elif credentials.certificate is not None and "certificate" in self.methods:
             verdict = await self.methods["certificate"].check(credentials)
         elif self.settings.anonymous:
-            return _NOBODY
+            return _ANONYMOUS
         else:
-            verdict = Refused("the request shows no credentials")
-        if isinstance(verdict, Vouched):
+            verdict = AuthenticationFailure("the request shows no credentials")
+        if isinstance(verdict, AuthenticatedPrincipal):
             return verdict
         self.refused += 1
         challenges = tuple(one.challenge for one in self.methods.values() if one.challenge)
@@ -136,7 +144,7 @@ class Admission:
 
     def take(self, settings: AuthSettings) -> None:
         """Change to other settings; a section that is as it was keeps what it knows. Raises `AuthFileError`."""
-        methods: dict[str, Authenticator] = {}
+        methods: dict[str, AuthenticationMethod] = {}
         opened = []
         try:
             for name in _SECTIONS:
@@ -147,7 +155,7 @@ class Admission:
                     methods[name] = self.methods[name]
                 else:
                     _refuse_without_library(self.watched.path, name)
-                    methods[name] = _MAKERS[name](section)
+                    methods[name] = _METHODS[name](section)
                     opened.append(methods[name])
         except AuthFileError:
             for one in opened:
@@ -165,7 +173,11 @@ class Admission:
             one.close()
 
 
-_MAKERS: dict[str, Callable[[object], Authenticator]] = {"basic": basic, "bearer": bearer, "certificate": certificate}  # type: ignore[dict-item]  # each is given its own section
+_METHODS: dict[str, Callable[[Any], AuthenticationMethod]] = {
+    "basic": basic,
+    "bearer": bearer,
+    "certificate": certificate,
+}
 
 
 _LIBRARIES = {"basic": "bcrypt", "bearer": "jwt"}
@@ -182,25 +194,25 @@ def _refuse_without_library(path: Path, section: str) -> None:
         raise AuthFileError(path, 0, f"[{section}] needs the library {library}", remedy) from None
 
 
-def open_admission(path: Path) -> Admission:
+def open_authentication(path: Path) -> RequestAuthenticator:
     """Read a file of rights and what it names; raises `AuthFileError`."""
-    watched = Watched(path)
+    watched = WatchedFile(path)
     settings = read_settings(watched.read(), path)
     empty = replace(settings, basic=None, bearer=None, certificate=None)
-    admission = Admission(watched, empty)
+    admission = RequestAuthenticator(watched, empty)
     admission.take(settings)
     return admission
 
 
-def refuse_unfit(path: Path, *, certificates: bool) -> None:
+def refuse_unusable_rights(path: Path, *, certificates: bool) -> None:
     """Raise `AuthFileError` where the files can't be used, or need certificates of clients that nobody verifies."""
-    admission = open_admission(path)
+    admission = open_authentication(path)
     admission.close()
     if admission.settings.certificate is not None and not certificates:
         remedy = "start the server with --tls-cert and --tls-client-ca"
         raise AuthFileError(path, 0, "[certificate] needs clients whose certificates are verified", remedy)
 
 
-async def everybody(scope: Scope) -> None:
+async def admit_everyone(scope: Scope) -> None:
     """Let everybody in, where there are no rights."""
-    enter(Caller(request_id=request_id_of(scope).decode()))
+    set_caller(RequestCaller(request_id=request_id_of(scope).decode()))

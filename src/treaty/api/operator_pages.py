@@ -10,9 +10,9 @@ import msgspec
 from starlette.responses import Response
 
 from treaty.api import compression
-from treaty.api.gate import Page, RunningNode
-from treaty.api.hot import Memo
-from treaty.api.metrics import Metrics
+from treaty.api.dispatcher import Page, RunningNode
+from treaty.api.metrics import ServerMetrics
+from treaty.api.response_cache import ResponseCache
 from treaty.core import limits
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import Call
@@ -24,12 +24,12 @@ READY_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Operations:
+class OperatorPages:
     """The routes, over one member."""
 
     member: RunningNode
-    metrics: Metrics
-    memo: Memo
+    metrics: ServerMetrics
+    cache: ResponseCache
     level: str = ""
     """The level of Confluent's API that is spoken."""
     read_only: bool = False
@@ -39,22 +39,22 @@ class Operations:
     def paths(self) -> Mapping[bytes, Page]:
         """Endpoints by raw path; all are asked with GET."""
         return {
-            b"/healthz": self.healthy,
-            b"/readyz": self.ready,
-            b"/readyz/writes": self.writing,
+            b"/healthz": self.answer_health,
+            b"/readyz": self.answer_readiness,
+            b"/readyz/writes": self.answer_write_readiness,
             b"/status": self.status,
-            b"/metrics": self.scraped,
+            b"/metrics": self.answer_metrics,
         }
 
-    async def healthy(self, _accept_encoding: str) -> Response:
+    async def answer_health(self, _accept_encoding: str) -> Response:
         """The process answers; nothing more is said."""
         return _json({"status": "ok"})
 
-    async def ready(self, _accept_encoding: str) -> Response:
+    async def answer_readiness(self, _accept_encoding: str) -> Response:
         """The log can be looked at; 503 with the reason where it can't. A server that only reads says so, and is ready."""
         return await self._readiness(200)
 
-    async def writing(self, _accept_encoding: str) -> Response:
+    async def answer_write_readiness(self, _accept_encoding: str) -> Response:
         """The same for who wants to change something: 503 too where no change is written now."""
         return await self._readiness(503)
 
@@ -77,8 +77,8 @@ class Operations:
             "index": self.metrics.worker,
             "pid": os.getpid(),
             "inFlight": self.metrics.in_flight,
-            "hotHits": self.memo.hits,
-            "hotBytes": self.memo.size,
+            "hotHits": self.cache.hits,
+            "hotBytes": self.cache.size,
         }
         server = {"version": RELEASE, "apiLevel": self.level, "uptimeSeconds": round(time.monotonic() - self.began, 3)}
         others = {
@@ -88,12 +88,12 @@ class Operations:
         members = {"server": server, "node": self.member.status(), "worker": worker, "workers": others, "limits": known}
         return _json(members)
 
-    async def scraped(self, accept_encoding: str) -> Response:
+    async def answer_metrics(self, accept_encoding: str) -> Response:
         """Numbers of all workers, for Prometheus."""
-        self.metrics.hot(self.memo.hits)
+        self.metrics.count_cache_hits(self.cache.hits)
         response = Response(self.metrics.page(), media_type="text/plain; version=0.0.4; charset=utf-8")
         response.headers["x-content-type-options"] = "nosniff"
-        await compression.fit(response, accept_encoding)
+        await compression.compress_response(response, accept_encoding)
         return response
 
 

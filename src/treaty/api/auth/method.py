@@ -9,7 +9,7 @@ Certificate = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
+class RequestCredentials:
     """What a request shows: its Authorization header as sent, the certificate of its connection, and what its limits count by."""
 
     authorization: bytes = b""
@@ -18,7 +18,7 @@ class Credentials:
 
 
 @dataclass(frozen=True, slots=True)
-class Vouched:
+class AuthenticatedPrincipal:
     """Who asks: ``user:alice``, ``token:…`` or ``cert:…``, in which groups, and until when (monotonic seconds)."""
 
     principal: str
@@ -27,23 +27,23 @@ class Vouched:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class AuthenticationFailure:
     """The credentials are not good, and why; never a word of the secret."""
 
     why: str
 
 
-async def never() -> bool:
+async def refresh_nothing() -> bool:
     """Nothing that could change."""
     return False
 
 
-def nothing() -> None:
+def close_nothing() -> None:
     """Nothing to give back."""
 
 
 @dataclass(frozen=True, slots=True)
-class Authenticator:
+class AuthenticationMethod:
     """One way to show who asks.
 
     `scheme` is the first word of the Authorization header that it reads, in small letters, empty for what comes with
@@ -53,6 +53,6 @@ class Authenticator:
 
     scheme: bytes
     challenge: str
-    check: Callable[[Credentials], Awaitable[Vouched | Refused]]
-    refresh: Callable[[], Awaitable[bool]] = never
-    close: Callable[[], None] = nothing
+    check: Callable[[RequestCredentials], Awaitable[AuthenticatedPrincipal | AuthenticationFailure]]
+    refresh: Callable[[], Awaitable[bool]] = refresh_nothing
+    close: Callable[[], None] = close_nothing

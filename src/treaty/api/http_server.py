@@ -15,13 +15,13 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from treaty.api.application import Application
-from treaty.api.hot import HotProtocol, Memo, protocol, supported
+from treaty.api.application import ServerApplication
 from treaty.api.network.addresses import NO_PROXIES, TrustedProxies
 from treaty.api.network.connections import ConnectionTable
 from treaty.api.network.descriptors import make_room
 from treaty.api.network.hosts import is_loopback
-from treaty.api.tls import Tls, TlsError
+from treaty.api.response_cache import CachingProtocol, ResponseCache, is_supported, make_protocol
+from treaty.api.tls import TlsError, TlsFiles
 
 log = logging.getLogger("treaty.server")
 
@@ -45,14 +45,14 @@ Socket = socket.socket
 
 
 @dataclass(frozen=True, slots=True)
-class Listening:
+class ListenerSettings:
     """How a worker listens."""
 
     socket: Socket
     access_log: bool = False
     parent: int = 0
     """Process that started this worker; the worker stops when it is gone. 0: nobody."""
-    tls: Tls | None = None
+    tls: TlsFiles | None = None
     own: Socket | None = None
     """One more socket, that leads to this very worker and to none of its siblings."""
     proxies: TrustedProxies = NO_PROXIES
@@ -93,12 +93,14 @@ class _Server(uvicorn.Server):
         yield
 
 
-async def serve(application: Application, listening: Listening, stopping: asyncio.Event | None = None) -> None:
+async def serve(
+    application: ServerApplication, listening: ListenerSettings, stopping: asyncio.Event | None = None
+) -> None:
     """Serve until SIGTERM, SIGINT or `stopping`, then let running requests end."""
     room, proxies = make_room(), listening.proxies
     table = ConnectionTable(asyncio.get_running_loop().time, most=room.connections, is_shared=proxies.covers)
     config = uvicorn.Config(
-        application.gate,
+        application.dispatcher,
         http=_protocol(application, table, access_log=listening.access_log),
         ws="none",
         lifespan="off",
@@ -137,7 +139,7 @@ async def serve(application: Application, listening: Listening, stopping: asynci
         await asyncio.gather(*others, return_exceptions=True)
 
 
-def _transport_headers(listening: Listening) -> list[tuple[str, str]]:
+def _transport_headers(listening: ListenerSettings) -> list[tuple[str, str]]:
     """Return the headers of every answer. The one that has browsers use TLS alone holds for all ports of a host."""
     if listening.tls is None:
         return []
@@ -155,7 +157,7 @@ async def _end(server: uvicorn.Server, stopping: asyncio.Event) -> None:
     server.should_exit = True
 
 
-async def _renew(listening: Listening, context: ssl.SSLContext | None) -> None:
+async def _renew(listening: ListenerSettings, context: ssl.SSLContext | None) -> None:
     """Show new connections the certificate that is in the files, when it is renewed."""
     tls = listening.tls
     if tls is None or context is None:
@@ -179,8 +181,8 @@ async def _cut(server: uvicorn.Server, table: ConnectionTable) -> None:
     while True:
         await asyncio.sleep(BEAT_SECONDS)
         for place, connection in enumerate(tuple(server.server_state.connections), 1):
-            if isinstance(connection, HotProtocol):
-                if connection.overdue():
+            if isinstance(connection, CachingProtocol):
+                if connection.is_overdue():
                     connection.transport.close()
                 table.note_unread(connection)
             if place % TURN_CONNECTIONS == 0:
@@ -197,40 +199,40 @@ async def _cut(server: uvicorn.Server, table: ConnectionTable) -> None:
             seen = counted
 
 
-def _protocol(application: Application, table: ConnectionTable, *, access_log: bool) -> type[HttpToolsProtocol]:
-    """The protocol with hot reads, which keep nothing where each request has to be logged; uvicorn's if it has changed."""
-    seal = application.memo.seal
-    probe = uvicorn.Config(application.gate, ws="none", lifespan="off", log_config=None)
+def _protocol(application: ServerApplication, table: ConnectionTable, *, access_log: bool) -> type[HttpToolsProtocol]:
+    """The protocol with the response cache, which keeps nothing where each request has to be logged; uvicorn's if it has changed."""
+    digest_key = application.cache.digest_key
+    probe = uvicorn.Config(application.dispatcher, ws="none", lifespan="off", log_config=None)
     made = HttpToolsProtocol(probe, ServerState(), {})
-    if supported(HotProtocol, made):
-        return protocol(Memo(limit=0, seal=seal) if access_log else application.memo, table)
-    if seal:
-        raise RuntimeError("this uvicorn does not tell who its clients are; install the version that Treaty names")
-    log.warning(
-        "this uvicorn lacks what the hot reads lean on; all requests take the slow path, and connections have no limits"
-    )
+    if is_supported(CachingProtocol, made):
+        return make_protocol(ResponseCache(limit=0, digest_key=digest_key) if access_log else application.cache, table)
+    if digest_key:
+        raise RuntimeError(
+            "this uvicorn does not report the certificates of clients; install the version that Treaty requires"
+        )
+    log.warning("unsupported version of uvicorn: the response cache is off, and connections have no limits")
     return HttpToolsProtocol
 
 
 async def _beat(
-    application: Application, table: ConnectionTable, listening: Listening, stopping: asyncio.Event
+    application: ServerApplication, table: ConnectionTable, listening: ListenerSettings, stopping: asyncio.Event
 ) -> None:
-    metrics, guards = application.metrics, application.guards
+    metrics, protection = application.metrics, application.protection
     while True:
-        metrics.hot(application.memo.hits)
+        metrics.count_cache_hits(application.cache.hits)
         metrics.total("clients_gone", metrics.gone)
         metrics.total("connections_refused", table.refused)
         metrics.total("connections_closed", table.closed)
         metrics.total("connections_cut_off", table.cut_off)
         metrics.gauge("connections", table.count)
         metrics.gauge("unread_bytes", table.unread_bytes)
-        if guards is not None and guards.admission is not None:
-            metrics.total("credentials_refused", guards.admission.refused)
-        if guards is not None and guards.lines is not None:
-            metrics.total("audit_lines", guards.lines.written)
-            metrics.total("audit_lost", guards.lines.lost)
+        if protection is not None and protection.authenticator is not None:
+            metrics.total("credentials_refused", protection.authenticator.refused)
+        if protection is not None and protection.audit_file is not None:
+            metrics.total("audit_lines", protection.audit_file.written)
+            metrics.total("audit_lost", protection.audit_file.lost)
         metrics.gauge("in_flight", metrics.in_flight)
-        for name, value in _gauges(application.member.status()).items():
+        for name, value in _gauges(application.node.status()).items():
             metrics.gauge(name, value)
         if listening.parent and os.getppid() != listening.parent:
             log.warning("the process that started this worker is gone; stopping")

@@ -106,7 +106,7 @@ def _one_line(text: bytes) -> str:
 
 
 @asynccontextmanager
-async def member(
+async def open_node(
     url: str,
     *,
     state: Path | None = None,

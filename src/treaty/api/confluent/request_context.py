@@ -8,7 +8,7 @@ from starlette.requests import Request as HttpRequest
 
 from treaty.api.bodies import read_body
 from treaty.api.confluent.query import Query
-from treaty.api.failures import HttpError
+from treaty.api.errors import HttpError
 from treaty.core.names import Subject, subject_of
 from treaty.core.registry import AsyncRegistry, Call
 from treaty.core.requests import Request
@@ -19,28 +19,28 @@ B = TypeVar("B")
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class PlainText:
     """An answer that is a bare text under the content type of JSON, as schemas by ``/schema`` are."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
+class NoContent:
     """An answer without a body: 204. `allow` are the methods of the path, where somebody asked for them."""
 
     allow: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Partial:
+class MultiStatus:
     """An answer with one result for each of several things that were asked: 207."""
 
     body: object
 
 
 @dataclass(slots=True)
-class Exchange:
+class RequestContext:
     """What an endpoint reads and asks. `asked` and `token` remember the last question, for errors and headers."""
 
     registry: AsyncRegistry

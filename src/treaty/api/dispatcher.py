@@ -1,4 +1,4 @@
-"""The outermost layer: who gets a request, how many are let in, what is counted, and what nobody foresaw."""
+"""The outermost layer of a server: it authenticates, bounds, routes and counts requests, and answers unhandled exceptions."""
 
 import asyncio
 import logging
@@ -12,12 +12,12 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from treaty.api import access
-from treaty.api.caller import REQUEST_ID, Caller, caller, enter, identified
-from treaty.api.failures import HttpError, told
-from treaty.api.metrics import OTHER, Metrics
+from treaty.api import access_log
+from treaty.api.caller import REQUEST_ID, RequestCaller, caller, identify_request, set_caller
+from treaty.api.errors import HttpError, error_response
+from treaty.api.metrics import OTHER, ServerMetrics
 from treaty.api.network.hosts import ANY_HOST, AllowedHosts
-from treaty.api.ticket import ROUTE, connection_of
+from treaty.api.request_scope import ROUTE, connection_of
 from treaty.core.access.rights import ANONYMOUS
 from treaty.core.limits import IN_FLIGHT, IN_FLIGHT_EACH
 from treaty.core.refusals import Unavailable
@@ -30,8 +30,8 @@ DISCONNECT_SECONDS = 5.0
 """How long the server may take to notice that a connection is closed."""
 Page = Callable[[str], Awaitable[Response]]
 """A page of the operator: it takes the ``Accept-Encoding`` of its request."""
-Admit = Callable[[Scope], Awaitable[None]]
-"""Finds out who asks; raises a refusal where they may not come in."""
+Authenticate = Callable[[Scope], Awaitable[None]]
+"""Authenticates a request; raises a refusal where its credentials are wrong or missing."""
 
 
 class RunningNode(AsyncRegistry, Protocol):
@@ -51,8 +51,8 @@ class RunningNode(AsyncRegistry, Protocol):
         ...
 
 
-class Inner(Protocol):
-    """A path that is not for clients: it finds out itself who comes, and counts those whom it answers."""
+class InternalEndpoint(Protocol):
+    """A path for other nodes, not for clients: it authenticates by itself, and counts the requests that it is answering."""
 
     path: bytes
     busy: int
@@ -63,21 +63,21 @@ class Inner(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class RequestDispatcher:
     """The server's ASGI application: pages of the operator and some dialects by exact path, everything else to a dialect."""
 
     dialect: ASGIApp
-    metrics: Metrics
+    metrics: ServerMetrics
     exact: Mapping[bytes, ASGIApp] = field(default_factory=dict)
     """Dialects of one path, by it."""
     pages: Mapping[bytes, Page] = field(default_factory=dict)
     in_flight: int = IN_FLIGHT
     each: int = IN_FLIGHT_EACH
-    crowd: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    in_flight_by_client: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     """Requests that are being answered, by whose they are."""
-    admit: Admit | None = None
-    """None: everybody may come in, and nobody asks who they are."""
-    inner: Inner | None = None
+    authenticate: Authenticate | None = None
+    """None where requests are not authenticated."""
+    internal: InternalEndpoint | None = None
     hosts: AllowedHosts = ANY_HOST
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -88,7 +88,7 @@ class Gate:
         if connection is not None and not await connection.wait_until_read():
             self.metrics.gone += 1
             return  # nothing was done, and no client is there to read it
-        answer = _Answer(send, identified(scope))
+        answer = _Answer(send, identify_request(scope))
         began = time.perf_counter()
         self.metrics.in_flight += 1
         try:
@@ -96,7 +96,7 @@ class Gate:
         except asyncio.CancelledError:  # the server stops, and this took longer than it waits
             if answer.status:
                 raise  # the answer has begun: all that is left is to cut the connection
-            await _told(_late(scope["method"]), scope)(scope, receive, answer)
+            await _error_response(_stop_error(scope["method"]), scope)(scope, receive, answer)
         except Exception as failure:
             if connection is not None and connection.is_gone():
                 self.metrics.gone += 1
@@ -105,29 +105,29 @@ class Gate:
                 return
             if answer.status:
                 raise  # the answer has begun: all that is left is to cut the connection
-            await _told(failure, scope)(scope, receive, answer)
+            await _error_response(failure, scope)(scope, receive, answer)
         finally:
             self.metrics.in_flight -= 1
             route = scope.get(ROUTE, OTHER)
             method = scope["method"] if scope["method"] in METHODS else OTHER
             seconds = time.perf_counter() - began
-            self.metrics.answered(method, route, answer.status, seconds)
-            if access.wanted():
-                access.line(scope, route, answer.status, seconds, answer.headers)
+            self.metrics.count_answer(method, route, answer.status, seconds)
+            if access_log.is_enabled():
+                access_log.log_request(scope, route, answer.status, seconds, answer.headers)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        inner = self.inner
-        if inner is not None and scope["raw_path"] == inner.path:
-            scope[ROUTE] = inner.path.decode()
-            await inner(scope, receive, send)
+        internal = self.internal
+        if internal is not None and scope["raw_path"] == internal.path:
+            scope[ROUTE] = internal.path.decode()
+            await internal(scope, receive, send)
             return
         self.hosts.refuse_foreign(scope)
         page = self.pages.get(scope["raw_path"])
-        clients = self.metrics.in_flight - (inner.busy if inner is not None else 0)
+        clients = self.metrics.in_flight - (internal.busy if internal is not None else 0)
         if page is None and clients > self.in_flight:
             raise Unavailable(f"more than {self.in_flight} requests are being answered (limit IN_FLIGHT); come again")
-        if self.admit is not None:
-            await self.admit(scope)
+        if self.authenticate is not None:
+            await self.authenticate(scope)
         if page is not None:
             scope[ROUTE] = scope["raw_path"].decode()
             if scope["method"] not in {"GET", "HEAD"}:
@@ -135,18 +135,18 @@ class Gate:
             response = await page(Headers(scope=scope).get("accept-encoding", ""))
             await response(scope, receive, send)
             return
-        who = _whose(scope)
-        if self.crowd[who] >= self.each:
+        who = _client_of(scope)
+        if self.in_flight_by_client[who] >= self.each:
             message = f"more than {self.each} requests of one client are being answered (limit IN_FLIGHT_EACH)"
             raise HttpError(429, f"HTTP 429 Too Many Requests: {message}; come again", retry_after="1")
-        self.crowd[who] += 1
-        enter(replace(caller() or Caller(), client=who))
+        self.in_flight_by_client[who] += 1
+        set_caller(replace(caller() or RequestCaller(), client=who))
         try:
             await self.exact.get(scope["raw_path"], self.dialect)(scope, receive, send)
         finally:
-            self.crowd[who] -= 1
-            if not self.crowd[who]:
-                del self.crowd[who]
+            self.in_flight_by_client[who] -= 1
+            if not self.in_flight_by_client[who]:
+                del self.in_flight_by_client[who]
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:
@@ -156,12 +156,14 @@ async def _wait_for_disconnect(receive: Receive) -> None:
             pass
 
 
-def _told(failure: Exception, scope: Scope) -> Response:
+def _error_response(failure: Exception, scope: Scope) -> Response:
     where = f"{scope['method']} {scope['raw_path'].decode()}"
-    return told(failure, media=negotiate(", ".join(Headers(scope=scope).getlist("accept"))) or V1, where=where)
+    return error_response(
+        failure, media=negotiate(", ".join(Headers(scope=scope).getlist("accept"))) or V1, where=where
+    )
 
 
-def _late(method: str) -> HttpError:
+def _stop_error(method: str) -> HttpError:
     """What is told where the server stops before the answer is there: a change may have been written."""
     if method in {"GET", "HEAD", "OPTIONS"}:
         return HttpError(503, "HTTP 503 Service Unavailable: the server stops; ask another one", retry_after="1")
@@ -170,7 +172,7 @@ def _late(method: str) -> HttpError:
     )
 
 
-def _whose(scope: Scope) -> str:
+def _client_of(scope: Scope) -> str:
     """Whose request it is: the principal's where one is known, else the address's that it came from."""
     who, client = caller(), scope.get("client")
     return who.principal if who is not None and who.principal not in {"", ANONYMOUS} else client[0] if client else ""

@@ -1,11 +1,11 @@
-"""`Doorkeeper`: the registry as those see it who were let in. Rights are asked here, once, for every dialect."""
+"""`AuthorizedRegistry`: a registry as its caller may see it. Rights are checked here, once, for every dialect."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar, cast
 
-from treaty.api.caller import Caller, caller
+from treaty.api.caller import RequestCaller, caller
 from treaty.core import answers as a
 from treaty.core import requests as q
 from treaty.core.access.rights import Access
@@ -19,35 +19,35 @@ from treaty.core.requests import Request
 A = TypeVar("A")
 NAMES_AT_ONCE = 10_000
 """Names of subjects that are looked through before others have their turn."""
-Asking = Callable[[Request[Any], Call], Awaitable[Reply[Any]]]
+AskRegistry = Callable[[Request[Any], Call], Awaitable[Reply[Any]]]
 
 
-class Scribe(Protocol):
+class AuditSink(Protocol):
     """Writes down what commands did: asks on, and keeps a line of it."""
 
-    async def told(self, request: Request[Any], call: Call, ask: Asking) -> Reply[Any]:
+    async def record_command(self, request: Request[Any], call: Call, ask: AskRegistry) -> Reply[Any]:
         """Ask, write a line, and return or raise what came of it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Doorkeeper:
+class AuthorizedRegistry:
     """An `AsyncRegistry` before another one. `rights`: who was not let in is refused, whatever they ask.
 
-    `read_only` refuses every command; `scribe` writes the audit log.
+    `read_only` refuses every command; `audit` writes the audit log.
     """
 
     registry: AsyncRegistry
     rights: bool = False
     read_only: bool = False
-    scribe: Scribe | None = None
+    audit: AuditSink | None = None
 
     async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
         """Answer a request, if the caller may have it answered."""
         who = caller()
         if self.rights and (who is None or who.access is None):
-            raise Unauthenticated(Reason("CREDENTIALS", "Unauthorized: nobody was let in for this request"))
-        who = who or Caller()
+            raise Unauthenticated(Reason("CREDENTIALS", "Unauthorized: this request is not authenticated"))
+        who = who or RequestCaller()
         call = Call(
             call.consistency,
             call.after,
@@ -59,9 +59,9 @@ class Doorkeeper:
             who.client,
         )  # `replace` is slow
         if is_command(request):
-            request = _signed(request, who.principal)
-            if self.scribe is not None:
-                return await self.scribe.told(request, call, self._ask)
+            request = _sign_request(request, who.principal)
+            if self.audit is not None:
+                return await self.audit.record_command(request, call, self._ask)
         return await self._ask(request, call)
 
     async def _ask(self, request: Request[Any], call: Call) -> Reply[Any]:
@@ -87,7 +87,7 @@ class Doorkeeper:
         if isinstance(request, q.ListContexts):
             return Reply(await self._contexts(reply.answer, call), reply.token)
         if isinstance(request, q.GetOutcome):
-            return Reply(_bounded(reply.answer, call.access), reply.token)
+            return Reply(_hide_members(reply.answer, call.access), reply.token)
         return reply
 
     async def _refuse_unless_allowed(self, access: Access, request: Request[Any], call: Call) -> None:
@@ -141,7 +141,7 @@ def _contexts_of(names: Iterable[str]) -> set[str]:
     return seen
 
 
-def _signed(request: Request[A], principal: str) -> Request[A]:
+def _sign_request(request: Request[A], principal: str) -> Request[A]:
     """Who forces something is who asks for it, whatever name was sent."""
     sign = OPERATIONS[type(request)].sign
     return request if sign is None else sign(request, principal)
@@ -152,7 +152,7 @@ def _may_hear_of(access: Access, place: str) -> bool:
     return access.may("read", subject_of(place.rpartition(" version ")[0]))
 
 
-def _bounded(outcome: a.CommandOutcome, access: Access) -> a.CommandOutcome:
+def _hide_members(outcome: a.CommandOutcome, access: Access) -> a.CommandOutcome:
     """Tell of a command what became of it; its answer only where the caller may read its subject."""
     subject = dict(outcome.members).get("subject")
     if subject is not None and access.may("read", subject_of(subject)):
