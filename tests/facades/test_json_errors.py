@@ -44,6 +44,8 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
         (("canonical", "-", "--json"), 2, "INVALID_SCHEMA"),
         (("check", "-", "gone.avsc", "--output-format", "json"), 2, "UNUSABLE"),
         (("subject", "list", "--registry", "http://127.0.0.1:9", "--json"), 2, "REGISTRY_UNREACHABLE"),
+        (("subject", "list", "--registry", "sqlite:///nowhere/at/all.db", "--json"), 2, "UNUSABLE"),
+        (("subject", "list", "--registry", "127.0.0.1:8081", "--json"), 2, "REGISTRY_UNREACHABLE"),
         (("export", "--registry", "http://127.0.0.1:9", "--json"), 2, "USAGE"),
     ],
 )

@@ -29,13 +29,24 @@ def lint(*words: str, stdin: str = "") -> Result:
     return CliRunner().invoke(group, ["lint", *words], input=stdin)
 
 
-def test_nothing_is_said_unless_a_lint_is_chosen() -> None:
-    result = lint("loud.shout")
+def test_the_recommended_lints_are_on_where_none_is_chosen(folder: Path) -> None:
+    schema = '{"type":"record","name":"f","fields":[{"name":"a","type":["int"]}]}'
+    (folder / "one.avsc").write_text(schema)
+    plain = json.loads(lint("one.avsc", "--json").stdout)
+    whole = json.loads(lint("--all", "one.avsc", "--json").stdout)
+    quiet = lint("calm.shout")
 
-    assert result.exit_code == 2
-    assert "no lint is chosen for loud.shout: say --rule ID or --all" in result.stderr
-    assert "LOUD" in result.stderr
-    assert not result.stdout
+    assert {one["rule"] for one in plain["advice"]} == {"NAME_STYLE", "UNION_SINGLE"}
+    assert {one["rule"] for one in whole["advice"]} > {"DOC_MISSING", "FIELD_DEFAULT_MISSING", "NAME_STYLE"}
+    assert lint("loud.shout").exit_code == 1
+    assert (quiet.exit_code, quiet.output) == (0, "1 file, no findings.\n")
+
+
+def test_findings_are_annotations_of_github() -> None:
+    lines = lint("--all", "loud.shout", "--output-format", "github").stdout.splitlines()
+
+    assert lines[0] == "::error file=loud.shout,line=1,col=1,title=SHORT::there are 4 words; expected three"
+    assert lines[-1] == "1 file, 3 findings."
 
 
 def test_advice_looks_like_a_compilers_in_the_order_of_the_text() -> None:
@@ -46,6 +57,7 @@ def test_advice_looks_like_a_compilers_in_the_order_of_the_text() -> None:
         "loud.shout:1:1: SHORT there are 4 words; expected three",
         "loud.shout:1:2: LOUD B is loud at /1; expected b",
         "loud.shout:1:3: LOUD C is loud at /2; expected c",
+        "2 files, 3 findings.",
     ]
 
 
@@ -72,7 +84,7 @@ def test_faults_of_a_file_that_is_no_schema_have_the_same_form() -> None:
     result = lint("--all", "broken.shout")
 
     assert result.exit_code == 2
-    assert result.stdout == "broken.shout:2:5: QUESTION a schema asks nothing; expected a full stop\n"
+    assert result.stdout.splitlines()[0] == "broken.shout:2:5: QUESTION a schema asks nothing; expected a full stop"
 
 
 def test_a_file_that_is_not_there_does_not_hide_the_others() -> None:
@@ -88,9 +100,9 @@ def test_a_file_that_is_not_there_does_not_hide_the_others() -> None:
 def test_the_list_has_id_formats_and_purpose() -> None:
     rows = json.loads(lint("--list", "--json").stdout)
 
-    assert {"id": "LOUD", "formats": ["SHOUT"], "purpose": "Words are not shouted."} in rows
+    assert {"id": "LOUD", "formats": ["SHOUT"], "purpose": "Words are not shouted.", "recommended": True} in rows
     assert {row["id"] for row in rows} == find_formats().validators()
-    assert lint("--list").stdout.splitlines()[0].split() == ["id", "formats", "purpose"]
+    assert lint("--list").stdout.splitlines()[0].split() == ["id", "recommended", "formats", "purpose"]
 
 
 @pytest.mark.parametrize(
@@ -101,11 +113,12 @@ def test_the_list_has_id_formats_and_purpose() -> None:
         ("..", "pyproject.toml", '[tool.treaty.lint]\nrules = ["SHORT"]', 1),
         ("..", "pyproject.toml", '[tool.treaty.lint]\nshout = ["LOUD"]', 1),
         ("..", "pyproject.toml", '[tool.treaty.lint.shout]\nrules = ["LOUD"]', 1),
-        ("..", "pyproject.toml", '[tool.treaty.lint]\navro = ["all"]', 0),
+        ("..", "pyproject.toml", '[tool.treaty.lint]\nrules = []\navro = ["all"]', 0),
         ("..", "pyproject.toml", '[tool.treaty.lint]\nrules = ["all"]\nignore = ["deep/l*.shout"]', 0),
         ("..", "pyproject.toml", '[tool.treaty.lint]\nrules = ["all"]\nignore = ["l*.shout"]', 1),
-        (".", "pyproject.toml", "[tool.other]\nx = 1", 2),
-        (".", "treaty.toml", "[lint]\nrules = []", 2),
+        (".", "pyproject.toml", "[tool.other]\nx = 1", 1),
+        (".", "treaty.toml", "[lint]\nrules = []", 0),
+        (".", "treaty.toml", '[lint]\nrules = ["recommended"]', 1),
     ],
 )
 def test_settings_are_read_at_the_file_and_above_it(folder: Path, where: str, name: str, text: str, code: int) -> None:

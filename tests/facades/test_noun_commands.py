@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.behaviours.served import served
+from treaty.assemble import connect
 from treaty.cli.main import group
 
 Run = Callable[..., Result]
@@ -19,7 +20,9 @@ WIDER = '{"type":"enum","name":"E","symbols":["A","B"]}'
 @pytest.fixture(params=["file", "http"])
 def registry(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "file":
-        yield f"sqlite://{tmp_path / 'log.db'}"
+        url = f"sqlite://{tmp_path / 'log.db'}"
+        connect(url).close()
+        yield url
     else:
         with served("memory:") as running:
             yield running.url

@@ -185,7 +185,7 @@ def test_a_refused_promotion_writes_nothing(registry: str) -> None:
     done = run("promote", "s", "--registry", registry, "--to-context", "prod")
 
     assert done.exit_code == 1
-    assert "incompatible" in done.output
+    assert "s version 1: TYPE_MISMATCH " in done.stdout
     with connect(registry) as found:
         assert found.versions(":.prod:s") == (1,)
 

@@ -9,8 +9,7 @@ import click
 import msgspec
 
 from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS
-from treaty.cli.terminal import screen
-from treaty.cli.terminal.door import opened
+from treaty.cli.terminal import door, screen
 from treaty.cli.terminal.errors import ReportedError
 from treaty.cli.terminal.source import UnusableError
 from treaty.cli.terminal.suggesting import subjects
@@ -64,10 +63,10 @@ class RefusedError(ReportedError):
 
 
 @contextmanager
-def asked(url: str) -> Iterator[Connection]:
+def asked(url: str, missing: door.MISSING = "refuse") -> Iterator[Connection]:
     """A registry while the block runs; what it refuses ends the program with exit code 1, what fails with 2."""
     try:
-        with opened(url) as found:
+        with door.opened(url, missing) as found:
             yield found
     except Refusal as no:
         raise RefusedError(no) from no

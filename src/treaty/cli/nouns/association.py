@@ -124,7 +124,7 @@ def create(topic: str, subject: str, **told: Unpack[CreateOptions]) -> None:
       treaty association create orders orders-value --namespace lkc-1 --id t-9 --lifecycle STRONG --schema order.avsc
     """  # noqa: D301 - click wants the control character
     named = subject_of(subject)
-    with asking.asked(told["registry"]) as found:
+    with asking.asked(told["registry"], "create") as found:
         register = None
         if told["file"] is not None:
             register = Register(named, draft_of(found, told["file"], told["format_"], told["references"]))

@@ -107,7 +107,7 @@ def register(
       treaty schema register orders-value order.proto --reference money.proto=money.proto:latest
     """  # noqa: D301 - click wants the control character
     pairs = tuple(sorted(_pair(one) for one in properties))
-    with asking.asked(registry) as found:
+    with asking.asked(registry, "create") as found:
         draft = draft_of(found, file, format_, references)
         if pairs:
             draft = Draft(draft.text, draft.format, draft.references, Metadata(properties=pairs))

@@ -11,15 +11,34 @@ from typing import Any
 from treaty.cli.terminal.source import STDIN, UnusableError, form
 from treaty.formats.registry import FormatRegistry
 
-ALL = "all"
-"""The word for every lint that a format has."""
+ALL, RECOMMENDED = "all", "recommended"
+"""The words for every lint that a format has, and for those that are on where none is chosen."""
+OPTIONAL = frozenset(
+    {
+        "ADDITIONAL_PROPERTIES_UNSPECIFIED",
+        "DOC_MISSING",
+        "ENUM_DEFAULT_MISSING",
+        "FIELD_DEFAULT_MISSING",
+        "FIELD_DOC_MISSING",
+        "FIELD_NUMBERS_WASTED",
+        "INTEGER_UNBOUNDED",
+        "NAMESPACE_MISSING",
+        "NAMESPACE_STYLE",
+        "PATTERN_NOT_ANCHORED",
+        "SYMBOL_STYLE",
+        "TITLE_MISSING",
+        "TYPE_MISSING",
+        "UNION_NOT_SIMPLE",
+    }
+)
+"""Lints about taste and about documentation, which are not recommended to everybody."""
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
     """Lints by id; `by_format` has further ones for a format. Files that match `ignore`, from `folder` on, have none."""
 
-    rules: tuple[str, ...] = ()
+    rules: tuple[str, ...] = (RECOMMENDED,)
     by_format: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()
     folder: Path = Path()
@@ -27,7 +46,9 @@ class Advice:
     def ids(self, format_: str, known: Sequence[str]) -> list[str]:
         """The wanted lints among those that a format knows, in its order."""
         wanted = {*self.rules, *self.by_format.get(format_, ())}
-        return [one for one in known if ALL in wanted or one in wanted]
+        return [
+            one for one in known if ALL in wanted or one in wanted or (RECOMMENDED in wanted and is_recommended(one))
+        ]
 
     def ignores(self, path: str) -> bool:
         """Whether a file has no lints."""
@@ -36,6 +57,11 @@ class Advice:
         whole = Path(path).resolve()
         inside = whole.relative_to(self.folder).as_posix() if whole.is_relative_to(self.folder) else whole.as_posix()
         return any(fnmatch(inside, pattern) for pattern in self.ignore)
+
+
+def is_recommended(lint: str) -> bool:
+    """Whether a lint is on where none is chosen; those of further formats are."""
+    return lint not in OPTIONAL
 
 
 def settings(path: str, formats: FormatRegistry, seen: dict[Path, Advice | None]) -> Advice | None:
@@ -81,7 +107,7 @@ def _advice(told: Any, file: Path, formats: FormatRegistry) -> Advice:
         if key in names
     }
     advice = Advice(
-        _words(told.get("rules", []), f"{file}: lint.rules"),
+        _words(told.get("rules", [RECOMMENDED]), f"{file}: lint.rules"),
         by_format,
         _words(told.get("ignore", []), f"{file}: lint.ignore"),
         file.parent.resolve(),
@@ -101,7 +127,7 @@ def refuse_unknown(ids: Sequence[str], formats: FormatRegistry, where: str) -> N
     """Refuse ids that no format knows, and name the nearest ones."""
     known = sorted({lint for name in formats.names for lint in form(name, formats).lints})
     for one in ids:
-        if one not in known and one != ALL:
+        if one not in known and one not in {ALL, RECOMMENDED}:
             near = get_close_matches(one.upper(), known, 3, 0.5)
             hint = f"did you mean {' or '.join(near)}?" if near else "treaty lint --list prints those that there are"
             raise UnusableError(f"{where}: there is no lint {one!r}; {hint}")

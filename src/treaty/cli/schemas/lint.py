@@ -1,4 +1,4 @@
-"""`treaty lint FILE...`: advice about schemas, as compilers print it; none is given unless somebody asks for it."""
+"""`treaty lint FILE...`: advice about schemas, as compilers print it."""
 
 import sys
 from dataclasses import dataclass, field
@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from treaty.cli.schemas.advice import ALL, Advice, refuse_unknown, settings
+from treaty.cli.schemas.advice import ALL, Advice, is_recommended, refuse_unknown, settings
 from treaty.cli.terminal import options, screen
+from treaty.cli.terminal.findings import OutputOptions, locate_diagnostics, output_options, print_findings
 from treaty.cli.terminal.loaded import InvalidTextError, Loaded, load_one
 from treaty.cli.terminal.references import References
 from treaty.cli.terminal.source import UnusableError, form, refuse_twice, shown_path
@@ -18,14 +19,16 @@ CLEAN, ADVISED, UNUSABLE = 0, 1, 2
 """Exit codes: nothing to say, something to say, a file that is no schema or can't be read."""
 
 
-@click.command("lint", epilog="Exit code 0: nothing to say. 1: advice. 2: no lint is chosen, or a file is no schema.")
+@click.command("lint", epilog="Exit code 0: no findings. 1: findings. 2: a file is not a schema or cannot be read.")
 @click.argument("files", nargs=-1, metavar="FILE...", type=click.Path(allow_dash=True))
-@click.option("--rule", "rules", multiple=True, metavar="ID", help="A lint to look with; may be given often.")
-@click.option("--all", "every", is_flag=True, help="Look with all lints of the format.")
-@click.option("--list", "listing", is_flag=True, help="Print all lints: id, formats, purpose.")
+@click.option("--rule", "rules", multiple=True, metavar="ID", help="Check this lint only; may be given several times.")
+@click.option("--all", "every", is_flag=True, help="Check all lints of the format.")
+@click.option(
+    "--list", "listing", is_flag=True, help="Print all lints: id, whether it is recommended, formats, purpose."
+)
 @options.format_
 @options.references()
-@options.as_json
+@output_options
 def command(
     *,
     files: tuple[str, ...],
@@ -35,22 +38,23 @@ def command(
     format_: str | None,
     references: tuple[str, ...],
     folders: tuple[str, ...],
-    as_json: bool,
+    output: OutputOptions,
 ) -> None:
     """Say what could be better in schema FILES (- reads standard input).
 
-    Lints are off until they are chosen: by --rule or --all, or by rules = [...] under [tool.treaty.lint] in
-    pyproject.toml or [lint] in treaty.toml, in the file's folder or above it.
+    The recommended lints are checked. Choose others by --rule or --all, or by rules = [...] under [tool.treaty.lint] in
+    pyproject.toml or [lint] in treaty.toml, in the file's folder or above it: ids, "recommended" or "all".
 
     \b
     Examples:
       treaty lint --list
+      treaty lint schemas/*.avsc
       treaty lint --all order.avsc
       treaty lint --rule FIELD_DOC_MISSING schemas/*.avsc
     """  # noqa: D301 - click wants the control character
     formats = find_formats()
     if listing:
-        _list(formats, as_json=as_json)
+        _list(formats, as_json=output.is_json)
         return
     if not files:
         raise click.UsageError("name the FILES to look at, - for standard input, or --list")
@@ -60,7 +64,7 @@ def command(
     looked = _Look(formats, chosen, format_, References.of(references, folders))
     for path in screen.watched(files, "looking"):
         looked.at(path)
-    looked.say(as_json=as_json)
+    looked.print(output)
     sys.exit(looked.code)
 
 
@@ -73,6 +77,7 @@ class _Look:
     format: str | None
     references: References
     code: int = CLEAN
+    files: int = 0
     told: list[tuple[str, Diagnostic]] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     seen: dict[Path, Advice | None] = field(default_factory=dict)
@@ -82,8 +87,6 @@ class _Look:
         advice = self.chosen or settings(path, self.formats, self.seen) or Advice()
         if advice.ignores(path):
             return
-        if not (advice.rules or advice.by_format):
-            raise _nothing_chosen(path, self.formats)
         try:
             found = _found(load_one(path, self.format, self.references), advice)
             self.code = max(self.code, ADVISED if found else CLEAN)
@@ -92,20 +95,21 @@ class _Look:
         except UnusableError as unusable:
             found, self.code = [], UNUSABLE
             self.errors.append(unusable.message)
+        self.files += 1
         self.told += [(path, fault) for fault in found]
 
-    def say(self, *, as_json: bool) -> None:
-        """Print what was found."""
-        if as_json:
+    def print(self, output: OutputOptions) -> None:
+        """Print what was found, and how much."""
+        if output.is_json:
             advice = [{"file": path, **screen.as_json(fault)} for path, fault in self.told]
             screen.say_json({"clean": self.code == CLEAN, "advice": advice, "errors": self.errors})
             return
-        for path, fault in self.told:
-            screen.say_faults(shown_path(path), [fault])
+        found = [finding for path, fault in self.told for finding in locate_diagnostics(shown_path(path), "", [fault])]
+        print_findings(found, output)
         for error in self.errors:
             screen.say(f"Error: {error}", "red", err=True)
-        if self.code == CLEAN:
-            screen.say("Nothing to say.", "green", err=True)
+        counted = screen.counted(len(found), "finding") if found else "no findings"
+        screen.say(f"{screen.counted(self.files, 'file')}, {counted}.", "green" if self.code == CLEAN else "red")
 
 
 def _found(one: Loaded, advice: Advice) -> list[Diagnostic]:
@@ -127,12 +131,12 @@ def _rows(formats: FormatRegistry) -> list[tuple[str, list[str], str]]:
 def _list(formats: FormatRegistry, *, as_json: bool) -> None:
     rows = _rows(formats)
     if as_json:
-        screen.say_json([{"id": id_, "formats": names, "purpose": purpose} for id_, names, purpose in rows])
-    else:
-        screen.say_rows(("id", "formats", "purpose"), [(one, ", ".join(names), told) for one, names, told in rows])
-
-
-def _nothing_chosen(path: str, formats: FormatRegistry) -> UnusableError:
-    names = ", ".join(dict.fromkeys(id_ for id_, _, _ in _rows(formats))) or "none"
-    remedy = 'say --rule ID or --all, or put rules = ["all"] under [tool.treaty.lint] in pyproject.toml'
-    return UnusableError(f"no lint is chosen for {shown_path(path)}: {remedy}. There is: {names}")
+        screen.say_json(
+            [
+                {"id": id_, "formats": names, "purpose": purpose, "recommended": is_recommended(id_)}
+                for id_, names, purpose in rows
+            ]
+        )
+        return
+    lines = [(one, "yes" if is_recommended(one) else "", ", ".join(names), purpose) for one, names, purpose in rows]
+    screen.say_rows(("id", "recommended", "formats", "purpose"), lines)

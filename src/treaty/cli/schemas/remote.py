@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import click
 
@@ -91,8 +89,7 @@ def _no_registry(error: Exception) -> UnusableError:
 
 def _refuse_empty(url: str) -> None:
     """A registry that would be made for the question has no policy worth asking."""
-    parts = urlsplit(url)
-    if parts.scheme == "memory" or (parts.scheme == "sqlite" and not Path(unquote(parts.path)).is_file()):
+    if url.startswith("memory:"):
         raise UnusableError(f"there is no registry at {url}; name one with --registry http://host:port")
 
 

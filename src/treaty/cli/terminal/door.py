@@ -4,21 +4,43 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
+from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 import click
 
 from treaty.assemble import connect
+from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.connection import Connection
 from treaty.client.credentials import basic
 from treaty.client.properties import resolve_registry
 from treaty.client.settings import ClientSettings, credentials_in, tls_in
 
+MISSING = Literal["refuse", "create", "empty"]
+"""What becomes of a SQLite file that does not exist: an error, a new registry, or an empty one in memory."""
 
-def opened(url: str) -> Connection:
-    """Connect to a registry. Raises what `connect` raises, and `UnusableError` where nobody can say the password."""
+
+def opened(url: str, missing: MISSING = "refuse") -> Connection:
+    """Connect to a registry. Raises what `connect` raises, and `UnusableError` where nobody can say the password.
+
+    A command that only reads creates no file and no folder.
+    """
+    if is_missing(url):
+        if missing == "refuse":
+            raise UnusableError(f"there is no registry at {url}: the file does not exist; see that its path is right")
+        if missing == "empty":
+            screen.say(f"There is no registry at {url} yet; it counts as empty.", "yellow", err=True)
+            return connect("memory:")
+        screen.say(f"{url} is a new registry.", "yellow", err=True)
     return connect(settings_at(url, os.environ))  # noqa: TID251 (a command's settings are variables too)
+
+
+def is_missing(url: str) -> bool:
+    """Whether a URL names a SQLite file that does not exist."""
+    parts = urlsplit(url)
+    return parts.scheme == "sqlite" and parts.path.startswith("/") and not Path(unquote(parts.path)).exists()
 
 
 def settings_at(url: str, environment: Mapping[str, str]) -> ClientSettings | str:

@@ -36,14 +36,14 @@ def is_url(text: str) -> bool:
 
 
 @contextmanager
-def opened(url: str) -> Iterator[Connection]:
+def opened(url: str, missing: door.MISSING = "refuse") -> Iterator[Connection]:
     """A registry, by its URL or by a file of settings, while the block runs.
 
     Raises `UnusableError` where there is none, or none that answers; a password is never shown.
     """
     shown = door.shown(url)
     try:
-        with connect(_settings_in(url)) if url.endswith(SETTINGS) else door.opened(url) as registry:
+        with connect(_settings_in(url)) if url.endswith(SETTINGS) else door.opened(url, missing) as registry:
             yield registry
     except (*UNUSABLE_ERRORS, *PASSING_ERRORS, ValueError) as error:
         raise UnusableError(f"{error}; name a registry, for instance http://host:port") from error

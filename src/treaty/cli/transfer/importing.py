@@ -41,7 +41,7 @@ def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_c
     """  # noqa: D301 - click wants the control character
     with bar() as told:
         found = snapshot_of(source, told=told, kafka_config=kafka_config)
-        with opened(registry) as target:
+        with opened(registry, "empty" if dry_run else "create") as target:
             report = write(found, target, dry_run=dry_run, told=told)
     problems, notes = (*found.problems, *report.problems), (*found.notes, *report.plan.notes)
     if as_json:

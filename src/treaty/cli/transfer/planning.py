@@ -7,7 +7,7 @@ import click
 
 from treaty.assemble import connect
 from treaty.cli.nouns import asking
-from treaty.cli.terminal import findings, screen
+from treaty.cli.terminal import door, findings, screen
 from treaty.cli.terminal.findings import LocatedFinding, OutputOptions, output_options
 from treaty.cli.transfer.ends import bar
 from treaty.cli.transfer.folder import folder_of
@@ -69,7 +69,8 @@ def apply_(folder: str, *, registry: str, output: OutputOptions) -> None:
 def _run(folder: str, registry: str, output: OutputOptions, *, dry_run: bool) -> None:
     formats = find_formats()
     wanted = desired(folder_of(folder, formats).wishes(), formats)
-    with asking.asked(registry) as target, connect("memory:") as rehearsal, bar() as told:
+    missing: door.MISSING = "empty" if dry_run else "create"
+    with asking.asked(registry, missing) as target, connect("memory:") as rehearsal, bar() as told:
         done = apply(wanted, target, rehearsal, dry_run=dry_run, told=told)
     if output.is_json:
         screen.say_json(_members(done, folder, dry_run=dry_run))

@@ -55,7 +55,11 @@ def command(
         raise click.UsageError("nothing would move: name another registry with --to, or another --to-context")
     with opened(registry) as source:
         plan = promotion(source, [Subject(here, name) for name in subjects], here, there, every=every)
-    with opened(target or registry) as end, connect("memory:") as rehearsal, bar() as told:
+    with (
+        opened(target or registry, "empty" if dry_run else "create") as end,
+        connect("memory:") as rehearsal,
+        bar() as told,
+    ):
         done = promote(plan, end, rehearsal, dry_run=dry_run, told=told)
     if output.is_json:
         screen.say_json(_members(done, dry_run=dry_run))
