@@ -105,7 +105,7 @@ OPENERS: Mapping[str, LogOpener] = {
 """The logs of this package, by the scheme of their URLs."""
 
 
-def looks_like_address(url: str) -> bool:
+def is_address(url: str) -> bool:
     """Whether a text without a scheme is a host with a port, as people name a registry."""
     host, colon, port = url.partition("/")[0].rpartition(":")
     return "://" not in url and bool(host and colon) and port.isascii() and port.isdecimal()
@@ -124,7 +124,7 @@ async def open_log(url: str, terms: LogOptions = DEFAULT_OPTIONS) -> Log:
     if opener is None:
         plugins = {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
         if scheme not in plugins:
-            if looks_like_address(url):
+            if is_address(url):
                 raise LogUrlError(f"{url!r} has no scheme; did you mean http://{url}?")
             known = ", ".join(sorted({*OPENERS, *plugins}))
             raise LogUrlError(f"no log for {url!r}: known schemes are {known}; for instance sqlite:///tmp/treaty.db")
