@@ -2,6 +2,7 @@
 
 import ast
 import json
+import runpy
 import tomllib
 import types
 from collections.abc import Iterator
@@ -48,6 +49,7 @@ def pages() -> dict[str, str]:
         "operations.md": MADE + _operations(),
         "rules.md": MADE + _rules(),
         "commands.md": MADE + _commands(),
+        "python.md": MADE + runpy.run_path(str(HERE / "python_api.py"))["page"](),
         "casts.md": MADE + _casts(),
         "glossary.md": GLOSSARY_MADE + _glossary(),
     }

@@ -1,0 +1,25 @@
+"""The page for contributors names files that exist."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+
+
+def test_every_path_exists() -> None:
+    named = set(re.findall(r"`((?:src|tests|docs)/[A-Za-z0-9_/.*…]+)`", PAGE))
+    named |= {f"src/treaty/{path}" for path in re.findall(r"`((?:formats|core|log|plan)/[A-Za-z0-9_/.]+)`", PAGE)}
+    assert len(named) > 30
+    assert [path for path in sorted(named) if not list(ROOT.glob(path.rstrip("/")))] == []
+
+
+def test_every_link_of_the_entry_pages_leads_to_a_file() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    dead = []
+    for page in pages:
+        prose = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", prose):
+            if not target.startswith(("http:", "https:")) and not (page.parent / target).exists():
+                dead.append(f"{page.relative_to(ROOT)}: {target}")
+    assert dead == []
