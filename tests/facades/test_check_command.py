@@ -193,7 +193,7 @@ def test_the_policy_is_taken_into_account() -> None:
 def test_a_text_that_may_be_of_several_formats_is_not_guessed() -> None:
     Path("some.json").write_text('{"type":"string"}')
 
-    assert "can't be told; say --format" in check("some.json", "some.json").stderr
+    assert "is unknown; add --format" in check("some.json", "some.json").stderr
     assert check("some.json", "some.json", "--format", "avro").exit_code == 0
 
 

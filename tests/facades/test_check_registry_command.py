@@ -120,7 +120,7 @@ def test_a_file_whose_name_tells_nothing_has_the_format_of_the_subject(url: str,
     words = ["check", str(file), "--registry", url, "--subject"]
 
     assert CliRunner().invoke(group, [*words, "old"]).exit_code == 1
-    assert "can't be told" in CliRunner().invoke(group, [*words, "fresh"]).stderr
+    assert "is unknown" in CliRunner().invoke(group, [*words, "fresh"]).stderr
 
 
 @pytest.mark.parametrize("format_", find_formats().names)

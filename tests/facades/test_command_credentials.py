@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from tests.behaviours.scripted import Say, Script, scripted
 from treaty.cli.main import group
-from treaty.cli.terminal.door import settings_at, shown
+from treaty.cli.terminal.registry_url import hide_credentials, read_settings
 from treaty.client.settings import ClientSettings
 
 NONE = Say(200, ["orders-value"])
@@ -107,16 +107,16 @@ def test_a_person_types_the_password_unseen() -> None:
 
 
 def test_urls_are_shown_without_who_asks() -> None:
-    assert shown(f"https://ada:{SECRET}@h:1/x,http://b") == "https://h:1/x,http://b"
-    assert shown("postgresql://ada:hush@h/db") == "postgresql://h/db"
-    assert shown("memory:") == "memory:"
+    assert hide_credentials(f"https://ada:{SECRET}@h:1/x,http://b") == "https://h:1/x,http://b"
+    assert hide_credentials("postgresql://ada:hush@h/db") == "postgresql://h/db"
+    assert hide_credentials("memory:") == "memory:"
 
 
 def test_files_of_tls_come_from_variables() -> None:
     with pytest.raises(ValueError, match="no/such"):
-        settings_at("https://h", {"TREATY_CA": "/no/such.pem"})
-    found = settings_at("http://h", {})
+        read_settings("https://h", {"TREATY_CA": "/no/such.pem"})
+    found = read_settings("http://h", {})
     assert isinstance(found, ClientSettings)
     assert found.tls is None
     with pytest.raises(click.ClickException, match="TREATY_PASSWORD"):
-        settings_at("http://ada@h", {})
+        read_settings("http://ada@h", {})

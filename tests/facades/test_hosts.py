@@ -12,7 +12,7 @@ from treaty.api.network.hosts import AllowedHosts, host_of
 from treaty.api.protection import ProtectionSettings
 from treaty.assemble.secret_files import list_warnings
 from treaty.cli.main import group
-from treaty.cli.safety import safety_of
+from treaty.cli.security_options import read_security_options
 from treaty.core import requests as q
 
 CHANGE = {"schema": '"string"'}
@@ -187,7 +187,7 @@ def test_what_is_no_host_or_proxy_is_refused(option: str, value: str, words: str
 
 def test_workers_are_given_what_the_server_was_given() -> None:
     none = {"auth": None, "audit": None, "read_only": False, "tls_cert": None, "tls_key": None, "tls_client_ca": None}
-    given = safety_of(**none, allowed_hosts=("a", "b"), trusted_proxies=("10.0.0.0/8", "::1"))  # type: ignore[arg-type]
+    given = read_security_options(**none, allowed_hosts=("a", "b"), trusted_proxies=("10.0.0.0/8", "::1"))  # type: ignore[arg-type]
     flags = [
         "--allowed-host",
         "a",

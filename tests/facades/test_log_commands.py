@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from treaty.assemble import connect
-from treaty.cli.log.files import opened_file
+from treaty.cli.log.dump_file import open_dump_file
 from treaty.cli.main import group
 from treaty.core.limits import RESTORE_GAP
 from treaty.core.names import subject_of
@@ -248,7 +248,7 @@ def test_a_state_file_is_verified_beside_its_log(log: str, tmp_path: Path) -> No
 def test_a_state_file_with_a_wrong_index_is_found(log: str, tmp_path: Path) -> None:
     file, found = tmp_path / "a.state", run("log", "dump", log, str(tmp_path / "a.dump"))
     assert found.exit_code == 0
-    with opened_file(str(tmp_path / "a.dump")) as (head, rows):
+    with open_dump_file(str(tmp_path / "a.dump")) as (head, rows):
         built = build([*rows])
     built.columns["index:version.subject"] = (b"",)
     write_state(file, built, head.position, 0)

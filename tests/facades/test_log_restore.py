@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from treaty.assemble import connect
-from treaty.cli.log import carrying
-from treaty.cli.log.files import opened_file, write_file
+from treaty.cli.log import backup
+from treaty.cli.log.dump_file import open_dump_file, write_dump_file
 from treaty.cli.main import group
 from treaty.core.refusals import Unavailable
 from treaty.core.requests import ListSchemas
@@ -40,13 +40,13 @@ def dump(tmp_path: Path) -> Path:
 
 def forge(dump: Path, change: Callable[[Rows], Rows]) -> Path:
     """Write a dump with other rows that adds up as a whole, as somebody writes it who knows the format."""
-    with opened_file(str(dump)) as (head, rows):
+    with open_dump_file(str(dump)) as (head, rows):
         changed = change([*rows])
     roots = roots_of(changed)
     place = head.position
     place = Position(place.identity, place.sequence, place.digest, as_root(roots))
     forged = dump.with_name("forged.dump")
-    write_file(forged, write_dump(DumpHead(head.log_url, place, roots, len(changed), head.time), changed))
+    write_dump_file(forged, write_dump(DumpHead(head.log_url, place, roots, len(changed), head.time), changed))
     return forged
 
 
@@ -145,7 +145,7 @@ def test_a_file_that_changes_between_the_check_and_the_restore_is_refused(
         dump.write_bytes(other.read_bytes())
         return found
 
-    monkeypatch.setattr(carrying, "find_dump_violations", check_and_change)
+    monkeypatch.setattr(backup, "find_dump_violations", check_and_change)
     answer = run("log", "restore", str(dump), f"sqlite://{dump.with_name('new.db')}")
     assert answer.exit_code == 2
     assert "was changed while it was read" in answer.output

@@ -189,7 +189,7 @@ def test_only_so_many_rows_are_named(path: Path, tmp_path: Path, monkeypatch: py
     assert run("dump", url, dump).exit_code == 0
     change(path, "delete from state_row where state_table = 'schema'")
     assert DIFFERING_ROWS == 1_000
-    monkeypatch.setattr("treaty.cli.log.copies.DIFFERING_ROWS", 2)
+    monkeypatch.setattr("treaty.cli.log.whole_state.DIFFERING_ROWS", 2)
     against = said("verify", url, "--against", dump, code=1)["against"]
     assert (against["differing"], len(against["rows"])) == (6, 2)
     assert run("verify", url, dump, "--against", dump).exit_code == 2

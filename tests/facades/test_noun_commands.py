@@ -51,7 +51,7 @@ def test_a_schema_cant_move_a_cursor(run: Run, monkeypatch: pytest.MonkeyPatch) 
 
     assert json.loads(told)["schema"] == HOSTILE
     assert run("schema", "get", "e", "--text").stdout == HOSTILE + "\n"  # a file gets what was registered
-    monkeypatch.setattr("treaty.cli.terminal.screen.shows_people", lambda: True)
+    monkeypatch.setattr("treaty.cli.terminal.screen.is_terminal", lambda: True)
     shown = run("schema", "get", "e", "--text").stdout
     assert all(char.isprintable() or char == "\n" for char in shown)
     assert "\\x9b31m" in shown
@@ -142,7 +142,7 @@ def test_references_and_contexts(run: Run) -> None:
         (("schema", "get", "s", "first"), 2, "neither a version number nor 'latest'"),
         (("config", "set", "s"), 2, "nothing to change"),
         (("config", "set", "s", "--clear", "nonsense"), 2, "no member nonsense"),
-        (("subject", "delete", "s"), 2, "say --yes"),
+        (("subject", "delete", "s"), 2, "add --yes"),
         (("schema", "register", "s", "-", "--reference", "what"), 2, "NAME=SUBJECT:VERSION"),
         (("schema", "register", "s", "missing.avsc"), 2, "can't be read"),
     ],

@@ -18,7 +18,7 @@ from treaty.api import http_server
 from treaty.api.application import ServerApplication, build_application
 from treaty.api.compression import accepts_gzip
 from treaty.api.confluent.server import LEVEL
-from treaty.cli.journal import JsonLines, TextLines
+from treaty.cli.logging_setup import JsonFormatter, TextFormatter
 from treaty.core import answers as a
 from treaty.core import requests as q
 from treaty.core.limits import GZIP_BYTES, REQUEST_BYTES
@@ -63,7 +63,7 @@ def test_lines_carry_the_id_of_their_request(member: Fixed) -> None:
 
     member.answers[q.ListSubjects] = ZeroDivisionError()
     http = TestClient(build_application(member).dispatcher, raise_server_exceptions=False)
-    for formatter in (JsonLines(), TextLines("%(message)s%(request)s")):
+    for formatter in (JsonFormatter(), TextFormatter("%(message)s%(request)s")):
         handler = Keeping()
         handler.setFormatter(formatter)
         root = logging.getLogger("treaty.api")

@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from treaty.cli.main import group
-from treaty.cli.pipeline.description import Session, described
-from treaty.cli.pipeline.members import DescriptionError
+from treaty.cli.pipeline.description import SparkSettings, read_description
+from treaty.cli.pipeline.description_table import DescriptionError
 from treaty.spark import Debezium, FilesSource, KafkaSource, Keyed, Pipeline, Table, Trigger
 
 FULL = """
@@ -93,7 +93,7 @@ def written(tmp_path: Path) -> Callable[[str], Path]:
 
 
 def test_a_file_is_a_pipeline(written: Callable[[str], Path]) -> None:
-    found = described(written(FULL), {"PASSWORD": "s3cret"})
+    found = read_description(written(FULL), {"PASSWORD": "s3cret"})
     settings = (("security.protocol", "SASL_SSL"), ("sasl.jaas.config", "password is ${KAFKA}"))
     kafka = KafkaSource(
         "127.0.0.1:9092", ("orders",), "", settings, "client.properties", "latest", 100_000, 4, headers=True
@@ -120,26 +120,26 @@ def test_a_file_is_a_pipeline(written: Callable[[str], Path]) -> None:
         patience=1.5,
     )
     assert (found.name, found.registry) == ("orders", "http://ann:s3cret@127.0.0.1:8081")
-    assert found.session == Session("local[4]", "4g", (("spark.sql.shuffle.partitions", "8"),))
+    assert found.session == SparkSettings("local[4]", "4g", (("spark.sql.shuffle.partitions", "8"),))
     assert "s3cret" not in repr(found)
 
 
 def test_the_file_of_the_howto_is_one(written: Callable[[str], Path]) -> None:
     page = (Path(__file__).parents[2] / "docs" / "howto" / "pipelines.md").read_text("utf-8")
     text = page.split("```toml\n")[1].split("```")[0]
-    found = described(written(text), {"REGISTRY_PASSWORD": "x"})
+    found = read_description(written(text), {"REGISTRY_PASSWORD": "x"})
     assert (found.pipeline.most_bad, found.pipeline.patience) == (1000, 2.0)
 
 
 def test_what_is_left_out_has_its_usual_value(written: Callable[[str], Path]) -> None:
-    found = described(written(SMALL), {})
+    found = read_description(written(SMALL), {})
     source = FilesSource("in", schema="value BINARY")
     assert found.pipeline == Pipeline("s", Table("./good"), Table("./bad"), "c", source=source)
-    assert (found.name, found.registry, found.session) == ("flights", "", Session())
+    assert (found.name, found.registry, found.session) == ("flights", "", SparkSettings())
 
 
 def test_a_key_makes_a_table_of_one_row_each(written: Callable[[str], Path]) -> None:
-    found = described(written(SMALL + KEYED), {}).pipeline.keyed
+    found = read_description(written(SMALL + KEYED), {}).pipeline.keyed
     assert found == Keyed(("id",), version="source.lsn", order=("timestamp", "offset"), envelope=Debezium(after="now"))
 
 
@@ -181,7 +181,7 @@ def test_what_is_wrong_is_told_by_key_value_and_what_is_allowed(
 ) -> None:
     assert old in SMALL
     with pytest.raises(DescriptionError, match=told):
-        described(written(SMALL.replace(old, new, 1)), {})
+        read_description(written(SMALL.replace(old, new, 1)), {})
 
 
 def test_unusable_input_ends_with_two_and_help_has_examples(written: Callable[[str], Path], tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from confluent_kafka.schema_registry.error import SchemaRegistryError
 from tests.facades.authority import Authority
 from tests.facades.doors import Provider, basic, write_passwords
 from tests.real.running import serving
-from treaty.cli.safety import safety_of
+from treaty.cli.security_options import read_security_options
 
 RIGHTS = """
 [basic]
@@ -342,6 +342,6 @@ def test_an_open_door_is_told(host: str, options: dict[str, Any], warned: str) -
     given: dict[str, Any] = dict.fromkeys(("auth", "audit", "tls_cert", "tls_key", "tls_client_ca")) | {
         "read_only": False
     }
-    found = list(safety_of(**(given | options)).warnings(host))
+    found = list(read_security_options(**(given | options)).warnings(host))
     assert len(found) == bool(warned)
     assert all(one.startswith("WARNING: ") and warned in one for one in found)

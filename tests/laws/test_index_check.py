@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from tests.laws.test_indexes import KEYS, VALUES, histories, place, views_of
-from treaty.cli.log.checking import REMEDY, check_state
+from treaty.cli.log.state_check import REMEDY, check_state
 from treaty.core.state.commit import as_root
 from treaty.core.state.indexes import wrong_indexes
 from treaty.core.state.rows import EncodedRow, Row, encode_row

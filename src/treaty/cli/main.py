@@ -11,49 +11,55 @@ import click
 from treaty.cli.terminal.errors import exit_with_error
 
 
-class Place(NamedTuple):
+class CommandEntry(NamedTuple):
     """Where a command lies (the `command` of a module, or what stands after a colon), and what it does."""
 
     module: str
-    does: str
+    summary: str
 
 
 COMMANDS = {
-    "serve": Place("treaty.cli.serve", "Run a registry on this machine."),
-    "openapi": Place("treaty.cli.openapi", "Print the description of the HTTP interface."),
-    "password": Place("treaty.cli.password", "Print a line for a password file."),
-    "demo": Place("treaty.cli.demo", "Send 336,776 real flights through registry, Spark and back."),
-    "check": Place("treaty.cli.schemas.check", "Compare schemas and say what would break."),
-    "diff": Place("treaty.cli.schemas.diff", "Show all that differs between two schemas."),
-    "lint": Place("treaty.cli.schemas.lint", "Say what could be better in schemas."),
-    "canonical": Place("treaty.cli.schemas.canonical", "Print a schema as a registry stores it."),
-    "fingerprint": Place("treaty.cli.schemas.fingerprint", "Print a schema's guid and fingerprints."),
-    "validate": Place("treaty.cli.schemas.validate", "Check values against a schema."),
-    "example": Place("treaty.cli.schemas.example", "Make values of a schema."),
-    "subject": Place("treaty.cli.nouns.subject", "List, look at and delete subjects."),
-    "schema": Place("treaty.cli.nouns.schema", "Register, look up, read and delete schemas."),
-    "config": Place("treaty.cli.nouns.config", "Compatibility levels and what goes with them."),
-    "mode": Place("treaty.cli.nouns.mode", "Whether subjects and contexts take schemas."),
-    "context": Place("treaty.cli.nouns.context", "List contexts, delete empty ones."),
-    "association": Place("treaty.cli.nouns.association", "Bind topics to the subjects of their schemas."),
-    "produce": Place("treaty.cli.records.produce", "Send JSON values to a Kafka topic, under a schema."),
-    "consume": Place("treaty.cli.records.consume", "Print the records of a Kafka topic as JSON."),
-    "decode": Place("treaty.cli.records.decode", "Tell a framed record byte by byte."),
-    "import": Place("treaty.cli.transfer.importing", "Take over what another registry or a dump holds."),
-    "export": Place("treaty.cli.transfer.exporting", "Write what a registry holds as a dump."),
-    "plan": Place("treaty.cli.transfer.planning:plan", "Say what applying a folder of schemas would change."),
-    "apply": Place("treaty.cli.transfer.planning:apply_", "Make a registry have what a folder of schemas has."),
-    "promote": Place("treaty.cli.transfer.promoting", "Copy subjects to another context or registry, checked first."),
-    "log": Place("treaty.cli.log.group", "Look at, check, carry and mend a log."),
-    "completion": Place("treaty.cli.completion", "Print the script that completes commands in your shell."),
-    "pipeline": Place("treaty.cli.pipeline.group", "Run streams of frames into tables, and look after them."),
-    "table": Place("treaty.cli.lake.table", "Make lake tables from subjects, evolve them, tell where they differ."),
-    "spark": Place("treaty.cli.spark", "Packages and settings for Spark sessions."),
+    "serve": CommandEntry("treaty.cli.serve", "Run a registry on this machine."),
+    "openapi": CommandEntry("treaty.cli.openapi", "Print the description of the HTTP interface."),
+    "password": CommandEntry("treaty.cli.password", "Print a line for a password file."),
+    "demo": CommandEntry("treaty.cli.demo", "Send 336,776 real flights through registry, Spark and back."),
+    "check": CommandEntry("treaty.cli.schemas.check", "Compare schemas and say what would break."),
+    "diff": CommandEntry("treaty.cli.schemas.diff", "Show all that differs between two schemas."),
+    "lint": CommandEntry("treaty.cli.schemas.lint", "Say what could be better in schemas."),
+    "canonical": CommandEntry("treaty.cli.schemas.canonical", "Print a schema as a registry stores it."),
+    "fingerprint": CommandEntry("treaty.cli.schemas.fingerprint", "Print a schema's guid and fingerprints."),
+    "validate": CommandEntry("treaty.cli.schemas.validate", "Check values against a schema."),
+    "example": CommandEntry("treaty.cli.schemas.example", "Make values of a schema."),
+    "subject": CommandEntry("treaty.cli.registry.subject", "List, look at and delete subjects."),
+    "schema": CommandEntry("treaty.cli.registry.schema", "Register, look up, read and delete schemas."),
+    "config": CommandEntry("treaty.cli.registry.config", "Compatibility levels and what goes with them."),
+    "mode": CommandEntry("treaty.cli.registry.mode", "Whether subjects and contexts take schemas."),
+    "context": CommandEntry("treaty.cli.registry.context", "List contexts, delete empty ones."),
+    "association": CommandEntry("treaty.cli.registry.association", "Bind topics to the subjects of their schemas."),
+    "produce": CommandEntry("treaty.cli.records.produce", "Send JSON values to a Kafka topic, under a schema."),
+    "consume": CommandEntry("treaty.cli.records.consume", "Print the records of a Kafka topic as JSON."),
+    "decode": CommandEntry("treaty.cli.records.decode", "Tell a framed record byte by byte."),
+    "import": CommandEntry("treaty.cli.transfer.registry_import", "Take over what another registry or a dump holds."),
+    "export": CommandEntry("treaty.cli.transfer.export", "Write what a registry holds as a dump."),
+    "plan": CommandEntry(
+        "treaty.cli.transfer.desired_state:plan", "Say what applying a folder of schemas would change."
+    ),
+    "apply": CommandEntry(
+        "treaty.cli.transfer.desired_state:apply_", "Make a registry have what a folder of schemas has."
+    ),
+    "promote": CommandEntry(
+        "treaty.cli.transfer.promotion", "Copy subjects to another context or registry, checked first."
+    ),
+    "log": CommandEntry("treaty.cli.log.group", "Look at, check, carry and mend a log."),
+    "completion": CommandEntry("treaty.cli.completion", "Print the script that completes commands in your shell."),
+    "pipeline": CommandEntry("treaty.cli.pipeline.group", "Run streams of frames into tables, and look after them."),
+    "table": CommandEntry("treaty.cli.table", "Make lake tables from subjects, evolve them, tell where they differ."),
+    "spark": CommandEntry("treaty.cli.spark", "Packages and settings for Spark sessions."),
 }
 """The commands, in the order of the help."""
 
 
-class Commands(click.Group):
+class CommandGroup(click.Group):
     """A group whose commands are modules, so that the program starts without loading them."""
 
     def main(
@@ -89,10 +95,10 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without loading them."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, place.does) for name, place in COMMANDS.items()])
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="treaty", prog_name="treaty")
 @click.pass_context
 def group(ctx: click.Context) -> None:

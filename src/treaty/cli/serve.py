@@ -29,11 +29,11 @@ from treaty.assemble.server import (
     new_loop,
     serve,
 )
-from treaty.cli import journal
-from treaty.cli.peering import among_siblings, peering_flags, peering_options, refuse_unsafe
-from treaty.cli.safety import Safety, safety_of, safety_options
+from treaty.cli import logging_setup
+from treaty.cli.peer_options import add_peer_options, add_worker_secret, peer_flags, refuse_unsafe_options
+from treaty.cli.security_options import SecurityOptions, add_security_options, read_security_options
 from treaty.cli.terminal import log_config
-from treaty.log.urls import DEFAULT_OPTIONS as PLAIN_TERMS
+from treaty.log.urls import DEFAULT_OPTIONS as DEFAULT_LOG_OPTIONS
 from treaty.log.urls import LogOptions
 from treaty.wire.confluent.errors import INCOMPATIBLE
 
@@ -42,12 +42,12 @@ BACKLOG = 2048
 """Connections that may wait to be accepted."""
 INTERRUPTED = 130
 """Exit code of a program that was stopped by Ctrl-C."""
-NOT_NOW = 75
+UNAVAILABLE = 75
 """Exit code where the log can't be reached now."""
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
+class ServeSettings:
     """What was asked for on the command line."""
 
     url: str
@@ -56,18 +56,18 @@ class Serving:
     workers: int
     log_format: str
     access_log: bool
-    safety: Safety
+    security: SecurityOptions
     state: Path | None = None
     """The state file."""
     manner: ServerOptions = DEFAULT_OPTIONS
-    terms: LogOptions = PLAIN_TERMS
+    log_options: LogOptions = DEFAULT_LOG_OPTIONS
     """What the log is opened with beside its URL."""
 
     def listen_on(self, shared: socket.socket, parent: int = 0, own: socket.socket | None = None) -> ListenerSettings:
         """How a worker listens."""
-        safety = self.safety
+        security = self.security
         return ListenerSettings(
-            shared, self.access_log, parent, safety.tls, own, safety.proxies, safety.hosts, safety.hsts
+            shared, self.access_log, parent, security.tls, own, security.proxies, security.hosts, security.hsts
         )
 
 
@@ -113,7 +113,7 @@ class ServeOptions(TypedDict):
     help="Where the registry is kept: sqlite:///absolute/path.db, postgresql://user@host/database, "
     "kafka://host:port/topic or memory: (default: a SQLite file in the user's data folder).",
 )
-@log_config.option()
+@log_config.log_config_option()
 @click.option(
     "--bind",
     "--host",
@@ -145,8 +145,8 @@ class ServeOptions(TypedDict):
     type=click.Path(dir_okay=False, path_type=Path),
     help="A help for starting in a blink and for sharing memory, written by the server (default: beside a SQLite log).",
 )
-@safety_options
-@peering_options
+@add_security_options
+@add_peer_options
 @click.option(
     "--metadata-key-file",
     envvar="TREATY_METADATA_KEY_FILE",
@@ -179,15 +179,15 @@ def command(**options: Unpack[ServeOptions]) -> None:
 
     Without options it keeps its log in a SQLite file in your data folder and listens on the loopback address only.
     """
-    journal.set_up(as_json=options["log_format"] == "json", lines=options["access_log"])
-    serving = Serving(
-        options["url"] or default_url(Path(options["data_home"]).expanduser()),
+    logging_setup.set_up_logging(as_json=options["log_format"] == "json", lines=options["access_log"])
+    serving = ServeSettings(
+        options["url"] or make_default_url(Path(options["data_home"]).expanduser()),
         options["host"],
         options["port"],
         options["workers"],
         options["log_format"],
         options["access_log"],
-        safety_of(
+        read_security_options(
             auth=options["auth"],
             audit=options["audit"],
             read_only=options["read_only"],
@@ -208,29 +208,29 @@ def command(**options: Unpack[ServeOptions]) -> None:
         options["peer_plaintext"],
     )
     manner = ServerOptions(int(options["incompatible_code"]), options["metadata_key_file"], peering)
-    terms = LogOptions(log_config.settings(options["log_config"]))
+    terms = LogOptions(log_config.parse_log_config(options["log_config"]))
     state = options["state_file"] or state_path(serving.url)
-    serving = replace(serving, state=state, manner=manner, terms=terms)
+    serving = replace(serving, state=state, manner=manner, log_options=terms)
     if options["worker"]:
         index, descriptor, parent, _ = options["worker"]
         shared, own = socket.socket(fileno=descriptor), None
         if peering:  # others must reach this very worker, and not any that shares its port
-            own = listen(serving.host, peering.port + index if peering.port else 0)
+            own = open_listener(serving.host, peering.port + index if peering.port else 0)
         listening = serving.listen_on(shared, parent, own)
         sharing = WorkerSlot(index, options["board"])
-        protection = serving.safety.protection
+        protection = serving.security.protection
         served = serve(
             serving.url, listening, sharing=sharing, protection=protection, manner=manner, state=state, terms=terms
         )
-        sys.exit(_run(served))
+        sys.exit(_run_server(served))
     if serving.workers > 1 and serving.url.startswith("memory:"):
         raise click.UsageError("a log in memory can't be shared by several workers; take one worker, or a SQLite file")
-    refuse_unsafe(peering, serving.host, serving.safety.tls)
-    with listen(serving.host, serving.port) as listener:
-        sys.exit(_alone(serving, listener) if serving.workers == 1 else _together(serving, listener))
+    refuse_unsafe_options(peering, serving.host, serving.security.tls)
+    with open_listener(serving.host, serving.port) as listener:
+        sys.exit(_serve_alone(serving, listener) if serving.workers == 1 else _serve_with_workers(serving, listener))
 
 
-def default_url(home: Path) -> str:
+def make_default_url(home: Path) -> str:
     """The SQLite file in the user's data folder, which is made where it is not there."""
     folder = home / "treaty"
     try:
@@ -247,7 +247,7 @@ def default_url(home: Path) -> str:
     return f"sqlite://{folder / 'registry.db'}"
 
 
-def listen(host: str, port: int) -> socket.socket:
+def open_listener(host: str, port: int) -> socket.socket:
     """Open the listening socket, or say why it can't be and what to do."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -262,15 +262,15 @@ def listen(host: str, port: int) -> socket.socket:
         raise click.ClickException(f"can't listen on {host} port {port}: {remedy or reason.strerror}") from None
 
 
-def banner(serving: Serving, listener: socket.socket) -> str:
+def format_banner(serving: ServeSettings, listener: socket.socket) -> str:
     """What a person sees at the start: where it is, where it keeps its log, how to stop it."""
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
-    base = f"{serving.safety.scheme}://{shown}:{port}"
+    base = f"{serving.security.scheme}://{shown}:{port}"
     return "\n".join(
         [
-            *serving.safety.warnings(host),
-            *list_warnings(serving.safety.protection, serving.safety.tls, serving.manner.metadata_keys),
+            *serving.security.warnings(host),
+            *list_warnings(serving.security.protection, serving.security.tls, serving.manner.metadata_keys),
             f"Treaty {version('treaty')}, {serving.workers} worker{'s' if serving.workers > 1 else ''}",
             f"  serving  {base}",
             f"  log      {serving.url}",
@@ -280,33 +280,33 @@ def banner(serving: Serving, listener: socket.socket) -> str:
     )
 
 
-def _alone(serving: Serving, listener: socket.socket) -> int:
+def _serve_alone(serving: ServeSettings, listener: socket.socket) -> int:
     listening = serving.listen_on(listener)
 
     def ready() -> None:
-        click.echo(banner(serving, listener), err=True)
+        click.echo(format_banner(serving, listener), err=True)
 
-    protection, manner, state = serving.safety.protection, serving.manner, serving.state
-    terms = serving.terms
-    return _run(
+    protection, manner, state = serving.security.protection, serving.manner, serving.state
+    terms = serving.log_options
+    return _run_server(
         serve(serving.url, listening, ready=ready, protection=protection, manner=manner, state=state, terms=terms)
     )
 
 
-async def _tried(serving: Serving) -> int:
+async def _try_settings(serving: ServeSettings) -> int:
     """Open and close what workers will, so that what is wrong with it is said once, and not by every one of them."""
-    check_files(serving.safety.protection, serving.safety.tls)
+    check_files(serving.security.protection, serving.security.tls)
     manner = serving.manner
     found = bool(manner.peering) or is_loopback(serving.host)  # by workers, who have addresses of their own
-    async with open_node(serving.url, metadata_keys=manner.metadata_keys, terms=serving.terms, alone=found):
+    async with open_node(serving.url, metadata_keys=manner.metadata_keys, terms=serving.log_options, alone=found):
         return 0
 
 
-def _together(serving: Serving, listener: socket.socket) -> int:
-    if wrong := _run(_tried(serving)):
+def _serve_with_workers(serving: ServeSettings, listener: socket.socket) -> int:
+    if wrong := _run_server(_try_settings(serving)):
         return wrong
     with tempfile.TemporaryDirectory(prefix="treaty-") as board:
-        peering = among_siblings(serving.manner.peering, serving.url, serving.host, Path(board))
+        peering = add_worker_secret(serving.manner.peering, serving.url, serving.host, Path(board))
 
         def arguments(index: int) -> list[str]:
             numbers = map(str, (index, listener.fileno(), os.getpid(), serving.workers))
@@ -315,16 +315,16 @@ def _together(serving: Serving, listener: socket.socket) -> int:
             flags += ["--incompatible-code", str(serving.manner.incompatible)]
             keys = serving.manner.metadata_keys
             flags += ["--metadata-key-file", str(keys)] if keys else []
-            command = [sys.executable, "-m", "treaty.cli.main", "serve", *flags, *serving.safety.flags()]
-            command += ["--host", serving.host, *peering_flags(peering)]
+            command = [sys.executable, "-m", "treaty.cli.main", "serve", *flags, *serving.security.flags()]
+            command += ["--host", serving.host, *peer_flags(peering)]
             return [*command, "--board", board, "--worker", *numbers]
 
-        click.echo(banner(serving, listener), err=True)
-        os.environ.update(log_environment(serving.url, serving.terms))  # noqa: TID251 (to workers, unseen)
-        return _run(WorkerSupervisor(arguments, listener, serving.workers).run())
+        click.echo(format_banner(serving, listener), err=True)
+        os.environ.update(log_environment(serving.url, serving.log_options))  # noqa: TID251 (to workers, unseen)
+        return _run_server(WorkerSupervisor(arguments, listener, serving.workers).run())
 
 
-def _run(work: Coroutine[Any, Any, int]) -> int:
+def _run_server(work: Coroutine[Any, Any, int]) -> int:
     """Run to the end; say what a person can mend, without a traceback."""
     with asyncio.Runner(loop_factory=new_loop) as runner:
         try:
@@ -334,6 +334,6 @@ def _run(work: Coroutine[Any, Any, int]) -> int:
             return HOPELESS
         except PASSING_ERRORS as reason:
             click.echo(f"Error: the log can't be used now: {reason}", err=True)
-            return NOT_NOW
+            return UNAVAILABLE
         except KeyboardInterrupt:  # before the server took over Ctrl-C
             return INTERRUPTED

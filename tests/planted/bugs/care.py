@@ -18,7 +18,7 @@ CARED = (
     Bug(
         "restore: the rows of a backup are not added up",
         "A backup whose rows were changed becomes a log that states them.",
-        (Edit("treaty.cli.log.files:opened_file", "if not lenient:", "if lenient is None:"),),
+        (Edit("treaty.cli.log.dump_file:open_dump_file", "if not lenient:", "if lenient is None:"),),
         by_tests(ROOT + "test_a_copy_with_a_changed_row_is_refused_and_its_table_named[backup]"),
     ),
     Bug(
@@ -54,7 +54,13 @@ CARED = (
     Bug(
         "verify: rows that only the other copy has are no difference",
         "Beside a copy a row that is gone here is not named.",
-        (Edit("treaty.cli.log.copies:_differing", "if mine != row.value:", "if mine not in {None, row.value}:"),),
+        (
+            Edit(
+                "treaty.cli.log.whole_state:_find_differing_rows",
+                "if mine != row.value:",
+                "if mine not in {None, row.value}:",
+            ),
+        ),
         by_tests(ROOT + "test_a_table_that_was_changed_is_named_and_the_row_beside_a_copy[a row that is gone]"),
     ),
     Bug(
@@ -139,7 +145,7 @@ CARED = (
         "Rows that no registry would have written become a log, without a word.",
         (
             Edit(
-                "treaty.cli.log.carrying:_checked",
+                "treaty.cli.log.backup:_check_dump",
                 "find_dump_violations(rows, head.position.sequence)",
                 "tuple(rows)[:0]",
             ),
@@ -151,7 +157,7 @@ CARED = (
     Bug(
         "restore: another file than the checked one is restored",
         "Who changes the file between its check and its restore has rows restored that nobody has checked.",
-        (Edit("treaty.cli.log.carrying:_refuse_changed", "if found != checked:", "if found is None:"),),
+        (Edit("treaty.cli.log.backup:_refuse_changed", "if found != checked:", "if found is None:"),),
         by_tests("facades/test_log_restore.py::test_a_file_that_changes_between_the_check_and_the_restore_is_refused"),
     ),
     Bug(

@@ -9,7 +9,7 @@ WIDTH = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class ChartBar:
     """One mark: its label, its value, how the value is written, a class of the page's style, and more to say."""
 
     label: str
@@ -19,20 +19,20 @@ class Bar:
     note: str = ""
 
 
-def _svg(height: float, body: Sequence[str], name: str) -> str:
+def _draw_svg(height: float, body: Sequence[str], name: str) -> str:
     inside = "".join(body)
     return f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(name)}">{inside}</svg>'
 
 
-def _text(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> str:
+def _draw_text(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}">{escape(words)}</text>'
 
 
-def _title(bar: Bar) -> str:
+def _draw_title(bar: ChartBar) -> str:
     return f"<title>{escape(bar.label)}: {escape(bar.shown)}{escape(' · ' + bar.note) if bar.note else ''}</title>"
 
 
-def across(bars: Sequence[Bar], name: str, *, left: float = 190) -> str:
+def draw_horizontal_bars(bars: Sequence[ChartBar], name: str, *, left: float = 190) -> str:
     """Horizontal bars from a common start; below zero they go to the other side."""
     step, room = 34, WIDTH - left - 150
     low, high = min(0.0, *(bar.value for bar in bars)), max(1e-9, *(bar.value for bar in bars))
@@ -44,13 +44,13 @@ def across(bars: Sequence[Bar], name: str, *, left: float = 190) -> str:
         x = zero if bar.value >= 0 else zero - wide
         end = x + wide + 10 if bar.value >= 0 else zero + 10
         body.append(
-            f'<g>{_title(bar)}<rect x="{x:.1f}" y="{y + 5}" width="{max(wide, 2):.1f}" height="{step - 10}" rx="4" class="{bar.kind}"/>'
-            f"{_text(left - 14, y + 23, bar.label, 'label', 'end')}{_text(end, y + 23, bar.shown, 'value')}</g>"
+            f'<g>{_draw_title(bar)}<rect x="{x:.1f}" y="{y + 5}" width="{max(wide, 2):.1f}" height="{step - 10}" rx="4" class="{bar.kind}"/>'
+            f"{_draw_text(left - 14, y + 23, bar.label, 'label', 'end')}{_draw_text(end, y + 23, bar.shown, 'value')}</g>"
         )
-    return _svg(len(bars) * step, body, name)
+    return _draw_svg(len(bars) * step, body, name)
 
 
-def upright(bars: Sequence[Bar], name: str, unit: str) -> str:
+def draw_vertical_bars(bars: Sequence[ChartBar], name: str, unit: str) -> str:
     """Vertical bars over a common line, with a few grid lines; values below zero hang down."""
     tall, foot, left = 250.0, 34.0, 60.0
     low, high = min(0.0, *(bar.value for bar in bars)), max(1e-9, *(bar.value for bar in bars))
@@ -64,33 +64,35 @@ def upright(bars: Sequence[Bar], name: str, unit: str) -> str:
         if mark >= low:
             y = base - mark * scale
             body.append(f'<line x1="{left}" x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>')
-            body.append(_text(left - 10, y + 5, f"{mark:g}", "label", "end"))
+            body.append(_draw_text(left - 10, y + 5, f"{mark:g}", "label", "end"))
         mark += step
     for place, bar in enumerate(bars):
         x, size = left + place * wide, abs(bar.value) * scale
         y = base - size if bar.value >= 0 else base
         body.append(
-            f'<g>{_title(bar)}<rect x="{x + wide * 0.12:.1f}" y="{y:.1f}" width="{wide * 0.76:.1f}" height="{max(size, 1.5):.1f}" '
-            f'rx="4" class="{bar.kind}"/>{_text(x + wide / 2, tall + foot - 12, bar.label, "label", "middle")}</g>'
+            f'<g>{_draw_title(bar)}<rect x="{x + wide * 0.12:.1f}" y="{y:.1f}" width="{wide * 0.76:.1f}" height="{max(size, 1.5):.1f}" '
+            f'rx="4" class="{bar.kind}"/>{_draw_text(x + wide / 2, tall + foot - 12, bar.label, "label", "middle")}</g>'
         )
-    body.append(_text(0, 11, unit, "label"))
-    return _svg(tall + foot, body, name)
+    body.append(_draw_text(0, 11, unit, "label"))
+    return _draw_svg(tall + foot, body, name)
 
 
-def share(bars: Sequence[Bar], name: str) -> str:
+def draw_shares(bars: Sequence[ChartBar], name: str) -> str:
     """One line cut into parts, each as wide as its share."""
     total = sum(bar.value for bar in bars) or 1
     body, x = [], 0.0
     for bar in bars:
         wide = WIDTH * bar.value / total
         label = (
-            _text(x + 14, 34, bar.label, "inside") + _text(x + 14, 56, bar.shown, "inside strong") if wide > 110 else ""
+            _draw_text(x + 14, 34, bar.label, "inside") + _draw_text(x + 14, 56, bar.shown, "inside strong")
+            if wide > 110
+            else ""
         )
         body.append(
-            f'<g>{_title(bar)}<rect x="{x:.1f}" y="0" width="{max(wide - 4, 2):.1f}" height="74" rx="8" class="{bar.kind}"/>{label}</g>'
+            f'<g>{_draw_title(bar)}<rect x="{x:.1f}" y="0" width="{max(wide - 4, 2):.1f}" height="74" rx="8" class="{bar.kind}"/>{label}</g>'
         )
         x += wide
-    return _svg(74, body, name)
+    return _draw_svg(74, body, name)
 
 
 def _round_step(rough: float) -> float:

@@ -32,11 +32,11 @@ def command(ctx: click.Context, folder: Path, rows: int, stay: bool) -> None:  #
         message = "the demo needs a JDK 17: Spark runs on Java, and there is no java on the PATH"
         raise click.ClickException(message)
     # Spark is loaded here and not above, so that `treaty --help` needs neither it nor its second of start-up.
-    holds = import_module("treaty.cli.demo.performance").perform(fresh(folder), rows, stay=stay)
-    ctx.exit(0 if holds else 1)
+    is_proved = import_module("treaty.cli.demo.session").run_demo(empty_folder(folder), rows, stay=stay)
+    ctx.exit(0 if is_proved else 1)
 
 
-def fresh(folder: Path) -> Path:
+def empty_folder(folder: Path) -> Path:
     """An empty folder at this place. Raises a usage error where something lies there that no demo made."""
     if folder.exists() and any(folder.iterdir()):
         if not (folder / "registry.db").exists():

@@ -5,8 +5,8 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from treaty.cli.demo.charts import Bar, across, share, upright
-from treaty.cli.demo.stage import Story
+from treaty.cli.demo.charts import ChartBar, draw_horizontal_bars, draw_shares, draw_vertical_bars
+from treaty.cli.demo.demo_run import DemoResult
 from treaty.spark.flights.dimensions import DIMENSIONS
 from treaty.spark.flights.schemas import STORY
 
@@ -21,17 +21,17 @@ SENTENCES = {
 }
 
 
-def page(story: Story) -> str:
+def build_page(story: DemoResult) -> str:
     """The whole page."""
     parts = (
-        _head(story),
-        _numbers(story),
-        _journey(story),
-        _schema(story),
-        _bad(story),
-        _delays(story),
-        _joined(story),
-        _refused(story),
+        _header_section(story),
+        _numbers_section(story),
+        _versions_section(story),
+        _schema_section(story),
+        _bad_rows_section(story),
+        _delays_section(story),
+        _join_section(story),
+        _refusal_section(story),
     )
     style = files(__package__).joinpath("page.css").read_text("utf-8")
     return (
@@ -57,7 +57,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence
     return f"<div class='wide'><table><thead><tr>{cells('th', head)}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
-def _head(story: Story) -> str:
+def _header_section(story: DemoResult) -> str:
     proof = story.proof
     verdict = "every event is in exactly one table" if story.holds else "the counts do not add up"
     kind = "holds" if story.holds else "fails"
@@ -71,7 +71,7 @@ def _head(story: Story) -> str:
     )
 
 
-def _numbers(story: Story) -> str:
+def _numbers_section(story: DemoResult) -> str:
     rate = story.total / story.encoding if story.encoding else 0
     facts = (
         (f"{story.best_rate:,.0f}", "rows per second in the fastest batch, both tables written"),
@@ -83,13 +83,21 @@ def _numbers(story: Story) -> str:
     return f"<div class='numbers'>{inside}</div>"
 
 
-def _journey(story: Story) -> str:
+def _versions_section(story: DemoResult) -> str:
     shares = [
-        Bar(f"version {row['schema_version']}", row["flights"], f"{row['flights']:,}", "abc"[row["schema_version"] - 1])
+        ChartBar(
+            f"version {row['schema_version']}", row["flights"], f"{row['flights']:,}", "abc"[row["schema_version"] - 1]
+        )
         for row in story.figures["versions"]
     ]
     bars = [
-        Bar(str(one["batch"]), one["seconds"], f"{one['seconds']:.1f} s", _kind(story, one), f"{one['rows']:,} rows")
+        ChartBar(
+            str(one["batch"]),
+            one["seconds"],
+            f"{one['seconds']:.1f} s",
+            _bar_class(story, one),
+            f"{one['rows']:,} rows",
+        )
         for one in story.batches
     ]
     lead = (
@@ -101,15 +109,15 @@ def _journey(story: Story) -> str:
     )
     told = "".join(f"<li><b>v{number}</b> {escape(words)}</li>" for number, words in enumerate(STORY, 1))
     titles = "<h3>Good rows by the version they were written with</h3>", "<h3>Seconds per batch</h3>"
-    charts = share(shares, "good rows by version"), upright(bars, "seconds per batch", "s")
+    charts = draw_shares(shares, "good rows by version"), draw_vertical_bars(bars, "seconds per batch", "s")
     return _card("The journey", lead, f"<ul>{told}</ul>", titles[0], charts[0], titles[1], charts[1], crash)
 
 
-def _kind(story: Story, batch: dict[str, Any]) -> str:
+def _bar_class(story: DemoResult, batch: dict[str, Any]) -> str:
     return "bad" if batch["batch"] == story.killed else "a"
 
 
-def _schema(story: Story) -> str:
+def _schema_section(story: DemoResult) -> str:
     before, after = dict(story.figures["before"]), dict(story.figures["after"])
     rows = []
     for name, kind in after.items():
@@ -124,14 +132,16 @@ def _schema(story: Story) -> str:
     return _card("The table's schema", lead, _table(("column", "first commit", "last commit", ""), rows))
 
 
-def _bad(story: Story) -> str:
+def _bad_rows_section(story: DemoResult) -> str:
     reasons = story.figures["reasons"]
-    bars = [Bar(row["code"], row["rows"], f"{row['rows']:,}", "bad", SENTENCES.get(row["code"], "")) for row in reasons]
+    bars = [
+        ChartBar(row["code"], row["rows"], f"{row['rows']:,}", "bad", SENTENCES.get(row["code"], "")) for row in reasons
+    ]
     rows = [
         (
             f"<b>{row['code']}</b><br><span class=none>{SENTENCES.get(row['code'], '')}</span>",
             escape(row["message"]),
-            f"<code class=bytes>{_bytes(row['payload'])}</code>",
+            f"<code class=bytes>{_format_bytes(row['payload'])}</code>",
         )
         for row in reasons
     ]
@@ -142,7 +152,7 @@ def _bad(story: Story) -> str:
     return _card(
         "Bad rows, explained",
         lead,
-        across(bars, "bad rows by reason"),
+        draw_horizontal_bars(bars, "bad rows by reason"),
         "<h3>What a bad row says</h3>",
         _table(("code", "message", "first bytes"), rows),
         "<h3>What was planted, and found to the row</h3>",
@@ -150,14 +160,14 @@ def _bad(story: Story) -> str:
     )
 
 
-def _bytes(payload: str) -> str:
+def _format_bytes(payload: str) -> str:
     pairs = [payload[at : at + 2] for at in range(0, min(len(payload), 32), 2)]
     return " ".join(pairs) + (" …" if len(payload) > 32 else "") or "(none)"
 
 
-def _delays(story: Story) -> str:
-    def bar(label: str, row: dict[str, Any]) -> Bar:
-        return Bar(label, row["delay"] or 0.0, f"{row['delay'] or 0:.1f} min", "a", f"{row['flights']:,} flights")
+def _delays_section(story: DemoResult) -> str:
+    def bar(label: str, row: dict[str, Any]) -> ChartBar:
+        return ChartBar(label, row["delay"] or 0.0, f"{row['delay'] or 0:.1f} min", "a", f"{row['flights']:,} flights")
 
     hours = [bar(f"{row['hour']:02d}", row) for row in story.figures["hours"] if row["delay"] is not None]
     carriers = [bar(row["carrier"], row) for row in story.figures["carriers"] if row["delay"] is not None]
@@ -172,13 +182,13 @@ def _delays(story: Story) -> str:
         "And what the flights say",
         f"Average departure delay in minutes, from the good table.{wet}",
         "<h3>By scheduled hour in New York</h3>",
-        upright(hours, "delay by hour", "min"),
+        draw_vertical_bars(hours, "delay by hour", "min"),
         "<h3>By carrier</h3>",
-        across(carriers, "delay by carrier", left=80),
+        draw_horizontal_bars(carriers, "delay by carrier", left=80),
     )
 
 
-def _joined(story: Story) -> str:
+def _join_section(story: DemoResult) -> str:
     figures = story.figures
     topics = [
         (
@@ -210,7 +220,7 @@ def _joined(story: Story) -> str:
     )
 
 
-def _refused(story: Story) -> str:
+def _refusal_section(story: DemoResult) -> str:
     lines = "".join(f"<li>{escape(line)}</li>" for line in story.refused)
     lead = "A fourth version turned <code>carrier</code> into an int, added <code>gate</code> without a default and narrowed <code>distance</code>."
     return _card("Version 4 was refused", lead, f"<ul class='refused'>{lines}</ul>")

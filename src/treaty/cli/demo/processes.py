@@ -20,7 +20,7 @@ _PATIENCE_SECONDS = 30.0
 
 
 @dataclass(slots=True)
-class Process:
+class ChildProcess:
     """A started process in a group of its own, so that a signal reaches its JVM too."""
 
     popen: subprocess.Popen[str]
@@ -39,7 +39,7 @@ class Process:
             except subprocess.TimeoutExpired:
                 self.kill()
 
-    def say(self, word: str) -> None:
+    def send(self, word: str) -> None:
         """Write a line to its stdin."""
         assert self.popen.stdin is not None, "the job is started with a pipe"
         self.popen.stdin.write(f"{word}\n")
@@ -54,7 +54,7 @@ class Process:
                 yield step
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     """A port on the loopback that nobody listens on now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -62,23 +62,23 @@ def free_port() -> int:
         return port
 
 
-def serve(log: str, port: int, output: IO[str]) -> Process:
+def start_server(log: str, port: int, output: IO[str]) -> ChildProcess:
     """Start `treaty serve` on a log."""
     words = [sys.executable, "-m", "treaty.cli.main", "serve", "--log", log, "--port", str(port)]
     # The words are our own program and its options.
-    return Process(subprocess.Popen(words, stdout=output, stderr=output, text=True, start_new_session=True))  # noqa: S603
+    return ChildProcess(subprocess.Popen(words, stdout=output, stderr=output, text=True, start_new_session=True))  # noqa: S603
 
 
-def work(folder: Path, url: str, total: int, output: IO[str]) -> Process:
+def start_job(folder: Path, url: str, total: int, output: IO[str]) -> ChildProcess:
     """Start the streaming job."""
-    words = [sys.executable, "-m", "treaty.cli.demo.child", str(folder), url, str(total)]
+    words = [sys.executable, "-m", "treaty.cli.demo.job", str(folder), url, str(total)]
     pipe = subprocess.PIPE
-    return Process(
+    return ChildProcess(
         subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=output, text=True, start_new_session=True)  # noqa: S603
     )
 
 
-def answering(registry: Registry, server: Process) -> None:
+def wait_for_server(registry: Registry, server: ChildProcess) -> None:
     """Wait until the server answers. Raises `Unavailable` when it does not come up, or ends."""
     until = time.monotonic() + _PATIENCE_SECONDS
     while True:

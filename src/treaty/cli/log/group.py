@@ -2,13 +2,12 @@
 
 import click
 
-from treaty.cli.log.backing import backup
-from treaty.cli.log.carrying import dump, migrate_, restore_
-from treaty.cli.log.looking import info
-from treaty.cli.log.mending import compact, repair_
-from treaty.cli.log.stating import state
-from treaty.cli.log.upgrading import upgrade_
-from treaty.cli.log.verifying import verify
+from treaty.cli.log.backup import backup, dump, restore_
+from treaty.cli.log.info import info
+from treaty.cli.log.migration import migrate_, upgrade_
+from treaty.cli.log.repair import compact, repair_
+from treaty.cli.log.state_file import state
+from treaty.cli.log.verification import verify
 
 
 @click.group("log")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from treaty.cli.pipeline.members import DescriptionError, Members
+from treaty.cli.pipeline.description_table import DescriptionError, DescriptionTable
 from treaty.core.limits import REGISTRY_TRIES
 from treaty.plan.avro.merging import LOSSY
 from treaty.spark.keyed.merging import NoMergeError
@@ -21,7 +21,7 @@ NAMED = ("latest", "union", "types", "wide", "variant")
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class SparkSettings:
     """The Spark session of a pipeline: where it runs, the driver's memory, and settings of Spark."""
 
     master: str = "local[*]"
@@ -30,16 +30,16 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class PipelineDescription:
     """What a file says. `registry` may have a password and is never shown; it is "" where the file names none."""
 
     name: str
     pipeline: Pipeline
-    session: Session
+    session: SparkSettings
     registry: str = field(default="", repr=False)
 
 
-def described(path: Path, environment: Mapping[str, str]) -> Description:
+def read_description(path: Path, environment: Mapping[str, str]) -> PipelineDescription:
     """Read a file. Raises `DescriptionError`; a password is never in its message."""
     try:
         values = tomllib.loads(path.read_text("utf-8"))
@@ -47,35 +47,35 @@ def described(path: Path, environment: Mapping[str, str]) -> Description:
         raise DescriptionError(f"{path} can't be read: {getattr(error, 'strerror', None) or 'not UTF-8'}") from error
     except tomllib.TOMLDecodeError as error:
         raise DescriptionError(f"{path} is no TOML: {error}") from error
-    found = Members(values)
+    found = DescriptionTable(values)
     try:
-        return _description(found, path.stem, environment)
+        return _build_description(found, path.stem, environment)
     except (PipelineError, SourceError, NoMergeError) as error:
         raise DescriptionError(str(error)) from error
 
 
-def _description(found: Members, stem: str, environment: Mapping[str, str]) -> Description:
+def _build_description(found: DescriptionTable, stem: str, environment: Mapping[str, str]) -> PipelineDescription:
     name = found.text("name", stem)
-    registry = found.filled("registry", environment, "")
-    pipeline = _pipeline(found)
-    session = _session(found.table("spark"))
-    found.done()
-    return Description(name, pipeline, session, registry)
+    registry = found.text_with_variables("registry", environment, "")
+    pipeline = _build_pipeline(found)
+    session = _read_session(found.table("spark"))
+    found.refuse_unknown_keys()
+    return PipelineDescription(name, pipeline, session, registry)
 
 
-def _pipeline(found: Members) -> Pipeline:
+def _build_pipeline(found: DescriptionTable) -> Pipeline:
     part, framing = found.text("part", "value", PARTS), found.text("framing", "prefix")
     keep = found.texts("keep")
-    columns = found.table("columns") or Members({}, "columns")
-    bad = _needed(found, "bad")
-    most, share = bad.whole("most", None, least=0), bad.number("share", 1.0, 0, 1)
-    patience = found.table("patience") or Members({}, "patience")
+    columns = found.table("columns") or DescriptionTable({}, "columns")
+    bad = _require_table(found, "bad")
+    most, share = bad.integer("most", None, least=0), bad.number("share", 1.0, 0, 1)
+    patience = found.table("patience") or DescriptionTable({}, "patience")
     pipeline = Pipeline(
         found.text("subject", ""),
-        _table(_needed(found, "good")),
-        _table(bad),
+        _read_table(_require_table(found, "good")),
+        _read_table(bad),
         found.text("checkpoint"),
-        reader=_reader(found),
+        reader=_read_reader(found),
         column=found.text("column", ""),
         keep=keep,
         with_id=columns.text("id", ""),
@@ -84,23 +84,23 @@ def _pipeline(found: Members) -> Pipeline:
         evolution=found.text("evolution", "widen", EVOLUTIONS),
         most_bad=most,
         worst_share=1.0 if share is None else share,
-        source=_source(_needed(found, "source"), headers=framing == "header" or "headers" in keep),
-        trigger=_trigger(found.table("trigger")),
+        source=_read_source(_require_table(found, "source"), headers=framing == "header" or "headers" in keep),
+        trigger=_read_trigger(found.table("trigger")),
         part=part,
         framing=framing,
-        depth=found.whole("depth", 3) or 3,
+        depth=found.integer("depth", 3) or 3,
         lossy=found.text("lossy", "refuse", LOSSY),
-        defaults=found.switch("defaults", usual=False),
-        tries=patience.whole("tries", REGISTRY_TRIES) or REGISTRY_TRIES,
+        defaults=found.boolean("defaults", usual=False),
+        tries=patience.integer("tries", REGISTRY_TRIES) or REGISTRY_TRIES,
         patience=patience.number("unknown_seconds", 0.0) or 0.0,
-        keyed=_keyed(found.table("keyed")),
+        keyed=_read_keyed(found.table("keyed")),
     )
-    columns.done()
-    patience.done()
+    columns.refuse_unknown_keys()
+    patience.refuse_unknown_keys()
     return pipeline
 
 
-def _keyed(found: Members | None) -> Keyed | None:
+def _read_keyed(found: DescriptionTable | None) -> Keyed | None:
     if found is None:
         return None
     envelope = found.text("envelope", "", ("debezium",) if found.has("envelope") else ())
@@ -115,43 +115,43 @@ def _keyed(found: Members | None) -> Keyed | None:
             names if envelope else None,
         )
     except ValueError as error:
-        raise DescriptionError(f"{found.way}: {error}") from error
-    found.done()
+        raise DescriptionError(f"{found.path}: {error}") from error
+    found.refuse_unknown_keys()
     return keyed
 
 
-def _needed(found: Members, name: str) -> Members:
+def _require_table(found: DescriptionTable, name: str) -> DescriptionTable:
     inside = found.table(name)
     if inside is None:
         raise DescriptionError(f"{found.key(name)} is missing; allowed is a table, [{found.key(name)}]")
     return inside
 
 
-def _reader(found: Members) -> str | int:
+def _read_reader(found: DescriptionTable) -> str | int:
     value = found.raw("reader")
     if value is None:
         return "union"
     if isinstance(value, bool) or not (value in NAMED or (isinstance(value, int) and value > 0)):
-        raise found.wrong("reader", f"allowed are {READERS}")
+        raise found.value_error("reader", f"allowed are {READERS}")
     number: str | int = value
     return number
 
 
-def _table(found: Members) -> Table:
+def _read_table(found: DescriptionTable) -> Table:
     place, format_ = found.text("place"), found.text("format", "delta", FORMATS)
     partitions = found.texts("partitions")
-    found.done()
+    found.refuse_unknown_keys()
     try:
         return Table(
             place if "/" in place or format_ == "iceberg" or "." in place else f"./{place}", format_, partitions
         )
     except ValueError as error:
-        raise found.wrong("place", str(error)) from error
+        raise found.value_error("place", str(error)) from error
 
 
-def _source(found: Members, *, headers: bool) -> Source:
+def _read_source(found: DescriptionTable, *, headers: bool) -> Source:
     kafka, files = found.table("kafka"), found.table("files")
-    found.done()
+    found.refuse_unknown_keys()
     if (kafka is None) == (files is None):
         raise DescriptionError("source: allowed is one of the tables [source.kafka] and [source.files]")
     if files is not None:
@@ -159,9 +159,9 @@ def _source(found: Members, *, headers: bool) -> Source:
             files.text("path"),
             files.text("format", "parquet"),
             files.text("schema", ""),
-            files.whole("max_files", None),
+            files.integer("max_files", None),
         )
-        files.done()
+        files.refuse_unknown_keys()
         return source
     assert kafka is not None, "one of them is there"
     source = KafkaSource(
@@ -171,27 +171,27 @@ def _source(found: Members, *, headers: bool) -> Source:
         kafka.pairs("settings"),
         kafka.text("settings_file", ""),
         kafka.text("start", "earliest"),
-        kafka.whole("max_offsets", None),
-        kafka.whole("min_partitions", None),
+        kafka.integer("max_offsets", None),
+        kafka.integer("min_partitions", None),
         headers,
-        kafka.switch("lossy", usual=False),
+        kafka.boolean("lossy", usual=False),
     )
-    kafka.done()
+    kafka.refuse_unknown_keys()
     return source
 
 
-def _trigger(found: Members | None) -> Trigger:
+def _read_trigger(found: DescriptionTable | None) -> Trigger:
     if found is None:
         return Trigger()
     kind = found.text("kind", "every", KINDS)
     every = found.text("every", "0 seconds")
-    found.done()
+    found.refuse_unknown_keys()
     return Trigger(kind, every)
 
 
-def _session(found: Members | None) -> Session:
+def _read_session(found: DescriptionTable | None) -> SparkSettings:
     if found is None:
-        return Session()
-    session = Session(found.text("master", "local[*]"), found.text("memory", "2g"), found.pairs("settings"))
-    found.done()
+        return SparkSettings()
+    session = SparkSettings(found.text("master", "local[*]"), found.text("memory", "2g"), found.pairs("settings"))
+    found.refuse_unknown_keys()
     return session

@@ -2,9 +2,9 @@
 
 import click
 
-from treaty.cli.pipeline.looking import plan, status
-from treaty.cli.pipeline.replaying import replay
-from treaty.cli.pipeline.running import run
+from treaty.cli.pipeline.replay import replay
+from treaty.cli.pipeline.reports import plan, status
+from treaty.cli.pipeline.stream_run import run
 
 
 @click.group("pipeline")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from treaty.cli.nouns.schema import draft_of
+from treaty.cli.registry.schema import read_draft
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.connection import Connection
 from treaty.client.records.encoding import Encoder, encoder
@@ -94,7 +94,7 @@ def _by_id(found: Connection, wanted: Wanted, schema_id: int) -> Chosen:
 
 
 def _from_file(found: Connection, wanted: Wanted, *, dry_run: bool) -> Chosen:
-    draft = draft_of(found, wanted.word, wanted.format, wanted.references)
+    draft = read_draft(found, wanted.word, wanted.format, wanted.references)
     home = subject_of(wanted.subject) if wanted.subject else Subject(".", "")
     made = encoder(found, draft.format, Text(draft.text, draft.references, home), wanted.record)
     subject = _subject(found, wanted, made.record)

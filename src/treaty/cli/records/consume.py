@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from treaty.cli.nouns import asking
 from treaty.cli.records.decode import say_explained
+from treaty.cli.registry import connection
 from treaty.cli.terminal import kafka, screen
 from treaty.client.connection import Connection
 from treaty.client.explain.record import explain
@@ -128,10 +128,10 @@ class Showing:
     def sentence(self, topic: str) -> str:
         """What was seen, in words."""
         bad = f"{self.bad} bad" if self.bad else ""
-        markers = screen.counted(self.markers, "delete marker") if self.markers else ""
+        markers = screen.format_count(self.markers, "delete marker") if self.markers else ""
         more = ", ".join(filter(None, (bad, markers)))
         where = f", partitions {', '.join(map(str, sorted(self.partitions)))}" if len(self.partitions) > 1 else ""
-        return f"{screen.counted(self.count, 'record')} of {topic}{where}{f' ({more})' if more else ''}."
+        return f"{screen.format_count(self.count, 'record')} of {topic}{where}{f' ({more})' if more else ''}."
 
 
 def _json(value: Any) -> str:
@@ -157,9 +157,9 @@ def _time(milliseconds: int | None) -> str:
 
 @click.command("consume", epilog="Exit code 0: every record was read. 1: one could not be. 2: unusable input.")
 @click.argument("topic")
-@asking.registry
-@kafka.brokers
-@kafka.config
+@connection.registry
+@kafka.kafka_brokers
+@kafka.kafka_config
 @click.option("--from", "start", type=From(), default="beginning", show_default=True, metavar="PLACE",
               help="beginning, end, an offset, -N (the last N of each partition), or a time: 2026-02-28T10:00Z.")  # fmt: skip
 @click.option("--partition", "partitions", type=click.IntRange(min=0), multiple=True, help="Only these partitions.")
@@ -190,7 +190,7 @@ def command(topic: str, **told: Any) -> None:
         raise click.UsageError("--json and --values: only one of them can be the form")
     form = "json" if told["as_json"] else "values" if told["values"] else "lines"
     span = Span(told["start"], told["partitions"], told["follow"], committed=not told["uncommitted"])
-    with kafka.reached(), asking.asked(told["registry"]) as found:
+    with kafka.exit_on_kafka_error(), connection.open_registry(told["registry"]) as found:
         cluster, _ = named_cluster(told["kafka"], told["kafka_config"])
         decoder = Decoder(found, context_of(told["context"]))
         showing = Showing(found, decoder, told["key_as"], form, told["raw_on_error"])

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from treaty.cli.nouns import asking
+from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
 from treaty.client.explain.record import Explained, explain
 from treaty.client.explain.steps import Step
@@ -20,8 +20,8 @@ FINE, WRONG = 0, 1
 @click.argument("data", default="-")
 @click.option("--header", metavar="HEX", help="The schema header (__value_schema_id), where the frame stands there.")
 @click.option("--key", is_flag=True, help="It is a record's key and not its value.")
-@asking.registry
-@asking.as_json
+@connection.registry
+@connection.as_json
 def command(data: str, *, header: str | None, key: bool, registry: str, as_json: bool) -> None:
     """Explain a framed record: DATA in hex or base64, or (``-``, the default) its bytes or such a text on standard input.
 
@@ -35,7 +35,7 @@ def command(data: str, *, header: str | None, key: bool, registry: str, as_json:
     part: Part = "key" if key else "value"
     record = _stdin() if data == "-" else _bytes(data, "DATA")
     headers = () if header is None else ((HEADER_OF[part], _bytes(header, "--header")),)
-    with asking.asked(registry) as found:
+    with connection.open_registry(registry) as found:
         told = explain(found, record, headers, part)
     if as_json:
         screen.say_json(_members(told))
@@ -73,7 +73,7 @@ def _members(told: Explained) -> dict[str, object]:
         {"offset": one.offset, "bytes": one.data.hex(), "path": one.path, "what": one.what, "says": one.says}
         for one in told.steps
     ]
-    written = None if told.written is None else asking.members(told.written)
+    written = None if told.written is None else connection.answer_members(told.written)
     return {"fine": not told.wrong, "wrong": told.wrong, "schema": written, "steps": steps}
 
 

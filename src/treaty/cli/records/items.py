@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treaty.cli.terminal.source import lines_of, refuse_twice, shown_path, text_of
+from treaty.cli.terminal.source import display_path, read_lines, read_text, refuse_second_stdin
 from treaty.client.kafka.sending import ANY
 from treaty.client.serializers.failures import BadValue
 from treaty.client.serializers.framing import Headers
@@ -43,14 +43,14 @@ class Wrong:
 
 def items(paths: Sequence[str], *, records: bool) -> Iterator[Item | Wrong]:
     """Every record of files: a value on every line, in files that end in .json one value alone."""
-    refuse_twice(paths)
+    refuse_second_stdin(paths)
     for path in paths:
         if path.endswith(".json"):
-            yield _item(shown_path(path), text_of(path, "VALUE_BYTES"), records=records)
+            yield _item(display_path(path), read_text(path, "VALUE_BYTES"), records=records)
             continue
-        for number, line in enumerate(lines_of(path, "VALUE_BYTES"), 1):
+        for number, line in enumerate(read_lines(path, "VALUE_BYTES"), 1):
             if line.strip():
-                yield _item(f"{shown_path(path)}:{number}", line, records=records)
+                yield _item(f"{display_path(path)}:{number}", line, records=records)
 
 
 def _item(name: str, text: str, *, records: bool) -> Item | Wrong:

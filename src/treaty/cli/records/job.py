@@ -10,7 +10,7 @@ from typing import Any
 from treaty.cli.records.chosen import UNKNOWN_ID, Chosen, named
 from treaty.cli.records.items import UNSET, Item, Wrong, bytes_of, inside
 from treaty.cli.terminal import screen
-from treaty.cli.transfer.ends import bar
+from treaty.cli.transfer.endpoints import show_progress
 from treaty.client.kafka.sending import ANY, Outgoing, Sender
 from treaty.client.serializers.failures import BadValue
 from treaty.client.serializers.framing import Headers
@@ -95,7 +95,7 @@ class Job:
         more = "".join(f", {count} {what}" for what, count in (("bad", told.wrong), ("lost", told.lost)) if count)
         word = "would be sent" if dry_run else "sent"
         seconds = time.monotonic() - told.begin
-        text = f"{screen.counted(told.sent, 'record')} ({screen.counted(told.bytes, 'byte')}) {word} to {self.order.topic} in {seconds:.1f} s{more}"
+        text = f"{screen.format_count(told.sent, 'record')} ({screen.format_count(told.bytes, 'byte')}) {word} to {self.order.topic} in {seconds:.1f} s{more}"
         return f"{text}; values: {self.value.what}."
 
     def _each(self, source: Iterator[Item | Wrong]) -> Iterator[tuple[Item, Outgoing]]:
@@ -157,7 +157,7 @@ def framed(chosen: Chosen, value: Any, framing: str) -> tuple[bytes | None, Head
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int], None]]:
-    with bar() as told:
+    with show_progress() as told:
 
         def progress(sent: int) -> None:
             if sent % STEP == 0:

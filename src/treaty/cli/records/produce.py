@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from treaty.cli.nouns import asking
-from treaty.cli.nouns.schema import references
 from treaty.cli.records.chosen import HOW, Chosen, Wanted, choose
 from treaty.cli.records.items import Item, Wrong, items
 from treaty.cli.records.job import Job, Order
+from treaty.cli.registry import connection
+from treaty.cli.registry.schema import references
 from treaty.cli.terminal import kafka, screen
 from treaty.cli.terminal.options import format_
 from treaty.cli.terminal.source import STDIN
@@ -27,9 +27,9 @@ DONE, WRONG, STOPPED = 0, 1, 130
 )
 @click.argument("topic")
 @click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(allow_dash=True))
-@asking.registry
-@kafka.brokers
-@kafka.config
+@connection.registry
+@kafka.kafka_brokers
+@kafka.kafka_config
 @click.option("--schema", default="latest", show_default=True, metavar="latest|ID|FILE", help="Of the values.")
 @click.option("--key-schema", metavar="latest|ID|FILE", help="Of the keys; without it keys are text.")
 @click.option("--subject", default="", help="Where the schema of the values is; else the strategy says it.")
@@ -50,7 +50,7 @@ DONE, WRONG, STOPPED = 0, 1, 130
               show_default=True, help="Of what is sent to the brokers.")  # fmt: skip
 @click.option("--skip-bad", is_flag=True, help="Go on after a value that does not fit; else nothing after it is sent.")
 @click.option("--dry-run", is_flag=True, help="Print the bytes; register and send nothing.")
-@asking.as_json
+@connection.as_json
 def command(topic: str, files: tuple[str, ...], **told: Any) -> None:
     """Send JSON values to TOPIC, a record for every line of the FILEs (``-``, or none: standard input).
 
@@ -65,7 +65,7 @@ def command(topic: str, files: tuple[str, ...], **told: Any) -> None:
       treaty consume orders --json | treaty produce orders-copy --schema order.avsc --records
     """  # noqa: D301 - click wants the control character
     order = _order(topic, told)
-    with kafka.reached(), asking.asked(told["registry"]) as found:
+    with kafka.exit_on_kafka_error(), connection.open_registry(told["registry"]) as found:
         job = Job(order, *_schemas(found, topic, told))
         code = _run(job, items(files or (STDIN,), records=told["records"]), told)
     sys.exit(code)

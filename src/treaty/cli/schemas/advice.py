@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from treaty.cli.terminal.source import STDIN, UnusableError, form
+from treaty.cli.terminal.source import STDIN, UnusableError, find_format
 from treaty.formats.registry import FormatRegistry
 
 ALL, RECOMMENDED = "all", "recommended"
@@ -125,7 +125,7 @@ def _words(told: Any, where: str) -> tuple[str, ...]:
 
 def refuse_unknown(ids: Sequence[str], formats: FormatRegistry, where: str) -> None:
     """Refuse ids that no format knows, and name the nearest ones."""
-    known = sorted({lint for name in formats.names for lint in form(name, formats).lints})
+    known = sorted({lint for name in formats.names for lint in find_format(name, formats).lints})
     for one in ids:
         if one not in known and one not in {ALL, RECOMMENDED}:
             near = get_close_matches(one.upper(), known, 3, 0.5)

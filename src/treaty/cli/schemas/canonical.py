@@ -3,8 +3,8 @@
 import click
 
 from treaty.cli.terminal import options, screen
-from treaty.cli.terminal.loaded import Loaded, load_one
 from treaty.cli.terminal.references import References
+from treaty.cli.terminal.schema_file import SchemaFile, load_schema
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 
@@ -34,7 +34,7 @@ def command(
       treaty canonical --normalize --reference Money=money.avsc order.avsc
       treaty canonical --view parsing - < order.avsc
     """  # noqa: D301 - click wants the control character
-    one = load_one(file, format_, References.of(references, folders))
+    one = load_schema(file, format_, References.parse(references, folders))
     printed = one.show(normalize=normalize)
     text = printed.canonical if view is None else viewed(one, view, normalize=normalize)
     if as_json:
@@ -44,7 +44,7 @@ def command(
         screen.say_text(text)
 
 
-def viewed(one: Loaded, view: str, *, normalize: bool) -> str:
+def viewed(one: SchemaFile, view: str, *, normalize: bool) -> str:
     """A named view of a schema, or of its normalized form."""
     if view not in one.form.views:
         names = ", ".join(sorted(one.form.views)) or "none"
@@ -53,7 +53,7 @@ def viewed(one: Loaded, view: str, *, normalize: bool) -> str:
     try:
         if normalize:
             text = one.form.show(model, True).canonical
-            model = one.form.parse(ResolvedSchema(one.form.name, text, one.meaning.bindings), False)
+            model = one.form.parse(ResolvedSchema(one.form.name, text, one.resolved.bindings), False)
         return one.form.views[view](model)
     except InvalidSchemaError as invalid:
         raise click.ClickException(f"{one.source.name} has no such view: {invalid}") from None

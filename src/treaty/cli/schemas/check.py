@@ -11,8 +11,8 @@ from treaty.cli.schemas.judged import Judged, compare_under_others, warn_of_unio
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.findings import OutputOptions, output_options
 from treaty.cli.terminal.references import References
-from treaty.cli.terminal.source import refuse_twice, sources
-from treaty.cli.terminal.suggesting import subjects
+from treaty.cli.terminal.source import read_sources, refuse_second_stdin
+from treaty.cli.terminal.subject_completion import complete_subjects
 from treaty.core.policy import DEFAULT_LEVEL, LEVELS
 from treaty.formats.engine import FormatEngine
 from treaty.formats.history import compare_history as told
@@ -72,7 +72,7 @@ class Place:
 @click.option(
     "--subject",
     metavar="NAME",
-    shell_complete=subjects,
+    shell_complete=complete_subjects,
     help="Ask a registry whether NEW may become a version of this subject.",
 )
 @click.option("--registry", envvar="TREATY_REGISTRY", metavar="URL", help="The registry for --subject.")
@@ -138,7 +138,7 @@ def command(
         raise click.UsageError(
             "--normalize belongs to --subject: compared by files, a schema means the same either way"
         )
-    given = References.of(references, folders)
+    given = References.parse(references, folders)
     level, policy = level or DEFAULT_LEVEL, policy or POLICIES[0]
     if place.base is not None:
         from treaty.cli.schemas import revision  # noqa: PLC0415 (git is needed for this alone)
@@ -158,9 +158,9 @@ def command(
 def judge(files: Sequence[str], format_: str | None, references: References, level: str, policy: str) -> Judged:
     """Judge the last file after the ones before it, the oldest first."""
     formats = find_formats()
-    refuse_twice([*files, *(path for _, path in references.named)])
-    found = sources(files, format_, formats)
-    *olds, new = (references.meaning(one, formats) for one in found)
+    refuse_second_stdin([*files, *(path for _, path in references.named)])
+    found = read_sources(files, format_, formats)
+    *olds, new = (references.resolve(one, formats) for one in found)
     engine = FormatEngine(formats)
     history = told(engine, olds, new, policy)
     note = warn_of_union((*olds, new)) if history.fits(level) else ""

@@ -9,8 +9,8 @@ from difflib import unified_diff
 import click
 
 from treaty.cli.terminal import options, screen
-from treaty.cli.terminal.loaded import Loaded, load
 from treaty.cli.terminal.references import References
+from treaty.cli.terminal.schema_file import SchemaFile, load_schemas
 from treaty.core.finding import Finding
 from treaty.core.policy import ALL, LEVELS
 from treaty.formats.engine import FormatEngine
@@ -70,7 +70,7 @@ def command(
       treaty diff old.avsc new.avsc
       git show main:order.avsc | treaty diff - order.avsc
     """  # noqa: D301 - click wants the control character
-    before, after = load([old, new], format_, References.of(references, folders))
+    before, after = load_schemas([old, new], format_, References.parse(references, folders))
     lines = _lines(before, after)
     found = differences(before, after)
     judged = {policy: _judged(before, after, policy) for policy in POLICIES}
@@ -89,7 +89,7 @@ def command(
     sys.exit(1 if exit_code and (lines or found) else 0)
 
 
-def differences(before: Loaded, after: Loaded) -> list[Difference]:
+def differences(before: SchemaFile, after: SchemaFile) -> list[Difference]:
     """All that the format can tell; where it tells harm only, that of both directions.
 
     What harms readers that still have the old schema is found at the path of the difference, under rules of its own.
@@ -117,11 +117,11 @@ def differences(before: Loaded, after: Loaded) -> list[Difference]:
     return found
 
 
-def _judged(before: Loaded, after: Loaded, policy: str) -> HistoryComparison:
-    return compare_history(FormatEngine(find_formats()), [before.meaning], after.meaning, policy)
+def _judged(before: SchemaFile, after: SchemaFile, policy: str) -> HistoryComparison:
+    return compare_history(FormatEngine(find_formats()), [before.resolved], after.resolved, policy)
 
 
-def _lines(before: Loaded, after: Loaded) -> list[str]:
+def _lines(before: SchemaFile, after: SchemaFile) -> list[str]:
     """A unified diff of the canonical texts; those of one line are laid out first."""
     old, new = (list(_laid_out(one.show().canonical)) for one in (before, after))
     return list(unified_diff(old, new, before.source.name, after.source.name, lineterm=""))

@@ -3,8 +3,8 @@
 import click
 
 from treaty.cli.terminal import options, screen
-from treaty.cli.terminal.loaded import load_one
 from treaty.cli.terminal.references import References
+from treaty.cli.terminal.schema_file import load_schema
 from treaty.cli.terminal.source import UnusableError
 
 
@@ -33,7 +33,7 @@ def command(
       treaty example --count 100 --seed 7 order.avsc > orders.jsonl
       treaty example order.avsc | treaty validate order.avsc -
     """  # noqa: D301 - click wants the control character
-    one = load_one(schema, format_, References.of(references, folders))
+    one = load_schema(schema, format_, References.parse(references, folders))
     if one.form.example is None:
         raise UnusableError(f"the format {one.form.name} makes no examples")
     for number in range(count):

@@ -6,9 +6,9 @@ import click
 import msgspec
 
 from treaty.cli.terminal import options, screen
-from treaty.cli.terminal.loaded import Loaded, load_one
 from treaty.cli.terminal.references import References
-from treaty.cli.terminal.source import UnusableError, text_of
+from treaty.cli.terminal.schema_file import SchemaFile, load_schema
+from treaty.cli.terminal.source import UnusableError, read_text
 from treaty.core.identity import guid
 from treaty.core.schema import Reference
 from treaty.formats.format import InvalidSchemaError
@@ -56,7 +56,7 @@ def command(
       treaty fingerprint --algorithm CRC-64-AVRO-LE order.avsc
       treaty fingerprint --reference Money=money.avsc --stands Money=money-value:3 order.avsc
     """  # noqa: D301 - click wants the control character
-    one = load_one(file, format_, References.of(references, folders))
+    one = load_schema(file, format_, References.parse(references, folders))
     used = _used(one, stands)
     extras = metadata_of(_body(metadata, MetadataBody)), rules_of(_body(rule_set, RuleSetBody))
     rows = [("GUID", guid(one.show(normalize=normalize).canonical, used, *extras), GUID), *_digests(one)]
@@ -72,7 +72,7 @@ def command(
         screen.say_rows(("algorithm", "fingerprint", "meaning"), rows)
 
 
-def _digests(one: Loaded) -> list[tuple[str, str, str]]:
+def _digests(one: SchemaFile) -> list[tuple[str, str, str]]:
     """The format's own fingerprints in hex; a CRC in both orders of bytes, because both are in use."""
     rows = []
     for name, digest in one.form.fingerprints.items():
@@ -96,9 +96,9 @@ def _chosen(rows: list[tuple[str, str, str]], algorithm: str) -> list[tuple[str,
     return found
 
 
-def _used(one: Loaded, stands: tuple[str, ...]) -> tuple[Reference, ...]:
+def _used(one: SchemaFile, stands: tuple[str, ...]) -> tuple[Reference, ...]:
     """The references of a schema, with the places where they stand in a registry."""
-    places = {bound.name: Reference(bound.name, bound.subject, bound.version) for bound in one.meaning.bindings}
+    places = {bound.name: Reference(bound.name, bound.subject, bound.version) for bound in one.resolved.bindings}
     for word in stands:
         name, _, place = word.partition("=")
         subject, _, version = place.rpartition(":")
@@ -113,6 +113,6 @@ def _body(path: str | None, type_: type[T]) -> T | None:
     if path is None:
         return None
     try:
-        return msgspec.json.decode(text_of(path), type=type_)
+        return msgspec.json.decode(read_text(path), type=type_)
     except msgspec.MsgspecError as wrong:
         raise UnusableError(f"{path} is not what Confluent's API takes there: {wrong}") from None

@@ -4,10 +4,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from treaty.cli.lake.started import room, started
-from treaty.cli.nouns import asking
+from treaty.cli.registry import connection
+from treaty.cli.spark import load_spark_module, start_spark
 from treaty.cli.terminal import screen
-from treaty.cli.terminal.source import UnusableError, sources
+from treaty.cli.terminal.source import UnusableError, read_sources
 from treaty.formats.registry import find_formats
 
 FINE, LOST = 0, 1
@@ -31,9 +31,9 @@ class Wanted:
 
 def check(wanted: Wanted, *, as_json: bool) -> int:
     """Read, print, and return the exit code."""
-    with asking.asked(wanted.registry) as registry:
+    with connection.open_registry(wanted.registry) as registry:
         latest = registry.version(wanted.subject)
-        (candidate,) = sources([wanted.file], wanted.format, find_formats(), latest.format)
+        (candidate,) = read_sources([wanted.file], wanted.format, find_formats(), latest.format)
         report = _report(wanted, candidate.text, registry)
     if as_json:
         screen.say_json({"place": wanted.place, "share": wanted.share, **json.loads(report.to_json())})
@@ -43,13 +43,13 @@ def check(wanted: Wanted, *, as_json: bool) -> int:
 
 
 def _report(wanted: Wanted, candidate: str, registry: Any) -> Any:
-    history, finding = room("history"), room("lake.finding")
+    history, finding = load_spark_module("history"), load_spark_module("lake.finding")
     known = wanted.table_format or finding.format_of(wanted.place)
     iceberg = known == "iceberg" or any("iceberg" in one for one in wanted.conf)
-    with started(f"history of {wanted.subject}", wanted.conf, delta=known != "iceberg", iceberg=iceberg) as spark:
+    with start_spark(f"history of {wanted.subject}", wanted.conf, delta=known != "iceberg", iceberg=iceberg) as spark:
         try:
             data = finding.found(spark, wanted.place, wanted.table_format)
-        except room("lake.lakes").UNREADABLE as wrong:
+        except load_spark_module("lake.lakes").UNREADABLE as wrong:
             raise UnusableError(f"{wanted.place} can't be read: {str(wrong).splitlines()[0]}") from wrong
         try:
             column = finding.frames_in(data, wanted.column)
@@ -74,16 +74,18 @@ def _say(report: Any, wanted: Wanted) -> None:
         for sample in one.samples:
             screen.say(f"   {sample[:120]}{'…' if len(sample) > 120 else ''}")
     if report.others:
-        screen.say(f"{screen.counted(report.others, 'row')} for other reasons", "red")
+        screen.say(f"{screen.format_count(report.others, 'row')} for other reasons", "red")
     for one in report.narrowed:
         colour = "red" if one.rows else None
         screen.say(
-            f"{one.field} becomes {one.new} from {one.old}: {screen.counted(one.rows, 'value')} would not fit", colour
+            f"{one.field} becomes {one.new} from {one.old}: {screen.format_count(one.rows, 'value')} would not fit",
+            colour,
         )
     for one in report.dropped:
         users = ", ".join(f"id {use.schema_id} (version {use.version}): {use.rows:,}" for use in one.uses)
         screen.say(
-            f"{one.field}: {one.value} has no place, and is in {screen.counted(one.rows, 'row')}, of {users}", "red"
+            f"{one.field}: {one.value} has no place, and is in {screen.format_count(one.rows, 'row')}, of {users}",
+            "red",
         )
     if report.empty:
         screen.say(f"always null: {', '.join(report.empty)}", "yellow")

@@ -6,7 +6,7 @@ from typing import Any
 
 from treaty.cli.terminal import findings, screen
 from treaty.cli.terminal.findings import LocatedFinding, OutputOptions
-from treaty.cli.terminal.source import Source
+from treaty.cli.terminal.source import SchemaSource
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.history import ExplainedFinding, HistoryComparison
 from treaty.formats.rule import POLICIES
@@ -44,8 +44,8 @@ class Judged:
 
     level: str
     policy: str
-    new: Source
-    olds: tuple[Source, ...]
+    new: SchemaSource
+    olds: tuple[SchemaSource, ...]
     history: HistoryComparison
     note: str = ""
     """A warning beside the result."""
@@ -68,11 +68,13 @@ class Judged:
             "policy": self.policy,
             "format": self.new.format,
             "file": self.new.path,
-            "faults": [screen.as_json(fault) for fault in screen.placed(self.new.text, self.history.faults)],
+            "faults": [
+                screen.as_json(fault) for fault in screen.locate_diagnostics(self.new.text, self.history.faults)
+            ],
             "olds": [
                 {
                     "file": old.path,
-                    "faults": [screen.as_json(fault) for fault in screen.placed(old.text, step.faults)],
+                    "faults": [screen.as_json(fault) for fault in screen.locate_diagnostics(old.text, step.faults)],
                     "reasons": [
                         {**asdict(reason), "line": found.line, "column": found.column}
                         for reason, found in zip(reasons, self._locate(old, reasons), strict=True)
@@ -101,7 +103,7 @@ class Judged:
             for old, reasons in zip(self.olds, self.history.reasons(self.level), strict=True):
                 yield from self._locate(old, reasons, old.name if len(self.olds) > 1 else "")
 
-    def _locate(self, old: Source, reasons: Sequence[ExplainedFinding], after: str = "") -> list[LocatedFinding]:
+    def _locate(self, old: SchemaSource, reasons: Sequence[ExplainedFinding], after: str = "") -> list[LocatedFinding]:
         return findings.locate_reasons(self.new.name, self.new.format, (old.text, self.new.text), reasons, after)
 
     def _print_result(self) -> None:
@@ -121,7 +123,7 @@ class Judged:
                 self._print_other(policy, other)
             return
         count = sum(map(len, self.history.reasons(self.level)))
-        counted = screen.counted(count, "finding")
+        counted = screen.format_count(count, "finding")
         screen.say(f"{self.new.name} may not follow {olds} under {self.level}: {counted}.", "red")
         screen.say(f"It would pass under {', '.join(self.history.levels)}.")
 
@@ -131,5 +133,5 @@ class Judged:
         if reasons:
             places = dict.fromkeys(f"{one.rule} at {one.path or '/'}" for one in reasons)
             first = ", ".join(list(places)[:SHOWN]) + (", ..." if len(places) > SHOWN else "")
-            counted = screen.counted(len(reasons), "finding")
+            counted = screen.format_count(len(reasons), "finding")
             screen.say(f"note: rejected under --policy {policy} ({counted}: {first}).", "yellow")

@@ -9,9 +9,9 @@ import click
 from treaty.cli.schemas.advice import ALL, Advice, is_recommended, refuse_unknown, settings
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.findings import OutputOptions, locate_diagnostics, output_options, print_findings
-from treaty.cli.terminal.loaded import InvalidTextError, Loaded, load_one
 from treaty.cli.terminal.references import References
-from treaty.cli.terminal.source import UnusableError, form, refuse_twice, shown_path
+from treaty.cli.terminal.schema_file import InvalidTextError, SchemaFile, load_schema
+from treaty.cli.terminal.source import UnusableError, display_path, find_format, refuse_second_stdin
 from treaty.core.finding import Diagnostic
 from treaty.formats.registry import FormatRegistry, find_formats
 
@@ -58,11 +58,11 @@ def command(
         return
     if not files:
         raise click.UsageError("name the FILES to look at, - for standard input, or --list")
-    refuse_twice(files)
+    refuse_second_stdin(files)
     refuse_unknown(rules, formats, "--rule")
     chosen = Advice((ALL,) if every else rules) if every or rules else None
-    looked = _Look(formats, chosen, format_, References.of(references, folders))
-    for path in screen.watched(files, "looking"):
+    looked = _Look(formats, chosen, format_, References.parse(references, folders))
+    for path in screen.track_progress(files, "looking"):
         looked.at(path)
     looked.print(output)
     sys.exit(looked.code)
@@ -88,7 +88,7 @@ class _Look:
         if advice.ignores(path):
             return
         try:
-            found = _found(load_one(path, self.format, self.references), advice)
+            found = _found(load_schema(path, self.format, self.references), advice)
             self.code = max(self.code, ADVISED if found else CLEAN)
         except InvalidTextError as invalid:
             found, self.code = list(invalid.faults), UNUSABLE
@@ -104,18 +104,22 @@ class _Look:
             advice = [{"file": path, **screen.as_json(fault)} for path, fault in self.told]
             screen.say_json({"clean": self.code == CLEAN, "advice": advice, "errors": self.errors})
             return
-        found = [finding for path, fault in self.told for finding in locate_diagnostics(shown_path(path), "", [fault])]
+        found = [
+            finding for path, fault in self.told for finding in locate_diagnostics(display_path(path), "", [fault])
+        ]
         print_findings(found, output)
         for error in self.errors:
             screen.say(f"Error: {error}", "red", err=True)
-        counted = screen.counted(len(found), "finding") if found else "no findings"
-        screen.say(f"{screen.counted(self.files, 'file')}, {counted}.", "green" if self.code == CLEAN else "red")
+        counted = screen.format_count(len(found), "finding") if found else "no findings"
+        screen.say(f"{screen.format_count(self.files, 'file')}, {counted}.", "green" if self.code == CLEAN else "red")
 
 
-def _found(one: Loaded, advice: Advice) -> list[Diagnostic]:
+def _found(one: SchemaFile, advice: Advice) -> list[Diagnostic]:
     """What the wanted lints say, in the order of the text."""
     ids = advice.ids(one.form.name, list(one.form.lints))
-    faults = screen.placed(one.source.text, [fault for name in ids for fault in one.form.lints[name].find(one.model)])
+    faults = screen.locate_diagnostics(
+        one.source.text, [fault for name in ids for fault in one.form.lints[name].find(one.model)]
+    )
     return sorted(faults, key=lambda fault: (fault.line, fault.column))
 
 
@@ -123,7 +127,7 @@ def _rows(formats: FormatRegistry) -> list[tuple[str, list[str], str]]:
     """All lints: id, formats, purpose; where formats mean the same id differently, a row for each meaning."""
     rows: dict[tuple[str, str], list[str]] = {}
     for name in formats.names:
-        for lint in form(name, formats).lints.values():
+        for lint in find_format(name, formats).lints.values():
             rows.setdefault((lint.id, lint.purpose), []).append(name)
     return sorted((id_, names, purpose) for (id_, purpose), names in rows.items())
 

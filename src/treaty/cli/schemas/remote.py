@@ -9,9 +9,9 @@ import click
 from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS
 from treaty.cli.schemas.judged import warn_of_union
 from treaty.cli.terminal import findings, screen
-from treaty.cli.terminal.door import opened
 from treaty.cli.terminal.findings import LocatedFinding, OutputOptions
-from treaty.cli.terminal.source import UnusableError, form, shown_path, sources
+from treaty.cli.terminal.registry_url import connect_to
+from treaty.cli.terminal.source import UnusableError, display_path, find_format, read_sources
 from treaty.client.connection import Connection
 from treaty.core.answers import CompatibilityResult, Config, VersionFound
 from treaty.core.finding import Diagnostic
@@ -78,7 +78,7 @@ def check(asked: Asked, output: OutputOptions) -> int:
 
 def _connected(url: str) -> Connection:
     try:
-        return opened(url)
+        return connect_to(url)
     except ValueError as error:
         raise _no_registry(error) from error
 
@@ -96,10 +96,10 @@ def _refuse_empty(url: str) -> None:
 def _ask(registry: Connection, asked: Asked) -> Told:
     formats = find_formats()
     latest = _latest(registry, asked.subject)
-    (one,) = sources([asked.file], asked.format, formats, None if latest is None else latest.format)
+    (one,) = read_sources([asked.file], asked.format, formats, None if latest is None else latest.format)
     references = _named(registry, asked.references)
     try:
-        needed = {use.name for use in form(one.format, formats).references(one.text)}
+        needed = {use.name for use in find_format(one.format, formats).references(one.text)}
     except InvalidSchemaError:
         needed = set()  # the registry says what is wrong with the text
     given = {reference.name for reference in references}
@@ -113,7 +113,7 @@ def _ask(registry: Connection, asked: Asked) -> Told:
         note = _warn(registry, asked.subject, draft) if checked.compatible and latest is not None else ""
         return replace(told, checked=checked, note=note)
     except InvalidSchema as invalid:
-        return replace(told, faults=screen.placed(one.text, invalid.faults), refused=str(invalid))
+        return replace(told, faults=screen.locate_diagnostics(one.text, invalid.faults), refused=str(invalid))
 
 
 def _warn(registry: Connection, subject: str, draft: Draft) -> str:
@@ -180,7 +180,7 @@ def _members(told: Told, asked: Asked) -> dict[str, Any]:
 
 
 def _print(told: Told, asked: Asked, output: OutputOptions) -> None:
-    name = shown_path(asked.file)
+    name = display_path(asked.file)
     findings.print_findings(_locate(told, name), output)
     if output.verbose:
         facts = {name: _fact(value) for name, value in _in_force(told).items()}
@@ -198,7 +198,7 @@ def _print(told: Told, asked: Asked, output: OutputOptions) -> None:
     else:
         number = findings.read_old_version(told.checked.messages)
         old = f", after version {number}" if number else ""
-        counted = screen.counted(len(_locate(told, name)), "finding")
+        counted = screen.format_count(len(_locate(told, name)), "finding")
         screen.say(f"{name} may not become a version of {told.subject}{old}{level}: {counted}.", "red")
 
 

@@ -8,8 +8,17 @@ from shutil import which
 from treaty.cli.schemas.judged import FITS, INVALID, Judged, compare_under_others, warn_of_union
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.findings import OutputOptions
-from treaty.cli.terminal.references import References, on_disk
-from treaty.cli.terminal.source import STDIN, Source, UnusableError, by_content, by_name, decoded, known, text_of
+from treaty.cli.terminal.references import References, read_file
+from treaty.cli.terminal.source import (
+    STDIN,
+    SchemaSource,
+    UnusableError,
+    check_format_name,
+    decode_text,
+    guess_format_by_content,
+    guess_format_by_name,
+    read_text,
+)
 from treaty.formats.engine import FormatEngine
 from treaty.formats.history import HistoryComparison, compare_history
 from treaty.formats.registry import FormatRegistry, find_formats
@@ -51,7 +60,7 @@ class Tree:
         before = f"{self.commit}:{self.renamed.get(inside, inside)}"
         if _run(self.root, "cat-file", "-e", before).returncode:
             return None
-        return decoded(path, _run(self.root, "cat-file", "blob", before).stdout)
+        return decode_text(path, _run(self.root, "cat-file", "blob", before).stdout)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +76,16 @@ class Judge:
         """Judge a file after itself at the revision; a new one has nothing before it."""
         since, formats = self.since, self.parser.table
         before = self.then.text(path)
-        now = text_of(path) if self.index is None else self.index.text(path)
+        now = read_text(path) if self.index is None else self.index.text(path)
         if now is None:
             raise UnusableError(f"{path} is not staged; git add it, or leave --staged out")
-        format_ = since.format or by_name(path, formats) or by_content(now)
+        format_ = since.format or guess_format_by_name(path, formats) or guess_format_by_content(now)
         if format_ is None:
             raise UnusableError(f"the format of {path} can't be told; say --format {' or '.join(formats.names)}")
-        new = Source(path, now, known(format_, formats))
-        olds = () if before is None else (Source(f"{path}@{since.base}", before, new.format),)
-        earlier = [since.references.meaning(replace(one, path=path), formats, self._then) for one in olds]
-        later = since.references.meaning(new, formats, self._now)
+        new = SchemaSource(path, now, check_format_name(format_, formats))
+        olds = () if before is None else (SchemaSource(f"{path}@{since.base}", before, new.format),)
+        earlier = [since.references.resolve(replace(one, path=path), formats, self._then) for one in olds]
+        later = since.references.resolve(new, formats, self._now)
         found = compare_history(self.parser, earlier, later, since.policy)
         if any(step.faults for step in found.steps):
             # Nobody has data of a text that was no schema, and a commit that mends one has to pass.
@@ -89,7 +98,7 @@ class Judge:
         return Judged(since.level, since.policy, new, olds, found, note, others)
 
     def _now(self, path: str) -> str | None:
-        return on_disk(path) if self.index is None else self.index.text(path)
+        return read_file(path) if self.index is None else self.index.text(path)
 
     def _then(self, path: str) -> str | None:
         """A reference as it was; one that was not there yet, as it is."""
@@ -109,7 +118,7 @@ def check(since: Since, output: OutputOptions) -> int:
     files = since.files or _changed(then, formats, staged=since.staged)
     judged: list[Judged] = []
     errors: list[str] = []
-    for path in screen.watched(files, "comparing"):
+    for path in screen.track_progress(files, "comparing"):
         try:
             judged.append(judge.judged(path))
         except UnusableError as unusable:
@@ -150,7 +159,7 @@ def _changed(then: Tree, formats: FormatRegistry, *, staged: bool) -> tuple[str,
     told = _git(then.root, *words, then.commit).split("\0")
     if not staged:
         told += _git(then.root, "ls-files", "--others", "--exclude-standard", "-z").split("\0")
-    paths = [then.root / path for path in sorted(set(told) - {""}) if by_name(path, formats)]
+    paths = [then.root / path for path in sorted(set(told) - {""}) if guess_format_by_name(path, formats)]
     here = Path.cwd()
     return tuple(str(path.relative_to(here) if path.is_relative_to(here) else path) for path in paths)
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import click
 
 from treaty.cli.terminal import options, screen
-from treaty.cli.terminal.loaded import load_one
 from treaty.cli.terminal.references import References
-from treaty.cli.terminal.source import UnusableError, lines_of, refuse_twice, shown_path, text_of
+from treaty.cli.terminal.schema_file import load_schema
+from treaty.cli.terminal.source import UnusableError, display_path, read_lines, read_text, refuse_second_stdin
 from treaty.core.finding import Diagnostic
 
 LINES = (".jsonl", ".ndjson")
@@ -45,21 +45,21 @@ def command(
       treaty validate order.avsc orders.jsonl
       tail -n 100 orders.log | treaty validate order.avsc --lines -
     """  # noqa: D301 - click wants the control character
-    refuse_twice([schema, *values])
-    one = load_one(schema, format_, References.of(references, folders))
+    refuse_second_stdin([schema, *values])
+    one = load_schema(schema, format_, References.parse(references, folders))
     check = one.form.check
     if check is None:
         raise UnusableError(f"the format {one.form.name} can't check values")
     told: list[dict[str, object]] = []
     count = wrong = 0
-    for path in screen.watched(values, "checking", printing=not as_json):
+    for path in screen.track_progress(values, "checking", printing=not as_json):
         for faults in _faults(lambda text: check(one.model, text), path, lines=lines or path.endswith(LINES)):
             count += 1
             wrong += bool(faults)
             if as_json:
                 told += [{"file": path, **screen.as_json(fault)} for fault in faults]
             else:
-                screen.say_faults(shown_path(path), faults)
+                screen.say_faults(display_path(path), faults)
     if as_json:
         screen.say_json({"valid": not wrong, "values": count, "invalid": wrong, "faults": told})
     elif wrong:
@@ -72,16 +72,16 @@ def command(
 def _faults(check: Check, path: str, *, lines: bool) -> Iterator[tuple[Diagnostic, ...]]:
     """The faults of every value in a file."""
     if not lines:
-        text = text_of(path, "VALUE_BYTES")
+        text = read_text(path, "VALUE_BYTES")
         if not _many(text):
-            yield screen.placed(text, check(text))
+            yield screen.locate_diagnostics(text, check(text))
             return
         numbered = enumerate(text.split("\n"), 1)
     else:
-        numbered = enumerate(lines_of(path, "VALUE_BYTES"), 1)
+        numbered = enumerate(read_lines(path, "VALUE_BYTES"), 1)
     for number, line in numbered:
         if line.strip():
-            found = screen.placed(line, check(line))
+            found = screen.locate_diagnostics(line, check(line))
             yield tuple(replace(one, line=number, column=max(one.column, 1)) for one in found)
 
 

@@ -105,13 +105,16 @@ def print_findings(findings: Iterable[LocatedFinding], output: OutputOptions) ->
         screen.say(one.to_line(), "red")
         if output.verbose:
             screen.say_facts({name: fact for name, fact in one.facts.items() if fact})
-    if not output.verbose and screen.shows_people() and any("remedy" in one.facts for one in found):
+    if not output.verbose and screen.is_terminal() and any("remedy" in one.facts for one in found):
         screen.say("-v prints paths, values and remedies.")
 
 
 def locate_diagnostics(file: str, text: str, faults: Iterable[Diagnostic]) -> list[LocatedFinding]:
     """The faults of a text, with their positions."""
-    return [LocatedFinding(file, one.rule, _describe(one), one.line, one.column) for one in screen.placed(text, faults)]
+    return [
+        LocatedFinding(file, one.rule, _describe(one), one.line, one.column)
+        for one in screen.locate_diagnostics(text, faults)
+    ]
 
 
 def _describe(fault: Diagnostic) -> str:
@@ -134,7 +137,7 @@ def locate_reasons(
                 "path": one.path or "/",
                 "old": one.old,
                 "new": one.new,
-                "when": screen.WAYS[one.direction],
+                "when": screen.DIRECTIONS[one.direction],
                 "remedy": one.remedy,
             },
         )
@@ -193,5 +196,5 @@ def _read_message(message: str) -> Finding | None:
 
 
 def _escape(text: str, more: str = "") -> str:
-    escaped = screen.safe(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    escaped = screen.escape_controls(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     return "".join(f"%{ord(char):02X}" if char in more else char for char in escaped)

@@ -10,7 +10,7 @@ from treaty.client.kafka.failures import KafkaFailure
 from treaty.client.kafka.library import KafkaMissingError
 from treaty.core.kafka import KafkaSettingsError
 
-config = click.option(
+kafka_config = click.option(
     "--kafka-config",
     "kafka_config",
     multiple=True,
@@ -19,7 +19,7 @@ config = click.option(
     metavar="NAME=VALUE|FILE",
     help="A setting of librdkafka, or a properties file of them; secrets belong into a file.",
 )
-brokers = click.option(
+kafka_brokers = click.option(
     "--kafka",
     default="",
     envvar="TREATY_KAFKA",
@@ -30,7 +30,7 @@ brokers = click.option(
 
 
 @contextmanager
-def reached() -> Iterator[None]:
+def exit_on_kafka_error() -> Iterator[None]:
     """What Kafka can't do ends the program with exit code 2 and a sentence."""
     try:
         yield

@@ -13,7 +13,7 @@ from treaty.core.schema import Pairs
 T = TypeVar("T", bound=Callable[..., Any])
 
 
-class _Line(click.ParamType[str]):
+class _SettingLines(click.ParamType[str]):
     """A word of the command line, or a line of the variable: values may have spaces in them."""
 
     name = "text"
@@ -22,13 +22,13 @@ class _Line(click.ParamType[str]):
         return [line.strip() for line in rv.splitlines() if line.strip()]
 
 
-def option(*, callback: Callable[..., Any] | None = None) -> Callable[[T], T]:
+def log_config_option(*, callback: Callable[..., Any] | None = None) -> Callable[[T], T]:
     """The option; with a callback the command itself is not told."""
     return click.option(
         "--log-config",
         "log_config",
         multiple=True,
-        type=_Line(),
+        type=_SettingLines(),
         envvar=LOG_CONFIG,
         show_envvar=True,
         expose_value=callback is None,
@@ -38,7 +38,7 @@ def option(*, callback: Callable[..., Any] | None = None) -> Callable[[T], T]:
     )
 
 
-def settings(words: Sequence[str]) -> Pairs:
+def parse_log_config(words: Sequence[str]) -> Pairs:
     """The settings that words give. Raises `click.UsageError` without the values of any."""
     try:
         found = settings_of(words, "--log-config")

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-Both = Callable[[Callable[..., Any]], Callable[..., Any]]
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 format_ = click.option(
     "--format", "format_", metavar="NAME", help="AVRO, JSON or PROTOBUF; else told by the file's name or its content."
@@ -14,7 +14,7 @@ format_ = click.option(
 
 def references(
     help_: str = "A schema that the text refers to by NAME; may be given often, the needed ones first.",
-) -> Both:
+) -> Decorator:
     """The two options that say where references are: by name and by folder."""
     named = click.option("--reference", "references", multiple=True, metavar="NAME=FILE", help=help_)
     told = "Where to look for names that the text needs: as files, with the format's ending, or with dots as folders."

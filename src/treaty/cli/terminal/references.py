@@ -7,7 +7,15 @@ from typing import Any
 
 import click
 
-from treaty.cli.terminal.source import STDIN, Source, UnusableError, by_name, form, shown_path, text_of
+from treaty.cli.terminal.source import (
+    STDIN,
+    SchemaSource,
+    UnusableError,
+    display_path,
+    find_format,
+    guess_format_by_name,
+    read_text,
+)
 from treaty.core.limits import REFERENCE_DEPTH
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import Format, InvalidSchemaError
@@ -17,9 +25,9 @@ Read = Callable[[str], str | None]
 """The text of a file; None where there is no such file."""
 
 
-def on_disk(path: str) -> str | None:
+def read_file(path: str) -> str | None:
     """A file's text as it is now."""
-    return text_of(path) if path == STDIN or Path(path).is_file() else None
+    return read_text(path) if path == STDIN or Path(path).is_file() else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +38,7 @@ class References:
     folders: tuple[str, ...] = ()
 
     @staticmethod
-    def of(words: Sequence[str], folders: Sequence[str]) -> "References":
+    def parse(words: Sequence[str], folders: Sequence[str]) -> "References":
         """Read ``NAME=FILE`` words and names of folders."""
         pairs = []
         for one in words:
@@ -43,28 +51,28 @@ class References:
                 raise click.BadParameter(f"{folder!r} is no folder", param_hint="--reference-folder")
         return References(tuple(pairs), tuple(folders))
 
-    def meaning(self, one: Source, formats: FormatRegistry, read: Read = on_disk) -> ResolvedSchema:
+    def resolve(self, one: SchemaSource, formats: FormatRegistry, read: Read = read_file) -> ResolvedSchema:
         """A text with its references, which `read` reads. A file that is itself named takes those before it."""
-        look = _Look(form(one.format, formats), self.folders, read)
+        search = _FolderSearch(find_format(one.format, formats), self.folders, read)
         bound: tuple[ResolvedReference, ...] = ()
         for name, path in self.named:
-            if _same(path, one.path):
+            if _is_same_file(path, one.path):
                 break
-            if by_name(path, formats) in {None, one.format}:
+            if guess_format_by_name(path, formats) in {None, one.format}:
                 text = read(path)
                 if text is None:
                     raise UnusableError(f"the reference {name}={path} can't be read: there is no such file")
-                meaning = ResolvedSchema(one.format, text, look.beyond(text, bound, (name,)))
-                bound = (*bound, ResolvedReference(name, name, 1, meaning))
-        return ResolvedSchema(one.format, one.text, look.beyond(one.text, bound, (shown_path(one.path),)))
+                resolved = ResolvedSchema(one.format, text, search.add_needed(text, bound, (name,)))
+                bound = (*bound, ResolvedReference(name, name, 1, resolved))
+        return ResolvedSchema(one.format, one.text, search.add_needed(one.text, bound, (display_path(one.path),)))
 
 
-def _same(one: str, other: str) -> bool:
+def _is_same_file(one: str, other: str) -> bool:
     return STDIN not in {one, other} and Path(one).resolve() == Path(other).resolve()
 
 
 @dataclass(slots=True)
-class _Look:
+class _FolderSearch:
     """A search in folders; `found` keeps what has been found, by name."""
 
     form: Format[Any]
@@ -72,7 +80,7 @@ class _Look:
     read: Read
     found: dict[str, ResolvedReference | None] = field(default_factory=dict)
 
-    def beyond(
+    def add_needed(
         self, text: str, bound: tuple[ResolvedReference, ...], trail: tuple[str, ...]
     ) -> tuple[ResolvedReference, ...]:
         """`bound`, and what the text needs besides; names that no folder has are left to the format to judge."""
@@ -98,8 +106,8 @@ class _Look:
             if text is None:
                 self.found[name] = None
             else:
-                meaning = ResolvedSchema(self.form.name, text, self.beyond(text, bound, (*trail, name)))
-                self.found[name] = ResolvedReference(name, name, 1, meaning)
+                resolved = ResolvedSchema(self.form.name, text, self.add_needed(text, bound, (*trail, name)))
+                self.found[name] = ResolvedReference(name, name, 1, resolved)
         return self.found[name]
 
     def _text(self, name: str) -> str | None:

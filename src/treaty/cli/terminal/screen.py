@@ -14,10 +14,10 @@ from treaty.formats.json_pointer import find_positions
 T = TypeVar("T")
 MANY = 20
 """Files from which on a progress bar is worth its place."""
-WAYS = {"backward": "the new schema reads old data", "forward": "the old schema reads new data"}
+DIRECTIONS = {"backward": "the new schema reads old data", "forward": "the old schema reads new data"}
 
 
-def safe(text: str) -> str:
+def escape_controls(text: str) -> str:
     """A text that can't move a terminal's cursor: control characters and halves of surrogates as escapes."""
     if text.isprintable():
         return text
@@ -27,10 +27,10 @@ def safe(text: str) -> str:
 
 def say(text: str, colour: str | None = None, *, bold: bool = False, err: bool = False) -> None:
     """Print a line; the colour is left out where nobody sees it."""
-    click.secho(safe(text), fg=colour, bold=bold or None, err=err)
+    click.secho(escape_controls(text), fg=colour, bold=bold or None, err=err)
 
 
-def counted(count: int, what: str) -> str:
+def format_count(count: int, what: str) -> str:
     """A number and what it counts: ``1 record``, ``2,000 records``, ``3 batches``."""
     many = "es" if what.endswith("ch") else "s"
     return f"{count:,} {what}{'' if count == 1 else many}"
@@ -56,15 +56,15 @@ def json_text(value: object, *, indent: int | None = None) -> str:
 
 def say_text(text: str) -> None:
     """Print a text as it is, byte by byte; on a terminal what it might obey comes as escapes."""
-    click.echo(safe(text) if shows_people() else text.encode())
+    click.echo(escape_controls(text) if is_terminal() else text.encode())
 
 
-def shows_people() -> bool:
+def is_terminal() -> bool:
     """Whether a person reads the output on a terminal, and no program or file."""
     return sys.stdout.isatty()
 
 
-def placed(text: str, faults: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def locate_diagnostics(text: str, faults: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Faults of a text, with line and column where only the path was known.
 
     A fault without a path is about the whole text, which may be no JSON at all, or nest without end.
@@ -108,7 +108,7 @@ def say_rows(heads: Sequence[str], rows: Sequence[Sequence[str]], *, err: bool =
         say("  ".join(words).rstrip(), bold=line == 0, err=err)
 
 
-def watched(items: Sequence[T], what: str, *, printing: bool = False) -> Iterator[T]:
+def track_progress(items: Sequence[T], what: str, *, printing: bool = False) -> Iterator[T]:
     """The items, with a progress bar on stderr while there are many and a person is looking.
 
     `printing` says that the caller prints on stdout meanwhile: no bar is drawn into that on the same terminal.

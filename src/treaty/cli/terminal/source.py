@@ -30,7 +30,7 @@ class UnusableError(ReportedError):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SchemaSource:
     """A schema text, where it came from, and its format."""
 
     path: str
@@ -40,31 +40,31 @@ class Source:
     @property
     def name(self) -> str:
         """What messages call it."""
-        return shown_path(self.path)
+        return display_path(self.path)
 
 
-def shown_path(path: str) -> str:
+def display_path(path: str) -> str:
     """A file's name as messages show it, the way compilers do."""
     return "<stdin>" if path == STDIN else path
 
 
-def text_of(path: str, limit: str = "SCHEMA_BYTES") -> str:
+def read_text(path: str, limit: str = "SCHEMA_BYTES") -> str:
     """The text of a file, or of standard input for ``-``; raises `UnusableError` past the limit of that name."""
-    with _opened(path) as file:
-        return decoded(shown_path(path), file.read(getattr(limits, limit) + 1), limit)
+    with _open_file(path) as file:
+        return decode_text(display_path(path), file.read(getattr(limits, limit) + 1), limit)
 
 
-def lines_of(path: str, limit: str) -> Iterator[str]:
+def read_lines(path: str, limit: str) -> Iterator[str]:
     """The lines of a file or of standard input, as they come; raises `UnusableError` for one past the limit."""
-    with _opened(path) as file:
+    with _open_file(path) as file:
         number = 0
         while line := file.readline(getattr(limits, limit) + 2):
             number += 1
-            yield decoded(f"{shown_path(path)}:{number}", line.rstrip(b"\r\n"), limit)
+            yield decode_text(f"{display_path(path)}:{number}", line.rstrip(b"\r\n"), limit)
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[BinaryIO]:
+def _open_file(path: str) -> Iterator[BinaryIO]:
     try:
         if path == STDIN:
             yield sys.stdin.buffer
@@ -75,7 +75,7 @@ def _opened(path: str) -> Iterator[BinaryIO]:
         raise UnusableError(f"{path} can't be read: {error.strerror}; name a file, or - for standard input") from error
 
 
-def decoded(name: str, data: bytes, limit: str = "SCHEMA_BYTES") -> str:
+def decode_text(name: str, data: bytes, limit: str = "SCHEMA_BYTES") -> str:
     """Bytes as text; raises `UnusableError` for more than the limit of that name and for what is not UTF-8."""
     most = getattr(limits, limit)
     if len(data) > most:
@@ -87,62 +87,62 @@ def decoded(name: str, data: bytes, limit: str = "SCHEMA_BYTES") -> str:
         raise UnusableError(f"{name} is not UTF-8: {place}; save it as UTF-8, without a byte order mark") from error
 
 
-def refuse_twice(paths: Sequence[str]) -> None:
+def refuse_second_stdin(paths: Sequence[str]) -> None:
     """Standard input can be read once."""
     if list(paths).count(STDIN) > 1:
         raise click.UsageError("only one of the files can be - (standard input)")
 
 
-def sources(
+def read_sources(
     paths: Sequence[str], format_: str | None, formats: FormatRegistry, likely: str | None = None
-) -> list[Source]:
+) -> list[SchemaSource]:
     """Read files; where a name does not tell the format, the text does, or the other files, or what is `likely`."""
-    refuse_twice(paths)
-    texts = [(path, text_of(path)) for path in paths]
+    refuse_second_stdin(paths)
+    texts = [(path, read_text(path)) for path in paths]
     if format_ is not None:
-        return [Source(path, text, known(format_, formats)) for path, text in texts]
-    named = [by_name(path, formats) for path in paths]
+        return [SchemaSource(path, text, check_format_name(format_, formats)) for path, text in texts]
+    named = [guess_format_by_name(path, formats) for path in paths]
     told = next((name for name in named if name is not None), likely)
     found = []
     for (path, text), name in zip(texts, named, strict=True):
-        guessed = name or (told if path == STDIN else None) or by_content(text) or told
+        guessed = name or (told if path == STDIN else None) or guess_format_by_content(text) or told
         if guessed is None:
-            raise UnusableError(f"the format of {shown_path(path)} can't be told; say --format {_any(formats)}")
-        found.append(Source(path, text, known(guessed, formats)))
+            raise UnusableError(f"the format of {display_path(path)} is unknown; add --format {_list_formats(formats)}")
+        found.append(SchemaSource(path, text, check_format_name(guessed, formats)))
     return found
 
 
-def known(name: str, formats: FormatRegistry) -> str:
+def check_format_name(name: str, formats: FormatRegistry) -> str:
     """A format's name as the table has it; raises where it has none."""
     if name.upper() not in formats.names:
         raise UnusableError(f"no format {name!r} here; known: {', '.join(formats.names)}")
     return name.upper()
 
 
-def _any(formats: FormatRegistry) -> str:
+def _list_formats(formats: FormatRegistry) -> str:
     return " or ".join(formats.names)
 
 
-def form(name: str, formats: FormatRegistry) -> Format[Any]:
+def find_format(name: str, formats: FormatRegistry) -> Format[Any]:
     """The record of a format that the table has; raises `UnusableError` where its package is broken."""
     try:
         found = formats.find(name)
     except ImportError as error:
-        raise UnusableError(f"the package that offers {name} can't be loaded: {error}; install it anew") from error
+        raise UnusableError(f"the package that offers {name} can't be loaded: {error}; install it again") from error
     assert found is not None
     return found
 
 
-def by_name(path: str, formats: FormatRegistry) -> str | None:
+def guess_format_by_name(path: str, formats: FormatRegistry) -> str | None:
     """The format that the ending of a file's name tells; ``.json`` alone tells nothing, Avro schemas have it too."""
     for name in formats.names if path != STDIN else ():
-        for suffix in form(name, formats).suffixes:
+        for suffix in find_format(name, formats).suffixes:
             if suffix != ".json" and path.endswith(suffix):
                 return name
     return None
 
 
-def by_content(text: str) -> str | None:
+def guess_format_by_content(text: str) -> str | None:
     """The format that a text looks like, whether it is valid or not; None where it may be more than one."""
     at = 0
     while found := COMMENT.match(text, at):

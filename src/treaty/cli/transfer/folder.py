@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from treaty.cli.terminal.source import UnusableError, sources
+from treaty.cli.terminal.source import UnusableError, read_sources
 from treaty.client.transfer.desired import Wish
 from treaty.core.names import Subject, context_of, subject_of
 from treaty.core.policy import LEVELS
@@ -39,7 +39,7 @@ class FolderPlan(msgspec.Struct, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class SchemaFolder:
     """A folder and its plan."""
 
     path: Path
@@ -52,13 +52,16 @@ class Folder:
         found = {suffix for name in self.formats.names for suffix in self.formats[name].suffixes}
         object.__setattr__(self, "_suffixes", tuple(sorted(found, key=len, reverse=True)))
 
-    def wishes(self) -> tuple[Wish, ...]:
+    def list_desired_subjects(self) -> tuple[Wish, ...]:
         """Every subject, by name. Raises `UnusableError` for two files with one subject, and for files that are not there."""
         found: dict[Subject, Wish] = {}
         named = {one.file for one in self.plan.subjects.values()}
-        everything = (*self.plan.subjects.items(), *((stem, SubjectPlan(path)) for stem, path in self._others(named)))
+        everything = (
+            *self.plan.subjects.items(),
+            *((stem, SubjectPlan(path)) for stem, path in self._list_other_files(named)),
+        )
         for name, one in everything:
-            wish = self._wish(name, one)
+            wish = self._read_subject(name, one)
             if wish.subject in found:
                 other = found[wish.subject].path
                 raise UnusableError(
@@ -67,21 +70,21 @@ class Folder:
             found[wish.subject] = wish
         return tuple(found[subject] for subject in sorted(found))
 
-    def _others(self, named: set[str]) -> Iterator[tuple[str, str]]:
+    def _list_other_files(self, named: set[str]) -> Iterator[tuple[str, str]]:
         """Files that the plan does not name: the subject is the file's name without its ending."""
         for file in sorted(self.path.rglob("*")):
             inside = file.relative_to(self.path)
             suffix = next((one for one in self._suffixes if file.name.endswith(one)), "")
             hidden = any(part.startswith((".", "_")) for part in inside.parts)
-            if not suffix or hidden or not file.is_file() or inside.as_posix() in named or self._ignored(inside):
+            if not suffix or hidden or not file.is_file() or inside.as_posix() in named or self._is_ignored(inside):
                 continue
             yield file.name.removesuffix(suffix), inside.as_posix()
 
-    def _ignored(self, path: Path) -> bool:
+    def _is_ignored(self, path: Path) -> bool:
         return any(path.match(pattern) for pattern in self.plan.ignore)
 
-    def _wish(self, name: str, one: SubjectPlan) -> Wish:
-        (source,) = sources([str(self.path / one.file)], one.format, self.formats)
+    def _read_subject(self, name: str, one: SubjectPlan) -> Wish:
+        (source,) = read_sources([str(self.path / one.file)], one.format, self.formats)
         context = context_of(self.plan.context) if self.plan.context else "."
         level = (one.level or self.plan.level).upper()
         if level and level not in LEVELS:
@@ -98,15 +101,15 @@ class Folder:
         )
 
 
-def folder_of(path: str, formats: FormatRegistry) -> Folder:
+def read_folder(path: str, formats: FormatRegistry) -> SchemaFolder:
     """Read a folder's settings. Raises `UnusableError` where they can't be read, or say what is not known."""
     root = Path(path)
     file = root / SETTINGS
-    told: Mapping[str, Any] = {}
+    settings: Mapping[str, Any] = {}
     try:
         if file.is_file():
-            told = tomllib.loads(file.read_text("utf-8"))
-        plan = msgspec.convert(told.get("plan", {}), FolderPlan)
+            settings = tomllib.loads(file.read_text("utf-8"))
+        plan = msgspec.convert(settings.get("plan", {}), FolderPlan)
     except (OSError, ValueError) as error:
         raise UnusableError(f"{file} can't be used: {error}") from error
-    return Folder(root, plan, formats)
+    return SchemaFolder(root, plan, formats)

@@ -1,0 +1,215 @@
+"""The story of the demo: register, write, decode, crash, resume, prove."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+from treaty.cli.demo.processes import ChildProcess, start_job
+from treaty.core.answers import Config
+from treaty.core.names import Subject
+from treaty.core.refusals import Incompatible
+from treaty.core.registry import Registry
+from treaty.core.requests import Register, Scope, SetConfig
+from treaty.core.schema import Draft
+from treaty.spark.flights import data, dimensions, schemas
+from treaty.spark.flights.dimensions import DIMENSIONS
+from treaty.spark.flights.events import PHASES, Event, damaged, events, write
+from treaty.spark.session import to_fetch
+
+FILES_PER_PHASE = 2
+KILL_AT = 3
+"""The batch between whose two commits the job is killed."""
+
+
+class ProgressListener(Protocol):
+    """Who watches: a screen, or nobody."""
+
+    def say(self, words: str) -> None:
+        """Something happened."""
+
+    def wrote(self, rows: int) -> None:
+        """So many events are written by now."""
+
+    def decoded(self, rows: int) -> None:
+        """So many events are in the tables by now."""
+
+
+@dataclass(slots=True)
+class DemoResult:
+    """What happened, for the report."""
+
+    total: int
+    ids: list[int] = field(default_factory=list)
+    batches: list[dict[str, Any]] = field(default_factory=list)
+    killed: int = -1
+    refused: list[str] = field(default_factory=list)
+    figures: dict[str, Any] = field(default_factory=dict)
+    proof: dict[str, Any] = field(default_factory=dict)
+    written: dict[str, int] = field(default_factory=dict)
+    encoding: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def holds(self) -> bool:
+        """Whether every event of every topic is in exactly one table, where it belongs."""
+        others = self.figures.get("dimensions", {})
+        whole = all(name in others and others[name]["rows"] == rows for name, rows in self.written.items())
+        return bool(self.proof.get("holds")) and whole and all(one["holds"] for one in others.values())
+
+    @property
+    def rate(self) -> float:
+        """Rows per second of the stream, both tables written, without the start of Spark."""
+        busy = sum(one["seconds"] for one in self.batches)
+        return sum(one["rows"] for one in self.batches) / busy if busy else 0.0
+
+    @property
+    def best_rate(self) -> float:
+        """Rows per second of the fastest batch: what remains once the JVM has warmed up."""
+        return max((one["rows"] / one["seconds"] for one in self.batches), default=0.0)
+
+
+@dataclass(slots=True)
+class DemoRun:
+    """One run of the demo in `folder`, with the registry that answers at `url`."""
+
+    folder: Path
+    registry: Registry
+    url: str
+    total: int
+    listener: ProgressListener
+    result: DemoResult = field(init=False)
+    stream: Iterator[Event] = field(init=False)
+    written: int = 0
+    phase: int = 0
+    rows: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Open the stream of events; nothing is read yet."""
+        self.result = DemoResult(self.total)
+
+    def run(self) -> DemoResult:
+        """Tell the whole story."""
+        began = time.monotonic()
+        subject = Subject(".", schemas.SUBJECT)
+        self.registry.ask(SetConfig(Scope(subject.context, subject.name), Config(level="BACKWARD_TRANSITIVE")))
+        other = self.write_dimensions()
+        sound = events(data.flights(self.total), data.weather(), self.total, self.result.ids)
+        self.stream = damaged(sound, other)
+        missing = to_fetch()
+        if missing:
+            self.listener.say(f"Spark fetches its packages first (once, about 50 MB): {', '.join(missing)}")
+        with (self.folder / "job.log").open("w", encoding="utf-8") as log:
+            job = start_job(self.folder, self.url, self.total, log)
+            try:
+                self.start_next_phase()
+                if self.follow_job(job, crash=True):
+                    job = start_job(self.folder, self.url, self.total, log)
+                    self.follow_job(job, crash=False)
+            finally:
+                job.stop()
+        self.register_incompatible_version()
+        self.result.seconds = time.monotonic() - began
+        return self.result
+
+    def write_dimensions(self) -> int:
+        """Register and write the topics that flights are joined with; an id of theirs."""
+        ids: dict[str, list[int]] = {}
+        for one in DIMENSIONS:
+            subject = Subject(".", one.subject)
+            drafts = [Draft(text, one.format) for text in one.versions]
+            ids[one.name] = [self.registry.ask(Register(subject, draft)).answer.version.schema_id for draft in drafts]
+        until = data.last_hour(self.total)
+        for one in DIMENSIONS:
+            foreign = next(found[0] for name, found in ids.items() if name != one.name)
+            batch = list(dimensions.events(one, ids[one.name], foreign, until))
+            write(batch, self.folder, one.name, "all")
+            self.result.written[one.name] = len(batch)
+            many = "a version" if len(one.versions) == 1 else f"{len(one.versions)} versions"
+            self.listener.say(f"[b]{one.name}[/b]: {many} in {one.format.title()}, {len(batch):,} events")
+        return ids["planes"][0]
+
+    def start_next_phase(self) -> None:
+        """Register the next version and write the next events, the versions so far interleaved."""
+        number = self.phase + 1
+        draft = Draft(schemas.VERSIONS[self.phase])
+        found = self.registry.ask(Register(Subject(".", schemas.SUBJECT), draft)).answer.version
+        self.result.ids.append(found.schema_id)
+        self.listener.say(f"[b]version {number}[/b] registered with id {found.schema_id}: {schemas.STORY[self.phase]}")
+        began = time.monotonic()
+        until = self.total if number == len(PHASES) else int(PHASES[self.phase][0] * self.total)
+        for part in range(FILES_PER_PHASE):
+            left = FILES_PER_PHASE - part
+            batch = list(islice(self.stream, (until - self.written) // left))
+            write(batch, self.folder, "flights", f"{self.phase}-{part}")
+            self.written += len(batch)
+            self.listener.wrote(self.written)
+        self.result.encoding += time.monotonic() - began
+        self.phase = number
+
+    def follow_job(self, job: ChildProcess, *, crash: bool) -> bool:
+        """Follow the job to its end; True where it was killed on the way. Raises RuntimeError if it dies by itself."""
+        for step in job.steps():
+            name, batch = step["step"], step.get("batch", -1)
+            if name == "good":
+                self.rows[batch] = step["counts"]["rows"]
+                if crash and batch == KILL_AT:
+                    job.kill()
+                    self.result.killed = batch
+                    self.listener.say(
+                        f"[b red]SIGKILL[/] in batch {batch}: its good rows are committed, its bad rows are not"
+                    )
+                    return True
+                job.send("go")
+            self.handle_step(job, step)
+        if not self.result.proof:
+            message = f"the job ended by itself; its log is {self.folder / 'job.log'}"
+            raise RuntimeError(message)
+        return False
+
+    def handle_step(self, job: ChildProcess, step: dict[str, Any]) -> None:
+        """Answer one step of the job."""
+        match step["step"]:
+            case "ready":
+                again = ", again" if self.result.batches else ""
+                self.listener.say(f"Spark runs{again}: the job goes on from its checkpoint" if again else "Spark runs")
+            case "extended":
+                rejected = {code for _, code in step["rejected"]}
+                news = f"ids {', '.join(str(number) for number, _ in step['ids'])}"
+                other = " and one of another subject" if "WRONG_SUBJECT" in rejected else ""
+                self.listener.say(
+                    f"batch {step['batch']}: ids the plan did not know; it now reads {news}{other}, no restart"
+                )
+            case "bad":
+                self.finish_batch(job, step)
+            case "dimensions":
+                told = ", ".join(f"{rows:,} of {name}" for name, rows in step["rows"].items())
+                self.listener.say(f"the other topics are in their tables: {told}")
+            case "figures":
+                self.result.figures = step
+            case "proof":
+                self.result.proof = step
+
+    def finish_batch(self, job: ChildProcess, step: dict[str, Any]) -> None:
+        """A batch is in both tables."""
+        batch = step["batch"]
+        facts = {"batch": batch, "rows": self.rows[batch], "seconds": step["seconds"], "versions": len(step["ids"])}
+        self.result.batches.append(facts)
+        self.listener.decoded(sum(one["rows"] for one in self.result.batches))
+        if self.phase < len(PHASES) and batch >= (self.phase - 1) * FILES_PER_PHASE:
+            self.start_next_phase()
+        if sum(one["rows"] for one in self.result.batches) >= self.total:
+            job.send("stop")
+
+    def register_incompatible_version(self) -> None:
+        """Offer a fourth version that breaks readers, and keep what the registry says."""
+        try:
+            self.registry.ask(Register(Subject(".", schemas.SUBJECT), Draft(schemas.V4)))
+        except Incompatible as refusal:
+            told = [finding.message(reader="new", writer="old") for finding in refusal.findings]
+            self.result.refused = told or [str(refusal), *refusal.reason.details]
+        else:
+            message = "an incompatible version 4 was accepted"
+            raise RuntimeError(message)

@@ -1,0 +1,72 @@
+"""The process with Spark in it: runs the streaming job, tells each step on stdout, and does as it is told on stdin.
+
+Lines out are JSON objects with a member ``step``. After ``good`` the job waits for a line ``go``: this is the moment
+between the commits of the two tables. A line ``stop`` ends the stream; then follow ``dimensions`` (three more topics
+read to their ends), ``figures`` and ``proof``.
+"""
+
+import json
+import queue
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from treaty.assemble import connect
+from treaty.spark.flights.dimensions import DIMENSIONS
+from treaty.spark.flights.job import dimensions, run
+from treaty.spark.flights.joining import airlines
+from treaty.spark.flights.places import Places
+from treaty.spark.flights.proof import figures, proof
+from treaty.spark.pipelines.value import Step
+from treaty.spark.session import QUICK, session
+
+_WAIT_SECONDS = 1
+
+
+def main(folder: str, url: str, total: int) -> None:
+    """Run the job in `folder` against the registry at `url` until told to stop."""
+    words: queue.Queue[str] = queue.Queue()
+    go = threading.Semaphore(0)
+
+    def listen() -> None:
+        for line in sys.stdin:
+            if line.strip() == "go":
+                go.release()
+            else:
+                words.put(line.strip())
+
+    threading.Thread(target=listen, daemon=True).start()
+
+    def watch(step: Step) -> None:
+        writers = [[one.schema_id, one.version] for one in step.plan.writers] if step.plan else []
+        rejected = [[one.schema_id, one.code] for one in step.plan.rejected] if step.plan else []
+        _send_step(
+            step.name, batch=step.batch, counts=dict(step.counts), seconds=step.seconds, ids=writers, rejected=rejected
+        )
+        if step.name == "good":
+            go.acquire()
+
+    places = Places(Path(folder))
+    spark = session("treaty demo", java_options=QUICK)
+    _send_step("ready")
+    registry = connect(url)
+    query = run(spark, registry, places, watch)
+    while words.empty():
+        query.awaitTermination(_WAIT_SECONDS)  # raises what the stream died of
+    query.stop()
+    read = dimensions(spark, registry, places.root)
+    _send_step("dimensions", rows=read)
+    proofs = {one.name: proof(spark, Places(places.root, one.name), read[one.name]) for one in DIMENSIONS}
+    _send_step("figures", **figures(spark, places), airlines=airlines(spark, places.root), dimensions=proofs)
+    _send_step("proof", **proof(spark, places, total))
+    registry.close()
+    spark.stop()
+
+
+def _send_step(step: str, **facts: Any) -> None:
+    print(json.dumps({"step": step, **facts}, default=str), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

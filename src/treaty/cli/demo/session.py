@@ -1,0 +1,39 @@
+"""One performance of the demo: server, stage, screen and report, and everything stopped at the end."""
+
+from contextlib import suppress
+from pathlib import Path
+
+from rich.console import Console
+
+from treaty.assemble import connect
+from treaty.cli.demo.demo_run import DemoRun
+from treaty.cli.demo.page import build_page
+from treaty.cli.demo.processes import find_free_port, start_server, wait_for_server
+from treaty.cli.demo.progress import print_report, show_progress
+
+
+def run_demo(folder: Path, rows: int, *, stay: bool) -> bool:
+    """Run the demo in an empty folder; tells whether its counts add up. With `stay` the server runs on until Ctrl-C."""
+    console = Console()
+    port = find_free_port()
+    url = f"http://127.0.0.1:{port}"
+    with (folder / "server.log").open("w", encoding="utf-8") as log:
+        server = start_server(f"sqlite:///{folder / 'registry.db'}", port, log)
+        try:
+            with connect(url) as registry:
+                wait_for_server(registry, server)
+                console.print(
+                    f"[b]Treaty[/b] serves {url} from one SQLite file, {folder / 'registry.db'}", highlight=False
+                )
+                with show_progress(console, rows) as audience:
+                    result = DemoRun(folder, registry, url, rows, audience).run()
+            target = folder / "report.html"
+            target.write_text(build_page(result), encoding="utf-8")
+            print_report(console, result, str(target))
+            if stay:
+                console.print(f"The registry stays at {url}; end it with Ctrl-C.")
+                with suppress(KeyboardInterrupt):
+                    server.popen.wait()
+        finally:
+            server.stop()
+    return result.holds

@@ -1,0 +1,199 @@
+"""`treaty log backup`, `dump` and `restore`: copies of a log as files, and new logs made of them."""
+
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import click
+
+from treaty.cli.log.dump_file import open_dump_file, write_dump_file
+from treaty.cli.log.log_argument import log, now, open_command_log, run
+from treaty.cli.registry.connection import as_json
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.source import UnusableError
+from treaty.cli.transfer.endpoints import show_progress
+from treaty.core.limits import RESTORE_FAULTS, RESTORE_GAP
+from treaty.core.state.commit import START, Position
+from treaty.core.state.indexes import InvariantViolation
+from treaty.core.state.root import roots_of
+from treaty.core.state.rows import EncodedRow
+from treaty.log.maintenance.backup import write_backup
+from treaty.log.maintenance.dump import DumpError, DumpHead, make_head, write_dump
+from treaty.log.maintenance.dump_check import find_dump_violations
+from treaty.log.maintenance.restore import restore_log
+from treaty.log.state_roots import ROOT_REMEDY, find_root_mismatches, read_with_table_roots
+
+SHOWN = 20
+"""Rows that break a rule that are printed for people; JSON has them all."""
+
+
+@click.command("backup")
+@log
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@as_json
+def backup(*, log: str, file: Path, as_json: bool) -> None:
+    """Copy the file of a SQLite LOG to a FILE: one consistent state, page by page. Nodes go on meanwhile.
+
+    It takes the time that the disk takes, and no memory. The FILE is no log: `treaty log restore` makes one of it, with an
+    identity of its own. For other logs, and to carry one elsewhere, see `treaty log dump`.
+
+    \b
+    Examples:
+      treaty log backup sqlite:///var/lib/treaty/log.db /backup/registry.db
+      treaty log verify /backup/registry.db
+      treaty log restore /backup/registry.db sqlite:///var/lib/treaty/new.db
+    """  # noqa: D301 - click wants the control character
+    parts = urlsplit(log)
+    source = Path(unquote(parts.path))
+    if parts.scheme != "sqlite":
+        raise UnusableError("only the file of a SQLite log can be copied; for others there is `treaty log dump`")
+    if not source.exists():
+        raise UnusableError(f"{log}: there is no such file; name a log as `treaty serve --log` takes it")
+
+    async def work() -> Position:
+        with show_progress() as progress:
+            return write_backup(source, file, lambda done, of: progress("pages", done, of))
+
+    place = run(work)
+    size = file.stat().st_size
+    if as_json:
+        told = {"file": str(file), "bytes": size, "identity": place.identity.hex(), "sequence": place.sequence}
+        screen.say_json(told)
+    else:
+        screen.say(f"sequence {place.sequence:,} of log {place.identity.hex()}, {size:,} bytes, to {file}", "green")
+
+
+@click.command("dump", epilog="Exit code 0: it can be restored. 1: its rows do not add up to what the log states.")
+@log
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@as_json
+def dump(*, log: str, file: Path, as_json: bool) -> None:
+    """Write a LOG to a FILE: one consistent state, with identity and sequence. Nodes go on meanwhile.
+
+    A FILE that ends in .zst or .gz is compressed. It can be restored to any backend.
+
+    \b
+    Examples:
+      treaty log dump sqlite:///var/lib/treaty/log.db registry.dump.zst
+      treaty log verify registry.dump.zst
+    """  # noqa: D301 - click wants the control character
+
+    async def read() -> tuple[DumpHead, tuple[EncodedRow, ...]]:
+        async with open_command_log(log) as found:
+            delta, roots = await read_with_table_roots(found)
+            return make_head(delta, found.url, now(), roots), delta.rows
+
+    head, rows = run(read)
+    if head.position == START:
+        raise UnusableError(f"{head.position} is empty: there is nothing to dump")
+
+    async def write() -> int:
+        return write_dump_file(file, write_dump(head, rows))
+
+    size = run(write)
+    wrong = [*find_root_mismatches(head.position.root, head.roots, roots_of(rows))]
+    if as_json:
+        told = {"file": str(file), "bytes": size, "rows": head.rows, "sequence": head.position.sequence}
+        screen.say_json(
+            {
+                **told,
+                "identity": head.position.identity.hex(),
+                "stateRoot": head.position.root.hex(),
+                "addsUp": not wrong,
+            }
+        )
+    else:
+        place = f"sequence {head.position.sequence:,} of log {head.position.identity.hex()}"
+        screen.say(f"{head.rows:,} rows, {place}, {size:,} bytes, to {file}", "green")
+        for one in wrong:
+            screen.say(f"{one.table or 'the state'}: {one.message}", "red", err=True)
+        if wrong:
+            screen.say(
+                f"the rows were changed past the log, and no dump of them is restored: {ROOT_REMEDY}", "red", err=True
+            )
+    sys.exit(1 if wrong else 0)
+
+
+@click.command("restore", epilog="Exit code 1: rows of the file break a rule, and nothing was written.")
+@click.argument("file", type=click.Path(dir_okay=False))
+@log
+@click.option(
+    "--gap",
+    default=RESTORE_GAP,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Ids left free after the highest one: the old log may have given them after the dump was taken.",
+)
+@click.option("--unsound", "insists", is_flag=True, help="Restore the rows as they are, though some break a rule.")
+@as_json
+def restore_(*, file: str, log: str, gap: int, insists: bool, as_json: bool) -> None:
+    """Make a new LOG of a FILE, a dump or a backup. The LOG must be empty; it gets an identity of its own.
+
+    The FILE is read twice: first every rule that its rows can show is checked, as `treaty log verify` does, then it is written.
+
+    Tokens of the old log are errors afterwards. Where a restore was cut off, run it again: until it ends no node serves
+    the log.
+
+    \b
+    Examples:
+      treaty log restore registry.dump.zst sqlite:///var/lib/treaty/new.db
+      treaty log restore registry.dump.zst postgresql://treaty@db/registry --gap 100000
+    """  # noqa: D301 - click wants the control character
+    head, faults = _check_dump(file)
+    if faults and not insists:
+        _report_violations(file, faults, as_json=as_json)
+        sys.exit(1)
+
+    async def work() -> Position:
+        with show_progress() as progress, open_dump_file(file) as (again, rows):
+            _refuse_changed(file, head, again)
+            async with open_command_log(log, new=True) as found:
+                return await restore_log(
+                    found, head, rows, time=now(), gap=gap, progress=lambda n: progress("rows", n, head.rows)
+                )
+
+    end = run(work)
+    if as_json:
+        place = {"identity": end.identity.hex(), "sequence": end.sequence}
+        screen.say_json({"rows": head.rows, **place, "gap": gap, "faults": len(faults)})
+    else:
+        if faults:
+            screen.say(f"{_count_rows(faults)} break a rule and were restored as they are", "yellow", err=True)
+        screen.say(f"{head.rows:,} rows restored into log {end.identity.hex()}, ids raised by {gap:,}", "green")
+
+
+def _check_dump(file: str) -> tuple[DumpHead, tuple[InvariantViolation, ...]]:
+    """Read a file once for its digests and its rules, so that a damaged one is refused before anything is written."""
+
+    async def read() -> tuple[DumpHead, tuple[InvariantViolation, ...]]:
+        with open_dump_file(file) as (head, rows):
+            return head, find_dump_violations(rows, head.position.sequence)
+
+    return run(read)
+
+
+def _refuse_changed(file: str, checked: DumpHead, found: DumpHead) -> None:
+    """The head has the digests of all rows, so that a file with the same head and rows that add up is the same file."""
+    if found != checked:
+        raise DumpError(f"{file} was changed while it was read: restore a file that no other process writes to")
+
+
+def _report_violations(file: str, faults: tuple[InvariantViolation, ...], *, as_json: bool) -> None:
+    if as_json:
+        listed = [{"rule": one.rule, "table": one.table, "key": [*one.key], "message": one.message} for one in faults]
+        screen.say_json({"sound": False, "faults": listed})
+        return
+    for fault in faults[:SHOWN]:
+        screen.say(str(fault), "red", err=True)
+    if len(faults) > SHOWN:
+        screen.say(f"... and {len(faults) - SHOWN:,} more", "red", err=True)
+    screen.say(
+        f"{file}: {_count_rows(faults)} break a rule, and nothing was written: `treaty log verify` lists them all, "
+        "--unsound restores them as they are",
+        "red",
+        err=True,
+    )
+
+
+def _count_rows(faults: tuple[InvariantViolation, ...]) -> str:
+    return f"{len(faults):,} rows" if len(faults) < RESTORE_FAULTS else f"{RESTORE_FAULTS:,} rows or more"

@@ -1,0 +1,210 @@
+"""`treaty log compact` and `treaty log quarantine_rows`: space given back, rows that can't be read moved aside, ids freed again, and a
+state accepted as it is.
+"""
+
+import sys
+from collections.abc import Iterable
+
+import click
+
+from treaty.cli.log.log_argument import log, now, open_command_log, run
+from treaty.cli.registry.connection import as_json, confirm
+from treaty.cli.registry.connection import yes as yes_option
+from treaty.cli.terminal import screen
+from treaty.core.reserved import ReservedIds
+from treaty.log.log import StoreStats
+from treaty.log.maintenance.repair import (
+    StateCheck,
+    UnreadableRow,
+    accept_state,
+    check_state,
+    find_orphan_rows,
+    find_reserved_ids,
+    find_unreadable_rows,
+    lower_id_counters,
+    quarantine_rows,
+)
+from treaty.log.state_roots import read_with_table_roots
+
+
+@click.command("compact")
+@log
+@as_json
+def compact(*, log: str, as_json: bool) -> None:
+    """Give space back that a LOG does not need any more. Nodes may run meanwhile; writes wait for it.
+
+    \b
+    Example:
+      treaty log compact sqlite:///var/lib/treaty/log.db
+    """  # noqa: D301 - click wants the control character
+
+    async def work() -> tuple[StoreStats, StoreStats]:
+        async with open_command_log(log) as found:
+            before = await found.read_stats()
+            await found.compact()
+            return before, await found.read_stats()
+
+    before, after = run(work)
+    if as_json:
+        sizes = {} if after.bytes < 0 else {"bytesBefore": before.bytes, "bytes": after.bytes}
+        screen.say_json({**sizes, "tombstones": after.tombstones})
+    else:
+        size = f"{before.bytes:,} bytes before, {after.bytes:,} now; " if after.bytes >= 0 else ""
+        screen.say(f"{size}{after.tombstones:,} tombstones left", "green")
+
+
+@click.command(
+    "repair", epilog="Exit code 0: nothing is in quarantine any more, and the rows add up. 1: something is wrong still."
+)
+@log
+@click.option(
+    "--accept-state",
+    is_flag=True,
+    help="State the root of the rows as they are, where they are not those that the log states; without it this is only shown.",
+)
+@click.option("--move-aside", is_flag=True, help="Move damaged rows aside; without it they are only shown.")
+@click.option(
+    "--newer", is_flag=True, help="Rows too that a newer version of Treaty has written: an upgrade reads them."
+)
+@click.option(
+    "--ids",
+    is_flag=True,
+    help="Lower counters of ids that ids far above the rest hold up; without it they are only shown.",
+)
+@yes_option
+@as_json
+def repair_(
+    *, log: str, accept_state: bool, move_aside: bool, newer: bool, ids: bool, yes: bool, as_json: bool
+) -> None:
+    """Show the rows of a LOG that can't be read, and with --move-aside move them out of the way.
+
+    While there are any, nodes only read. Moved rows are kept in the table `quarantine`; stop the nodes first.
+
+    Rows that were changed past the log do not come to the state root that it states, and nodes only read too. See first what
+    was changed: `treaty log verify LOG --against` a state file, dump, backup or other log. Then restore a copy; or, where the rows
+    are right as they are, --accept-state states their root by a commit. In a log on Kafka with one owner, records that nobody
+    of Treaty's wrote and rows of half a transaction are moved into `quarantine` by the same commit, and what these replaced is put
+    back, as far as they can be told from others.
+
+    An importer may have given an id so high that none are left, or few. With --ids the counter goes back to the highest id
+    below it, such ids stay with their schemas and are passed over when their turn comes. The ids between must never have been
+    given: those that were given and deleted for good would be given again.
+
+    \b
+    Examples:
+      treaty log repair sqlite:///var/lib/treaty/log.db
+      treaty log repair sqlite:///var/lib/treaty/log.db --move-aside --yes
+      treaty log repair sqlite:///var/lib/treaty/log.db --ids
+      treaty log repair sqlite:///var/lib/treaty/log.db --accept-state --yes
+    """  # noqa: D301 - click wants the control character
+    root, there, reserved = run(lambda: _inspect_log(log))
+    accepted = False
+    if accept_state and not root.fits:
+        _say_root(root, err=True)
+        confirm("State the root of the rows as they are? What they were is then known from other copies only.", yes=yes)
+        run(lambda: _accept_state(log))
+        accepted = True
+        there = tuple(one for one in there if one not in root.foreign)
+    chosen = [one for one in there if newer or not one.newer]
+    moved: tuple[UnreadableRow, ...] = ()
+    lowered: tuple[ReservedIds, ...] = ()
+    if move_aside and chosen:
+        _say_rows(chosen, err=True)
+        confirm(f"Move {len(chosen)} rows aside?", yes=yes)
+        moved = run(lambda: _quarantine_rows(log, newer=newer))
+    if ids and reserved:
+        _say_reserved(reserved, err=True)
+        confirm(f"Lower {len(reserved)} counters? No id in between may have been given before.", yes=yes)
+        lowered = run(lambda: _lower_counters(log))
+    left = [one for one in there if one not in moved]
+    held = [one for one in reserved if one not in lowered]
+    if as_json:
+        facts = {
+            "state": _root_members(root, accepted=accepted),
+            "lowered": [*map(reserved_members, lowered)],
+            "reserved": [*map(reserved_members, held)],
+        }
+        screen.say_json({"moved": [*map(_row_members, moved)], "left": [*map(_row_members, left)], **facts})
+    else:
+        if accepted:
+            screen.say(f"the state is accepted as it is; {root.quarantined} foreign records moved aside", "green")
+        elif not root.fits:
+            _say_root(root)
+        _say_rows(left)
+        _say_reserved(held)
+        for one in lowered:
+            screen.say(f"context {one.context}: ids are given from {one.highest + 1} on again", "green")
+        screen.say(f"{len(moved)} rows moved aside, {len(left)} in quarantine", "red" if left else "green")
+    sys.exit(1 if left or not (root.fits or accepted) else 0)
+
+
+def _root_members(root: StateCheck, *, accepted: bool) -> dict[str, object]:
+    return {
+        "fits": root.fits or accepted,
+        "accepted": accepted,
+        "statedRoot": root.position.root.hex(),
+        "foundRoot": root.found.hex(),
+        "tables": [*root.tables],
+        "foreign": [*map(_row_members, root.foreign)],
+        "unmarked": [{"table": one.row.table, "key": one.row.key, "shown": one.visible} for one in root.orphan_rows],
+    }
+
+
+async def _inspect_log(url: str) -> tuple[StateCheck, tuple[UnreadableRow, ...], tuple[ReservedIds, ...]]:
+    async with open_command_log(url) as found:
+        delta, stated = await read_with_table_roots(found)
+        root = check_state(delta, stated, await find_orphan_rows(found))
+        return root, find_unreadable_rows(delta.rows), find_reserved_ids(delta.rows)
+
+
+async def _accept_state(url: str) -> None:
+    async with open_command_log(url) as found:
+        await accept_state(found, time=now())
+
+
+def _say_root(root: StateCheck, *, err: bool = False) -> None:
+    if root.found != root.position.root:
+        stated = f"the log states the state root {root.position.root.hex()} at sequence {root.position.sequence:,}"
+        screen.say(f"{stated}, its rows come to {root.found.hex()}: they were changed past the log", "red", err=err)
+    if root.tables:
+        screen.say(
+            f"the log states other roots for the tables {', '.join(root.tables)} than their rows have", "red", err=err
+        )
+    for one in root.foreign:
+        screen.say(f"a foreign record, key {one.key[0]}: nobody of Treaty's wrote it", "red", err=err)
+    for row in root.orphan_rows:
+        screen.say(f"a row that belongs to no append: {row.row.table} {row.row.key}", "red", err=err)
+
+
+async def _quarantine_rows(url: str, *, newer: bool) -> tuple[UnreadableRow, ...]:
+    async with open_command_log(url) as found:
+        return (await quarantine_rows(found, time=now(), newer=newer))[0]
+
+
+async def _lower_counters(url: str) -> tuple[ReservedIds, ...]:
+    async with open_command_log(url) as found:
+        return (await lower_id_counters(found, time=now()))[0]
+
+
+def reserved_members(one: ReservedIds) -> dict[str, object]:
+    """Return what is told of reserved ids as JSON."""
+    ranges = [list(each) for each in one.ranges]
+    return {
+        "context": one.context, "counter": one.counter, "highest": one.highest, "ranges": ranges, "schemas": one.schemas
+    }  # fmt: skip
+
+
+def _say_reserved(found: Iterable[ReservedIds], *, err: bool = False) -> None:
+    for one in found:
+        screen.say(f"reserved ids: {one}", "yellow", err=err)
+
+
+def _row_members(one: UnreadableRow) -> dict[str, object]:
+    return {"table": one.table, "key": list(one.key), "why": one.why, "newer": one.newer, "text": one.text}
+
+
+def _say_rows(rows: list[UnreadableRow], *, err: bool = False) -> None:
+    for one in rows:
+        hint = "; a newer version of Treaty may read it: upgrade first" if one.newer else ""
+        screen.say(f"{one.table} {list(one.key)}: {one.why}{hint}", "red", err=err)
+        screen.say(f"   {one.text[:200]}", err=err)

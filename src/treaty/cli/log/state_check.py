@@ -1,0 +1,65 @@
+"""Checking a state file: its rows by the laws of a log, and its indexes by its rows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from treaty.core.invariants import find_violations
+from treaty.core.state.commit import Position, as_root
+from treaty.core.state.indexes import InvariantViolation, wrong_indexes
+from treaty.core.state.state_tables import INDEXES
+from treaty.core.state.tables import DictTables
+from treaty.node.segment.layered import LayeredTables
+from treaty.node.segment.segment import Segment
+from treaty.node.segment.statefile import StateFile, open_state
+
+REMEDY = "remove the state file: nodes read the log where there is none, and a new one is written"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedState:
+    """A state file that was checked: its place in the log, its rows in tables of their own, and what is wrong."""
+
+    position: Position
+    rows: DictTables
+    faults: tuple[InvariantViolation, ...]
+
+
+def check_state(path: Path) -> CheckedState:
+    """Check every byte, row and index of a state file.
+
+    Raises `StateFileError` where it can't be opened here, `SegmentDamagedError` where a checksum does not fit.
+    """
+    found = open_state(path, to_check=True)
+    found.check()
+    layered, rows = LayeredTables(small=0), DictTables()
+    layered.stand_on(found.segment, found.position)
+    rows.load(layered.rows(), found.position)
+    faults = (
+        *find_violations(rows),
+        *_find_wrong_roots(found, rows),
+        *wrong_indexes(layered, REMEDY),
+        *_find_stray_entries(found.segment),
+    )
+    return CheckedState(found.position, rows, faults)
+
+
+def _find_wrong_roots(file: StateFile, rows: DictTables) -> Iterator[InvariantViolation]:
+    """Hold the root that the head states, and each table's share of it, against the rows."""
+    found, stated = as_root(rows.roots), file.position.root
+    if found != stated:
+        message = f"its rows come to the state root {found.hex()}, its head says {stated.hex()}; {REMEDY}"
+        yield InvariantViolation("STATE_ROOT", "", (), message)
+    shares = file.roots
+    for table in sorted(shares.keys() | rows.roots.keys()):
+        come, says = rows.roots.get(table, 0), shares.get(table, 0)
+        if come != says:
+            message = f"its rows add {come:064x} to the state root, the head says {says:064x}; {REMEDY}"
+            yield InvariantViolation("STATE_ROOT", table, (), message)
+
+
+def _find_stray_entries(segment: Segment) -> Iterator[InvariantViolation]:
+    for index in INDEXES.values():
+        for number in segment.stray_marks(index):
+            message = f"it leads to row {number} of {index.table} by an entry that this does not claim; {REMEDY}"
+            yield InvariantViolation("INDEX_WRONG", index.name, (), message)

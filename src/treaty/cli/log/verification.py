@@ -1,0 +1,162 @@
+"""`treaty log verify`: whether what a log holds is sound, and adds up to what it states."""
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from treaty.cli.log.info import position_members
+from treaty.cli.log.log_argument import log_option
+from treaty.cli.log.repair import reserved_members
+from treaty.cli.log.whole_state import StateComparison, WholeState, compare_states, read_whole_state
+from treaty.cli.registry.connection import as_json
+from treaty.cli.terminal import screen
+from treaty.core.invariants import find_violations
+from treaty.core.reserved import ReservedIds, reserved_ids
+from treaty.core.state.commit import Position, as_root
+from treaty.core.state.indexes import InvariantViolation, wrong_indexes
+
+SHOWN = 20
+"""Faults, and rows that differ, that are printed for people; JSON has them all."""
+SHOWN_CHARACTERS, BEFORE = 200, 60
+"""Characters of a row's text that are printed for people, and how many of them before the first that differs."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyResult:
+    """What came of checking one log, dump, backup or state file."""
+
+    source: str
+    tip: Position
+    state: str
+    rows: int
+    faults: tuple[InvariantViolation, ...]
+    reserved: tuple[ReservedIds, ...]
+
+
+@click.command(
+    "verify",
+    epilog="Exit code 0: sound. 1: a law is broken, rows do not add up, or two states differ. 2: something can't be read.",
+)
+@click.argument("sources", metavar="LOG-OR-FILE...", nargs=-1, required=True, envvar="TREATY_LOG")
+@click.option(
+    "--against",
+    metavar="FILE-OR-LOG",
+    default="",
+    help="Another copy (a state file, a dump, a backup, a log): the rows in which it differs are named.",
+)
+@log_option
+@as_json
+def verify(*, sources: tuple[str, ...], against: str, as_json: bool) -> None:
+    """Check every law that the rows of a LOG (or of a dump, a backup, a state file) can show, build every index again and
+    compare, and add up the rows: they must come to the state root that the LOG states. A table that does not is named.
+
+    Nodes at one sequence of one log have one state root; compare it with `node.state_root` in their /status.
+    Ids that lie far above the rest and hold the counter of ids up are listed; they break no rule.
+
+    \b
+    Examples:
+      treaty log verify sqlite:///var/lib/treaty/log.db
+      treaty log verify postgresql://treaty@db/registry backup.dump.zst
+      treaty log verify sqlite:///var/lib/treaty/log.db --against /var/lib/treaty/log.db-state
+    """  # noqa: D301 - click wants the control character
+    if against and len(sources) != 1:
+        raise click.UsageError("--against compares one log or file with another: name one")
+    copies = [read_whole_state(source) for source in sources]
+    verdicts = [_verify_state(copy) for copy in copies]
+    found = compare_states(copies[0], read_whole_state(against)) if against else None
+    differ = len({one.state for one in verdicts if one.tip == verdicts[0].tip}) > 1
+    sound = not differ and not any(one.faults for one in verdicts) and not (found and found.count)
+    if as_json:
+        compared = {"against": _comparison_members(found)} if found else {}
+        screen.say_json({"sound": sound, "logs": [*map(_result_members, verdicts)], **compared})
+    else:
+        for one in verdicts:
+            _say_result(one)
+        if differ:
+            screen.say("states at the same place differ: one of them is damaged", "red", bold=True)
+        if found:
+            _say_comparison(found)
+    sys.exit(0 if sound else 1)
+
+
+def _verify_state(copy: WholeState) -> VerifyResult:
+    faults = copy.faults if copy.checked else (*copy.faults, *find_violations(copy.tables), *wrong_indexes(copy.tables))
+    return VerifyResult(
+        copy.source, copy.tip, as_root(copy.tables.roots).hex(), len(copy.rows), faults, reserved_ids(copy.tables)
+    )
+
+
+def _result_members(one: VerifyResult) -> dict[str, Any]:
+    faults = [
+        {"rule": fault.rule, "table": fault.table, "key": list(fault.key), "message": fault.message}
+        for fault in one.faults
+    ]
+    return {"log": one.source, **position_members(one.tip), "stateRoot": one.state, "statedRoot": one.tip.root.hex(),
+            "rows": one.rows, "faults": faults, "reserved": [*map(reserved_members, one.reserved)]}  # fmt: skip
+
+
+def _comparison_members(found: StateComparison) -> dict[str, Any]:
+    rows = [{"table": one.table, "key": one.key, "here": one.here, "there": one.there} for one in found.rows]
+    return {"source": found.there.source, **position_members(found.there.tip), "differing": found.count, "rows": rows}
+
+
+def _say_result(one: VerifyResult) -> None:
+    place = {name: str(value) for name, value in position_members(one.tip).items()}
+    screen.say_facts({"log": one.source, **place, "state root": one.state, "rows": f"{one.rows:,}"})
+    for fault in one.faults[:SHOWN]:
+        screen.say(str(fault), "red")
+    if len(one.faults) > SHOWN:
+        screen.say(f"... and {len(one.faults) - SHOWN:,} more; --json prints them all", "red")
+    if any(fault.rule == "STATE_ROOT" for fault in one.faults):
+        screen.say(
+            "   rows were changed past the log: --against another copy names them; then see `treaty log repair`",
+            "yellow",
+        )
+    for held in one.reserved:
+        screen.say(f"reserved ids: {held}", "yellow")
+        screen.say(
+            "   where an importer gave them by mistake, `treaty log repair --ids` lowers the counter again", "yellow"
+        )
+    if not one.faults:
+        screen.say(
+            "sound: every law that rows can show holds, every index shows what the rows say, and the rows add up",
+            "green",
+        )
+
+
+def _say_comparison(found: StateComparison) -> None:
+    if not found.count:
+        screen.say(f"no row differs from {found.there.source}", "green")
+        return
+    what = "1 row differs" if found.count == 1 else f"{found.count:,} rows differ"
+    screen.say(f"{what} from {found.there.source}", "red", bold=True)
+    if found.here.tip != found.there.tip:
+        screen.say(
+            f"   it is at sequence {found.there.tip.sequence:,}, not {found.here.tip.sequence:,}: rows that were written in "
+            "between differ too",
+            "yellow",
+        )
+    for one in found.rows[:SHOWN]:
+        screen.say(f"{one.table} {one.key}", "red")
+        start = _first_difference(one.here, one.there)
+        for name, text in (("here", one.here), ("there", one.there)):
+            screen.say(f"   {name}: {_cut_text(text, start)}")
+    if found.count > SHOWN:
+        screen.say(f"... and {found.count - SHOWN:,} more; --json prints {len(found.rows):,} of them", "red")
+
+
+def _first_difference(here: str | None, there: str | None) -> int:
+    """Where two texts begin to differ, less some characters before."""
+    if here is None or there is None:
+        return 0
+    same = next((at for at, (one, other) in enumerate(zip(here, there, strict=False)) if one != other), 0)
+    return max(same - BEFORE, 0)
+
+
+def _cut_text(text: str | None, start: int) -> str:
+    if text is None:
+        return "no row"
+    end = start + SHOWN_CHARACTERS
+    return f"{'…' * (start > 0)}{text[start:end]}{'…' * (end < len(text))}"

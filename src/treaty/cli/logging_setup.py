@@ -1,0 +1,51 @@
+"""Where the program's log lines go: to stderr, as text for people or as JSON for machines."""
+
+import json
+import logging
+import sys
+
+from treaty.api import access_log
+from treaty.api.caller import request_id
+
+TEXT = "%(asctime)s %(levelname)-7s %(name)s [%(process)d] %(message)s%(request)s"
+
+
+class TextFormatter(logging.Formatter):
+    """One line for people; while a request is being answered it ends in the request's id."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Print a record."""
+        known = request_id()
+        record.request = f" (request {known})" if known else ""
+        return super().format(record)
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object for each record: time, level, logger, process, message, the id of the request that is being
+    answered, the members of an access line, and the traceback where there is one.
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Print a record."""
+        members: dict[str, object] = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "process": record.process,
+            "message": record.getMessage(),
+        }
+        if known := request_id():
+            members["request"] = known
+        members |= getattr(record, "members", {})
+        if record.exc_info:
+            members["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(members, ensure_ascii=False)
+
+
+def set_up_logging(*, as_json: bool, lines: bool) -> None:
+    """Send log records to stderr; those of single requests only where `lines` asks for them."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter() if as_json else TextFormatter(TEXT))
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    access_log.log.setLevel(logging.INFO if lines else logging.CRITICAL)

@@ -1,0 +1,100 @@
+"""Options of a server that has neighbours: where they find it, and why they believe each other."""
+
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from treaty.api.tls import TlsFiles
+from treaty.assemble.peers import PeerSettings, refuse_unsafe_peers
+from treaty.assemble.reach import PeeringError, is_loopback
+
+_FILE = click.Path(path_type=Path)
+OPTIONS = (
+    click.option(
+        "--advertise",
+        envvar="TREATY_ADVERTISE",
+        default="",
+        metavar="URL",
+        help="Where other nodes reach this server (default: where it listens, if that is an address).",
+    ),
+    click.option(
+        "--peer-secret-file",
+        envvar="TREATY_PEER_SECRET_FILE",
+        type=_FILE,
+        metavar="FILE",
+        help="A secret that all nodes of the registry know, so that they hand commands to each other.",
+    ),
+    click.option(
+        "--peer-name",
+        "peer_names",
+        envvar="TREATY_PEER_NAME",
+        multiple=True,
+        metavar="NAME",
+        help="Believe clients whose certificate has this name to be nodes; may be given several times.",
+    ),
+    click.option(
+        "--peer-ca",
+        envvar="TREATY_PEER_CA",
+        type=_FILE,
+        metavar="FILE",
+        help="Believe servers that these vouch for to be nodes (default: the authorities of the system).",
+    ),
+    click.option(
+        "--peer-port",
+        envvar="TREATY_PEER_PORT",
+        type=click.IntRange(0, 65535),
+        default=0,
+        metavar="PORT",
+        help="With several workers: the port of the first for other nodes, the next for the second … (default: free ones).",
+    ),
+    click.option(
+        "--peer-plaintext",
+        envvar="TREATY_PEER_PLAINTEXT",
+        is_flag=True,
+        help="Send the secret without TLS too, over a network that nobody else listens to.",
+    ),
+)
+
+
+def add_peer_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def peer_flags(peering: PeerSettings) -> Iterator[str]:
+    """The same as arguments of a worker."""
+    if peering.advertise:
+        yield from ("--advertise", peering.advertise)
+    for name, path in (("--peer-secret-file", peering.secret_file), ("--peer-ca", peering.ca)):
+        if path is not None:
+            yield from (name, str(path))
+    for name in peering.names:
+        yield from ("--peer-name", name)
+    if peering.port:
+        yield from ("--peer-port", str(peering.port))
+    if peering.plaintext:
+        yield "--peer-plaintext"
+
+
+def refuse_unsafe_options(peering: PeerSettings, host: str, tls: TlsFiles | None) -> None:
+    """Stop with a word of help where what was said can't be right; raises `click.UsageError`."""
+    try:
+        refuse_unsafe_peers(peering, host, tls)
+    except PeeringError as wrong:
+        raise click.UsageError(str(wrong)) from None
+
+
+def add_worker_secret(peering: PeerSettings, url: str, host: str, folder: Path) -> PeerSettings:
+    """Workers of one machine have a secret among themselves where they need each other and nobody gave them one."""
+    if peering or not url.startswith("kafka:") or not is_loopback(host):
+        return peering
+    path = folder / "peer-secret"
+    path.touch(mode=0o600)
+    path.write_text(secrets.token_hex(32), encoding="utf-8")
+    return replace(peering, secret_file=path)

@@ -1,0 +1,92 @@
+"""What every command about a pipeline needs: its file read, a Spark session, its registry; failures with their exit codes."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS
+from treaty.cli.pipeline.description_table import DescriptionError
+from treaty.cli.terminal.registry_url import connect_to as opened_registry
+from treaty.cli.terminal.source import UnusableError
+from treaty.client.connection import Connection
+from treaty.core.refusals import RegistryError
+
+if TYPE_CHECKING:
+    from treaty.cli.pipeline.description import PipelineDescription
+
+FINE, FAILED = 0, 1
+"""Exit codes; a file, a registry or a session that can't be used is 2."""
+
+file = click.argument("file", metavar="FILE.toml", type=click.Path(path_type=Path))
+registry = click.option(
+    "--registry",
+    default="",
+    envvar="TREATY_REGISTRY",
+    show_envvar=True,
+    metavar="URL",
+    help="Where the file names no registry: http(s)://[user@]host:port, or the URL of a log.",
+)
+
+
+class PipelineContext(NamedTuple):
+    """A pipeline's file, the session that it runs in, and its registry."""
+
+    description: "PipelineDescription"
+    spark: Any
+    registry: Connection
+
+
+def read_file(path: Path) -> "PipelineDescription":
+    """The file. Raises `UnusableError`."""
+    from treaty.cli.pipeline.description import read_description  # noqa: PLC0415 (loads Spark, which --help must not need)
+
+    try:
+        return read_description(path, os.environ)  # noqa: TID251 (a file of a pipeline may name variables)
+    except DescriptionError as wrong:
+        raise UnusableError(f"{path}: {wrong}") from wrong
+
+
+@contextmanager
+def open_pipeline(path: Path, url: str) -> Iterator[PipelineContext]:
+    """Everything a pipeline needs, while the block runs."""
+    described = read_file(path)
+    where = described.registry or url
+    if not where:
+        raise UnusableError(f"{path}: registry is missing; name one there, with --registry or in TREATY_REGISTRY")
+    try:
+        found = opened_registry(where)
+    except (*UNUSABLE_ERRORS, *PASSING_ERRORS, RegistryError, ValueError) as error:
+        raise UnusableError(f"{error}; name a registry, for instance http://host:port") from error
+    with found, start_session(described) as spark:
+        yield PipelineContext(described, spark, found)
+
+
+@contextmanager
+def start_session(described: "PipelineDescription") -> Iterator[Any]:
+    """The Spark session of a pipeline, with the packages that its source and its tables need."""
+    from treaty.spark.pipelines.source import KafkaSource  # noqa: PLC0415 (loads Spark, which --help must not need)
+    from treaty.spark.session import is_running  # noqa: PLC0415
+    from treaty.spark.session import session as started  # noqa: PLC0415
+
+    others = is_running()
+    mine = described.pipeline
+    formats = {mine.good_table.format, mine.bad_table.format}
+    spark = started(
+        f"treaty {described.name}",
+        master=described.session.master,
+        memory=described.session.memory,
+        delta="delta" in formats,
+        iceberg="iceberg" in formats,
+        kafka=isinstance(mine.source, KafkaSource),
+        settings=dict(described.session.settings),
+    )
+    spark.sparkContext.setLogLevel("ERROR")
+    try:
+        yield spark
+    finally:
+        if not others:
+            spark.stop()

@@ -1,0 +1,181 @@
+"""`treaty pipeline plan` and `status`: what a pipeline would do, and what it did."""
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treaty.cli.pipeline import context
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.options import as_json
+from treaty.cli.terminal.source import UnusableError
+from treaty.core.refusals import RegistryError
+
+if TYPE_CHECKING:
+    from treaty.spark.pipelines.reports.preview import Preview
+    from treaty.spark.pipelines.reports.status import Status
+
+
+@click.command(
+    "plan",
+    epilog="Exit code 0: every known schema's rows would go in. 1: something would be refused. 2: unusable input.",
+)
+@context.file
+@context.registry
+@click.option("--topic", "topics", multiple=True, help="Look at this topic too, where the source is a pattern.")
+@as_json
+def plan(file: Path, *, registry: str, topics: tuple[str, ...], as_json: bool) -> None:
+    """Say what `treaty pipeline run FILE.toml` would do now, and write nothing.
+
+    It tells the decode plan of each subject, the columns that would be added and the types that would grow, the schemas whose rows
+    would be bad, and what would end the stream.
+
+    \b
+    Example:
+      treaty pipeline plan orders.toml --json
+    """  # noqa: D301 - click wants the control character
+    from treaty.spark.pipelines.reports.preview import preview  # noqa: PLC0415 (loads Spark, which --help must not need)
+
+    with context.open_pipeline(file, registry) as (told, spark, found):
+        try:
+            seen = preview(told.pipeline, found, spark, topics)
+        except RegistryError as error:
+            raise UnusableError(f"the registry can't be asked: {error}; see that it runs, then try again") from error
+    fine = all(one.fine for one in seen)
+    if as_json:
+        screen.say_json({"name": told.name, "fine": fine, "subjects": [_preview_members(one) for one in seen]})
+    else:
+        for one in seen:
+            _say_preview(one)
+        if not seen:
+            screen.say("The source is a pattern of topics: name some with --topic.", "yellow")
+    sys.exit(context.FINE if fine else context.FAILED)
+
+
+def _preview_members(one: "Preview") -> dict[str, Any]:
+    made = one.plan
+    columns = made.columns or (("value", made.type),) if made else ()
+    return {
+        "topic": one.topic,
+        "subject": one.subject,
+        "table": one.table,
+        "fine": one.fine,
+        "creates": one.new,
+        "reader": made.reader_name if made else None,
+        "format": made.format if made else None,
+        "ids": [{"id": each.schema_id, "subject": each.subject, "version": each.version} for each in made.writers]
+        if made
+        else [],
+        "columns": [{"name": name, "type": kind} for name, kind in columns],
+        "changes": [{"kind": each.kind, "column": each.path, "old": each.old, "new": each.new} for each in one.grows],
+        "bad_ids": [{"id": each.schema_id, "code": each.code, "message": each.message} for each in made.rejected]
+        if made
+        else [],
+        "refused": list(one.refused),
+    }
+
+
+def _say_preview(one: "Preview") -> None:
+    if one.plan is not None:
+        screen.say(one.plan.explain())
+    if one.new:
+        screen.say(f"  table    {one.table} would be made", "green")
+    elif one.plan is not None and not one.refused:
+        screen.say(f"  table    {one.table} {'would change' if one.grows else 'stays as it is'}")
+    for change in one.grows:
+        screen.say(f"    {change}", "yellow")
+    for sentence in one.refused:
+        screen.say(f"  REFUSED  {one.subject}: {sentence}", "red")
+
+
+@click.command("status", epilog="Exit code 0: the state is told. 2: unusable input.")
+@context.file
+@as_json
+def status(file: Path, *, as_json: bool) -> None:
+    """Say what the pipeline of FILE.toml did so far, whether it runs or not.
+
+    It tells the last batch, all rows by schema id and error, how many records of the topics are left, the bad rows that no replay took
+    over, with their newest reason, and the decode plans in force.
+
+    \b
+    Example:
+      treaty pipeline status orders.toml --json | jq .lag
+    """  # noqa: D301 - click wants the control character
+    from treaty.spark.pipelines.reports.status import status as read  # noqa: PLC0415 (loads Spark)
+
+    told = context.read_file(file)
+    with context.start_session(told) as spark:
+        found = read(told.pipeline, spark)
+    if as_json:
+        screen.say_json(_status_members(told.name, found))
+    else:
+        _say_status(told.name, found)
+
+
+def _status_members(name: str, found: "Status") -> dict[str, Any]:
+    from treaty.spark.pipelines.counting.journal import listed  # noqa: PLC0415 (loads Spark)
+
+    last = found.last
+    return {
+        "name": name,
+        "ran": bool(found.query),
+        "query": found.query,
+        "last": {"batch": last.batch, "ended": last.ended, "seconds": last.seconds, "rows": listed(last.rows)}
+        if last
+        else None,
+        "total": listed(last.total) if last else [],
+        "lag": found.lag,
+        "no_lag": found.no_lag or None,
+        "still_bad": [
+            {"topic": one.topic, "code": one.code, "id": one.schema_id, "rows": one.rows, "message": one.message}
+            for one in found.bad
+        ],
+        "plans": [
+            {
+                "topic": topic,
+                "since_batch": batch,
+                "subject": made.subject,
+                "ids": [one.schema_id for one in made.writers],
+                "bad_ids": [one.schema_id for one in made.rejected],
+            }
+            for topic, batch, made in found.plans
+        ],
+    }
+
+
+def _say_status(name: str, found: "Status") -> None:
+    if not found.query:
+        screen.say(f"{name} never ran.", "yellow")
+        return
+    facts = {"query": found.query, "lag": f"{found.lag:,} records" if found.lag is not None else found.no_lag}
+    if found.last:
+        when = datetime.fromtimestamp(found.last.ended, UTC)
+        facts["last"] = f"batch {found.last.batch}, {found.last.seconds:.1f} s, ended {when:%Y-%m-%d %H:%M:%S} UTC"
+    screen.say(name, bold=True)
+    screen.say_facts(facts)
+    if found.last:
+        screen.say_rows(("topic", "id", "error", "last", "all"), _count_rows(found))
+    for bad in found.bad:
+        where = f"{bad.topic} " if bad.topic else ""
+        number = f"id {bad.schema_id}" if bad.schema_id is not None else "no id"
+        screen.say(f"still bad: {where}{bad.rows:,} {bad.code} ({number}): {bad.message}", "red")
+    for topic, batch, made in found.plans:
+        ids = ", ".join(str(one.schema_id) for one in made.writers)
+        screen.say(f"plan{f' of {topic}' if topic else ''} since batch {batch}: {made.subject}, ids {ids}")
+
+
+def _count_rows(found: "Status") -> list[tuple[str, ...]]:
+    assert found.last is not None, "asked by the caller"
+    return [
+        (
+            topic or "-",
+            str(number) if number >= 0 else "-",
+            code or "-",
+            f"{found.last.rows.get(topic, {}).get((number, code), 0):,}",
+            f"{rows:,}",
+        )
+        for topic, counts in sorted(found.last.total.items())
+        for (number, code), rows in sorted(counts.items())
+    ]

@@ -1,0 +1,197 @@
+"""`treaty pipeline run FILE.toml`: the stream, with its progress on the terminal and its numbers for Prometheus."""
+
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from pathlib import Path
+from threading import Event
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from treaty.cli.pipeline import context
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.errors import ReportedError
+from treaty.cli.terminal.options import as_json
+from treaty.cli.terminal.source import UnusableError
+
+if TYPE_CHECKING:
+    from treaty.spark.pipelines.counting.journal import Report
+    from treaty.spark.pipelines.reports.lag import Progress
+    from treaty.spark.pipelines.reports.watching import Watched
+
+POLL = 1
+"""Seconds between two looks at a running stream."""
+RESTARTED = "Spark's Kafka source failed behind a batch that ran again, a known fault of it; nothing is lost, and the stream was started again"
+EXIT = "Exit code 0: the stream ended by itself, or was told to. 1: it failed. 2: unusable input."
+
+
+@click.command("run", epilog=EXIT)
+@context.file
+@context.registry
+@click.option("--metrics-port", type=click.IntRange(0, 65535), metavar="PORT",
+              help="Numbers for Prometheus on this port of the loopback (0: a free one, which is told).")  # fmt: skip
+@click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Where that port listens.")
+@as_json
+def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: str, as_json: bool) -> None:
+    """Run the stream that FILE.toml describes, or go on from its checkpoint.
+
+    SIGTERM and SIGINT end it after the running batch; a second one ends it at once, which loses nothing either: the batch
+    runs again. With --json every batch is a line of JSON on stdout.
+
+    \b
+    Examples:
+      treaty pipeline run orders.toml
+      treaty pipeline run orders.toml --metrics-port 9464 --registry http://127.0.0.1:8081
+    """  # noqa: D301 - click wants the control character
+    from treaty.plan.reasons import PlanError  # noqa: PLC0415
+    from treaty.spark.pipelines import running  # noqa: PLC0415 (these load Spark, which --help must not need)
+    from treaty.spark.pipelines.reports.watching import StreamFailedError, Watched  # noqa: PLC0415
+    from treaty.spark.pipelines.source import SourceError  # noqa: PLC0415
+    from treaty.spark.pipelines.value import PipelineError  # noqa: PLC0415
+
+    ending = Event()
+    with context.open_pipeline(file, registry) as (told, spark, found), ExitStack() as stack:
+        drawn = told.pipeline.trigger.bounded and not as_json and sys.stderr.isatty()
+        numbers = _RunProgress(told.name, as_json=as_json, drawn=drawn)
+        if metrics_port is not None:
+            stack.callback(_serve_metrics(numbers, metrics_port, metrics_host))
+        stack.enter_context(_handle_signals(ending))
+        try:
+            query = running.run(told.pipeline, found, spark, told=numbers.add_batch, ending=ending)
+        except (SourceError, PipelineError, PlanError) as error:
+            raise UnusableError(str(error)) from error
+        stream = numbers.stream = Watched(query, ending)
+        show = stack.enter_context(_show_progress() if drawn else nullcontext(_show_nothing))
+        try:
+            while not stream.wait(POLL):
+                show(numbers)
+                numbers.note_restarts(query.restarts)
+        except StreamFailedError as failed:
+            raise FailedError(f"the stream failed: {failed}", "STREAM_FAILED") from failed
+        show(numbers)
+        stack.pop_all().close()
+        numbers.note_restarts(query.restarts)
+        numbers.say_end(stopped=ending.is_set())
+
+
+class FailedError(ReportedError):
+    """The stream failed: its reason, as one sentence."""
+
+    exit_code = context.FAILED
+
+
+class _RunProgress:
+    """What batches did, for the terminal, for JSON lines and for Prometheus."""
+
+    def __init__(self, name: str, *, as_json: bool, drawn: bool) -> None:
+        """`drawn`: a progress bar shows them, so batches are not told line by line."""
+        from treaty.spark.pipelines.reports.metrics import PipelineMetrics  # noqa: PLC0415 (loads Spark)
+
+        self.metrics = PipelineMetrics(name, self.lag)
+        self.as_json, self.drawn = as_json, drawn
+        self.stream: Watched | None = None
+        self.rows = self.good = self.bad = self.deletes = 0
+        self.restarts = 0
+
+    def add_batch(self, report: "Report") -> None:
+        """Take over a batch, in the stream's own thread."""
+        from treaty.spark.pipelines.counting.journal import listed, whole  # noqa: PLC0415
+
+        self.metrics.told(report)
+        seen = whole(report.rows)
+        self.rows, self.good = self.rows + seen.rows, self.good + seen.good
+        self.bad, self.deletes = self.bad + seen.bad, self.deletes + seen.deletes
+        if self.as_json:
+            counts = {"rows": seen.rows, "good": seen.good, "bad": seen.bad, "deletes": seen.deletes}
+            line = {"batch": report.batch, "seconds": round(report.seconds, 3), **counts, "by": listed(report.rows)}
+            click.echo(_format_line(line))
+        elif not self.drawn:
+            said = f"batch {report.batch}: {seen.rows:,} rows, {seen.bad:,} bad, {report.seconds:.1f} s"
+            screen.say(said, err=True)
+
+    def note_restarts(self, count: int) -> None:
+        """Say once of each restart why it was."""
+        if count > self.restarts:
+            screen.say(RESTARTED, "yellow", err=True)
+        self.restarts = count
+
+    def progress(self) -> "Progress | None":
+        """How much of the topics was read, as Spark tells it."""
+        return self.stream.progress() if self.stream is not None else None
+
+    def lag(self) -> int | None:
+        """Records that were not read, for a scrape."""
+        found = self.progress()
+        return found.lag if found else None
+
+    def say_end(self, *, stopped: bool) -> None:
+        """What this run did, in words."""
+        if self.as_json:
+            return
+        parts = [f"{self.bad:,} bad"] if self.bad else []
+        parts += [f"{self.deletes:,} delete markers"] if self.deletes else []
+        more = f" ({', '.join(parts)})" if parts else ""
+        said = f"{screen.format_count(self.rows, 'row')}{more} in {screen.format_count(self.metrics.batches, 'batch')}"
+        screen.say(f"{'Stopped: ' if stopped else ''}{said}.", "yellow" if self.bad else "green", err=True)
+
+
+def _serve_metrics(numbers: _RunProgress, port: int, host: str) -> Callable[[], None]:
+    try:
+        end, taken = numbers.metrics.serve(port, host)
+    except OSError as error:
+        raise UnusableError(f"{host}:{port} can't be listened on: {error.strerror or error}") from error
+    screen.say(f"metrics on http://{host}:{taken}/metrics", err=True)
+    return end
+
+
+@contextmanager
+def _handle_signals(ending: Event) -> Iterator[None]:
+    """The first SIGTERM or SIGINT asks the stream to end, a second one does what it always does."""
+    before: dict[signal.Signals, Any] = {}
+
+    def asked(number: int, frame: FrameType | None) -> None:
+        ending.set()
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+    for one in (signal.SIGTERM, signal.SIGINT):
+        before[one] = signal.signal(one, asked)
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def _show_nothing(numbers: _RunProgress) -> None:
+    """What is shown where no bar is."""
+
+
+@contextmanager
+def _show_progress() -> Iterator[Callable[[_RunProgress], None]]:
+    """A progress bar on stderr, for a person who looks at a stream that ends."""
+    from rich.console import Console  # noqa: PLC0415 (slow to import, and only wanted on a terminal)
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=None, said="starting")
+
+        def show(numbers: _RunProgress) -> None:
+            found = numbers.progress()
+            counts = screen.format_count(numbers.rows, "row"), screen.format_count(numbers.metrics.batches, "batch")
+            said = f"{counts[0]}, {numbers.bad:,} bad, {counts[1]}" if numbers.metrics.batches else "the first batch"
+            bar.update(
+                task, total=found.total if found else None, completed=found.done if found else numbers.rows, said=said
+            )
+
+        yield show
+
+
+def _format_line(members: dict[str, object]) -> str:
+    return json.dumps({**members, "time": round(time.time(), 3)})

@@ -1,0 +1,120 @@
+"""`treaty config …`: settings of subjects, contexts and everything."""
+
+import re
+from typing import Any
+
+import click
+
+from treaty.cli.registry import connection
+from treaty.core.answers import Config
+from treaty.core.policy import LEVELS, NONE, Level, VersionRange, in_words
+
+WORDS = re.compile(r"(none|latest|all)|till:([0-9]{1,10})", re.IGNORECASE)
+
+
+def _parse_range(_context: click.Context, _option: click.Parameter, value: str | None) -> VersionRange | None:
+    """Read a range as people write it: ``none``, ``latest``, ``all``, or ``till:3`` for the versions from ordinal 3 on."""
+    if value is None:
+        return None
+    told = WORDS.fullmatch(value)
+    if told is None:
+        raise click.BadParameter(f"{value!r} is none of none, latest, all and till:ORDINAL")
+    return VersionRange(told[1].lower()) if told[1] else VersionRange("till", int(told[2]))
+
+
+def _say_config(config: Config, *, as_json: bool) -> None:
+    """Print a config; a level that no word names in words of its own too."""
+    told = connection.answer_members(config)
+    if not as_json and told.pop("treaty", None) and config.exact_level is not None:
+        told["exactLevel"] = in_words(config.exact_level)
+    if not as_json and config.partition is not None:
+        told["partition"] = config.partition
+    connection.say_members(told, as_json=as_json)
+
+
+@click.group("config")
+def command() -> None:
+    """Config: the compatibility level and what goes with it."""
+
+
+@command.command("get")
+@connection.scope
+@connection.own
+@connection.registry
+@connection.as_json
+def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
+    """Show the config in force at SCOPE: a subject, a context (":.prod:"), "*", or the default context.
+
+    \b
+    Examples:
+      treaty config get orders-value
+      treaty config get --own
+    """  # noqa: D301 - click wants the control character
+    with connection.open_registry(registry) as found:
+        _say_config(found.config(scope, resolve=not own), as_json=as_json)
+
+
+@command.command("set")
+@connection.scope
+@click.option("--level", type=click.Choice(list(LEVELS), case_sensitive=False))
+@click.option(
+    "--backward", callback=_parse_range, metavar="RANGE", help="none, latest, all or till:ORDINAL, in place of --level."
+)
+@click.option("--forward", callback=_parse_range, metavar="RANGE", help="The same for the other direction.")
+@click.option("--deny", is_flag=True, help="Refuse every change, in place of --level.")
+@click.option("--policy", type=click.Choice(["STRICT", "LENIENT", "LOGICAL"], case_sensitive=False))
+@click.option(
+    "--group", metavar="PROPERTY", help="Compare only versions with the same value of this metadata property."
+)
+@click.option("--partition", metavar="PARTITION", help="Or versions of the same format and type: 'type'.")
+@click.option("--alias", metavar="SUBJECT", help="Another name leads here.")
+@click.option("--normalize/--no-normalize", default=None, help="Normalise what is registered.")
+@click.option(
+    "--validator", "validators", multiple=True, metavar="ID", help="A lint that every new version must follow."
+)
+@click.option("--clear", multiple=True, metavar="MEMBER", help="Forget a member; may be given often.")
+@connection.registry
+@connection.as_json
+def set_(scope: str, *, clear: tuple[str, ...], registry: str, as_json: bool, **change: Any) -> None:
+    """Change the config at SCOPE: a subject, a context (":.prod:"), "*", or the default context.
+
+    \b
+    Examples:
+      treaty config set orders-value --level FULL_TRANSITIVE
+      treaty config set --level BACKWARD --normalize
+      treaty config set orders-value --backward till:3 --forward latest
+      treaty config set orders-value --clear alias
+    """  # noqa: D301 - click wants the control character
+    unknown = sorted(set(clear) - set(Config.__dataclass_fields__))
+    if unknown:
+        known = ", ".join(Config.__dataclass_fields__)
+        raise click.BadParameter(f"no member {', '.join(unknown)}; there are {known}", param_hint="--clear")
+    change["validators"] = change["validators"] or None
+    change["exact_level"] = _read_level(change.pop("backward"), change.pop("forward"), deny=change.pop("deny"))
+    if not clear and all(value is None for value in change.values()):
+        raise click.UsageError("nothing to change; see --help for what can be set")
+    words = {name: value.upper() if name in {"level", "policy"} and value else value for name, value in change.items()}
+    with connection.open_registry(registry) as found:
+        _say_config(found.set_config(scope, Config(**words), clear), as_json=as_json)
+
+
+def _read_level(backward: VersionRange | None, forward: VersionRange | None, *, deny: bool) -> Level | None:
+    """The level that the options name; None where they name none."""
+    if backward is None and forward is None and not deny:
+        return None
+    return Level(backward or NONE, forward or NONE, deny)
+
+
+@command.command("delete")
+@connection.scope
+@connection.registry
+@connection.as_json
+def delete(scope: str, *, registry: str, as_json: bool) -> None:
+    """Forget the config at SCOPE; shows what it was.
+
+    \b
+    Example:
+      treaty config delete orders-value
+    """  # noqa: D301 - click wants the control character
+    with connection.open_registry(registry) as found:
+        _say_config(found.delete_config(scope), as_json=as_json)

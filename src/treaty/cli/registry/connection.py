@@ -1,0 +1,159 @@
+"""What the commands about a registry share: which one, how it is asked, and how its answers are printed."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+import click
+import msgspec
+
+from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS
+from treaty.cli.terminal import registry_url, screen
+from treaty.cli.terminal.errors import ReportedError
+from treaty.cli.terminal.source import UnusableError
+from treaty.cli.terminal.subject_completion import complete_subjects
+from treaty.client.connection import Connection
+from treaty.core.answers import Config, SchemaFound, VersionFound
+from treaty.core.names import DEFAULT_CONTEXT, subject_of
+from treaty.core.refusals import NotFound, Refusal, RegistryError, SubjectNotFound
+from treaty.core.requests import ListSubjects, Visible
+from treaty.wire.confluent.errors import only_code
+from treaty.wire.confluent.settings import exact_body
+from treaty.wire.confluent.versions import schema_body, version_body
+
+UNREACHABLE = "REGISTRY_UNREACHABLE"
+"""The rule of an error where no registry answers."""
+REFUSED = 1
+"""Exit code where the registry says no, also where what was asked for is not there."""
+
+registry = click.option(
+    "--registry",
+    required=True,
+    envvar="TREATY_REGISTRY",
+    show_envvar=True,
+    metavar="URL",
+    help="http(s)://[user@]host:port, or the URL of a log such as sqlite:///path.db.",
+)
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+yes = click.option("--yes", is_flag=True, help="Do not ask back.")
+scope = click.argument("scope", default="", shell_complete=complete_subjects)
+subject = click.argument("subject", shell_complete=complete_subjects)
+own = click.option("--own", is_flag=True, help="Only what is set there, not what is in force.")
+permanent = click.option("--permanent", is_flag=True, help="For good; what is not deleted yet is deleted softly first.")
+
+
+class RefusedError(ReportedError):
+    """The registry said no: its sentence, and what would be allowed."""
+
+    exit_code = REFUSED
+
+    def __init__(self, no: Refusal) -> None:
+        """Say the sentence and the remedy."""
+        reason = no.reason
+        sentence = str(no).replace("deleted.Set ", "deleted. Set ")  # the established text lacks the space
+        facts = {"path": reason.path, "old": reason.old, "new": reason.new, "allowed": reason.allowed}
+        super().__init__(sentence, reason.rule, code=only_code(no), subject=reason.subject, **facts)
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the sentence, and what would be allowed."""
+        super().show(file)
+        if allowed := self.facts.get("allowed"):
+            screen.say(f"allowed: {allowed}", err=True)
+
+
+@contextmanager
+def open_registry(url: str, missing: registry_url.MISSING = "refuse") -> Iterator[Connection]:
+    """A registry while the block runs; what it refuses ends the program with exit code 1, what fails with 2."""
+    try:
+        with registry_url.connect_to(url, missing) as found:
+            yield found
+    except Refusal as no:
+        raise RefusedError(no) from no
+    except (*UNUSABLE_ERRORS, *PASSING_ERRORS, ValueError) as error:
+        raise UnusableError(f"{error}; name a registry with --registry http://host:port", UNREACHABLE) from error
+    except RegistryError as error:
+        message = f"the registry can't be asked: {error}; see that it runs, then try again"
+        raise UnusableError(message, UNREACHABLE) from error
+
+
+def parse_version(version: str) -> int:
+    """A version as people write it: a number, or ``latest``."""
+    if version.strip().lower() == "latest":
+        return -1
+    if version.isascii() and version.isdecimal() and int(version) > 0:
+        return int(version)
+    raise click.BadParameter(f"{version!r} is neither a version number nor 'latest'")
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask a person back before something is deleted; without a terminal, --yes has to say it."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise click.UsageError("there is no terminal to confirm on; add --yes")
+    click.confirm(question, abort=True, err=True)
+
+
+def refuse_missing_subject(found: Connection, subject: str, visible: Visible = "live") -> None:
+    """Raise `SubjectNotFound` where this very subject (or the one that it is an alias of) has no version to be seen.
+
+    Registries may answer for a name without a context with the subject of that name in another context. Who looks at
+    one subject, or deletes it, does not want that one.
+    """
+    try:
+        alias = found.config(subject, resolve=False).alias
+    except NotFound:
+        alias = None
+    one = subject_of(subject)
+    if alias:
+        one = one.sibling(alias)
+    if one.context != DEFAULT_CONTEXT:
+        return
+    kinds: tuple[Visible, ...] = ("live", "deleted") if visible == "all" else (visible,)
+    # Names come sorted: a subject is the first one of those that begin with its name.
+    if not any(one.name in found.ask(ListSubjects(one, kind, limit=1)).answer.names for kind in kinds):
+        allowed = "a name that `treaty subject list` shows, with its context"
+        message = f"Subject '{subject}' not found."
+        raise SubjectNotFound.of("SUBJECT_NOT_FOUND", message, subject=subject, allowed=allowed)
+
+
+def answer_members(answer: VersionFound | SchemaFound | Config) -> dict[str, Any]:
+    """An answer as JSON members, called as in the answers of the HTTP API."""
+    match answer:
+        case VersionFound():
+            body: Any = version_body(answer)
+        case SchemaFound():
+            body = schema_body(answer)
+            body.id = answer.schema_id
+        case Config():
+            body = exact_body(answer)
+    members: dict[str, Any] = msgspec.to_builtins(body)
+    return members
+
+
+def say_version(version: VersionFound, *, as_json: bool, full: bool = True) -> None:
+    """Print a version: its facts and its text."""
+    if as_json:
+        screen.say_json(answer_members(version))
+        return
+    facts = {
+        "subject": version.subject,
+        "version": f"{version.number}{' (deleted)' if version.deleted else ''}",
+        "id": str(version.schema_id),
+        "guid": version.guid,
+        "format": version.format,
+    }
+    screen.say_facts(facts)
+    for one in version.references:
+        screen.say(f"   refers to {one.name}: {one.subject} version {one.version}")
+    if full:
+        screen.say(version.text)
+
+
+def say_members(members: dict[str, Any], *, as_json: bool) -> None:
+    """Print settings."""
+    if as_json:
+        screen.say_json(members)
+    else:
+        screen.say_facts({name: str(value) for name, value in members.items()})

@@ -1,0 +1,55 @@
+"""`treaty context …`: list contexts, and delete empty ones."""
+
+import click
+
+from treaty.cli.registry import connection
+from treaty.cli.terminal import screen
+from treaty.core.names import context_of
+
+
+@click.group("context")
+def command() -> None:
+    """Contexts: list, delete."""
+
+
+@command.command("list")
+@connection.registry
+@connection.as_json
+def list_(*, registry: str, as_json: bool) -> None:
+    """List contexts, the default one first.
+
+    \b
+    Example:
+      treaty context list
+    """  # noqa: D301 - click wants the control character
+    with connection.open_registry(registry) as found:
+        names = found.contexts()
+    if as_json:
+        screen.say_json(list(names))
+    else:
+        for name in names:
+            screen.say(name)
+
+
+@command.command("delete")
+@click.argument("context")
+@connection.yes
+@connection.registry
+@connection.as_json
+def delete(context: str, *, yes: bool, registry: str, as_json: bool) -> None:
+    """Delete a CONTEXT in which nothing is any more.
+
+    \b
+    Example:
+      treaty context delete .dev
+    """  # noqa: D301 - click wants the control character
+    with connection.open_registry(registry) as found:
+        connection.confirm(f"Delete the context {context}?", yes=yes)
+        is_there = context_of(context) in found.contexts()
+        found.delete_context(context)
+    if as_json:
+        screen.say_json({"context": context, "deleted": is_there})
+    elif is_there:
+        screen.say(f"Deleted: {context}", "green")
+    else:
+        screen.say(f"There is no context {context}; nothing was deleted.")

@@ -1,0 +1,65 @@
+"""`treaty mode …`: whether subjects and contexts take schemas, and how."""
+
+import click
+
+from treaty.cli.registry import connection
+
+MODES = ("READWRITE", "READONLY", "IMPORT", "FORWARD")
+
+
+@click.group("mode")
+def command() -> None:
+    """Mode: READWRITE, READONLY, IMPORT, FORWARD."""
+
+
+@command.command("get")
+@connection.scope
+@connection.own
+@connection.registry
+@connection.as_json
+def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
+    """Show the mode in force at SCOPE: a subject, a context (":.prod:"), "*", or the default context.
+
+    \b
+    Example:
+      treaty mode get orders-value
+    """  # noqa: D301 - click wants the control character
+    with connection.open_registry(registry) as found:
+        told = found.mode(scope, resolve=not own)
+    connection.say_members({"mode": told}, as_json=as_json)
+
+
+@command.command("set")
+@click.argument("scope")
+@click.argument("mode", type=click.Choice(MODES, case_sensitive=False))
+@click.option("--force", is_flag=True, help="Enter IMPORT although subjects are there.")
+@connection.registry
+@connection.as_json
+def set_(scope: str, mode: str, *, force: bool, registry: str, as_json: bool) -> None:
+    """Set the MODE at SCOPE: a subject, a context (":.prod:"), "*", or "" for the default context.
+
+    \b
+    Examples:
+      treaty mode set orders-value READONLY
+      treaty mode set "" IMPORT --force
+    """  # noqa: D301 - click wants the control character
+    with connection.open_registry(registry) as found:
+        told = found.set_mode(scope, mode.upper(), force=force)
+    connection.say_members({"mode": told}, as_json=as_json)
+
+
+@command.command("delete")
+@connection.scope
+@click.option("--recursive", is_flag=True, help="Modes of the context's subjects too.")
+@connection.registry
+@connection.as_json
+def delete(scope: str, *, recursive: bool, registry: str, as_json: bool) -> None:
+    """Forget the mode at SCOPE; shows what it was.
+
+    \b
+    Example:
+      treaty mode delete :.prod: --recursive
+    """  # noqa: D301 - click wants the control character
+    with connection.open_registry(registry) as found:
+        told = found.delete_mode(scope, recursive=recursive)
+    connection.say_members({"mode": told}, as_json=as_json)

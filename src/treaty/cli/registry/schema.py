@@ -1,0 +1,278 @@
+"""`treaty schema …`: register, look up, read and delete schemas."""
+
+import re
+from typing import IO, Any
+
+import click
+
+from treaty.cli.registry import connection
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.findings import OutputOptions, locate_refusal, output_options, print_findings, read_old_version
+from treaty.cli.terminal.options import format_
+from treaty.cli.terminal.source import display_path, read_sources
+from treaty.cli.terminal.subject_completion import complete_subjects
+from treaty.client.connection import Connection
+from treaty.core.answers import SchemaFound, VersionFound
+from treaty.core.names import subject_of
+from treaty.core.refusals import Incompatible, InvalidSchema, NotFound, Refusal
+from treaty.core.requests import ForceReason, ListSchemas, Visible
+from treaty.core.schema import Draft, Metadata, Reference
+from treaty.formats.registry import find_formats
+
+PAGE = 1000
+"""Versions that are asked for at once."""
+GUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}")
+
+
+@click.group("schema")
+def command() -> None:
+    """Schemas: register, look up, read, delete."""
+
+
+class RejectedSchemaError(connection.RefusedError):
+    """A registry does not take the schema in a file: every finding is printed."""
+
+    def __init__(self, subject: str, file: str, draft: Draft, refusal: Refusal, output: OutputOptions) -> None:
+        """Locate the findings in the file."""
+        super().__init__(refusal)
+        name = display_path(file)
+        self.found = locate_refusal(name, draft.format, draft.text, refusal)
+        self.facts["findings"] = [one.to_members() for one in self.found]
+        self.output = output
+        counted = screen.format_count(len(self.found), "finding")
+        number = read_old_version(refusal.reason.details)
+        old = f", after version {number}" if number else ""
+        self.summary = f"{name} is not registered as a version of {subject}{old}: {counted}."
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the findings on stdout."""
+        if self.output.is_json:
+            super().show(file)
+            return
+        print_findings(self.found, self.output)
+        screen.say(self.summary, "red")
+
+
+references = click.option(
+    "--reference",
+    "references",
+    multiple=True,
+    metavar="NAME=SUBJECT:VERSION",
+    help="What a name in the text leads to; the version may be latest.",
+)
+
+
+def read_draft(found: Connection, file: str, format_name: str | None, given: tuple[str, ...]) -> Draft:
+    """The schema in a file, with references as ``NAME=SUBJECT:VERSION``."""
+    (one,) = read_sources([file], format_name, find_formats())
+    return Draft(one.text, one.format, tuple(_parse_reference(found, each) for each in given))
+
+
+def _parse_reference(found: Connection, word: str) -> Reference:
+    name, _, place = word.partition("=")
+    subject, _, version = place.rpartition(":")
+    if not (name and subject):
+        raise click.BadParameter(f"{word!r} is not NAME=SUBJECT:VERSION", param_hint="--reference")
+    number = connection.parse_version(version)
+    return Reference(name, subject, found.version(subject).number if number < 0 else number)
+
+
+@command.command("register")
+@connection.subject
+@click.argument("file", type=click.Path(allow_dash=True))
+@format_
+@references
+@click.option("--property", "properties", multiple=True, metavar="NAME=VALUE", help="Metadata of the schema.")
+@click.option("--normalize", is_flag=True, help="Store one text for all that differ only in order and the like.")
+@click.option("--force", metavar="WHY", help="Past the compatibility level; who and why are kept with the version.")
+@connection.registry
+@output_options
+def register(
+    subject: str,
+    file: str,
+    *,
+    format_: str | None,
+    references: tuple[str, ...],
+    properties: tuple[str, ...],
+    normalize: bool,
+    force: str | None,
+    registry: str,
+    output: OutputOptions,
+) -> None:
+    """Make the schema in FILE (``-`` reads standard input) a version of SUBJECT, unless it is one already.
+
+    \b
+    Examples:
+      treaty schema register orders-value order.avsc
+      treaty schema register orders-value order.proto --reference money.proto=money.proto:latest
+    """  # noqa: D301 - click wants the control character
+    pairs = tuple(sorted(_parse_property(one) for one in properties))
+    with connection.open_registry(registry, "create") as found:
+        draft = read_draft(found, file, format_, references)
+        if pairs:
+            draft = Draft(draft.text, draft.format, draft.references, Metadata(properties=pairs))
+        why = None if force is None else ForceReason("command line", force)
+        try:
+            done = found.register(subject, draft, normalize=normalize or None, force=why)
+        except (Incompatible, InvalidSchema) as refusal:
+            raise RejectedSchemaError(subject, file, draft, refusal, output) from refusal
+    if output.is_json:
+        screen.say_json({**connection.answer_members(done.version), "created": done.created})
+        return
+    word = "is now" if done.created else "was already"
+    screen.say(f"It {word} version {done.version.number} of {subject}, id {done.version.schema_id}.", "green")
+
+
+def _parse_property(word: str) -> tuple[str, str]:
+    name, mark, value = word.partition("=")
+    if not (name and mark):
+        raise click.BadParameter(f"{word!r} is not NAME=VALUE", param_hint="--property")
+    return name, value
+
+
+@command.command("lookup")
+@connection.subject
+@click.argument("file", type=click.Path(allow_dash=True))
+@format_
+@references
+@connection.registry
+@connection.as_json
+def lookup(
+    subject: str, file: str, *, format_: str | None, references: tuple[str, ...], registry: str, as_json: bool
+) -> None:
+    """Find the version of SUBJECT that the schema in FILE is.
+
+    \b
+    Example:
+      treaty schema lookup orders-value order.avsc
+    """  # noqa: D301 - click wants the control character
+    with connection.open_registry(registry) as found:
+        version = found.lookup(subject, read_draft(found, file, format_, references))
+    connection.say_version(version, as_json=as_json, full=False)
+
+
+@command.command("get")
+@click.argument("what")
+@click.argument("version", default="latest")
+@click.option("--text", is_flag=True, help="The schema's text alone.")
+@connection.registry
+@connection.as_json
+def get(what: str, version: str, *, text: bool, registry: str, as_json: bool) -> None:
+    """Show a schema: WHAT is a subject (with a VERSION, else the latest), an id, or a guid.
+
+    A subject whose name is a number is meant where it is there; write ``id:7`` for the id.
+
+    \b
+    Examples:
+      treaty schema get orders-value
+      treaty schema get orders-value 3 --text > order.avsc
+      treaty schema get id:17
+    """  # noqa: D301 - click wants the control character
+    with connection.open_registry(registry) as found:
+        one = _find_schema(found, what, version)
+    if text:
+        screen.say_text(one.text)
+    elif isinstance(one, SchemaFound):
+        _say_schema(one, as_json=as_json)
+    else:
+        connection.say_version(one, as_json=as_json)
+
+
+def _find_schema(found: Connection, what: str, version: str) -> VersionFound | SchemaFound:
+    if what.startswith("id:") and what[3:].isdecimal():
+        return found.schema(int(what[3:]))
+    try:
+        return found.version(what, connection.parse_version(version), deleted=version != "latest")
+    except NotFound:
+        if what.isdecimal() and version == "latest":
+            return found.schema(int(what))
+        if GUID.fullmatch(what):
+            return found.by_guid(what)
+        raise
+
+
+def _say_schema(one: SchemaFound, *, as_json: bool) -> None:
+    if as_json:
+        screen.say_json(connection.answer_members(one))
+        return
+    facts = {"id": str(one.schema_id), "guid": one.guid, "format": one.format}
+    if one.subject:
+        facts["used as"] = f"{one.subject} version {one.number}{' (deleted)' if one.deleted else ''}"
+    screen.say_facts(facts)
+    screen.say(one.text)
+
+
+@command.command("list")
+@click.argument("prefix", default="", shell_complete=complete_subjects)
+@click.option("--latest", is_flag=True, help="Only the newest version of each subject.")
+@click.option("--deleted", is_flag=True, help="Those too that are softly deleted.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many; else all.")
+@connection.registry
+@connection.as_json
+def list_(prefix: str, *, latest: bool, deleted: bool, limit: int | None, registry: str, as_json: bool) -> None:
+    """List versions of subjects that begin with PREFIX.
+
+    \b
+    Examples:
+      treaty schema list --latest
+      treaty schema list orders --json
+    """  # noqa: D301 - click wants the control character
+    with connection.open_registry(registry) as found:
+        versions = _list_all(found, prefix, "all" if deleted else "live", latest=latest, limit=limit)
+    if as_json:
+        screen.say_json([connection.answer_members(one) for one in versions])
+        return
+    rows = [
+        (str(one.schema_id), one.format, str(one.number), one.subject + (" (deleted)" if one.deleted else ""))
+        for one in versions
+    ]
+    screen.say_rows(("id", "format", "version", "subject"), rows)
+
+
+def _list_all(
+    found: Connection, prefix: str, visible: Visible, *, latest: bool, limit: int | None
+) -> list[VersionFound]:
+    """Versions page by page, up to a limit; ends too where a registry sends the same page again."""
+    listed: list[VersionFound] = []
+    while limit is None or len(listed) < limit:
+        size = PAGE if limit is None else min(PAGE, limit - len(listed))
+        last = (listed[-1].subject, listed[-1].number) if listed else None
+        request = ListSchemas(subject_of(prefix), visible, latest, offset=len(listed), limit=size, after=last)
+        page = found.ask(request).answer.versions
+        if last is not None and page and (page[-1].subject, page[-1].number) == last:
+            break
+        listed += page
+        if len(page) < size:
+            break
+    return listed
+
+
+@command.command("delete")
+@connection.subject
+@click.argument("version")
+@connection.permanent
+@connection.yes
+@connection.registry
+@connection.as_json
+def delete(subject: str, version: str, *, permanent: bool, yes: bool, registry: str, as_json: bool) -> None:
+    """Delete a VERSION of a SUBJECT; softly, so that it can still be read by its id, or for good.
+
+    \b
+    Example:
+      treaty schema delete orders-value 2
+    """  # noqa: D301 - click wants the control character
+    number = connection.parse_version(version)
+    with connection.open_registry(registry) as found:
+        connection.confirm(f"Delete version {version} of {subject}{' for good' if permanent else ''}?", yes=yes)
+        connection.refuse_missing_subject(found, subject, "all" if permanent else "live")
+        one = found.version(subject, number, deleted=permanent)
+        if not one.deleted:
+            found.delete_version(subject, one.number)
+        if permanent:
+            found.delete_version(subject, one.number, permanent=True)
+    if as_json:
+        facts = {"subject": one.subject, "version": one.number, "id": one.schema_id}
+        screen.say_json({**facts, "permanent": permanent})
+        return
+    word = "Deleted for good" if permanent else "Deleted"
+    screen.say(f"{word}: {subject} version {one.number}, id {one.schema_id}", "green")

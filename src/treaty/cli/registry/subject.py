@@ -1,0 +1,105 @@
+"""`treaty subject …`: list, look at and delete subjects."""
+
+import click
+
+from treaty.cli.registry import connection
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.subject_completion import complete_subjects
+from treaty.core.policy import in_words
+from treaty.core.refusals import AlreadyDeleted
+from treaty.core.requests import Visible
+
+
+@click.group("subject")
+def command() -> None:
+    """Subjects: list, look at, delete."""
+
+
+@command.command("list")
+@click.argument("prefix", default=":*:", shell_complete=complete_subjects)
+@click.option("--deleted", is_flag=True, help="Those too that are softly deleted.")
+@connection.registry
+@connection.as_json
+def list_(prefix: str, *, deleted: bool, registry: str, as_json: bool) -> None:
+    """List subjects that begin with PREFIX; of all contexts where it is left out.
+
+    \b
+    Examples:
+      treaty subject list
+      treaty subject list orders --json
+      treaty subject list :.prod: --deleted
+    """  # noqa: D301 - click wants the control character
+    visible: Visible = "all" if deleted else "live"
+    with connection.open_registry(registry) as found:
+        names = found.subjects(prefix, visible)
+    if as_json:
+        screen.say_json(list(names))
+    else:
+        for name in names:
+            screen.say(name)
+
+
+@command.command("get")
+@connection.subject
+@click.option("--deleted", is_flag=True, help="Versions too that are softly deleted.")
+@connection.registry
+@connection.as_json
+def get(subject: str, *, deleted: bool, registry: str, as_json: bool) -> None:
+    """Show a SUBJECT: its versions, and the config and mode in force.
+
+    \b
+    Example:
+      treaty subject get orders-value
+    """  # noqa: D301 - click wants the control character
+    with connection.open_registry(registry) as found:
+        visible: Visible = "all" if deleted else "live"
+        connection.refuse_missing_subject(found, subject, visible)
+        numbers = found.versions(subject, visible)
+        versions = [found.version(subject, number, deleted=True) for number in numbers]
+        config, mode = found.config(subject), found.mode(subject)
+    if as_json:
+        listed = [{"version": one.number, "id": one.schema_id, "deleted": one.deleted} for one in versions]
+        screen.say_json(
+            {"subject": subject, "versions": listed, "config": connection.answer_members(config), "mode": mode}
+        )
+        return
+    screen.say_facts(
+        {
+            "subject": subject,
+            "level": in_words(config.exact_level) if config.exact_level else config.level or "",
+            "mode": mode or "",
+        }
+    )
+    rows = [(str(one.number), str(one.schema_id), one.format, "deleted" if one.deleted else "") for one in versions]
+    screen.say_rows(("version", "id", "format", ""), rows)
+
+
+@command.command("delete")
+@connection.subject
+@connection.permanent
+@connection.yes
+@connection.registry
+@connection.as_json
+def delete(subject: str, *, permanent: bool, yes: bool, registry: str, as_json: bool) -> None:
+    """Delete all versions of a SUBJECT; softly, so that they can still be read by id, or for good.
+
+    \b
+    Examples:
+      treaty subject delete orders-value
+      treaty subject delete orders-value --permanent --yes
+    """  # noqa: D301 - click wants the control character
+    with connection.open_registry(registry) as found:
+        connection.confirm(f"Delete {subject}{' for good' if permanent else ''}?", yes=yes)
+        numbers: tuple[int, ...] = ()
+        try:
+            numbers = found.delete_subject(subject)
+        except AlreadyDeleted:
+            if not permanent:
+                raise
+        if permanent:
+            numbers = found.delete_subject(subject, permanent=True)
+    if as_json:
+        screen.say_json(list(numbers))
+    else:
+        word = "Deleted for good" if permanent else "Deleted"
+        screen.say(f"{word}: {subject}, versions {', '.join(map(str, numbers))}", "green")

@@ -1,0 +1,144 @@
+"""Options of a server that keep others out: rights, an audit log, reading only, TLS."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from treaty.api.network.addresses import NO_PROXIES, TrustedProxies, read_proxies
+from treaty.api.protection import STDERR, ProtectionSettings
+from treaty.api.tls import TlsFiles
+from treaty.assemble.reach import is_loopback
+
+_FILE = click.Path(path_type=Path)
+OPTIONS = (
+    click.option("--auth", envvar="TREATY_AUTH", type=_FILE, metavar="FILE", help="Who may do what: a file of rights."),
+    click.option(
+        "--audit",
+        envvar="TREATY_AUDIT",
+        type=_FILE,
+        metavar="FILE",
+        help="Write a line of JSON for every change to this file; - is stderr, and where it goes with --auth alone.",
+    ),
+    click.option("--read-only", envvar="TREATY_READ_ONLY", is_flag=True, help="Refuse every change."),
+    click.option(
+        "--tls-cert", envvar="TREATY_TLS_CERT", type=_FILE, metavar="FILE", help="Certificate, in PEM: serve TLS."
+    ),
+    click.option(
+        "--tls-key", envvar="TREATY_TLS_KEY", type=_FILE, metavar="FILE", help="Its key, if not in the same file."
+    ),
+    click.option(
+        "--tls-client-ca",
+        envvar="TREATY_TLS_CLIENT_CA",
+        type=_FILE,
+        metavar="FILE",
+        help="Believe certificates of clients that these vouch for.",
+    ),
+    click.option(
+        "--hsts",
+        envvar="TREATY_HSTS",
+        is_flag=True,
+        help="Send Strict-Transport-Security: browsers use TLS for every port of this host for a year. Always sent on port 443.",
+    ),
+    click.option(
+        "--allowed-host",
+        "allowed_hosts",
+        envvar="TREATY_ALLOWED_HOST",
+        multiple=True,
+        metavar="NAME",
+        help="Answer under this host name too, where only this machine reaches the server and there is no --auth; "
+        "pages of this host may send changes. May be given several times.",
+    ),
+    click.option(
+        "--trusted-proxy",
+        "trusted_proxies",
+        envvar="TREATY_TRUSTED_PROXY",
+        multiple=True,
+        metavar="ADDRESS",
+        help="Limits count clients of this proxy by its X-Forwarded-For; an address or a network, may be given several times.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SecurityOptions:
+    """What was asked for. Make it with `read_security_options`."""
+
+    protection: ProtectionSettings
+    tls: TlsFiles | None = None
+    hosts: tuple[str, ...] = ()
+    proxies: TrustedProxies = NO_PROXIES
+    hsts: bool = False
+
+    @property
+    def scheme(self) -> str:
+        """The scheme of the server's address."""
+        return "http" if self.tls is None else "https"
+
+    def flags(self) -> Iterator[str]:
+        """The same as arguments of a worker."""
+        given = self.protection
+        pairs = [("--auth", given.auth), ("--audit", given.audit)]
+        if self.tls is not None:
+            pairs += [("--tls-cert", self.tls.certificate), ("--tls-key", self.tls.key)]
+            pairs += [("--tls-client-ca", self.tls.client_ca)]
+        for name, path in pairs:
+            if path is not None:
+                yield from (name, str(path))
+        if given.read_only:
+            yield "--read-only"
+        if self.hsts:
+            yield "--hsts"
+        for host in self.hosts:
+            yield from ("--allowed-host", host)
+        for proxy in self.proxies.texts():
+            yield from ("--trusted-proxy", proxy)
+
+    def warnings(self, host: str) -> Iterator[str]:
+        """What a person should know who starts it so."""
+        if is_loopback(host):
+            return
+        if self.protection.auth is None and (self.tls is None or self.tls.client_ca is None):
+            able = "read the registry" if self.protection.read_only else "read, change and delete everything"
+            yield f"WARNING: everybody who can reach {host} may {able}: there is no --auth (see docs/howto/rights.md)"
+        elif self.tls is None:
+            yield f"WARNING: without --tls-cert, passwords and tokens travel to {host} as everybody on the way can read them"
+
+
+def add_security_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def read_security_options(
+    *,
+    auth: Path | None,
+    audit: Path | None,
+    read_only: bool,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    tls_client_ca: Path | None,
+    allowed_hosts: tuple[str, ...] = (),
+    trusted_proxies: tuple[str, ...] = (),
+    hsts: bool = False,
+) -> SecurityOptions:
+    """Read the options; raises `click.UsageError` where they contradict each other."""
+    for name, path in (("--tls-key", tls_key), ("--tls-client-ca", tls_client_ca)):
+        if path is not None and tls_cert is None:
+            raise click.UsageError(f"{name} needs --tls-cert, the certificate of this server")
+    if hsts and tls_cert is None:
+        raise click.UsageError("--hsts needs --tls-cert, the certificate of this server")
+    for host in allowed_hosts:
+        if not host or set("/@?# ").intersection(host):
+            raise click.UsageError(f"--allowed-host {host!r} is no host; write its name or its address alone")
+    try:
+        proxies = read_proxies(trusted_proxies)
+    except ValueError as wrong:
+        raise click.UsageError(f"--trusted-proxy {wrong}") from None
+    tls = None if tls_cert is None else TlsFiles(tls_cert, tls_key, tls_client_ca, optional=auth is not None)
+    protection = ProtectionSettings(auth, audit or (STDERR if auth is not None else None), read_only)
+    return SecurityOptions(protection, tls, tuple(allowed_hosts), proxies, hsts)

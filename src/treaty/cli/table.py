@@ -1,0 +1,164 @@
+"""`treaty table …`: lake tables from subjects: made, evolved, and compared."""
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from importlib import import_module
+from typing import Any
+
+import click
+
+from treaty.cli.registry import connection
+from treaty.cli.spark import conf, load_spark_module, start_spark
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.source import UnusableError
+
+FINE, DRIFT = 0, 1
+FORMATS = ("delta", "iceberg", "parquet")
+
+
+def add_table_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that all three commands have."""
+    options = (
+        connection.subject,
+        click.option(
+            "--table", "place", required=True, metavar="PLACE", help="A path, or (Delta, Iceberg) a name with dots."
+        ),
+        click.option("--format", "format_", type=click.Choice(FORMATS), default="delta", show_default=True),
+        click.option("--message", default="", metavar="NAME", help="The Protobuf message; else the file's first."),
+        click.option("--sql", "as_sql", is_flag=True, help="Print the statements, change nothing."),
+        conf,
+        connection.registry,
+        connection.as_json,
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.group("table")
+def command() -> None:
+    """Lake tables (Delta, Iceberg, Parquet) that hold all versions of a subject."""
+
+
+@command.command("create", epilog="Exit code 0: it is there. 1: the subject can't be a table. 2: unusable input.")
+@add_table_options
+@click.option("--partition", "partitions", multiple=True, metavar="COLUMN", help="A column to partition by.")
+def create(*, partitions: tuple[str, ...], as_sql: bool, as_json: bool, **where: Any) -> None:
+    """Make a table for SUBJECT: the columns of all its versions, with what the schemas say of them as comments.
+
+    With --sql the statement is printed, and Spark is not started.
+
+    \b
+    Examples:
+      treaty table create orders-value --table s3a://lake/orders --sql
+      treaty table create orders-value --format iceberg --table /lake/orders --partition day
+    """  # noqa: D301 - click wants the control character
+    lake, plan, table = _plan_table(where, partitions)
+    statements = lake.create_statements(plan, table)
+    if not as_sql:
+        with _start_spark(table, where["conf"]) as spark:
+            lake.create(spark, plan, table)
+    _say_done(where["subject"], table, statements, as_json=as_json, as_sql=as_sql, done=f"{table.place} is there.")
+
+
+@command.command(
+    "evolve", epilog="Exit code 0: it fits. 1: it can't be brought to fit. 2: unusable input, or no table."
+)
+@add_table_options
+def evolve(*, as_sql: bool, as_json: bool, **where: Any) -> None:
+    """Bring a table to SUBJECT's versions: columns are added, types widened, comments renewed; nothing is dropped.
+
+    \b
+    Examples:
+      treaty table evolve orders-value --table /lake/orders
+      treaty table evolve orders-value --table /lake/orders --sql
+    """  # noqa: D301 - click wants the control character
+    lake, plan, table = _plan_table(where)
+    with _start_spark(table, where["conf"]) as spark:
+        found = lake.drifted(spark, plan, table)
+        if found.missing:
+            raise UnusableError(f"there is no {table.format} table at {table.place}; make it with treaty table create")
+        statements = lake.evolve_statements(spark, table, found)
+        if not as_sql:
+            _refuse_invalid(lambda: lake.evolve(spark, plan, table))
+    news = [one for one in found.changes if one.kind in {"add", "widen", "comment"}]
+    done = "\n".join(map(str, news)) or f"{table.place} has all that {where['subject']} needs."
+    _say_done(where["subject"], table, statements, as_json=as_json, as_sql=as_sql, done=done)
+
+
+@command.command("diff", epilog="Exit code 0: they agree. 1: they do not, or there is no table. 2: unusable input.")
+@add_table_options
+@click.option("--also", multiple=True, metavar="COLUMN", help="A column that the table has besides, such as offset.")
+def diff(*, also: tuple[str, ...], as_sql: bool, as_json: bool, **where: Any) -> None:
+    """Say where a table and SUBJECT's versions differ: columns, types, comments.
+
+    \b
+    Example:
+      treaty table diff orders-value --table /lake/orders --also offset --json
+    """  # noqa: D301 - click wants the control character
+    lake, plan, table = _plan_table(where)
+    with _start_spark(table, where["conf"]) as spark:
+        found = lake.drifted(spark, plan, table, also)
+        statements = lake.evolve_statements(spark, table, found)
+    changes = [
+        {"kind": one.kind, "column": ".".join(one.path), "old": one.old, "new": one.new, "sentence": str(one)}
+        for one in found.changes
+    ]
+    if as_json:
+        told = {"subject": where["subject"], "table": table.place, "format": table.format, "drift": found.any}
+        screen.say_json({**told, "missing": found.missing, "changes": changes, "statements": list(statements)})
+    elif as_sql:
+        _print_statements(statements)
+    elif found.missing:
+        screen.say(f"there is no {table.format} table at {table.place}", "red")
+    else:
+        for one in changes:
+            screen.say(one["sentence"], "yellow")
+        screen.say(f"{screen.format_count(len(changes), 'difference')}." if changes else "They agree.", bold=True)
+    sys.exit(DRIFT if found.any else FINE)
+
+
+def _plan_table(where: dict[str, Any], partitions: tuple[str, ...] = ()) -> tuple[Any, Any, Any]:
+    """The room that knows tables, the plan of the subject's versions, and the table. Loaded late, pyspark is large."""
+    lake, tables = load_spark_module("lake.subjects"), load_spark_module("lake.table")
+    making = import_module("treaty.plan.making")
+    try:
+        table = tables.Table(where["place"], where["format_"], partitions)
+    except ValueError as wrong:
+        raise UnusableError(str(wrong)) from wrong
+    with connection.open_registry(where["registry"]) as found:
+        plan = _refuse_invalid(
+            lambda: making.make_plan(found, where["subject"], reader="union", message=where["message"])
+        )
+    return lake, plan, table
+
+
+def _refuse_invalid(act: Callable[[], Any]) -> Any:
+    """Do it; what can't be done ends the program with exit code 1 and its reason."""
+    try:
+        return act()
+    except ValueError as wrong:  # a plan that can't be made, a table that can't be brought there
+        raise click.ClickException(str(wrong)) from wrong
+
+
+def _start_spark(table: Any, settings: tuple[str, ...]) -> AbstractContextManager[Any]:
+    """A session for the format."""
+    return start_spark(
+        f"table {table.place}", settings, delta=table.format == "delta", iceberg=table.format == "iceberg"
+    )
+
+
+def _say_done(subject: str, table: Any, statements: tuple[str, ...], *, as_json: bool, as_sql: bool, done: str) -> None:
+    if as_json:
+        told = {"subject": subject, "table": table.place, "format": table.format, "changed": not as_sql}
+        screen.say_json({**told, "statements": list(statements)})
+    elif as_sql:
+        _print_statements(statements)
+    else:
+        screen.say(done, "green")
+
+
+def _print_statements(statements: tuple[str, ...]) -> None:
+    for one in statements:
+        screen.say(f"{one};")

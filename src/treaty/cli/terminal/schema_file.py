@@ -1,0 +1,78 @@
+"""A schema file read and parsed: what the commands about one schema begin with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.errors import ReportedError
+from treaty.cli.terminal.references import References
+from treaty.cli.terminal.source import SchemaSource, read_sources, refuse_second_stdin
+from treaty.core.finding import Diagnostic
+from treaty.core.schema_engine import ResolvedSchema
+from treaty.formats.engine import FormatEngine
+from treaty.formats.format import Format, InvalidSchemaError, SchemaTexts
+from treaty.formats.registry import find_formats
+
+
+class InvalidTextError(ReportedError):
+    """A text is not a valid schema: every fault is told, as JSON too where that was asked for."""
+
+    exit_code = 2
+
+    def __init__(self, one: SchemaSource, faults: tuple[Diagnostic, ...]) -> None:
+        """Keep the faults, with their positions."""
+        self.source = one
+        self.faults = screen.locate_diagnostics(one.text, faults)
+        listed = [screen.as_json(fault) for fault in self.faults]
+        message = f"{one.name} is not a valid schema ({one.format})"
+        super().__init__(message, "INVALID_SCHEMA", file=one.path, format=one.format, faults=listed)
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the faults on stderr."""
+        del file
+        screen.say(f"{self.message}:", "red", err=True)
+        screen.say_faults(self.source.name, self.faults, err=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaFile:
+    """A schema file, its format, and its model."""
+
+    source: SchemaSource
+    resolved: ResolvedSchema
+    form: Format[Any]
+    model: Any
+
+    def show(self, *, normalize: bool = False) -> SchemaTexts:
+        """The schema's texts; raises `InvalidTextError` where it has none."""
+        try:
+            return self.form.show(self.model, normalize)
+        except InvalidSchemaError as invalid:
+            raise InvalidTextError(self.source, invalid.faults) from None
+
+
+def load_schemas(paths: Sequence[str], format_: str | None, references: References) -> list[SchemaFile]:
+    """Read and parse files, as strictly as a registration does; raises `InvalidTextError` or `UnusableError`."""
+    formats = find_formats()
+    parser = FormatEngine(formats)
+    refuse_second_stdin([*paths, *(path for _, path in references.named)])
+    return [
+        _parse_schema(parser, one, references.resolve(one, formats)) for one in read_sources(paths, format_, formats)
+    ]
+
+
+def load_schema(path: str, format_: str | None, references: References) -> SchemaFile:
+    """Read and parse one file."""
+    (one,) = load_schemas([path], format_, references)
+    return one
+
+
+def _parse_schema(parser: FormatEngine, one: SchemaSource, resolved: ResolvedSchema) -> SchemaFile:
+    try:
+        form, model = parser.model(resolved, strict=True)
+    except InvalidSchemaError as invalid:
+        raise InvalidTextError(one, invalid.faults) from None
+    loaded = SchemaFile(one, resolved, form, model)
+    loaded.show()  # what can't be printed can't be registered
+    return loaded

@@ -1,0 +1,43 @@
+"""Names that a shell offers while a person types: subjects of the registry, where it answers at once."""
+
+import os
+from dataclasses import replace
+from importlib import import_module
+
+import click
+from click.shell_completion import CompletionItem
+
+from treaty.core.names import subject_of
+from treaty.core.registry import Call
+from treaty.core.requests import ListSubjects
+
+PATIENCE = 0.8
+"""Seconds that a person at the keyboard waits for names."""
+OFFERED = 200
+"""Names that are offered at most."""
+
+
+def complete_subjects(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of subjects that begin so. Nothing is said where they can't be had: no registry, no rights, no time."""
+    # Loaded late: every command asks for this, and most never talk to a registry.
+    registry_url, client = (
+        import_module("treaty.cli.terminal.registry_url"),
+        import_module("treaty.client.http_registry"),
+    )
+    try:
+        environment = dict(os.environ)  # noqa: TID251 (a command's settings are variables too)
+        url = ctx.params.get("registry") or environment.get("TREATY_REGISTRY") or ""
+        # without a terminal nobody is asked for a password
+        settings = registry_url.read_settings(str(url), {"TREATY_PASSWORD": "", **environment})
+        if isinstance(settings, str) or not settings.urls[0]:
+            return []  # a log would have to be read from its beginning
+        quick = replace(settings, rounds=1, attempt_timeout=PATIENCE, connect_timeout=PATIENCE)
+        registry = client.HttpRegistry(quick)
+        try:
+            asked = ListSubjects(subject_of(incomplete) if incomplete else ListSubjects().prefix, limit=OFFERED)
+            names = registry.ask(asked, Call(consistency="eventual", timeout=PATIENCE)).answer.names
+        finally:
+            registry.close()
+    except Exception:  # noqa: BLE001 (a line being typed is no place for messages)
+        return []
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)][:OFFERED]

@@ -1,0 +1,137 @@
+"""`treaty plan DIR` and `treaty apply DIR`: a folder of schemas as the desired state of a registry."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from treaty.assemble import connect
+from treaty.cli.registry import connection
+from treaty.cli.terminal import findings, registry_url, screen
+from treaty.cli.terminal.findings import LocatedFinding, OutputOptions, output_options
+from treaty.cli.transfer.endpoints import show_progress
+from treaty.cli.transfer.folder import read_folder
+from treaty.client.transfer.applying import Applied, Change, apply
+from treaty.client.transfer.desired import desired
+from treaty.formats.registry import find_formats
+
+FINE, REFUSED = 0, 1
+MARKS = {"unchanged": " ", "new subject": "+", "new version": "~", "refused": "!"}
+COLOURS = {"new subject": "green", "new version": "yellow", "refused": "red"}
+
+folder = click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
+
+
+@click.command("plan", epilog="Exit code 0: it can be applied. 1: something would be refused. 2: unusable input.")
+@folder
+@connection.registry
+@output_options
+def plan(folder: str, *, registry: str, output: OutputOptions) -> None:
+    """Say what `treaty apply DIR` would do, and write nothing.
+
+    Every schema file in DIR is the latest version that its subject should have. The subject is the file's name without
+    its ending, unless treaty.toml says otherwise. Names that a text needs are looked for among the other files: the full
+    name of an Avro type, the path of an import or $ref.
+
+    \b
+    treaty.toml, if there is one:
+      [plan]
+      context = ".prod"
+      level = "BACKWARD"
+      [plan.subjects.orders-value]
+      file = "order.avsc"
+      level = "FULL"
+      references = { "org.acme.Money" = "money-value:2" }
+    \b
+    Example:
+      treaty plan schemas/ --registry http://127.0.0.1:8081
+    """  # noqa: D301 - click wants the control character
+    _apply_folder(folder, registry, output, dry_run=True)
+
+
+@click.command("apply", epilog="Exit code 0: applied. 1: refused, nothing written. 2: unusable input.")
+@folder
+@connection.registry
+@output_options
+def apply_(folder: str, *, registry: str, output: OutputOptions) -> None:
+    """Make the registry have what DIR has: new versions, in the order in which they need each other, and levels.
+
+    Everything is tried in memory first; where anything is refused, nothing is written. Subjects that DIR does not have
+    are left alone. See `treaty plan --help` for what belongs into DIR.
+
+    \b
+    Example:
+      treaty apply schemas/ --registry http://127.0.0.1:8081
+    """  # noqa: D301 - click wants the control character
+    _apply_folder(folder, registry, output, dry_run=False)
+
+
+def _apply_folder(folder: str, registry: str, output: OutputOptions, *, dry_run: bool) -> None:
+    formats = find_formats()
+    wanted = desired(read_folder(folder, formats).list_desired_subjects(), formats)
+    missing: registry_url.MISSING = "empty" if dry_run else "create"
+    with (
+        connection.open_registry(registry, missing) as target,
+        connect("memory:") as rehearsal,
+        show_progress() as progress,
+    ):
+        done = apply(wanted, target, rehearsal, dry_run=dry_run, told=progress)
+    if output.is_json:
+        screen.say_json(_result_members(done, folder, dry_run=dry_run))
+    else:
+        _print(done, folder, output, dry_run=dry_run)
+    sys.exit(FINE if done.fine else REFUSED)
+
+
+def _result_members(done: Applied, folder: str, *, dry_run: bool) -> dict[str, object]:
+    changes = [
+        {
+            "subject": str(one.wish.subject),
+            "file": one.wish.path,
+            "change": one.kind,
+            "version": one.number or None,
+            "settings": [{"member": name, "old": old, "new": new} for name, old, new in one.settings],
+            "why": one.why,
+            "findings": [finding.to_members() for finding in _locate(one, folder)],
+        }
+        for one in done.changes
+    ]
+    problems = [{"file": one.where, "what": one.what, "why": one.why} for one in done.problems]
+    return {"dry_run": dry_run, "fine": done.fine, "changes": changes, "problems": problems}
+
+
+def _locate(change: Change, folder: str) -> list[LocatedFinding]:
+    """Why the schema of a change is not taken, in its file."""
+    if change.refusal is None:
+        return []
+    wish = change.wish
+    return findings.locate_refusal(str(Path(folder, wish.path)), wish.format, wish.text, change.refusal)
+
+
+def _print(done: Applied, folder: str, output: OutputOptions, *, dry_run: bool) -> None:
+    findings.print_findings((one for change in done.changes for one in _locate(change, folder)), output)
+    for problem in done.problems:
+        where = str(Path(folder, problem.where))
+        findings.print_findings([LocatedFinding(where, "UNUSABLE", f"{problem.what}: {problem.why}")], output)
+    for change in done.changes:
+        _print_change(change)
+    counts = {kind: sum(one.kind == kind for one in done.changes) for kind in MARKS}
+    listed = ", ".join(_count(count, kind) for kind, count in counts.items() if count) or "nothing to do"
+    if done.fine:
+        screen.say(f"{'Would be' if dry_run else 'Applied'}: {listed}.", "green")
+    else:
+        problems = f", {screen.format_count(len(done.problems), 'problem')}" if done.problems else ""
+        screen.say(f"Nothing is written: {listed}{problems}.", "red")
+
+
+def _count(count: int, kind: str) -> str:
+    return screen.format_count(count, kind) if kind in {"new subject", "new version"} else f"{count:,} {kind}"
+
+
+def _print_change(one: Change) -> None:
+    number = f" version {one.number}" if one.number else ""
+    screen.say(f"{MARKS[one.kind]} {one.wish.subject}{number} ({one.wish.path}): {one.kind}", COLOURS.get(one.kind))
+    for name, old, new in one.settings:
+        screen.say(f"    {name}: {old} becomes {new}")
+    if one.why and one.refusal is None:
+        screen.say(f"    {one.why}", "red")

@@ -1,0 +1,169 @@
+"""The two ends of a transfer: a registry by its URL, a dump in a file, or a topic; and how it goes on."""
+
+import gzip
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS, connect
+from treaty.cli.terminal import registry_url, screen
+from treaty.cli.terminal.kafka import exit_on_kafka_error
+from treaty.cli.terminal.source import STDIN, UnusableError
+from treaty.client.connection import Connection
+from treaty.client.kafka.registry_topic import read_topic
+from treaty.client.kafka.words import named_cluster
+from treaty.client.transfer.dump import read_lines
+from treaty.client.transfer.reading import Told, read, silent
+from treaty.client.transfer.snapshot import Problem, Snapshot
+from treaty.core.kafka import SCHEME, KafkaCluster, KafkaSettingsError
+from treaty.core.limits import DUMP_LINE_BYTES
+from treaty.core.names import EVERYWHERE, Subject
+from treaty.core.refusals import Refusal, RegistryError
+
+SCHEMES = ("http://", "https://", "sqlite:", "memory:", "postgresql://", "kafka://")
+SETTINGS = ".properties"
+"""How a file of a client's settings ends."""
+NUMBERS = frozenset({"max.retries", "retries.wait.ms", "retries.max.wait.ms", "timeout"})
+SHOWN = 20
+"""Problems that are printed for people; JSON has them all."""
+
+
+def is_url(text: str) -> bool:
+    """Tell whether a word names a registry; else it names a file."""
+    return text.startswith(SCHEMES)
+
+
+@contextmanager
+def open_registry(url: str, missing: registry_url.MISSING = "refuse") -> Iterator[Connection]:
+    """A registry, by its URL or by a file of settings, while the block runs.
+
+    Raises `UnusableError` where there is none, or none that answers; a password is never shown.
+    """
+    shown = registry_url.hide_credentials(url)
+    try:
+        with (
+            connect(_read_settings(url))
+            if url.endswith(SETTINGS)
+            else registry_url.connect_to(url, missing) as registry
+        ):
+            yield registry
+    except (*UNUSABLE_ERRORS, *PASSING_ERRORS, ValueError) as error:
+        raise UnusableError(f"{error}; name a registry, for instance http://host:port") from error
+    except Refusal as error:
+        raise UnusableError(f"the registry {shown} refuses: {error}") from error
+    except RegistryError as error:
+        raise UnusableError(
+            f"the registry {shown} can't be asked: {error}; see that it runs, then try again"
+        ) from error
+
+
+def _read_settings(path: str) -> dict[str, str | float]:
+    """Settings of a client in a properties file, in the names of Confluent's clients: ``url``, ``ssl.ca.location`` ..."""
+    try:
+        lines = Path(path).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnusableError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}") from error
+    parts = (line.partition("=") for line in map(str.strip, lines) if line and not line.startswith(("#", "!")))
+    found = {name.strip().removeprefix("schema.registry."): value.strip() for name, _, value in parts}
+    return {name: float(value) if name in NUMBERS and value.isdecimal() else value for name, value in found.items()}
+
+
+def is_topic(text: str) -> bool:
+    """Tell whether a word names a registry's topic; with ``?writers=`` it names Treaty's own log."""
+    return text.startswith(SCHEME) and "?" not in text
+
+
+def parse_topic(text: str, kafka_config: Iterable[str]) -> tuple[KafkaCluster, str]:
+    """The cluster and the topic that a URL names; raises `KafkaSettingsError`."""
+    cluster, topic = named_cluster(text, kafka_config)
+    if not topic:
+        raise KafkaSettingsError(f"{text} names no topic; Confluent registries have {SCHEME}host:port/_schemas")
+    return cluster, topic
+
+
+def read_source(
+    source: str, prefix: Subject = Subject(EVERYWHERE, ""), progress: Told = silent, *, kafka_config: Iterable[str] = ()
+) -> Snapshot:
+    """All that a registry, a topic or a dump holds; a dump may be compressed with gzip, ``-`` is standard input."""
+    if is_topic(source):
+        with exit_on_kafka_error():
+            return read_topic(*parse_topic(source, kafka_config), progress)
+    if is_url(source) or source.endswith(SETTINGS):
+        with open_registry(source) as registry:
+            return read(registry, prefix, progress)
+    with _open_file(source) as lines:
+        return read_lines(_count_lines(_read_lines(lines), progress))
+
+
+@contextmanager
+def _open_file(path: str) -> Iterator[IO[bytes]]:
+    try:
+        if path == STDIN:
+            yield sys.stdin.buffer
+        else:
+            with Path(path).open("rb") as file:
+                packed = file.read(2) == b"\x1f\x8b"
+                file.seek(0)
+                yield cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if packed else file
+    except (OSError, EOFError) as error:
+        message = (
+            f"{path} can't be read: {getattr(error, 'strerror', None) or error}; name a dump, - or a registry's URL"
+        )
+        raise UnusableError(message) from error
+
+
+def _read_lines(file: IO[bytes]) -> Iterator[bytes]:
+    """The lines of a file. One that is longer than DUMP_LINE_BYTES comes cut, just too long to be read; its rest is passed over."""
+    while line := file.readline(DUMP_LINE_BYTES + 1):
+        yield line
+        while line and not line.endswith(b"\n"):
+            line = file.readline(1 << 20)
+
+
+def _count_lines(lines: Iterable[bytes], progress: Told) -> Iterator[bytes]:
+    for number, line in enumerate(lines, 1):
+        yield line
+        if number % 1000 == 0:
+            progress("lines", number, 0)
+
+
+@contextmanager
+def show_progress() -> Iterator[Told]:
+    """A progress bar on stderr while a person is looking; elsewhere nothing is shown."""
+    if not sys.stderr.isatty():
+        yield silent
+        return
+    from rich.console import Console  # noqa: PLC0415 (slow to import, and only wanted on a terminal)
+    from rich.progress import Progress  # noqa: PLC0415
+
+    with Progress(console=Console(stderr=True), transient=True) as bars:
+        tasks = {}
+
+        def progress(what: str, done: int, of: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=of or None)
+            bars.update(tasks[what], completed=done, total=of or None)
+
+        yield progress
+
+
+def say_problems(problems: Iterable[Problem], say: Callable[[str], None]) -> None:
+    """Print problems, one a line, the first ones of many."""
+    found = tuple(problems)
+    for one in found[:SHOWN]:
+        say(str(one))
+    if len(found) > SHOWN:
+        say(f"... and {len(found) - SHOWN} more; --json prints them all")
+
+
+def say_notes(notes: Iterable[str]) -> None:
+    """Print what is left out, and why."""
+    for one in notes:
+        screen.say(f"left out: {one}", "yellow", err=True)
+
+
+def say_problem(text: str) -> None:
+    """Print a problem."""
+    screen.say(text, "red", err=True)

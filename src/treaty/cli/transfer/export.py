@@ -1,0 +1,142 @@
+"""`treaty export`: all that a registry holds, as records that a Confluent registry reads."""
+
+import gzip
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import BinaryIO, NoReturn
+
+import click
+
+from treaty.cli.terminal import kafka, screen
+from treaty.cli.terminal.source import STDIN, UnusableError
+from treaty.cli.transfer.endpoints import (
+    is_topic,
+    parse_topic,
+    read_source,
+    say_notes,
+    say_problem,
+    say_problems,
+    show_progress,
+)
+from treaty.client.kafka.registry_topic import write_topic
+from treaty.client.transfer.dump import write_lines
+from treaty.client.transfer.snapshot import Problem, Snapshot
+from treaty.core.names import EVERYWHERE, Subject, subject_of
+
+
+@click.command(
+    "export", epilog="Exit code 0: all was written. 1: something could not be read. 2: an end can't be used."
+)
+@click.option(
+    "--registry",
+    required=True,
+    metavar="URL",
+    help="Where from: http://host:port, sqlite:///path.db, or a .properties file.",
+)
+@click.option(
+    "--output",
+    default=STDIN,
+    metavar="FILE|TOPIC",
+    help="A file, compressed where it ends in .gz; a topic as kafka://host:port/name; else standard output.",
+)
+@click.option(
+    "--prefix",
+    default=f":{EVERYWHERE}:",
+    show_default=True,
+    help="Only subjects that begin with this, e.g. :.prod:orders",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be written into the topic, and write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the counts and problems as JSON; needs --output.")
+@kafka.kafka_config
+def command(
+    *, registry: str, output: str, prefix: str, dry_run: bool, as_json: bool, kafka_config: tuple[str, ...]
+) -> None:
+    """Write all schemas, settings and modes as a dump of a _schemas topic: a line {"key": ..., "value": ...} a record.
+
+    Or write the topic itself, for a Confluent registry to start on: it is made where it is missing (compacted, one
+    partition), and what is in it already is left alone. No registry should be running on it meanwhile.
+
+    \b
+    Examples:
+      treaty export --registry http://127.0.0.1:8081 --output schemas.jsonl.gz
+      treaty export --registry sqlite:///var/lib/treaty/log.db | wc -l
+      treaty export --registry http://127.0.0.1:8081 --output kafka://127.0.0.1:9092/_schemas
+    """  # noqa: D301 - click wants the control character
+    if dry_run and not is_topic(output):
+        raise click.UsageError("--dry-run is for topics; a file that is not wanted is simply deleted")
+    if as_json and output == STDIN:
+        raise click.UsageError("--json needs --output: the dump itself goes to standard output")
+    with show_progress() as progress:
+        found = read_source(registry, _parse_prefix(prefix), progress, kafka_config=kafka_config)
+    if is_topic(output):
+        _write_topic(found, output, kafka_config, dry_run=dry_run, as_json=as_json)
+    lines = 0
+    with _open_output(output) as file:
+        for line in write_lines(found):
+            file.write(line)
+            lines += 1
+    if as_json:
+        counts = {"output": output, "records": lines, "versions": len(found.versions)}
+        _print_json(counts, found.problems, found.notes)
+    say_problems(found.problems, say_problem)
+    say_notes(found.notes)
+    versions = screen.format_count(len(found.versions), "version")
+    target = "standard output" if output == STDIN else output
+    screen.say(f"{screen.format_count(lines, 'record')} with {versions} written to {target}.", "green", err=True)
+    sys.exit(1 if found.problems else 0)
+
+
+def _write_topic(
+    found: Snapshot, output: str, kafka_config: tuple[str, ...], *, dry_run: bool, as_json: bool
+) -> NoReturn:
+    with show_progress() as progress, kafka.exit_on_kafka_error():
+        cluster, topic = parse_topic(output, kafka_config)
+        done = write_topic(found, cluster, topic, dry_run=dry_run, told=progress)
+    problems = (*found.problems, *done.problems)
+    if as_json:
+        counts = {"output": output, "records": done.records, "written": done.written, "dry_run": dry_run}
+        _print_json(counts, problems, found.notes)
+    say_problems(problems, say_problem)
+    say_notes(found.notes)
+    word = "would be written" if dry_run else "written"
+    there = done.records - done.written - len(done.problems)
+    colour = "red" if problems else "green"
+    screen.say(
+        f"{screen.format_count(done.written, 'record')} {word} to {topic}, {there:,} there already.", colour, err=True
+    )
+    sys.exit(1 if problems else 0)
+
+
+def _print_json(counts: dict[str, object], problems: Sequence[Problem], notes: Sequence[str]) -> NoReturn:
+    listed = [asdict(one) for one in problems]
+    screen.say_json({**counts, "left_out": list(notes), "problems": listed})
+    sys.exit(1 if problems else 0)
+
+
+def _parse_prefix(text: str) -> Subject:
+    return Subject(EVERYWHERE, "") if text == f":{EVERYWHERE}:" else subject_of(text)
+
+
+@contextmanager
+def _open_output(path: str) -> Iterator[BinaryIO]:
+    """A file that is there as a whole or not at all; standard output for ``-``."""
+    if path == STDIN:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target, half = Path(path), Path(f"{path}.part")
+    try:
+        with half.open("wb") as plain:
+            if target.suffix == ".gz":
+                with gzip.GzipFile(fileobj=plain, mode="wb", mtime=0) as packed:
+                    yield packed  # type: ignore[misc] # writes bytes alike
+            else:
+                yield plain
+        half.replace(target)
+    except OSError as error:
+        raise UnusableError(f"{path} can't be written: {error.strerror}") from error
+    finally:
+        half.unlink(missing_ok=True)

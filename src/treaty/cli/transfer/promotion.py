@@ -1,0 +1,112 @@
+"""`treaty promote SUBJECT...`: subjects with what they refer to, into another context or registry, all or nothing."""
+
+import sys
+from dataclasses import asdict
+
+import click
+
+from treaty.assemble import connect
+from treaty.cli.terminal import findings, screen, subject_completion
+from treaty.cli.terminal.findings import LocatedFinding, OutputOptions, output_options
+from treaty.cli.transfer.endpoints import open_registry, show_progress
+from treaty.client.transfer.promoting import Promoted, promote, promotion
+from treaty.core.names import DEFAULT_CONTEXT, Subject, context_of
+
+
+@click.command("promote", epilog="Exit code 0: promoted. 1: refused, nothing written. 2: an end can't be used.")
+@click.argument(
+    "subjects", nargs=-1, required=True, metavar="SUBJECT...", shell_complete=subject_completion.complete_subjects
+)
+@click.option(
+    "--registry",
+    required=True,
+    metavar="URL",
+    help="Where from; a URL, or a .properties file with the settings of a client.",
+)
+@click.option("--to", "target", metavar="URL", help="Where to; the same registry where it is left out.")
+@click.option(
+    "--from-context", default=DEFAULT_CONTEXT, show_default=True, help="The context that the subjects are in."
+)
+@click.option("--to-context", default=DEFAULT_CONTEXT, show_default=True, help="The context that they go to.")
+@click.option("--all-versions", "every", is_flag=True, help="Every live version, not only the latest.")
+@click.option("--dry-run", is_flag=True, help="Try it in memory, and write nothing.")
+@output_options
+def command(
+    subjects: tuple[str, ...],
+    *,
+    registry: str,
+    target: str | None,
+    from_context: str,
+    to_context: str,
+    every: bool,
+    dry_run: bool,
+    output: OutputOptions,
+) -> None:
+    """Make the latest version of each SUBJECT, and the versions it refers to, versions in another place.
+
+    The rules of the target hold, its ids and numbers too. Everything is tried first in a registry in memory that holds
+    what the target has under these names; where anything is refused, nothing is written.
+
+    \b
+    Examples:
+      treaty promote orders-value --registry http://dev:8081 --to http://prod:8081 --dry-run
+      treaty promote orders-value --registry http://127.0.0.1:8081 --from-context .dev --to-context .prod
+    """  # noqa: D301 - click wants the control character
+    here, there = context_of(from_context), context_of(to_context)
+    if target in {None, registry} and here == there:
+        raise click.UsageError("nothing would move: name another registry with --to, or another --to-context")
+    with open_registry(registry) as source:
+        plan = promotion(source, [Subject(here, name) for name in subjects], here, there, every=every)
+    with (
+        open_registry(target or registry, "empty" if dry_run else "create") as end,
+        connect("memory:") as rehearsal,
+        show_progress() as progress,
+    ):
+        done = promote(plan, end, rehearsal, dry_run=dry_run, told=progress)
+    if output.is_json:
+        screen.say_json(_promotion_members(done, dry_run=dry_run))
+    else:
+        _print(done, output, dry_run=dry_run)
+    sys.exit(1 if done.problems else 0)
+
+
+def _promotion_members(done: Promoted, *, dry_run: bool) -> dict[str, object]:
+    steps = [
+        {
+            "from": {"subject": step.source.subject, "version": step.source.number},
+            "to": {"subject": str(step.target), "version": one.version.number, "id": one.version.schema_id},
+            "created": one.created,
+        }
+        for step, one in done.steps
+    ]
+    return {
+        "dry_run": dry_run,
+        "steps": steps,
+        "problems": [asdict(one) for one in done.problems],
+        "findings": [one.to_members() for one in _locate(done)],
+    }
+
+
+def _locate(done: Promoted) -> list[LocatedFinding]:
+    """Why the target does not take a version."""
+    if done.refused is None:
+        return [LocatedFinding(one.where, "REJECTED", f"{one.what}: {one.why}") for one in done.problems]
+    source, refusal = done.refused[0].source, done.refused[1]
+    return findings.locate_refusal(f"{source.subject} version {source.number}", source.format, "", refusal)
+
+
+def _print(done: Promoted, output: OutputOptions, *, dry_run: bool) -> None:
+    findings.print_findings(_locate(done), output)
+    if done.problems:
+        for problem in done.problems if done.refused else ():
+            screen.say(f"{problem.where}: {problem.what}.", "red")
+        screen.say("Nothing is written.", "red")
+        return
+    for step, one in done.steps:
+        word = ("would become" if dry_run else "is now") if one.created else "is already"
+        screen.say(
+            f"{step.source.subject} version {step.source.number} {word} {step.target} version {one.version.number}"
+        )
+    made = sum(one.created for _, one in done.steps)
+    counted = screen.format_count(made, "new version")
+    screen.say(f"{'Would be' if dry_run else 'Promoted'}: {counted}, {len(done.steps) - made:,} unchanged.", "green")

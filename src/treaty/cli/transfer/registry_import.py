@@ -1,0 +1,82 @@
+"""`treaty import SOURCE --registry URL`: a registry's schemas into another one, with their ids and numbers."""
+
+import sys
+from dataclasses import asdict
+
+import click
+
+from treaty.cli.terminal import kafka, screen
+from treaty.cli.transfer.endpoints import (
+    open_registry,
+    read_source,
+    say_notes,
+    say_problem,
+    say_problems,
+    show_progress,
+)
+from treaty.client.transfer.writing import Report, write
+
+DONE, PROBLEMS = 0, 1
+"""Exit codes: everything is there now; something could not be taken over."""
+
+
+@click.command("import", epilog="Exit code 0: all is there now. 1: there are problems. 2: an end can't be used.")
+@click.argument("source")
+@click.option(
+    "--registry",
+    required=True,
+    metavar="URL",
+    help="Where to: http://host:port, sqlite:///path.db, or a .properties file.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@kafka.kafka_config
+def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_config: tuple[str, ...]) -> None:
+    """Take over what SOURCE holds: schemas with ids, versions and guids, soft deletions, associations, config and modes.
+
+    SOURCE is a registry's URL (any that speaks Confluent's API), a .properties file with its url and what else its clients
+    have to say (basic.auth.user.info, ssl.ca.location, ...), the topic that a registry keeps its schemas in
+    (kafka://host:port/_schemas), or a dump of such a topic: a file or ``-``, plain or gzip, each line {"key": ..., "value": ...} or key, tab, value. What is there already is left alone, so an
+    import that was cut off is simply run again.
+
+    \b
+    Examples:
+      treaty import http://old:8081 --registry http://127.0.0.1:8081 --dry-run
+      treaty import kafka://127.0.0.1:9092/_schemas --registry http://127.0.0.1:8081
+      treaty import schemas.jsonl.gz --registry sqlite:///var/lib/treaty/log.db
+      kafka-console-consumer ... --property print.key=true | treaty import - --registry http://127.0.0.1:8081
+    """  # noqa: D301 - click wants the control character
+    with show_progress() as progress:
+        found = read_source(source, progress=progress, kafka_config=kafka_config)
+        with open_registry(registry, "empty" if dry_run else "create") as target:
+            report = write(found, target, dry_run=dry_run, told=progress)
+    problems, notes = (*found.problems, *report.problems), (*found.notes, *report.plan.notes)
+    if as_json:
+        listed = [asdict(one) for one in problems]
+        screen.say_json({"dry_run": dry_run, **_count_changes(report), "left_out": notes, "problems": listed})
+    else:
+        say_problems(problems, say_problem)
+        say_notes(notes)
+        _say_report(report, len(problems), dry_run=dry_run)
+    sys.exit(PROBLEMS if problems else DONE)
+
+
+def _count_changes(report: Report) -> dict[str, int]:
+    plan = report.plan
+    return {
+        "there_already": plan.there,
+        "contexts": len(plan.made),
+        "versions": sum(map(len, plan.waves)),
+        "soft_deletions": len(plan.deletions),
+        "associations": len(plan.associations),
+        "configs": len(plan.configs),
+        "modes": len(plan.modes),
+        "written": report.written,
+    }
+
+
+def _say_report(report: Report, problems: int, *, dry_run: bool) -> None:
+    screen.say_facts({name.replace("_", " "): f"{value:,}" for name, value in _count_changes(report).items()})
+    words = "would be written" if dry_run else "written"
+    count = report.plan.size if dry_run else report.written
+    screen.say(f"{count:,} changes {words}, {problems} problems.", "red" if problems else "green")
