@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
 from typing import Any
 
@@ -38,6 +38,9 @@ _HEAD = (
     "",
     "What programs import, with the first sentences of the docstrings; `help(name)` prints all of them. Defaults that are objects are written `…`.",
 )
+
+
+STARS: Mapping[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
 
 
 def page() -> str:
@@ -109,7 +112,7 @@ def _signature(one: Any) -> str:
             continue
         if each.kind is inspect.Parameter.KEYWORD_ONLY and not any(word.startswith("*") for word in words):
             words.append("*")
-        star = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}.get(each.kind, "")
+        star = STARS.get(each.kind, "")
         words.append(
             f"{star}{each.name}" + ("" if each.default is inspect.Parameter.empty else f"={_default(each.default)}")
         )
