@@ -3,14 +3,17 @@
 import base64
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 import pytest
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 
+from tests.instruction_counts import count_instructions
 from tests.oracle.protobuf_files import DIALECTS, made
 from tests.oracle.protobuf_treaty import judged, meaning
 from treaty.core.limits import FULL_NAME, NUMBER_DIGITS, REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES, SCHEMA_MEMBERS
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
+from treaty.formats.budget import StepBudget, use_budget
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.encoding.wire import LENGTH, tagged
 from treaty.formats.protobuf.format import FORMAT
@@ -287,6 +290,64 @@ def test_several_faults_are_told_at_once_up_to_a_limit() -> None:
 
     assert [one.rule for one in refused.value.faults] == ["NAME_UNDEFINED"] * 20
     assert [one.column for one in refused.value.faults[:2]] == [12, 21]
+
+
+def map_fields(count: int) -> FileDescriptorProto:
+    """A message with so many fields that are maps."""
+    proto = FileDescriptorProto(name="a.proto", syntax="proto3")
+    message = proto.message_type.add(name="M")
+    for at in range(count):
+        entry = message.nested_type.add(name=f"F{at}Entry")
+        entry.options.map_entry = True
+        entry.field.add(name="key", number=1, label=1, type=9)
+        entry.field.add(name="value", number=2, label=1, type=5)
+        message.field.add(name=f"f{at}", number=at + 1, label=3, type=11, type_name=f".M.F{at}Entry")
+    return proto
+
+
+def group_fields(count: int) -> FileDescriptorProto:
+    """A message with so many groups."""
+    proto = FileDescriptorProto(name="a.proto", syntax="proto2")
+    message = proto.message_type.add(name="M")
+    for at in range(count):
+        message.nested_type.add(name=f"G{at}").field.add(name="a", number=1, label=1, type=5)
+        message.field.add(name=f"g{at}", number=at + 1, label=1, type=10, type_name=f".M.G{at}")
+    return proto
+
+
+@pytest.mark.parametrize(("make", "module"), [(map_fields, "judging/shape"), (group_fields, "descriptors/files")])
+def test_a_descriptor_of_twice_as_many_fields_takes_twice_the_work(
+    make: Callable[[int], FileDescriptorProto], module: str
+) -> None:
+    schemas = [ResolvedSchema("PROTOBUF", encoded(make(count))) for count in (50, 100)]
+    few, twice = (count_instructions(partial(parse, one, strict=True), f"formats/protobuf/{module}") for one in schemas)
+
+    assert twice < 2.1 * few
+
+
+@pytest.mark.parametrize("make", [map_fields, group_fields])
+def test_the_parts_of_a_descriptor_are_counted_as_what_they_cost(make: Callable[[int], FileDescriptorProto]) -> None:
+    """A map takes about 140 microseconds, and a group as well."""
+    budget = StepBudget(1 << 30, "TOY")
+    with use_budget(budget):
+        parse(ResolvedSchema("PROTOBUF", encoded(make(200))), strict=True)
+
+    assert 20_000 < budget.spent < 40_000
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_group_of_two_fields_is_refused_before_it_is_read_twice(strict: bool) -> None:  # noqa: FBT001
+    """Each level would double what is inside it."""
+    proto = FileDescriptorProto(name="a.proto", syntax="proto2")
+    message = proto.message_type.add(name="M")
+    for at in range(16):
+        inner = message.nested_type.add(name=f"G{at}")
+        for number in (1, 2):
+            message.field.add(name=f"g{at}", number=number, label=1, type=10, type_name=f"G{at}")
+        message = inner
+
+    with pytest.raises(InvalidSchemaError, match="the group 'G0' of two fields; expected a group of one field"):
+        parse(ResolvedSchema("PROTOBUF", encoded(proto)), strict=strict)
 
 
 def test_limits_are_those_that_the_bombs_pass() -> None:

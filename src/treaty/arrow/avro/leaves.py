@@ -28,6 +28,10 @@ MOST = (2**63 - 1) // 1000
 """Numbers beyond this have no thousandfold of 64 bits."""
 
 
+MEMBERS = 8
+"""Members that are written out; a struct of more is a copy of one, or the text would grow with the square of their number."""
+
+
 def write_conversion(
     old: AvroPrimitive | AvroFixed, new: AvroPrimitive | AvroFixed, constant: Callable[[Any], str]
 ) -> Iterator[str]:
@@ -63,12 +67,24 @@ def count_thousands(number: int) -> int:
     return number * 1000
 
 
-def write_member(union: AvroUnion, place: int, names: Mapping[str, NamedType], value: str) -> str:
-    """The words for a union's value as its column has it: a struct with the members; nothing where it is the value itself."""
-    if is_null(union.branches[place]) or (found := members(union, names)) is None:
-        return ""
-    mine = sum(not is_null(one) for one in union.branches[:place])
-    return "{" + ", ".join(f"{name!r}: {value if at == mine else None}" for at, name in enumerate(found)) + "}"
+class MemberWriter:
+    """Writes the words for values of one union as its column has them."""
+
+    def __init__(self, union: AvroUnion, names: Mapping[str, NamedType], constant: Callable[[Any], str]) -> None:
+        """Take the union of a schema with these types; `constant` names what the words use."""
+        found = members(union, names)
+        places = (at for at, one in enumerate(union.branches) if not is_null(one))
+        self._members = dict(zip(places, found or (), strict=False))
+        self._empty = constant(dict.fromkeys(self._members.values())) if len(self._members) > MEMBERS else ""
+
+    def write(self, place: int, value: str) -> str:
+        """A struct with the members; nothing where it is the value itself."""
+        mine = self._members.get(place)
+        if mine is None:
+            return ""
+        if self._empty:
+            return f"{{**{self._empty}, {mine!r}: {value}}}"
+        return "{" + ", ".join(f"{one!r}: {value if one == mine else None}" for one in self._members.values()) + "}"
 
 
 def default_of(node: AvroType, value: Any, schema: AvroSchema) -> Any:

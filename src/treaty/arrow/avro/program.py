@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from treaty.arrow.avro import primitives
-from treaty.arrow.avro.leaves import default_of, write_conversion, write_member
+from treaty.arrow.avro.leaves import MemberWriter, default_of, write_conversion
 from treaty.client.compiled.program import Program
 from treaty.core.limits import AVRO_ITEMS
 from treaty.formats.avro.model import (
@@ -25,12 +25,14 @@ from treaty.formats.avro.model import (
     AvroType,
     AvroUnion,
 )
-from treaty.plan.avro.pairing import PROMOTIONS, Side, branch, fields
+from treaty.plan.avro.pairing import PROMOTIONS, BranchTable, Side, fields
 
 Read = Callable[[bytes], tuple[Any, int]]
 """From a frame to a value and where it ends. Raises some exception where the bytes are no value."""
 LINES = 1_000_000
 """Lines of one program. Python takes some 10 us for each; a schema within its limits has fewer."""
+CHAIN = 8
+"""Branches that are tried one after the other."""
 NUMBER = ("b = d[p]; p += 1", "if b > 127: b, p = @(d, p, b)")
 WRONG = "raise wrong"
 
@@ -47,6 +49,7 @@ class _Writing:
         self.writer, self.reader = writer, reader
         self.code = Program(LINES)
         self.functions: dict[tuple[str, str], str] = {}
+        self.unions: dict[int, tuple[BranchTable, MemberWriter]] = {}
         self.waiting: list[Callable[[], None]] = []
         self.code.constants.update(primitives.NAMES, left=[0])
 
@@ -68,13 +71,7 @@ class _Writing:
         if isinstance(old, AvroUnion):
             self.choice(len(old.branches), lambda at: self.value(old.branches[at], reader, to))
         elif isinstance(new, AvroUnion):
-            place = branch(Side(self.writer, writer), [Side(self.reader, one) for one in new.branches])
-            if place is None:
-                self.code.add(WRONG)
-                return
-            self.value(writer, new.branches[place], to)
-            if wrapped := write_member(new, place, self.reader.names, to):
-                self.code.add(f"{to} = {wrapped}")
+            self.branch(writer, new, to)
         elif isinstance(old, AvroRecord) and isinstance(new, AvroRecord):
             self.code.add(f"{to}, p = {self.record(old, new)}(d, p, z)")
         elif isinstance(old, AvroArray) and isinstance(new, AvroArray):
@@ -93,6 +90,21 @@ class _Writing:
         else:
             self.code.add(WRONG)
 
+    def branch(self, writer: AvroType, new: AvroUnion, to: str) -> None:
+        """The lines that read a value into the branch of a reader's union that takes its type."""
+        known = self.unions.get(id(new))
+        if known is None:
+            table = BranchTable([Side(self.reader, one) for one in new.branches])
+            known = self.unions[id(new)] = table, MemberWriter(new, self.reader.names, self.code.constant)
+        table, member = known
+        place = table.find(Side(self.writer, writer))
+        if place is None:
+            self.code.add(WRONG)
+            return
+        self.value(writer, new.branches[place], to)
+        if wrapped := member.write(place, to):
+            self.code.add(f"{to} = {wrapped}")
+
     def number(self, kind: str, to: str) -> None:
         """A whole number, of at most five bytes (int, index) or ten (long)."""
         more = "more_long" if kind == "long" else "more_int"
@@ -102,10 +114,21 @@ class _Writing:
         """One of so many branches, by the index that stands before it."""
         place = self.code.name("u")
         self.number("index", place)
-        for at in range(count):
-            with self.code.under(f"{'elif' if at else 'if'} {place} == {at}:"):
+        self.search(place, range(count), part)
+
+    def search(self, place: str, places: range, part: Callable[[int], None]) -> None:
+        """The lines for one of these branches: a few one after the other, many by halves, as Python nests no 1,000 `elif`."""
+        if len(places) > CHAIN:
+            half = len(places) // 2
+            with self.code.under(f"if {place} < {places[half]}:"):
+                self.search(place, places[:half], part)
+            with self.code.under("else:"):
+                self.search(place, places[half:], part)
+            return
+        for at in places:
+            with self.code.under(f"{'if' if at == places.start else 'elif'} {place} == {at}:"):
                 part(at)
-        self.code.add(f"else: {WRONG}" if count else WRONG)
+        self.code.add(f"else: {WRONG}" if places else WRONG)
 
     def leaf(self, old: AvroPrimitive | AvroFixed, new: AvroPrimitive | AvroFixed, to: str) -> None:
         alike = old.kind == new.kind and not (

@@ -39,6 +39,7 @@ class Matcher:
         self._written = written
         self._wanted = wanted
         self._failing: dict[tuple[str, str], bool] = {}
+        self._tables: dict[int, _BranchTable] = {}
 
     def define(self, writer: Any, reader: Any) -> tuple[Any, Any]:
         """Return the definitions of two types that may be names."""
@@ -47,7 +48,9 @@ class Matcher:
     def is_match(self, writer: Any, reader: Any) -> bool:
         """Say whether a value of one type may be one of another; neither is a union."""
         writer, reader = self.define(writer, reader)
-        return _strength(writer, reader) is not None or (kind_of(writer), kind_of(reader)) in PROMOTIONS
+        if _find_shape(writer) == _find_shape(reader):
+            return kind_of(writer) not in NAMED or _is_named_match(writer, reader)
+        return (kind_of(writer), kind_of(reader)) in PROMOTIONS
 
     def find_branch(self, writer: Any, branches: list[Any], place: int | None = None) -> int | None:
         """Return the place of the branch that takes a type, None where none does.
@@ -56,21 +59,23 @@ class Matcher:
         namespace it is the one at `place`, or else the last of them, as in Java.
         """
         writer = defined(writer, self._written)
-        named: dict[int, list[int]] = {}
-        for at, branch in enumerate(branches):
-            strength = _strength(writer, defined(branch, self._wanted))
-            if strength is not None:
-                named.setdefault(strength, []).append(at)
-        for strength, places in sorted(named.items()):
-            fitting = [at for at in places if not self.fails(writer, branches[at])]
-            if fitting and strength >= SHORT_NAME and place in fitting:
+        table, best = self._enter(branches), None
+        for strength in range(len(table.places)):
+            places = table.find(writer, strength)
+            best = places[0] if best is None and places else best
+            if strength >= SHORT_NAME and place in places and not self.fails(writer, branches[place]):
                 return place
-            if fitting:
-                return fitting[-1 if strength >= SHORT_NAME and kind_of(writer) in RECORDS else 0]
-        if named:
-            return named[min(named)][0]
-        promoted = (at for at, branch in enumerate(branches) if (kind_of(writer), kind_of(branch)) in PROMOTIONS)
-        return next(promoted, None)
+            last = strength >= SHORT_NAME and kind_of(writer) in RECORDS
+            for at in reversed(places) if last else places:
+                if not self.fails(writer, branches[at]):
+                    return at
+        return table.find_promoted(kind_of(writer)) if best is None else best
+
+    def _enter(self, branches: list[Any]) -> "_BranchTable":
+        known = self._tables.get(id(branches))
+        if known is None:
+            known = self._tables[id(branches)] = _BranchTable(branches, self._wanted)
+        return known
 
     def find_places(self, writer: list[Any], reader: Any) -> list[int | None]:
         """Return for each branch of a writer's union the place of the reader's that takes it by name or promotion.
@@ -82,8 +87,12 @@ class Matcher:
         alike = self.is_alike(writer, reader)
         return [self.find_branch(branch, reader, at if alike else None) for at, branch in enumerate(writer)]
 
-    def is_alike(self, writer: Any, reader: Any, seen: frozenset[tuple[str, str]] = frozenset()) -> bool:
-        """Say whether two types differ in nothing but namespaces, docs and defaults."""
+    def is_alike(self, writer: Any, reader: Any, seen: set[tuple[str, str]] | None = None) -> bool:
+        """Say whether two types differ in nothing but namespaces, docs and defaults.
+
+        A pair of named types that was `seen` is not compared again: it is alike, or the whole is not.
+        """
+        seen = set() if seen is None else seen
         writer, reader = self.define(writer, reader)
         if isinstance(writer, list) or isinstance(reader, list):
             both = isinstance(writer, list) and isinstance(reader, list) and len(writer) == len(reader)
@@ -96,7 +105,7 @@ class Matcher:
             return self.is_alike(writer[inner], reader[inner], seen)
         return kind not in NAMED or self._is_named_alike(writer, reader, seen)
 
-    def _is_named_alike(self, writer: Any, reader: Any, seen: frozenset[tuple[str, str]]) -> bool:
+    def _is_named_alike(self, writer: Any, reader: Any, seen: set[tuple[str, str]]) -> bool:
         key = (str(writer["name"]), str(reader["name"]))
         if key in seen:
             return True
@@ -104,9 +113,10 @@ class Matcher:
             return False
         if kind_of(writer) not in RECORDS:
             return all(writer.get(word) == reader.get(word) for word in ("size", "symbols"))
+        seen.add(key)
         old, new = writer["fields"], reader["fields"]
         return [each["name"] for each in old] == [each["name"] for each in new] and all(
-            self.is_alike(one["type"], other["type"], seen | {key}) for one, other in zip(old, new, strict=True)
+            self.is_alike(one["type"], other["type"], seen) for one, other in zip(old, new, strict=True)
         )
 
     def fails(self, writer: Any, reader: Any) -> bool:
@@ -136,27 +146,54 @@ class Matcher:
         return self._failing[key]
 
 
-def _strength(writer: Any, reader: Any) -> int | None:
-    """How well two types match that are not unions; None for two that do not, or only by a promotion."""
-    kinds = kind_of(writer), kind_of(reader)
-    if kinds[0] != kinds[1]:
-        return None
-    if kinds[0] not in NAMED:
-        return FULL_NAME
-    if kinds[0] == "fixed" and writer["size"] != reader["size"]:
-        return None
-    return _name_strength(str(writer["name"]), str(reader["name"]), reader.get("aliases", ()))
+class _BranchTable:
+    """The branches of a reader's union by kind and name, one table for each strength of a match."""
+
+    def __init__(self, branches: list[Any], wanted: Mapping[str, Any]) -> None:
+        self.branches = branches  # kept, as its identity is what the table is found by
+        self.places: list[dict[tuple[Any, ...], list[int]]] = [{} for _ in range(SHORT_ALIAS + 1)]
+        self._promoted: dict[str, int] = {}
+        for at, branch in enumerate(branches):
+            self._promoted.setdefault(kind_of(branch), at)
+            solid = defined(branch, wanted)
+            for strength, names in enumerate(_find_names(solid)):
+                for name in names:
+                    self.places[strength].setdefault((*_find_shape(solid), name), []).append(at)
+
+    def find(self, writer: Any, strength: int) -> list[int]:
+        """Return the places of the branches that match a type, which is no union, at least this well."""
+        old = str(writer["name"]) if kind_of(writer) in NAMED else ""
+        short = old.rpartition(".")[2]
+        names = ({old}, {old}, {short}, {old, short})[strength]
+        found = [at for name in names for at in self.places[strength].get((*_find_shape(writer), name), ())]
+        return sorted(set(found)) if len(names) > 1 else found
+
+    def find_promoted(self, kind: str) -> int | None:
+        """Return the place of the first branch that a type of this kind is promoted to."""
+        return min((at for new, at in self._promoted.items() if (kind, new) in PROMOTIONS), default=None)
 
 
-def _name_strength(old: str, new: str, aliases: Any) -> int | None:
-    space, short = new.rpartition(".")[0], old.rpartition(".")[2]
-    if old == new:
-        return FULL_NAME
-    if old in {alias if "." in alias or not space else f"{space}.{alias}" for alias in aliases}:
-        return FULL_ALIAS
-    if short == new.rpartition(".")[2]:
-        return SHORT_NAME
-    return SHORT_ALIAS if old in aliases or short in aliases else None
+def _find_shape(schema: Any) -> tuple[Any, ...]:
+    """Return what two types that match have in common beside their names."""
+    kind = kind_of(schema)
+    return (kind, schema["size"]) if kind == "fixed" else (kind,)
+
+
+def _find_names(reader: Any) -> tuple[set[str], ...]:
+    """Return the names that a writer's type may have, by the strength of the match."""
+    if kind_of(reader) not in NAMED:
+        return ({""},)
+    full, aliases = str(reader["name"]), set(reader.get("aliases", ()))
+    space = full.rpartition(".")[0]
+    qualified = {alias if "." in alias or not space else f"{space}.{alias}" for alias in aliases}
+    return {full}, qualified, {full.rpartition(".")[2]}, aliases
+
+
+def _is_named_match(writer: Any, reader: Any) -> bool:
+    old = str(writer["name"])
+    short = old.rpartition(".")[2]
+    full, *others = _find_names(reader)
+    return old in full or any({old, short} & names for names in others)
 
 
 def pair_fields(writer: Any, reader: Any) -> tuple[list[tuple[Any, Any]], list[Any]]:

@@ -62,48 +62,50 @@ def fields(writer: AvroRecord, reader: AvroRecord) -> dict[str, Field]:
     return found
 
 
-def branch(writer: Side, branches: Sequence[Side]) -> int | None:
-    """The place of the reader's branch that a writer's type is read as, or None.
+class BranchTable:
+    """The branches of a reader's union by what decides among them, so that each of many types finds its branch at once.
 
     The same kind and name first, then the same kind and last part of the name, then a record that has all it needs,
-    then a promotion: the order of the Java library's resolver.
+    then a promotion: the order of the Java library's resolver. Of several that fit the first one counts.
     """
-    solid = writer.solid
-    named = isinstance(solid, AvroRecord | AvroEnum | AvroFixed)
-    for tries in (_same_name, _same_simple_name, _enough) if named else (_same_kind, _promoted):
+
+    def __init__(self, branches: Sequence[Side]) -> None:
+        """Enter the branches."""
+        self._kinds: dict[str, int] = {}
+        self._names: dict[tuple[str, str], int] = {}
+        self._simple_names: dict[tuple[str, str], int] = {}
+        self._records: list[tuple[int, AvroRecord]] = []
         for place, candidate in enumerate(branches):
-            if tries(solid, candidate.solid):
-                return place
-    return None
+            solid = candidate.solid
+            self._kinds.setdefault(solid.kind, place)
+            if isinstance(solid, AvroRecord | AvroEnum | AvroFixed):
+                for name in (solid.full, *solid.aliases):
+                    self._names.setdefault((solid.kind, name), place)
+                    self._simple_names.setdefault((solid.kind, simple_of(name)), place)
+            if isinstance(solid, AvroRecord):
+                self._records.append((place, solid))
+
+    def find(self, writer: Side) -> int | None:
+        """Return the place of the branch that a writer's type is read as, or None."""
+        solid = writer.solid
+        if not isinstance(solid, AvroRecord | AvroEnum | AvroFixed):
+            if solid.kind in self._kinds:
+                return self._kinds[solid.kind]
+            promoted = [self._kinds[kind] for kind in PROMOTIONS.get(solid.kind, ()) if kind in self._kinds]
+            return min(promoted, default=None)
+        place = self._names.get((solid.kind, solid.full))
+        if place is None:
+            place = self._simple_names.get((solid.kind, simple_of(solid.full)))
+        if place is None and isinstance(solid, AvroRecord):
+            place = next((at for at, record in self._records if _has_all(solid, record)), None)
+        return place
 
 
-def _same_kind(writer: Solid, reader: Solid) -> bool:
-    return writer.kind == reader.kind
+def branch(writer: Side, branches: Sequence[Side]) -> int | None:
+    """The place of the reader's branch that a writer's type is read as, or None; for many types make a `BranchTable`."""
+    return BranchTable(branches).find(writer)
 
 
-def _promoted(writer: Solid, reader: Solid) -> bool:
-    return reader.kind in PROMOTIONS.get(writer.kind, ())
-
-
-def _same_name(writer: Solid, reader: Solid) -> bool:
-    if not isinstance(writer, AvroRecord | AvroEnum | AvroFixed) or not isinstance(
-        reader, AvroRecord | AvroEnum | AvroFixed
-    ):
-        return False
-    return writer.kind == reader.kind and (writer.full == reader.full or writer.full in reader.aliases)
-
-
-def _same_simple_name(writer: Solid, reader: Solid) -> bool:
-    if not isinstance(writer, AvroRecord | AvroEnum | AvroFixed) or not isinstance(
-        reader, AvroRecord | AvroEnum | AvroFixed
-    ):
-        return False
-    known = {simple_of(reader.full), *map(simple_of, reader.aliases)}
-    return writer.kind == reader.kind and simple_of(writer.full) in known
-
-
-def _enough(writer: Solid, reader: Solid) -> bool:
-    if not isinstance(writer, AvroRecord) or not isinstance(reader, AvroRecord):
-        return False
+def _has_all(writer: AvroRecord, reader: AvroRecord) -> bool:
     have = {field.name for field in fields(writer, reader).values()}
     return all(field.name in have or field.default is not ABSENT for field in reader.fields)

@@ -1,6 +1,6 @@
 """`FileDescriptorProto` to the model of a file."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count, groupby
 
 from google.protobuf.descriptor_pb2 import (
@@ -94,7 +94,11 @@ class _Reader:
 
     def groups(self, fields: Iterable[FieldDescriptorProto]) -> set[str]:
         """Names of the messages that are declared as groups by these fields."""
-        return {field.type_name.rpartition(".")[2] for field in fields if field.type == _GROUP}
+        names = [field.type_name.rpartition(".")[2] for field in fields if field.type == _GROUP]
+        if len(set(names)) < len(names):  # each would be read once for each of its fields, and what is inside it again
+            twice = next(one for one in names if names.count(one) > 1)
+            raise refusal(f"the group {twice!r} of two fields", "a group of one field")
+        return set(names)
 
     def message(self, proto: DescriptorProto, depth: int, place: SourceLocation | None = None) -> Message:
         """A message with everything inside."""
@@ -143,6 +147,7 @@ class _Reader:
 
         Messages that stand before one that is made for a field (one of the `hidden`) get their `places` here.
         """
+        nested = _by_name(proto.nested_type)
         order = {one.name: index for index, one in enumerate(proto.nested_type)}
         waiting = [one.name for one in proto.nested_type if one.name not in hidden]
         waiting.reverse()
@@ -154,14 +159,14 @@ class _Reader:
             before = order.get(one.type_name.rpartition(".")[2], 0) if entry is not None or one.type == _GROUP else 0
             while waiting and order[waiting[-1]] < before:
                 places[waiting.pop()] = next(self.places)
-            made = self.field(one, proto.nested_type, entry, inside=inside)
+            made = self.field(one, nested, entry, inside=inside)
             (members.setdefault(one.oneof_index, []) if inside else loose).append(made)
         return loose, members
 
     def field(
         self,
         proto: FieldDescriptorProto,
-        nested: Iterable[DescriptorProto],
+        nested: Mapping[str, DescriptorProto],
         entry: DescriptorProto | None = None,
         *,
         inside: bool = False,
@@ -176,11 +181,11 @@ class _Reader:
             return Field(name(proto.name), proto.number, _type(value), "", _type(key), found, None, "", place)
         if proto.type == _GROUP:
             local = proto.type_name.rpartition(".")[2]
-            bodies = [one for one in nested if one.name == local]
-            if not bodies or proto.name != local.lower():
+            body = nested.get(local)
+            if body is None or proto.name != local.lower():
                 raise refusal(f"the group {proto.name!r}", "a message of the same name beside it")
-            body = self.message(bodies[0], 1)
-            return Field(proto.name, proto.number, local, "" if inside else label, "", found, body, "", place)
+            group = self.message(body, 1)
+            return Field(proto.name, proto.number, local, "" if inside else label, "", found, group, "", place)
         return Field(name(proto.name), proto.number, _type(proto), "" if inside else label, "", found, None, "", place)
 
     def assigned(self, proto: FieldDescriptorProto) -> Iterable[ProtoOption]:
@@ -196,8 +201,9 @@ class _Reader:
         self, fields: Sequence[FieldDescriptorProto], nested: Iterable[DescriptorProto]
     ) -> tuple[ExtendStatement, ...]:
         """Extensions, neighbours of the same message together."""
+        by_name = _by_name(nested)
         return tuple(
-            ExtendStatement(dotted(extendee), tuple(self.field(one, nested) for one in group), next(self.places))
+            ExtendStatement(dotted(extendee), tuple(self.field(one, by_name) for one in group), next(self.places))
             for extendee, group in groupby(fields, key=lambda one: one.extendee)
         )
 
@@ -235,6 +241,14 @@ class _Reader:
             for one in proto.method
         )
         return RpcService(name(proto.name), methods, options(proto.options), "", place)
+
+
+def _by_name(messages: Iterable[DescriptorProto]) -> dict[str, DescriptorProto]:
+    """Messages by name; of two of one name the first."""
+    found: dict[str, DescriptorProto] = {}
+    for one in messages:
+        found.setdefault(one.name, one)
+    return found
 
 
 def _first(members: list[Field], place: SourceLocation) -> SourceLocation:

@@ -141,14 +141,18 @@ class _Shape:
 
     def entries(self, proto: DescriptorProto, full: str) -> None:
         """A message with `map_entry` is the entry of one map beside it, and nothing else."""
-        for entry in proto.nested_type:
-            if entry.options.map_entry:
-                name = f"{full}.{entry.name}"
-                owners = [one for one in proto.field if f".{name}".endswith(f".{one.type_name.lstrip('.')}")]
-                fits = len(owners) == 1 and owners[0].label == _REPEATED
-                if not fits or entry.name != entry_name(owners[0].name) or not _is_plain_entry(entry):
-                    expected = "map_entry on the message of one repeated field, with key = 1 and value = 2 alone"
-                    self.add(name, f"map_entry on {entry.name!r}", expected, "MAP_BY_HAND")
+        entries = [one for one in proto.nested_type if one.options.map_entry]
+        by_name: dict[str, list[FieldDescriptorProto]] = {}
+        for field in proto.field if entries else ():
+            by_name.setdefault(field.type_name.rpartition(".")[2], []).append(field)
+        for entry in entries:
+            name = f"{full}.{entry.name}"
+            named = by_name.get(entry.name, ())
+            owners = [one for one in named if f".{name}".endswith(f".{one.type_name.lstrip('.')}")]
+            fits = len(owners) == 1 and owners[0].label == _REPEATED
+            if not fits or entry.name != entry_name(owners[0].name) or not _is_plain_entry(entry):
+                expected = "map_entry on the message of one repeated field, with key = 1 and value = 2 alone"
+                self.add(name, f"map_entry on {entry.name!r}", expected, "MAP_BY_HAND")
 
 
 _ENTRY = frozenset(("name", "field", "options"))

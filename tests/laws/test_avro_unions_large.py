@@ -1,0 +1,100 @@
+"""Large unions of Avro: the work to match two of them grows with their branches, not with the square of these."""
+
+import json
+from functools import partial
+from typing import Any
+
+import fastavro
+import pytest
+
+from tests.instruction_counts import count_instructions
+from treaty.arrow.avro.primitives import WrongBytesError
+from treaty.arrow.avro.program import program
+from treaty.client.compiled.matches import Matcher
+from treaty.plan.asking import parsed
+
+Json = Any
+
+
+def record_of(branches: list[Json]) -> Json:
+    return {"type": "record", "name": "Top", "fields": [{"name": "u", "type": branches}]}
+
+
+def records(count: int, space: str) -> list[Json]:
+    fields = [{"name": "a", "type": "int"}]
+    return [{"type": "record", "name": f"{space}R{at}", "fields": fields} for at in range(count)]
+
+
+def fixed(count: int, space: str) -> list[Json]:
+    return [{"type": "fixed", "name": f"{space}F{at}", "size": 1} for at in range(count)]
+
+
+def aliases(count: int, space: str) -> list[Json]:
+    return [
+        {"type": "enum", "name": f"x.{space}N{at}", "symbols": ["A"], "aliases": [f"a.R{at}", f"R{at}"]}
+        for at in range(count)
+    ]
+
+
+def match(writer: Json, reader: Json) -> list[int | None]:
+    written: dict[str, Any] = {}
+    wanted: dict[str, Any] = {}
+    old: Any = fastavro.parse_schema(record_of(writer), named_schemas=written)
+    new: Any = fastavro.parse_schema(record_of(reader), named_schemas=wanted)
+    return Matcher(written, wanted).find_places(old["fields"][0]["type"], new["fields"][0]["type"])
+
+
+def enums(count: int, space: str) -> list[Json]:
+    return [{"type": "enum", "name": f"{space}R{at}", "symbols": ["A"]} for at in range(count)]
+
+
+@pytest.mark.parametrize("make", [records, fixed])
+@pytest.mark.parametrize("space", ["a.", "b."])
+def test_matching_twice_the_branches_takes_twice_the_work(make: Any, space: str) -> None:
+    few, twice = (
+        count_instructions(partial(match, make(count, "a."), make(count, space)), "client/compiled")
+        for count in (100, 200)
+    )
+
+    assert twice < 2.2 * few
+    assert match(make(200, "a."), make(200, space)[::-1]) == list(range(200))[::-1]
+
+
+def test_branches_are_matched_by_aliases_and_kinds() -> None:
+    assert match(enums(50, "a."), aliases(50, "b.")) == list(range(50))
+    assert match(enums(50, "a."), fixed(50, "a.")) == [None] * 50
+    assert match(["int", "string", "boolean"], ["null", "bytes", "double"]) == [2, 1, None]
+
+
+def ladder(depth: int, space: str) -> Json:
+    """Records that hold the next one twice."""
+    made: Json = {"type": "record", "name": f"{space}R{depth}", "fields": [{"name": "a", "type": "int"}]}
+    for at in reversed(range(depth)):
+        fields = [{"name": "a", "type": made}, {"name": "b", "type": f"{space}R{at + 1}"}]
+        made = {"type": "record", "name": f"{space}R{at}", "fields": fields}
+    return made
+
+
+def test_two_ladders_of_records_are_compared_once_for_each_step() -> None:
+    few, more = (
+        count_instructions(partial(match, ["null", ladder(at, "a.")], ["null", ladder(at, "b.")]), "client/compiled")
+        for at in (6, 12)
+    )
+
+    assert more < 2.5 * few
+
+
+@pytest.mark.parametrize("make", [records, fixed])
+def test_a_union_of_3000_branches_is_read(make: Any) -> None:
+    """Python nests no thousand `elif`, and a struct of 3,000 members is not written out 3,000 times."""
+    schema = parsed(json.dumps(record_of(make(3_000, "a."))))
+    read = program(schema, schema)
+
+    for at, index in ((0, b"\0"), (1_500, b"\xb8\x17"), (2_999, b"\xee\x2e")):
+        (value, end) = read(index + b"\x02")
+        assert [name for name, member in value["u"].items() if member is not None] == [f"member{at}"]
+        assert len(value["u"]) == 3_000
+        assert end == len(index) + 1
+    for index in (b"\x01", b"\xf0\x2e"):  # -1 and 3,000
+        with pytest.raises(WrongBytesError):
+            read(index + b"\x02")
