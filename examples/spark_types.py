@@ -2,8 +2,8 @@
 
 import treaty
 from treaty.client.serializers.avro import AvroSerializer
-from treaty.client.serializers.names import topic_record_name
-from treaty.client.serializers.settings import Writing
+from treaty.client.serializers.settings import SerializerSettings
+from treaty.client.serializers.subject_names import topic_record_name
 from treaty.spark import from_registry, session
 
 ORDER = '{"type": "record", "name": "Order", "namespace": "shop", "fields": [{"name": "id", "type": "long"}, {"name": "who", "type": "string"}]}'
@@ -13,7 +13,7 @@ PAY = '{"type": "record", "name": "Pay", "namespace": "shop", "fields": [{"name"
 def main() -> None:
     """Decode both ways."""
     with treaty.connect("memory:") as registry, session() as spark:
-        settings = Writing(name_of=topic_record_name)
+        settings = SerializerSettings(name_strategy=topic_record_name)
         order = AvroSerializer(registry, ORDER, settings)({"id": 1, "who": "ann"}, "shop").data
         pay = AvroSerializer(registry, PAY, settings)({"id": 1, "cents": 950}, "shop").data
         frames = spark.createDataFrame([(order,), (pay,)], "value BINARY")

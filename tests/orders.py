@@ -30,7 +30,7 @@ from treaty.client.connection import Connection
 from treaty.client.serializers import avro as ours_avro
 from treaty.client.serializers import jsonschema as ours_json
 from treaty.client.serializers import protobuf as ours_protobuf
-from treaty.client.serializers.settings import Writing
+from treaty.client.serializers.settings import SerializerSettings
 
 VERSIONS = (0, 1, 2)
 SECOND = dt.timedelta(seconds=1)
@@ -246,8 +246,8 @@ def kinds(folder: Path) -> Mapping[str, Kind]:
     return {one.name: one for one in made}
 
 
-def _writing(framing: str) -> Writing:
-    return Writing(framing=framing)  # type: ignore[arg-type] # a literal
+def _writing(framing: str) -> SerializerSettings:
+    return SerializerSettings(framing=framing)  # type: ignore[arg-type] # a literal
 
 
 def plain(row: Mapping[str, Any]) -> Order:

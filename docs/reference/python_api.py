@@ -11,7 +11,7 @@ import treaty.arrow
 import treaty.spark
 from treaty.client import cache, cache_policy, connection, credentials, settings
 from treaty.client.plugs import context, values
-from treaty.client.serializers import avro, failures, jsonschema, names, protobuf, waiting
+from treaty.client.serializers import async_serializers, avro, errors, jsonschema, protobuf, subject_names
 from treaty.client.serializers import settings as serializer_settings
 from treaty.client.types import classes, marks, typed
 from treaty.client.types import failures as type_failures
@@ -25,8 +25,12 @@ SECTIONS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
     ("Calls, drafts and answers", "What methods take and return.", (registry, schema, answers)),
     ("Errors", "All errors of a registry; `Refusal` and its subclasses have `reason`.", (refusals,)),
     ("Client settings", "Nodes, credentials and caches.", (settings, credentials, cache, cache_policy)),
-    ("Serializers", "Values to framed bytes and back.", (avro, jsonschema, protobuf, serializer_settings, names)),
-    ("Serializers for asyncio, confluent_kafka and aiokafka", "", (waiting, context, values, failures)),
+    (
+        "Serializers",
+        "Values to framed bytes and back.",
+        (avro, jsonschema, protobuf, serializer_settings, subject_names),
+    ),
+    ("Serializers for asyncio, confluent_kafka and aiokafka", "", (async_serializers, context, values, errors)),
     ("Python classes as schemas", "", (typed, classes, marks, type_failures)),
     ("Spark", "Import these names from `treaty.spark`.", (treaty.spark,)),
     ("Arrow, pandas and Polars", "Import these names from `treaty.arrow`.", (treaty.arrow,)),

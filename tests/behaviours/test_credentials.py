@@ -15,9 +15,7 @@ from tests.behaviours.drivers import Door, Plain, Waiting
 from tests.behaviours.scripted import Hang, Say, Seen, scripted
 from treaty.client.async_http_registry import AsyncHttpRegistry
 from treaty.client.credentials import Credentials, basic, bearer, bearer_file, bearer_from, oauth
-from treaty.client.http_registry import HttpRegistry
-from treaty.client.properties import settings_of
-from treaty.client.protocol.effects import (
+from treaty.client.effects import (
     CallProvider,
     Conversation,
     EffectResult,
@@ -26,6 +24,8 @@ from treaty.client.protocol.effects import (
     SendRequest,
     TokenCache,
 )
+from treaty.client.http_registry import HttpRegistry
+from treaty.client.properties import settings_of
 from treaty.client.settings import ClientSettings
 from treaty.core.answers import RegisteredVersion, VersionFound
 from treaty.core.names import Subject

@@ -12,10 +12,10 @@ from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.explain.record import Explained, explain
 from treaty.client.serializers.avro import AvroSerializer
-from treaty.client.serializers.framing import prefix
+from treaty.client.serializers.frames import encode_id
 from treaty.client.serializers.jsonschema import JsonSerializer
 from treaty.client.serializers.protobuf import ProtobufSerializer
-from treaty.client.serializers.settings import Writing
+from treaty.client.serializers.settings import SerializerSettings
 from treaty.core.schema import Draft
 
 SCHEMA = json.dumps(
@@ -89,12 +89,12 @@ def test_a_json_record_and_one_with_its_frame_in_a_header(connection: Connection
     told = explain(connection, framed.data)
     whole(told, framed.data)
     assert said(told)[-1] == ("", '{"a":1}')
-    for write, value in ((AvroSerializer(connection, '"long"', Writing(framing="header")), 5),):
+    for write, value in ((AvroSerializer(connection, '"long"', SerializerSettings(framing="header")), 5),):
         headed = write(value, "h")
         assert headed.data is not None
         told = explain(connection, headed.data, headed.headers)
         assert (told.wrong, said(told)[-1]) == ("", ("", "5"))
-    line = ProtobufSerializer(connection, kinds()[1], Writing(framing="header"))(kinds()[1](what="x"), "p")
+    line = ProtobufSerializer(connection, kinds()[1], SerializerSettings(framing="header"))(kinds()[1](what="x"), "p")
     assert line.data is not None
     assert said(explain(connection, line.data, line.headers))[-1] == ("/what", "x")
 
@@ -115,7 +115,7 @@ def registry() -> Any:
 
 @given(st.integers(1, 3), st.binary(max_size=60))
 def test_whatever_the_bytes_are_every_one_has_its_piece(registry: Connection, schema_id: int, payload: bytes) -> None:
-    data = prefix(schema_id) + payload
+    data = encode_id(schema_id) + payload
     whole(explain(registry, data), data)
 
 
@@ -124,14 +124,14 @@ def test_whatever_the_bytes_are_every_one_has_its_piece(registry: Connection, sc
     [
         (b"", "TOO_SHORT"),
         (b"\x05abc", "BAD_MAGIC"),
-        (prefix(99) + b"\x00", "Schema 99 not found"),
-        (prefix(1) + b"\x02\x04", "union has 2 choices, this is number 2"),
-        (prefix(1) + b"\x02\x02\x0aab", "string takes 5 bytes, 2 are left"),
-        (prefix(2) + b"\x00\x0c", "end of group 1, in no group"),
-        (prefix(2) + b"\x00\x12\x05ab", "leads beyond"),
-        (prefix(2) + b"\x02\x08", "no message at [4]"),
-        (prefix(2) + b"\x00\x1a\x02" + b"\x1a\x00" + b"\x00", "is no tag"),
-        (prefix(3) + b"{", "not JSON"),
+        (encode_id(99) + b"\x00", "Schema 99 not found"),
+        (encode_id(1) + b"\x02\x04", "union has 2 choices, this is number 2"),
+        (encode_id(1) + b"\x02\x02\x0aab", "string takes 5 bytes, 2 are left"),
+        (encode_id(2) + b"\x00\x0c", "end of group 1, in no group"),
+        (encode_id(2) + b"\x00\x12\x05ab", "leads beyond"),
+        (encode_id(2) + b"\x02\x08", "no message at [4]"),
+        (encode_id(2) + b"\x00\x1a\x02" + b"\x1a\x00" + b"\x00", "is no tag"),
+        (encode_id(3) + b"{", "not JSON"),
     ],
     ids=["nothing", "magic", "id", "branch", "cut", "group", "length", "index", "tag", "json"],
 )
@@ -146,7 +146,7 @@ def test_a_deep_record_ends_at_a_limit(registry: Connection) -> None:
     payload = b""
     for _ in range(400):
         payload = b"\x1a" + _varint(len(payload)) + payload
-    assert "limit SCHEMA_DEPTH" in explain(registry, prefix(2) + b"\x00" + payload).wrong
+    assert "limit SCHEMA_DEPTH" in explain(registry, encode_id(2) + b"\x00" + payload).wrong
 
 
 def _varint(number: int) -> bytes:

@@ -13,10 +13,10 @@ from fastavro import json_reader, parse_schema, schemaless_reader, schemaless_wr
 
 from treaty.assemble import connect
 from treaty.client.records.avro import encode
-from treaty.client.records.decoding import Decoder, plain
-from treaty.client.records.encoding import encoder
-from treaty.client.serializers.choosing import Text
-from treaty.client.serializers.failures import BadRecord, BadValue
+from treaty.client.records.decoder import RecordDecoder, to_json_value
+from treaty.client.records.encoder import make_encoder
+from treaty.client.serializers.errors import BadRecordError, BadValueError
+from treaty.client.serializers.schema_selection import SchemaText
 from treaty.core.names import Subject
 from treaty.core.schema import Draft
 from treaty.core.schema_engine import ResolvedSchema
@@ -101,7 +101,7 @@ def test_values_as_people_write_them() -> None:
     expected = {**value, "raw": b"\xff\0", "print": b"abcd", "exact": 7.0}
     assert schemaless_reader(io.BytesIO(data), parse_schema(WIDE), None) == expected
     assert type(schemaless_reader(io.BytesIO(data), parse_schema(WIDE), None)["some"]) is int  # type: ignore[index,call-overload] # a record
-    assert plain(expected) == {**value, "exact": 7.0}
+    assert to_json_value(expected) == {**value, "exact": 7.0}
 
 
 def test_whole_branches_before_broken_ones_and_names_before_all() -> None:
@@ -179,7 +179,7 @@ def test_nanoseconds_are_exact() -> None:
     ids=["type", "deep", "unknown", "missing", "range", "float", "bytes", "union", "item", "symbol", "size", "zone", "finer", "digits"],
 )  # fmt: skip
 def test_what_does_not_fit_is_told_with_its_place(schema: Any, value: Any, said: str) -> None:
-    with pytest.raises(BadValue) as wrong:
+    with pytest.raises(BadValueError) as wrong:
         encode(model(schema), value)
 
     assert said in str(wrong.value)
@@ -190,7 +190,7 @@ def test_deep_values_are_refused_and_do_not_end_the_program() -> None:
     for _ in range(900):
         value = {"x": 1, "next": value}
 
-    with pytest.raises(BadValue, match="SCHEMA_DEPTH"):
+    with pytest.raises(BadValueError, match="SCHEMA_DEPTH"):
         encode(model(INNER), value)
 
 
@@ -209,40 +209,42 @@ def test_every_format_comes_back_as_it_went_in() -> None:
         "PROTOBUF": (PROTO, "shop.Order", order),
     }
     with connect("memory:") as registry:
-        decoder = Decoder(registry)
+        decoder = RecordDecoder(registry)
         for framing in ("prefix", "header"):
             for format_, (text, message, value) in texts.items():
                 done = registry.register(f"{format_}-value", Draft(text, format_)).version
-                made = encoder(registry, format_, Text(done.text, done.references, Subject(".", "")), message)
-                data, headers = made.encode(value).framed(done.schema_id, done.guid, "value", framing)
+                made = make_encoder(
+                    registry, format_, SchemaText(done.text, done.references, Subject(".", "")), message
+                )
+                data, headers = made.encode(value).add_frame(done.schema_id, done.guid, "value", framing)
                 assert bool(headers) == (framing == "header")
-                half = decoder.half(data, "value", headers)
+                half = decoder.decode_part(data, "value", headers)
                 assert half.value == value
-                assert half.written is not None
-                assert half.written.schema_id == done.schema_id
+                assert half.writer_schema is not None
+                assert half.writer_schema.schema_id == done.schema_id
 
 
 def test_another_message_of_the_file_is_written_where_it_is_named() -> None:
     with connect("memory:") as registry:
-        text = Text(PROTO, (), Subject(".", ""))
+        text = SchemaText(PROTO, (), Subject(".", ""))
 
-        assert encoder(registry, "PROTOBUF", text, "shop.Order.Line").encode({"count": 1}).head == b"\x04\x00\x02"
-        assert encoder(registry, "PROTOBUF", text, "shop.Other").encode({"flag": True}).head == b"\x02\x02"
-        assert encoder(registry, "PROTOBUF", text).record == "shop.Order"
-        with pytest.raises(BadValue, match=r"has no message shop\.No; it has shop\.Order"):
-            encoder(registry, "PROTOBUF", text, "shop.No")
-        with pytest.raises(BadValue, match=r"at /id:"):
-            encoder(registry, "PROTOBUF", text).encode({"id": "x"})
+        assert make_encoder(registry, "PROTOBUF", text, "shop.Order.Line").encode({"count": 1}).head == b"\x04\x00\x02"
+        assert make_encoder(registry, "PROTOBUF", text, "shop.Other").encode({"flag": True}).head == b"\x02\x02"
+        assert make_encoder(registry, "PROTOBUF", text).record == "shop.Order"
+        with pytest.raises(BadValueError, match=r"has no message shop\.No; it has shop\.Order"):
+            make_encoder(registry, "PROTOBUF", text, "shop.No")
+        with pytest.raises(BadValueError, match=r"at /id:"):
+            make_encoder(registry, "PROTOBUF", text).encode({"id": "x"})
 
 
 def test_halves_without_a_schema_are_text_or_bytes() -> None:
     with connect("memory:") as registry:
-        decoder = Decoder(registry)
+        decoder = RecordDecoder(registry)
 
-        assert decoder.half(b"k-1", "key", how="auto").value == "k-1"
-        assert decoder.half(b"\0\0\0\0\x63x", "key", how="auto").value == {"base64": "AAAAAGN4"}
-        assert decoder.half(b"\xff", "key", how="text").value == {"base64": "/w=="}
-        assert decoder.half(b"ab", "key", how="bytes").value == {"base64": "YWI="}
-        assert decoder.half(None, "key").value is None
-        with pytest.raises(BadRecord, match="UNKNOWN_ID: no schema 99"):
-            decoder.half(b"\0\0\0\0\x63x", "value")
+        assert decoder.decode_part(b"k-1", "key", how="auto").value == "k-1"
+        assert decoder.decode_part(b"\0\0\0\0\x63x", "key", how="auto").value == {"base64": "AAAAAGN4"}
+        assert decoder.decode_part(b"\xff", "key", how="text").value == {"base64": "/w=="}
+        assert decoder.decode_part(b"ab", "key", how="bytes").value == {"base64": "YWI="}
+        assert decoder.decode_part(None, "key").value is None
+        with pytest.raises(BadRecordError, match="UNKNOWN_ID: no schema 99"):
+            decoder.decode_part(b"\0\0\0\0\x63x", "value")

@@ -14,10 +14,17 @@ import pytest
 from tests.behaviours.test_registry import V1, V2, V3, record
 from treaty.client.connection import Connection
 from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
-from treaty.client.serializers.failures import BadRecord, BadValue, Code
-from treaty.client.serializers.framing import prefix, stamp
-from treaty.client.serializers.names import record_name, topic_name, topic_record_name
-from treaty.client.serializers.settings import AutoRegister, MustExist, Reading, UseId, UseLatest, Writing
+from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
+from treaty.client.serializers.frames import encode_guid, encode_id
+from treaty.client.serializers.settings import (
+    AutoRegister,
+    DeserializerSettings,
+    MustExist,
+    SerializerSettings,
+    UseId,
+    UseLatest,
+)
+from treaty.client.serializers.subject_names import record_name, topic_name, topic_record_name
 from treaty.core.refusals import Incompatible, SchemaNotFound, SubjectNotFound, Unavailable
 from treaty.core.registry import CALL, Call, Reply
 from treaty.core.requests import Request
@@ -47,7 +54,7 @@ def test_a_value_goes_out_framed_and_comes_back(connection: Connection) -> None:
     assert read(framed.data, "orders") == {"id": 7, "note": "hi"}
     assert connection.subjects() == ("orders-value",)
     opened = read.open(framed.data)
-    assert opened.written.guid == framed.guid == connection.version("orders-value").guid
+    assert opened.writer_schema.guid == framed.guid == connection.version("orders-value").guid
 
 
 def test_a_delete_marker_passes_both_ways(connection: Connection) -> None:
@@ -57,13 +64,13 @@ def test_a_delete_marker_passes_both_ways(connection: Connection) -> None:
 
 
 def test_the_guid_travels_in_a_header(connection: Connection) -> None:
-    write = AvroSerializer(connection, V1, Writing(framing="header"))
+    write = AvroSerializer(connection, V1, SerializerSettings(framing="header"))
     framed = write({"id": 7}, "orders", "key")
     assert framed.data == b"\x0e"
-    assert framed.headers == (("__key_schema_id", stamp(framed.guid)),)
+    assert framed.headers == (("__key_schema_id", encode_guid(framed.guid)),)
     read = AvroDeserializer(connection)
     assert read(framed.data, "orders", "key", framed.headers) == {"id": 7}
-    assert read(stamp(framed.guid) + b"\x0e", "orders") == {"id": 7}
+    assert read(encode_guid(framed.guid) + b"\x0e", "orders") == {"id": 7}
 
 
 @pytest.mark.parametrize(
@@ -71,7 +78,7 @@ def test_the_guid_travels_in_a_header(connection: Connection) -> None:
     [(topic_name, "orders-value"), (record_name, "shop.Order"), (topic_record_name, "orders-shop.Order")],
 )
 def test_the_strategy_names_the_subject(connection: Connection, strategy: Any, subject: str) -> None:
-    AvroSerializer(connection, V1, Writing(name_of=strategy))({"id": 1}, "orders")
+    AvroSerializer(connection, V1, SerializerSettings(name_strategy=strategy))({"id": 1}, "orders")
     assert connection.subjects() == (subject,)
 
 
@@ -79,7 +86,7 @@ def test_a_strategy_that_lacks_a_word_says_so(connection: Connection) -> None:
     with pytest.raises(ValueError, match="needs a topic"):
         AvroSerializer(connection, V1)({"id": 1})
     with pytest.raises(ValueError, match="record type with a name"):
-        AvroSerializer(connection, '"long"', Writing(name_of=record_name))(1, "orders")
+        AvroSerializer(connection, '"long"', SerializerSettings(name_strategy=record_name))(1, "orders")
 
 
 def test_many_writers_are_read_as_one_reader(connection: Connection) -> None:
@@ -96,44 +103,44 @@ def test_many_writers_are_read_as_one_reader(connection: Connection) -> None:
 
 def test_a_reader_that_cannot_read_the_writer_says_so(connection: Connection) -> None:
     data = AvroSerializer(connection, V1)({"id": 1}, "orders").data
-    with pytest.raises(BadRecord) as caught:
+    with pytest.raises(BadRecordError) as caught:
         AvroDeserializer(connection, record("id:long", "must:string"))(data, "orders")
-    assert caught.value.code == Code.RESOLUTION
+    assert caught.value.code == RecordErrorCode.RESOLUTION
     assert caught.value.schema == 1
 
 
 def test_who_may_not_register_must_find_it_there(connection: Connection) -> None:
-    write = AvroSerializer(connection, V1, Writing(choose=MustExist()))
+    write = AvroSerializer(connection, V1, SerializerSettings(choice=MustExist()))
     with pytest.raises(SubjectNotFound):
         write({"id": 1}, "orders")
     connection.register("orders-value", V2)
     with pytest.raises(SchemaNotFound):
-        AvroSerializer(connection, V1, Writing(choose=MustExist()))({"id": 1}, "orders")
+        AvroSerializer(connection, V1, SerializerSettings(choice=MustExist()))({"id": 1}, "orders")
     connection.register("orders-value", V1)
-    assert AvroSerializer(connection, V1, Writing(choose=MustExist()))({"id": 1}, "orders").schema_id == 2
+    assert AvroSerializer(connection, V1, SerializerSettings(choice=MustExist()))({"id": 1}, "orders").schema_id == 2
     assert connection.versions("orders-value") == (1, 2)
 
 
 def test_the_latest_version_may_be_written_with_unseen(connection: Connection) -> None:
     connection.register("orders-value", V2)
-    write = AvroSerializer(connection, settings=Writing(choose=UseLatest()))
+    write = AvroSerializer(connection, settings=SerializerSettings(choice=UseLatest()))
     assert write({"id": 1, "note": None}, "orders").schema_id == 1
-    with pytest.raises(BadValue, match="note"):
+    with pytest.raises(BadValueError, match="note"):
         write({"id": 1, "note": 5}, "orders")
 
 
 def test_an_id_may_be_written_with(connection: Connection) -> None:
     connection.register("elsewhere", V1)
-    write = AvroSerializer(connection, settings=Writing(choose=UseId(1)))
+    write = AvroSerializer(connection, settings=SerializerSettings(choice=UseId(1)))
     assert write({"id": 3}, "orders").data == b"\x00\x00\x00\x00\x01\x06"
     with pytest.raises(SchemaNotFound):
-        AvroSerializer(connection, settings=Writing(choose=UseId(9)))({"id": 3}, "orders")
+        AvroSerializer(connection, settings=SerializerSettings(choice=UseId(9)))({"id": 3}, "orders")
     assert connection.subjects() == ("elsewhere",)
 
 
 def test_a_serializer_without_schema_must_say_where_it_comes_from(connection: Connection) -> None:
     with pytest.raises(ValueError, match="AutoRegister needs a schema"):
-        AvroSerializer(connection, settings=Writing(choose=AutoRegister()))
+        AvroSerializer(connection, settings=SerializerSettings(choice=AutoRegister()))
 
 
 def test_an_incompatible_schema_stops_the_producer(connection: Connection) -> None:
@@ -188,10 +195,10 @@ def test_any_top_level_type_goes_there_and_back(connection: Connection, schema: 
 
 def test_bytes_alone_are_the_payload_itself(connection: Connection) -> None:
     data = AvroSerializer(connection, '"bytes"')(b"raw", "any").data
-    assert data == prefix(1) + b"raw"
+    assert data == encode_id(1) + b"raw"
     assert AvroDeserializer(connection, '{"type":"bytes","doc":"x"}')(data) == b"raw"
     assert AvroDeserializer(connection, '"string"')(data) == "raw"
-    with pytest.raises(BadRecord, match="RESOLUTION"):
+    with pytest.raises(BadRecordError, match="RESOLUTION"):
         AvroDeserializer(connection, '"long"')(data)
 
 
@@ -206,7 +213,7 @@ def test_bytes_alone_are_the_payload_itself(connection: Connection) -> None:
     ],
 )
 def test_a_value_that_does_not_fit_says_where(connection: Connection, value: object, told: str) -> None:
-    with pytest.raises(BadValue) as caught:
+    with pytest.raises(BadValueError) as caught:
         AvroSerializer(connection, V1)(value, "orders")
     assert told in str(caught.value)
 
@@ -218,22 +225,25 @@ def framed(connection: Connection) -> tuple[AvroDeserializer, bytes]:
     return AvroDeserializer(connection), data
 
 
-DAMAGES: dict[str, tuple[Callable[[bytes], bytes], Code]] = {
-    "nothing": (lambda _: b"", Code.TOO_SHORT),
-    "half a frame": (lambda data: data[:4], Code.TOO_SHORT),
-    "another magic": (lambda data: b"\x09" + data[1:], Code.BAD_MAGIC),
-    "JSON": (lambda data: b"{" + data[1:], Code.BAD_MAGIC),
-    "another id": (lambda data: b"\x00\x00\x00\x00\x63" + data[5:], Code.UNKNOWN_ID),
-    "no id at all": (lambda data: b"\x00\xff\xff\xff\xff" + data[5:], Code.UNKNOWN_ID),
-    "another guid": (lambda data: stamp("12345678-1234-1234-1234-123456789012") + data[5:], Code.UNKNOWN_ID),
-    "cut": (lambda data: data[:-1], Code.MALFORMED),
-    "empty": (lambda data: data[:5], Code.MALFORMED),
-    "branch below": (lambda data: data[:7] + b"\x01" + data[8:], Code.MALFORMED),
-    "branch above": (lambda data: data[:7] + b"\x08" + data[8:], Code.MALFORMED),
-    "length": (lambda data: data[:8] + b"\xfe\xff\xff\xff\x0f" + data[9:], Code.MALFORMED),
-    "no UTF-8": (lambda data: data[:9] + b"\xff\xff" + data[11:], Code.MALFORMED),
-    "one more": (lambda data: data + b"\x00", Code.TRAILING),
-    "twice": (lambda data: data + data, Code.TRAILING),
+DAMAGES: dict[str, tuple[Callable[[bytes], bytes], RecordErrorCode]] = {
+    "nothing": (lambda _: b"", RecordErrorCode.TOO_SHORT),
+    "half a frame": (lambda data: data[:4], RecordErrorCode.TOO_SHORT),
+    "another magic": (lambda data: b"\x09" + data[1:], RecordErrorCode.BAD_MAGIC),
+    "JSON": (lambda data: b"{" + data[1:], RecordErrorCode.BAD_MAGIC),
+    "another id": (lambda data: b"\x00\x00\x00\x00\x63" + data[5:], RecordErrorCode.UNKNOWN_ID),
+    "no id at all": (lambda data: b"\x00\xff\xff\xff\xff" + data[5:], RecordErrorCode.UNKNOWN_ID),
+    "another guid": (
+        lambda data: encode_guid("12345678-1234-1234-1234-123456789012") + data[5:],
+        RecordErrorCode.UNKNOWN_ID,
+    ),
+    "cut": (lambda data: data[:-1], RecordErrorCode.MALFORMED),
+    "empty": (lambda data: data[:5], RecordErrorCode.MALFORMED),
+    "branch below": (lambda data: data[:7] + b"\x01" + data[8:], RecordErrorCode.MALFORMED),
+    "branch above": (lambda data: data[:7] + b"\x08" + data[8:], RecordErrorCode.MALFORMED),
+    "length": (lambda data: data[:8] + b"\xfe\xff\xff\xff\x0f" + data[9:], RecordErrorCode.MALFORMED),
+    "no UTF-8": (lambda data: data[:9] + b"\xff\xff" + data[11:], RecordErrorCode.MALFORMED),
+    "one more": (lambda data: data + b"\x00", RecordErrorCode.TRAILING),
+    "twice": (lambda data: data + data, RecordErrorCode.TRAILING),
 }
 
 
@@ -242,7 +252,7 @@ def test_each_kind_of_damage_has_its_code(framed: tuple[AvroDeserializer, bytes]
     read, data = framed
     spoil, code = DAMAGES[damage]
     assert read(data) == {"id": 300, "note": "hello"}
-    with pytest.raises(BadRecord) as caught:
+    with pytest.raises(BadRecordError) as caught:
         read(spoil(data))
     assert caught.value.code == code
     assert caught.value.message
@@ -252,15 +262,15 @@ def test_what_other_libraries_write_is_read(connection: Connection) -> None:
     made = connection.register("orders-value", V2).version
     out = io.BytesIO()
     fastavro.schemaless_writer(out, fastavro.parse_schema(json.loads(V2)), {"id": -1, "note": None})
-    assert AvroDeserializer(connection)(prefix(made.schema_id) + out.getvalue()) == {"id": -1, "note": None}
+    assert AvroDeserializer(connection)(encode_id(made.schema_id) + out.getvalue()) == {"id": -1, "note": None}
 
 
 def test_ids_of_another_context_are_read_by_naming_it(connection: Connection) -> None:
     connection.register("default", V1)
     data = AvroSerializer(connection, V2)({"id": 1, "note": "x"}, ":.shop:orders").data
     assert data is not None
-    assert data[:5] == prefix(1)
-    assert AvroDeserializer(connection, settings=Reading(context=".shop"))(data) == {"id": 1, "note": "x"}
+    assert data[:5] == encode_id(1)
+    assert AvroDeserializer(connection, settings=DeserializerSettings(context=".shop"))(data) == {"id": 1, "note": "x"}
 
 
 class Counted:

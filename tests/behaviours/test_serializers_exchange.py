@@ -12,7 +12,7 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from tests.behaviours.served import Served
 from treaty.assemble import connect
 from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
-from treaty.client.serializers.settings import UseLatest, Writing
+from treaty.client.serializers.settings import SerializerSettings, UseLatest
 
 SCHEMA = json.dumps(
     {
@@ -51,7 +51,7 @@ def test_records_cross_over_both_ways(server: Served, order: dict[str, Any]) -> 
 
 def test_guids_in_headers_cross_over(server: Served) -> None:
     with SchemaRegistryClient({"url": server.url}) as client, connect(server.url) as connection:
-        framed = AvroSerializer(connection, SCHEMA, Writing(framing="header"))(ORDERS[1], "orders")
+        framed = AvroSerializer(connection, SCHEMA, SerializerSettings(framing="header"))(ORDERS[1], "orders")
         context = SerializationContext("orders", MessageField.VALUE, list(framed.headers))
         assert framed.data is not None
         assert TheirDeserializer(client)(framed.data, context) == ORDERS[1]

@@ -11,11 +11,11 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from tests.behaviours.served import Served
 from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.client.serializers.failures import BadRecord, BadValue, Code
-from treaty.client.serializers.framing import prefix
+from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
+from treaty.client.serializers.frames import encode_id
 from treaty.client.serializers.jsonschema import JsonDeserializer, JsonSerializer
-from treaty.client.serializers.names import record_name
-from treaty.client.serializers.settings import MustExist, Reading, UseId, UseLatest, Writing
+from treaty.client.serializers.settings import DeserializerSettings, MustExist, SerializerSettings, UseId, UseLatest
+from treaty.client.serializers.subject_names import record_name
 from treaty.core.refusals import SchemaNotFound
 from treaty.core.schema import Draft, Reference
 
@@ -58,33 +58,36 @@ def test_a_value_goes_out_framed_and_comes_back(connection: Connection) -> None:
 def test_a_value_that_is_not_valid_is_refused_with_every_fault(connection: Connection) -> None:
     write = JsonSerializer(connection, ORDER)
 
-    with pytest.raises(BadValue, match=r"/id .*/note|/note .*/id"):
+    with pytest.raises(BadValueError, match=r"/id .*/note|/note .*/id"):
         write({"id": "x", "note": 5}, "orders")
-    with pytest.raises(BadValue, match="has no JSON form"):
+    with pytest.raises(BadValueError, match="has no JSON form"):
         write({"id": {1}}, "orders")
-    with pytest.raises(BadValue, match="has no JSON form"):
+    with pytest.raises(BadValueError, match="has no JSON form"):
         write({"id": float("nan")}, "orders")
-    assert JsonSerializer(connection, ORDER, Writing(check=False))({"id": "x"}, "orders").data is not None
+    assert JsonSerializer(connection, ORDER, SerializerSettings(check=False))({"id": "x"}, "orders").data is not None
 
 
 def test_bad_records_have_their_codes(connection: Connection) -> None:
-    write = JsonSerializer(connection, ORDER, Writing(check=False))
+    write = JsonSerializer(connection, ORDER, SerializerSettings(check=False))
     wrong = write({"id": "x"}, "orders").data
     assert wrong is not None
 
     assert JsonDeserializer(connection)(wrong, "orders") == {"id": "x"}
-    for reader in (JsonDeserializer(connection, ORDER), JsonDeserializer(connection, settings=Reading(check=True))):
-        with pytest.raises(BadRecord) as bad:
+    for reader in (
+        JsonDeserializer(connection, ORDER),
+        JsonDeserializer(connection, settings=DeserializerSettings(check=True)),
+    ):
+        with pytest.raises(BadRecordError) as bad:
             reader(wrong, "orders")
-        assert bad.value.code is Code.INVALID
+        assert bad.value.code is RecordErrorCode.INVALID
         assert "/id" in bad.value.message
     for payload in (b"{", b"\xff", b"[" * 100_000):
-        with pytest.raises(BadRecord) as bad:
-            JsonDeserializer(connection)(prefix(1) + payload, "orders")
-        assert bad.value.code is Code.MALFORMED
-    with pytest.raises(BadRecord) as bad:
-        JsonDeserializer(connection)(prefix(99) + b"{}", "orders")
-    assert bad.value.code is Code.UNKNOWN_ID
+        with pytest.raises(BadRecordError) as bad:
+            JsonDeserializer(connection)(encode_id(1) + payload, "orders")
+        assert bad.value.code is RecordErrorCode.MALFORMED
+    with pytest.raises(BadRecordError) as bad:
+        JsonDeserializer(connection)(encode_id(99) + b"{}", "orders")
+    assert bad.value.code is RecordErrorCode.UNKNOWN_ID
 
 
 def test_a_schema_with_references_checks_all_of_a_value(connection: Connection) -> None:
@@ -92,9 +95,11 @@ def test_a_schema_with_references_checks_all_of_a_value(connection: Connection) 
     write = JsonSerializer(connection, PRICED)
 
     framed = write({"price": {"cents": 5}}, "prices")
-    with pytest.raises(BadValue, match="/price/cents"):
+    with pytest.raises(BadValueError, match="/price/cents"):
         write({"price": {"cents": "many"}}, "prices")
-    assert JsonDeserializer(connection, settings=Reading(check=True))(framed.data) == {"price": {"cents": 5}}
+    assert JsonDeserializer(connection, settings=DeserializerSettings(check=True))(framed.data) == {
+        "price": {"cents": 5}
+    }
 
 
 def test_which_schema_is_written_with(connection: Connection) -> None:
@@ -102,20 +107,20 @@ def test_which_schema_is_written_with(connection: Connection) -> None:
         JsonSerializer(connection)
     made = connection.register("orders-value", Draft(ORDER, "JSON")).version
     for settings, schema in (
-        (Writing(MustExist()), ORDER),
-        (Writing(UseLatest()), None),
-        (Writing(UseId(made.schema_id)), None),
+        (SerializerSettings(MustExist()), ORDER),
+        (SerializerSettings(UseLatest()), None),
+        (SerializerSettings(UseId(made.schema_id)), None),
     ):
         assert JsonSerializer(connection, schema, settings)({"id": 1}, "orders").schema_id == made.schema_id
     with pytest.raises(SchemaNotFound):
-        JsonSerializer(connection, MONEY, Writing(MustExist()))({}, "orders")
+        JsonSerializer(connection, MONEY, SerializerSettings(MustExist()))({}, "orders")
     connection.register("text-value", '"string"')
-    with pytest.raises(BadValue, match="is AVRO"):
-        JsonSerializer(connection, None, Writing(UseLatest()))({}, "text")
+    with pytest.raises(BadValueError, match="is AVRO"):
+        JsonSerializer(connection, None, SerializerSettings(UseLatest()))({}, "text")
 
 
 def test_names_and_values_of_a_programs_own(connection: Connection) -> None:
-    write = JsonSerializer(connection, ORDER, Writing(name_of=record_name), to_json=asdict)
+    write = JsonSerializer(connection, ORDER, SerializerSettings(name_strategy=record_name), to_json=asdict)
     read = JsonDeserializer(connection, from_json=lambda members: Order(**members))
 
     framed = write(Order(3), "orders")
@@ -135,7 +140,7 @@ def test_records_cross_over_both_ways(server: Served) -> None:
 
         assert theirs == ours
         assert ours is not None
-        assert JsonDeserializer(connection, settings=Reading(check=True))(theirs, "orders") == value
+        assert JsonDeserializer(connection, settings=DeserializerSettings(check=True))(theirs, "orders") == value
         assert JSONDeserializer(ORDER, schema_registry_client=client)(ours, place("orders")) == value
         assert connection.versions("orders-value") == (1,)
 
@@ -150,6 +155,6 @@ def test_records_with_references_cross_over(server: Served) -> None:
 
         assert theirs == ours
         assert JSONDeserializer(schema, schema_registry_client=client)(ours, place("prices")) == value
-        framed = JsonSerializer(connection, PRICED, Writing(framing="header"))(value, "prices")
+        framed = JsonSerializer(connection, PRICED, SerializerSettings(framing="header"))(value, "prices")
         context = SerializationContext("prices", MessageField.VALUE, list(framed.headers))
         assert JSONDeserializer(schema, schema_registry_client=client)(framed.data, context) == value

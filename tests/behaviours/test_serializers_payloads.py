@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treaty.client.serializers.skim import MAX_DEPTH, Malformed, Skip, skimmer
+from treaty.client.serializers.avro_skipper import MAX_DEPTH, MalformedPayloadError, Skip, make_skipper
 
 RECORD = {
     "type": "record",
@@ -56,7 +56,7 @@ ORDERS = st.recursive(
 def walker(schema: Any) -> tuple[Any, Skip]:
     named: dict[str, Any] = {}
     parsed = fastavro.parse_schema(schema, named_schemas=named)
-    return parsed, skimmer(parsed, named)
+    return parsed, make_skipper(parsed, named)
 
 
 PARSED, SKIM = walker(RECORD)
@@ -78,7 +78,7 @@ def test_a_whole_payload_ends_where_the_codec_ends(order: Any, rest: bytes) -> N
 def test_a_payload_cut_short_is_malformed(order: Any, data: st.DataObject) -> None:
     payload = written(order)
     cut = data.draw(st.integers(0, len(payload) - 1))
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedPayloadError):
         SKIM(payload[:cut], 0, 0)
 
 
@@ -89,7 +89,7 @@ def test_what_the_walker_lets_pass_the_codec_reads_to_the_same_end(order: Any, d
         damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
     try:
         end = SKIM(bytes(damaged), 0, 0)
-    except Malformed:
+    except MalformedPayloadError:
         return
     stream = io.BytesIO(damaged)
     try:
@@ -123,7 +123,7 @@ def test_what_the_walker_lets_pass_the_codec_reads_to_the_same_end(order: Any, d
     ],
 )
 def test_each_damage_is_told(schema: Any, payload: bytes, why: str) -> None:
-    with pytest.raises(Malformed) as caught:
+    with pytest.raises(MalformedPayloadError) as caught:
         walker(schema)[1](payload, 0, 0)
     assert why in str(caught.value)
 
@@ -131,7 +131,7 @@ def test_each_damage_is_told(schema: Any, payload: bytes, why: str) -> None:
 def test_a_payload_nested_without_end_is_refused_and_the_process_lives() -> None:
     _, skim = walker({"type": "record", "name": "N", "fields": [{"name": "next", "type": ["null", "N"]}]})
     assert skim(b"\x02" * 90 + b"\x00", 0, 0) == 91
-    with pytest.raises(Malformed, match=f"deeper than {MAX_DEPTH}"):
+    with pytest.raises(MalformedPayloadError, match=f"deeper than {MAX_DEPTH}"):
         skim(b"\x02" * 100_000 + b"\x00", 0, 0)
 
 

@@ -24,11 +24,11 @@ from tests.behaviours.test_serializers_protobuf import kinds, order
 from treaty.assemble import connect, connect_async
 from treaty.client.connection import Connection
 from treaty.client.plugs.context import for_async_consumer, for_async_producer, for_consumer, for_producer
+from treaty.client.serializers.async_serializers import AsyncDeserializer, AsyncSerializer
 from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
 from treaty.client.serializers.jsonschema import JsonDeserializer, JsonSerializer
 from treaty.client.serializers.protobuf import ProtobufDeserializer, ProtobufSerializer
-from treaty.client.serializers.settings import Deserializer, Serializer, Writing
-from treaty.client.serializers.waiting import AsyncDeserializer, AsyncSerializer
+from treaty.client.serializers.settings import Deserializer, Serializer, SerializerSettings
 from treaty.core.registry import Registry
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
 
@@ -55,7 +55,7 @@ JSON = json.dumps(
 class Format:
     """A format on both sides: makers of serializers and deserializers, and a value that equals what is read."""
 
-    writes: Callable[[Registry, Writing], Serializer]
+    writes: Callable[[Registry, SerializerSettings], Serializer]
     reads: Callable[[Registry], Deserializer]
     their_writes: Callable[[Client, dict[str, Any]], Theirs]
     their_reads: Callable[[Client], Theirs]
@@ -106,7 +106,7 @@ def test_halves_and_frames_are_the_same_and_cross_over(
     form, (client, connection) = FORMATS[name], both
     framer = {"prefix": prefix_schema_id_serializer, "header": header_schema_id_serializer}[framing]
     here, there = place(field), place(field)
-    ours = for_producer(form.writes(connection, Writing(framing=framing)))(form.value, here)
+    ours = for_producer(form.writes(connection, SerializerSettings(framing=framing)))(form.value, here)
     theirs = form.their_writes(client, {"schema.id.serializer": framer})(form.value, there)
 
     assert (ours, here.headers) == (theirs, there.headers)
@@ -120,7 +120,7 @@ def test_halves_and_frames_are_the_same_and_cross_over(
 def test_delete_markers_cross_over(both: tuple[Client, Connection], name: str) -> None:
     form, (client, connection) = FORMATS[name], both
     here = place("value")
-    assert for_producer(form.writes(connection, Writing(framing="header")))(None, here) is None
+    assert for_producer(form.writes(connection, SerializerSettings(framing="header")))(None, here) is None
     assert here.headers == []
     assert form.their_writes(client, {})(None, here) is None
     assert for_consumer(form.reads(connection))(None, here) is None
@@ -130,7 +130,7 @@ def test_delete_markers_cross_over(both: tuple[Client, Connection], name: str) -
 
 def test_headers_are_put_into_what_the_producer_gave(server: Served) -> None:
     with connect(server.url) as connection:
-        write = for_producer(AvroSerializer(connection, Line, Writing(framing="header")))
+        write = for_producer(AvroSerializer(connection, Line, SerializerSettings(framing="header")))
         given: dict[str, bytes] = {"mine": b"x"}
         data = write(LINE, place("value", given))
         assert sorted(given) == ["__value_schema_id", "mine"]
@@ -147,7 +147,7 @@ def test_headers_are_put_into_what_the_producer_gave(server: Served) -> None:
 def test_asyncio_clients_await_them(server: Served) -> None:
     async def story() -> None:
         async with connect_async(server.url) as registry:
-            settings = Writing(framing="header")
+            settings = SerializerSettings(framing="header")
             write = for_async_producer(AsyncSerializer(registry, lambda door: AvroSerializer(door, Line, settings)))
             read = for_async_consumer(AsyncDeserializer(registry, lambda door: AvroDeserializer(door, Line)))
             context = place("key")

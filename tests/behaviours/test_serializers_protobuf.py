@@ -20,12 +20,12 @@ from hypothesis import strategies as st
 from tests.behaviours.served import Served
 from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.client.serializers.failures import BadRecord, BadValue, Code
-from treaty.client.serializers.framing import prefix
-from treaty.client.serializers.indexes import FIRST, head, split
-from treaty.client.serializers.names import record_name, topic_record_name
+from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
+from treaty.client.serializers.frames import encode_id
+from treaty.client.serializers.message_indexes import FIRST, encode_path, split_path
 from treaty.client.serializers.protobuf import ProtobufDeserializer, ProtobufSerializer
-from treaty.client.serializers.settings import MustExist, UseId, UseLatest, Writing
+from treaty.client.serializers.settings import MustExist, SerializerSettings, UseId, UseLatest
+from treaty.client.serializers.subject_names import record_name, topic_record_name
 from treaty.core.refusals import SubjectNotFound
 from treaty.core.schema import Draft, Reference
 
@@ -72,7 +72,7 @@ def test_a_message_goes_out_framed_and_comes_back(connection: Connection) -> Non
     write = ProtobufSerializer(connection, kinds()[0])
     framed = write(order(id=7), "orders")
 
-    assert framed.data == prefix(2) + b"\x02\x02" + order(id=7).SerializeToString()
+    assert framed.data == encode_id(2) + b"\x02\x02" + order(id=7).SerializeToString()
     assert connection.subjects() == ("orders-value", "shop/money.proto")
     assert connection.version("orders-value").references == (Reference("shop/money.proto", "shop/money.proto", 1),)
     assert connection.version("orders-value").text.startswith('syntax = "proto3";')
@@ -91,9 +91,9 @@ def test_without_a_class_one_is_made_from_the_schema(connection: Connection) -> 
 
 def test_a_nested_message_has_its_path(connection: Connection) -> None:
     line = kinds()[1](what="cheese")
-    framed = ProtobufSerializer(connection, kinds()[1], Writing(name_of=record_name))(line)
+    framed = ProtobufSerializer(connection, kinds()[1], SerializerSettings(name_strategy=record_name))(line)
 
-    assert framed.data == prefix(framed.schema_id) + b"\x04\x02\x02" + line.SerializeToString()
+    assert framed.data == encode_id(framed.schema_id) + b"\x04\x02\x02" + line.SerializeToString()
     assert "shop.Order.Line" in connection.subjects()
     assert ProtobufDeserializer(connection, kinds()[1])(framed.data) == line
 
@@ -102,20 +102,20 @@ def test_which_schema_is_written_with(connection: Connection) -> None:
     money = kinds()[2]
     value = money(cents=3)
     with pytest.raises(SubjectNotFound):
-        ProtobufSerializer(connection, money, Writing(MustExist()))(value, "m")
+        ProtobufSerializer(connection, money, SerializerSettings(MustExist()))(value, "m")
     text = 'syntax = "proto3"; package shop; message Before {} message Money { int64 cents = 1; string more = 2; }'
     made = connection.register("m-value", Draft(text, "PROTOBUF")).version
     for choose in (UseLatest(), UseId(made.schema_id)):
-        framed = ProtobufSerializer(connection, money, Writing(choose))(value, "m")
-        assert framed.data == prefix(made.schema_id) + b"\x02\x02" + value.SerializeToString()
-    with pytest.raises(BadValue, match=r"no message shop\.Order; it has shop\.Before, shop\.Money"):
-        ProtobufSerializer(connection, kinds()[0], Writing(UseLatest()))(order(), "m")
-    with pytest.raises(BadValue, match=r"this serializer writes shop\.Money"):
+        framed = ProtobufSerializer(connection, money, SerializerSettings(choose))(value, "m")
+        assert framed.data == encode_id(made.schema_id) + b"\x02\x02" + value.SerializeToString()
+    with pytest.raises(BadValueError, match=r"no message shop\.Order; it has shop\.Before, shop\.Money"):
+        ProtobufSerializer(connection, kinds()[0], SerializerSettings(UseLatest()))(order(), "m")
+    with pytest.raises(BadValueError, match=r"this serializer writes shop\.Money"):
         ProtobufSerializer(connection, money)(order(), "m")
 
 
 def test_messages_of_any_class_go_into_one_topic(connection: Connection) -> None:
-    write = ProtobufSerializer(connection, settings=Writing(name_of=topic_record_name))
+    write = ProtobufSerializer(connection, settings=SerializerSettings(name_strategy=topic_record_name))
     read = ProtobufDeserializer(connection)
     for value in (order(id=1), kinds()[2](cents=5), order(id=2)):
         found = read(write(value, "mixed").data, "mixed")
@@ -124,7 +124,7 @@ def test_messages_of_any_class_go_into_one_topic(connection: Connection) -> None
         assert read(again.data).SerializeToString() == value.SerializeToString()
     assert {"mixed-shop.Order", "mixed-shop.Money", "again-shop.Order"} <= set(connection.subjects())
     assert write(None, "mixed").data is None
-    with pytest.raises(BadValue, match="the value is a dict, this serializer writes messages"):
+    with pytest.raises(BadValueError, match="the value is a dict, this serializer writes messages"):
         write({}, "mixed")
     with pytest.raises(ValueError, match="give it a class"):
         write.prepare("mixed")
@@ -134,15 +134,15 @@ def test_bad_records_have_their_codes(connection: Connection) -> None:
     framed = ProtobufSerializer(connection, kinds()[0])(order(id=1), "orders")
     read = ProtobufDeserializer(connection, kinds()[0])
     for data, code in (
-        (prefix(framed.schema_id), Code.TOO_SHORT),
-        (prefix(framed.schema_id) + b"\x02", Code.TOO_SHORT),
-        (prefix(framed.schema_id) + b"\x02\x62", Code.MALFORMED),
-        (prefix(framed.schema_id) + b"\x01", Code.MALFORMED),
-        (prefix(framed.schema_id) + b"\xff" * 20, Code.MALFORMED),
-        (prefix(framed.schema_id) + b"\x02\x02\x0a\xff", Code.MALFORMED),
-        (prefix(77) + b"\x00", Code.UNKNOWN_ID),
+        (encode_id(framed.schema_id), RecordErrorCode.TOO_SHORT),
+        (encode_id(framed.schema_id) + b"\x02", RecordErrorCode.TOO_SHORT),
+        (encode_id(framed.schema_id) + b"\x02\x62", RecordErrorCode.MALFORMED),
+        (encode_id(framed.schema_id) + b"\x01", RecordErrorCode.MALFORMED),
+        (encode_id(framed.schema_id) + b"\xff" * 20, RecordErrorCode.MALFORMED),
+        (encode_id(framed.schema_id) + b"\x02\x02\x0a\xff", RecordErrorCode.MALFORMED),
+        (encode_id(77) + b"\x00", RecordErrorCode.UNKNOWN_ID),
     ):
-        with pytest.raises(BadRecord) as bad:
+        with pytest.raises(BadRecordError) as bad:
             read(data, "orders")
         assert bad.value.code is code, data
 
@@ -155,15 +155,15 @@ def test_entries_of_maps_count_as_pythons_clients_count_them(connection: Connect
     made = connection.register("o-value", Draft(text, "PROTOBUF")).version
     read = ProtobufDeserializer(connection)
     for path, name in (((0, 1), "Order.Line"), ((0, 2), "Order.Gift"), ((0, 0), "Order.Line")):
-        found = read(prefix(made.schema_id) + head(path), "o")
+        found = read(encode_id(made.schema_id) + encode_path(path), "o")
         assert isinstance(found, Message)
         assert found.DESCRIPTOR.full_name == name
 
 
 @given(st.lists(st.integers(0, 2**31 - 1), min_size=1, max_size=20).map(tuple), st.binary(max_size=5))
 def test_paths_of_message_indexes_come_back(path: tuple[int, ...], rest: bytes) -> None:
-    assert split(head(path) + rest, 1) == (path, rest)
-    assert head(FIRST) == b"\x00"
+    assert split_path(encode_path(path) + rest, 1) == (path, rest)
+    assert encode_path(FIRST) == b"\x00"
 
 
 def place(topic: str) -> SerializationContext:
@@ -185,7 +185,7 @@ def test_records_cross_over_both_ways(server: Served) -> None:
 def test_guids_in_headers_cross_over(server: Served) -> None:
     line = kinds()[1](what="bread")
     with SchemaRegistryClient({"url": server.url}) as client, connect(server.url) as connection:
-        framed = ProtobufSerializer(connection, kinds()[1], Writing(framing="header"))(line, "lines")
+        framed = ProtobufSerializer(connection, kinds()[1], SerializerSettings(framing="header"))(line, "lines")
         context = SerializationContext("lines", MessageField.VALUE, list(framed.headers))
 
         assert framed.data == line.SerializeToString()

@@ -13,12 +13,20 @@ from tests.behaviours.test_serializers import MONEY, PRICED
 from tests.behaviours.test_serializers_protobuf import kinds, order
 from treaty.assemble import connect, connect_async
 from treaty.client.plugs.values import bound, half, opened, unbound
+from treaty.client.serializers.async_serializers import AsyncDeserializer, AsyncSerializer
 from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
-from treaty.client.serializers.failures import BadRecord, BadValue, Code
+from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
 from treaty.client.serializers.jsonschema import JsonDeserializer, JsonSerializer
 from treaty.client.serializers.protobuf import ProtobufDeserializer, ProtobufSerializer
-from treaty.client.serializers.settings import Deserializer, Framed, MustExist, Serializer, UseId, UseLatest, Writing
-from treaty.client.serializers.waiting import AsyncDeserializer, AsyncSerializer
+from treaty.client.serializers.settings import (
+    Deserializer,
+    MustExist,
+    SerializedPart,
+    Serializer,
+    SerializerSettings,
+    UseId,
+    UseLatest,
+)
 from treaty.core.refusals import Incompatible, SubjectNotFound, Unavailable
 from treaty.core.registry import CALL, AsyncRegistry, Call, Registry, Reply
 from treaty.core.requests import Request
@@ -38,7 +46,7 @@ class Plain:
     def __init__(self, url: str) -> None:
         self.connection = connect(url)
 
-    def writes(self, make: Callable[[Registry], Serializer]) -> Callable[..., Framed]:
+    def writes(self, make: Callable[[Registry], Serializer]) -> Callable[..., SerializedPart]:
         return make(self.connection)
 
     def reads(self, make: Callable[[Registry], Deserializer]) -> Callable[..., Any]:
@@ -55,7 +63,7 @@ class Looped:
         self._runner = asyncio.Runner()
         self._registry = connect_async(url)
 
-    def writes(self, make: Callable[[Registry], Serializer]) -> Callable[..., Framed]:
+    def writes(self, make: Callable[[Registry], Serializer]) -> Callable[..., SerializedPart]:
         write = AsyncSerializer(self._registry, make)
         return lambda *args: self._runner.run(write(*args))
 
@@ -111,7 +119,7 @@ def test_references_are_followed(program: Program, server: Served) -> None:
 
 
 def test_frames_in_headers(program: Program) -> None:
-    write = program.writes(lambda door: AvroSerializer(door, LONG, Writing(framing="header")))
+    write = program.writes(lambda door: AvroSerializer(door, LONG, SerializerSettings(framing="header")))
     framed = write(5, "orders", "key")
     assert [name for name, _ in framed.headers] == ["__key_schema_id"]
     assert program.reads(AvroDeserializer)(framed.data, "orders", "key", framed.headers) == 5
@@ -119,21 +127,24 @@ def test_frames_in_headers(program: Program) -> None:
 
 def test_choices_and_refusals(program: Program, server: Served) -> None:
     with pytest.raises(SubjectNotFound):
-        program.writes(lambda door: AvroSerializer(door, LONG, Writing(MustExist())))(1, "orders")
+        program.writes(lambda door: AvroSerializer(door, LONG, SerializerSettings(MustExist())))(1, "orders")
     with connect(server.url) as connection:
         made = connection.register("orders-value", LONG).version
-    assert program.writes(lambda door: AvroSerializer(door, LONG, Writing(MustExist())))(1, "orders").schema_id == 1
+    assert (
+        program.writes(lambda door: AvroSerializer(door, LONG, SerializerSettings(MustExist())))(1, "orders").schema_id
+        == 1
+    )
     for choose in (UseLatest(), UseId(made.schema_id)):
-        settings = Writing(choose)
+        settings = SerializerSettings(choose)
         write = program.writes(partial(AvroSerializer, schema=None, settings=settings))
         assert [write(number, "orders").data for number in range(2)] == [b"\0\0\0\0\x01\0", b"\0\0\0\0\x01\x02"]
-        with pytest.raises(BadValue):
+        with pytest.raises(BadValueError):
             write("text", "orders")
     with pytest.raises(Incompatible):
         program.writes(lambda door: AvroSerializer(door, '"boolean"'))(True, "orders")
-    with pytest.raises(BadRecord) as bad:
+    with pytest.raises(BadRecordError) as bad:
         program.reads(AvroDeserializer)(b"\0\0\0\0\x63abc")
-    assert bad.value.code == Code.UNKNOWN_ID
+    assert bad.value.code == RecordErrorCode.UNKNOWN_ID
 
 
 # ---------------------------------------------------------------------------------------------------- asyncio alone
@@ -173,7 +184,7 @@ async def waiting(url: str) -> None:
     framed = await asyncio.gather(*first)
     assert len({one.schema_id for one in framed}) == 1
     assert len(slow.asked) == 1
-    plain = await write.bound("orders")
+    plain = await write.bind("orders")
     assert [plain(number) for number in range(20)] == [one.data for one in framed]
     assert len(slow.asked) == 1
 
@@ -197,16 +208,16 @@ async def waiting(url: str) -> None:
 
 async def plugs(url: str) -> None:
     registry = connect_async(url)
-    headed = AsyncSerializer(registry, lambda door: AvroSerializer(door, LONG, Writing(framing="header")))
+    headed = AsyncSerializer(registry, lambda door: AvroSerializer(door, LONG, SerializerSettings(framing="header")))
     made = await half(headed, 5, "orders")
     record = Consumed("orders", None, made.data, made.headers)
     read = AsyncDeserializer(registry, AvroDeserializer)
     assert await opened(read, record) == 5
     assert await opened(read, record, "key") is None
-    with pytest.raises(Unavailable, match="stands in a header"):
-        (await headed.bound("orders"))(5)
-    latest = AsyncSerializer(registry, lambda door: AvroSerializer(door, settings=Writing(UseLatest())))
-    assert (await latest.bound("orders"))(5) == b"\0\0\0\0\x01\n"
+    with pytest.raises(Unavailable, match="is in a header"):
+        (await headed.bind("orders"))(5)
+    latest = AsyncSerializer(registry, lambda door: AvroSerializer(door, settings=SerializerSettings(UseLatest())))
+    assert (await latest.bind("orders"))(5) == b"\0\0\0\0\x01\n"
     await registry.close()
 
 
@@ -230,6 +241,6 @@ def test_plain_functions_of_a_value(server: Served) -> None:
         assert read(write(Line("a"))) == Line("a")
         assert write(None) is None
         assert read(None) is None
-        headed = bound(AvroSerializer(connection, Line, Writing(framing="header")), "lines")
+        headed = bound(AvroSerializer(connection, Line, SerializerSettings(framing="header")), "lines")
         with pytest.raises(ValueError, match=r"take half\(\)"):
             headed(Line("a"))

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from treaty.assemble import connect
 from treaty.cli.main import group
 from treaty.client.serializers.avro import AvroSerializer
-from treaty.client.serializers.settings import Writing
+from treaty.client.serializers.settings import SerializerSettings
 
 SCHEMA = '{"type":"record","name":"Order","fields":[{"name":"id","type":"long"},{"name":"note","type":"string"}]}'
 
@@ -53,7 +53,7 @@ def test_a_record_in_any_spelling(registry: str, words: tuple[str, ...], stdin: 
 
 def test_json_and_headers(registry: str) -> None:
     with connect(registry) as found:
-        framed = AvroSerializer(found, SCHEMA, Writing(framing="header"))({"id": 7, "note": "hi"}, "orders")
+        framed = AvroSerializer(found, SCHEMA, SerializerSettings(framing="header"))({"id": 7, "note": "hi"}, "orders")
     assert framed.data is not None
     told = json.loads(run(registry, framed.data.hex(), "--header", framed.headers[0][1].hex(), "--json").stdout)
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.laws.test_avro_programs import made
-from treaty.client.serializers import codec
-from treaty.client.serializers.failures import BadRecord, Code
+from treaty.client.serializers import avro_codec
+from treaty.client.serializers.errors import BadRecordError, RecordErrorCode
 
 LOGICAL: Mapping[str, tuple[dict[str, Any], ...]] = {
     "int": tuple({"logicalType": word} for word in ("date", "time-millis", "timestamp-millis")),
@@ -72,7 +72,7 @@ def promoted(old: str, new: str, raw: Any) -> Any:
         try:
             return raw.decode()
         except UnicodeDecodeError:
-            return Code.MALFORMED
+            return RecordErrorCode.MALFORMED
     if (old, new) == ("string", "bytes"):
         return raw.encode()
     if new == "float" and isinstance(raw, int):
@@ -90,15 +90,19 @@ def expected(old: dict[str, Any], new: dict[str, Any], raw: Any) -> Any:
     if wanted is None:
         return value
     if was is None or was == wanted:
-        return Code.MALFORMED if value is Code.MALFORMED else meaning(wanted, old if was else new, value)
+        return (
+            RecordErrorCode.MALFORMED
+            if value is RecordErrorCode.MALFORMED
+            else meaning(wanted, old if was else new, value)
+        )
     if was not in NANOS or wanted not in NANOS or NANOS[was][0] != NANOS[wanted][0]:
-        return Code.RESOLUTION
+        return RecordErrorCode.RESOLUTION
     nanos = raw * NANOS[was][1]
     unit = NANOS[wanted][1]
     if "nanos" not in was + wanted:
         return meaning(was, old, raw)
     if nanos % unit or not -(2**63) <= nanos // unit < 2**63:
-        return Code.INVALID
+        return RecordErrorCode.INVALID
     return meaning(wanted, new, nanos // unit)
 
 
@@ -107,7 +111,7 @@ def meaning(word: str, leaf: dict[str, Any], value: Any) -> Any:
     try:
         return _MEANINGS[word](leaf, value) if word in _MEANINGS else value
     except (OverflowError, ValueError):
-        return Code.MALFORMED
+        return RecordErrorCode.MALFORMED
 
 
 def moment(unit: str, zone: dt.tzinfo | None) -> Callable[[Any, int], dt.datetime]:
@@ -142,10 +146,10 @@ _MEANINGS: Mapping[str, Callable[[Any, Any], Any]] = {
 def found(old: Any, new: Any, payload: bytes) -> Any:
     writer, reader = made(old), made(new)
     try:
-        value = codec.read(writer, reader, payload, 1)
-    except BadRecord as bad:
+        value = avro_codec.read_payload(writer, reader, payload, 1)
+    except BadRecordError as bad:
         return bad.code if bad.message else None
-    assert repr(value) == repr(codec.read_slowly(writer, reader, (payload, 1), tagged=False))
+    assert repr(value) == repr(avro_codec.read_slowly(writer, reader, (payload, 1), tagged=False))
     return value
 
 
@@ -170,14 +174,14 @@ def test_a_value_is_read_as_it_was_meant_or_not_at_all(wrap: str) -> None:
         ]
         bare = made(sides[0])
         for raw in RAW[old["type"]]:
-            payload = codec.write(bare, {"a": value_of(raw)}, check=True)
+            payload = avro_codec.write_payload(bare, {"a": value_of(raw)}, check=True)
             wanted = expected(old, new, raw)
             got = found(sides[1], sides[2], payload)
-            if not isinstance(wanted, Code):
+            if not isinstance(wanted, RecordErrorCode):
                 wanted = {"a": value_of(wanted)}
             assert repr(got) == repr(wanted), (old, new, raw)
-            seen[wanted if isinstance(wanted, Code) else None] = (
-                seen.get(wanted if isinstance(wanted, Code) else None, 0) + 1
+            seen[wanted if isinstance(wanted, RecordErrorCode) else None] = (
+                seen.get(wanted if isinstance(wanted, RecordErrorCode) else None, 0) + 1
             )
-    assert set(seen) == {None, Code.MALFORMED, Code.RESOLUTION, Code.INVALID}
+    assert set(seen) == {None, RecordErrorCode.MALFORMED, RecordErrorCode.RESOLUTION, RecordErrorCode.INVALID}
     assert seen[None] > 200

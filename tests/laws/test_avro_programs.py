@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from treaty.client.compiled import reading, writing
 from treaty.client.compiled.reading import reader
 from treaty.client.compiled.writing import writer
-from treaty.client.serializers import codec
-from treaty.client.serializers.codec import Ready, ready
-from treaty.client.serializers.failures import BadRecord, BadValue
+from treaty.client.serializers import avro_codec
+from treaty.client.serializers.avro_codec import AvroCodec, make_avro_codec
+from treaty.client.serializers.errors import BadRecordError, BadValueError
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
 
@@ -128,24 +128,24 @@ def renamed(schema: Any, count: Iterator[int]) -> Any:
     return {**inner, "name": f"ns.N{next(count)}"} if schema.get("name") == "ns.N" else inner
 
 
-def made(schema: Any) -> Ready:
-    return ready(NOBODY, json.dumps(renamed(schema, itertools.count())), (), Subject(".", ""))
+def made(schema: Any) -> AvroCodec:
+    return make_avro_codec(NOBODY, json.dumps(renamed(schema, itertools.count())), (), Subject(".", ""))
 
 
-def quick(one: Ready, value: Any) -> bytes | None:
+def quick(one: AvroCodec, value: Any) -> bytes | None:
     out = bytearray()
-    assert one.writes is not None
+    assert one.writer is not None
     try:
-        one.writes(out, value)
-    except codec.ROUGH:
+        one.writer(out, value)
+    except avro_codec.PROGRAM_ERRORS:
         return None
     return bytes(out)
 
 
-def slow(one: Ready, value: Any) -> bytes | None:
+def slow(one: AvroCodec, value: Any) -> bytes | None:
     try:
-        return codec.written(one, value, check=True)
-    except BadValue:
+        return avro_codec.write_slowly(one, value, check=True)
+    except BadValueError:
         return None
 
 
@@ -168,10 +168,10 @@ def test_what_is_taken_at_once_is_what_the_slow_way_takes(drawn: Drawn, data: st
 @given(SCHEMAS, st.data())
 def test_what_is_right_is_read_at_once(drawn: Drawn, data: st.DataObject) -> None:
     one, value = made(drawn[0]), data.draw(drawn[1])
-    payload = codec.write(one, value, check=True)
+    payload = avro_codec.write_payload(one, value, check=True)
     if not one.raw:
-        assert one.reads is not None
-        assert str(one.reads(payload)) == str(
+        assert one.reader is not None
+        assert str(one.reader(payload)) == str(
             fastavro.schemaless_reader(io.BytesIO(payload), one.schema, None)["r"]  # type: ignore[call-overload, index]  # a record
         )
 
@@ -180,17 +180,17 @@ def test_what_is_right_is_read_at_once(drawn: Drawn, data: st.DataObject) -> Non
 @given(SCHEMAS, st.data())
 def test_damage_that_is_read_at_once_the_slow_way_reads_alike(drawn: Drawn, data: st.DataObject) -> None:
     one, value = made(drawn[0]), data.draw(drawn[1])
-    damaged = bytearray(codec.write(one, value, check=True))
+    damaged = bytearray(avro_codec.write_payload(one, value, check=True))
     for _ in range(data.draw(st.integers(1, 3))):
         where = data.draw(st.integers(0, len(damaged)))
         damaged[where : where + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=2))
     payload = bytes(damaged)
-    assert one.reads is not None
+    assert one.reader is not None
     try:
-        at_once = one.reads(payload)
-    except codec.ROUGH:
+        at_once = one.reader(payload)
+    except avro_codec.PROGRAM_ERRORS:
         return
-    assert str(at_once) == str(codec.read_slowly(one, None, (payload, 1), tagged=False))
+    assert str(at_once) == str(avro_codec.read_slowly(one, None, (payload, 1), tagged=False))
 
 
 @given(st.binary(max_size=30))
@@ -198,27 +198,27 @@ def test_any_bytes_are_read_alike_or_refused_alike(payload: bytes) -> None:
     schema = {"type": "record", "name": "L", "fields": [{"name": "n", "type": ["null", "L", "string", "long"]},
               {"name": "m", "type": {"type": "map", "values": "int"}}]}  # fmt: skip
     one = made(schema)
-    assert one.reads is not None
+    assert one.reader is not None
     try:
-        expected = str(codec.read_slowly(one, None, (payload, 1), tagged=False))
-    except BadRecord:
-        with pytest.raises(codec.ROUGH):
-            one.reads(payload)
+        expected = str(avro_codec.read_slowly(one, None, (payload, 1), tagged=False))
+    except BadRecordError:
+        with pytest.raises(avro_codec.PROGRAM_ERRORS):
+            one.reader(payload)
     else:
-        assert str(one.reads(payload)) == expected
+        assert str(one.reader(payload)) == expected
 
 
 def test_a_payload_nested_without_end_is_refused_as_the_slow_way_refuses_it() -> None:
     one = made({"type": "record", "name": "Nest", "fields": [{"name": "next", "type": ["null", "Nest"]}]})
-    assert one.reads is not None
+    assert one.reader is not None
     for depth in (90, 99):
-        assert one.reads(b"\x02" * depth + b"\x00") == codec.read(one, one, b"\x02" * depth + b"\x00", 1)
+        assert one.reader(b"\x02" * depth + b"\x00") == avro_codec.read_payload(one, one, b"\x02" * depth + b"\x00", 1)
     for depth in (101, 100_000):
         payload = b"\x02" * depth + b"\x00"
-        with pytest.raises(codec.ROUGH):
-            one.reads(payload)
-        with pytest.raises(BadRecord, match=f"deeper than {reading.MAX_DEPTH}"):
-            codec.read(one, None, payload, 1)
+        with pytest.raises(avro_codec.PROGRAM_ERRORS):
+            one.reader(payload)
+        with pytest.raises(BadRecordError, match=f"deeper than {reading.MAX_DEPTH}"):
+            avro_codec.read_payload(one, None, payload, 1)
 
 
 def test_branches_may_be_named() -> None:
@@ -253,9 +253,9 @@ def test_a_schema_that_is_too_deep_for_a_program_goes_the_slow_way() -> None:
     for _ in range(12):
         schema, value = {"type": "array", "items": schema}, [value]
     one = made(schema)
-    assert one.reads is None
-    assert one.writes is None
-    assert codec.read(one, None, codec.write(one, value, check=True), 1) == value
+    assert one.reader is None
+    assert one.writer is None
+    assert avro_codec.read_payload(one, None, avro_codec.write_payload(one, value, check=True), 1) == value
 
 
 @pytest.mark.parametrize(
@@ -291,11 +291,11 @@ def test_a_schema_that_is_too_deep_for_a_program_goes_the_slow_way() -> None:
 def test_each_damage_is_left_to_the_slow_way(schema: Any, payload: bytes) -> None:
     one = made(schema)
 
-    assert one.reads is not None
-    with pytest.raises(codec.ROUGH):
-        one.reads(payload)
-    with pytest.raises(BadRecord):
-        codec.read_slowly(one, None, (payload, 1), tagged=False)
+    assert one.reader is not None
+    with pytest.raises(avro_codec.PROGRAM_ERRORS):
+        one.reader(payload)
+    with pytest.raises(BadRecordError):
+        avro_codec.read_slowly(one, None, (payload, 1), tagged=False)
 
 
 @pytest.mark.parametrize(
@@ -323,8 +323,8 @@ def test_each_misfit_is_left_to_the_slow_way(schema: Any, value: object) -> None
     one = made({"type": "array", "items": schema})
 
     assert quick(one, [value]) is None
-    with pytest.raises(BadValue):
-        codec.write(one, [value], check=True)
+    with pytest.raises(BadValueError):
+        avro_codec.write_payload(one, [value], check=True)
 
 
 def test_a_pair_in_place_of_an_array_is_a_name_and_a_value() -> None:
@@ -339,8 +339,8 @@ def test_a_schema_with_very_many_fields_goes_the_slow_way() -> None:
     fields = [{"name": f"f{at}", "type": ["null", "long", "string"]} for at in range(3000)]
     one = made({"type": "record", "name": "Wide", "fields": fields})
     value = {field["name"]: at for at, field in enumerate(fields)}
-    assert one.writes is None
-    assert codec.read(one, None, codec.write(one, value, check=True), 1) == value
+    assert one.writer is None
+    assert avro_codec.read_payload(one, None, avro_codec.write_payload(one, value, check=True), 1) == value
 
 
 @pytest.mark.parametrize("name", ['x"); import os; ("', "a'b\n", "\\", "{0}", "v\u2028", "__class__", "None"])
@@ -348,8 +348,8 @@ def test_names_of_fields_are_never_run(name: str) -> None:
     one = made({"type": "record", "name": "R", "fields": [{"name": name, "type": "long"}]})
 
     assert quick(one, {name: 5}) == b"\n"
-    assert one.reads is not None
-    assert one.reads(b"\n") == {name: 5}
+    assert one.reader is not None
+    assert one.reader(b"\n") == {name: 5}
 
 
 def test_names_without_a_namespace_stay_so() -> None:
@@ -359,5 +359,5 @@ def test_names_without_a_namespace_stay_so() -> None:
 
     assert quick(one, ("E", "a")) == b"\x02\x00"
     assert quick(one, ("string", "a")) == b"\x04\x02a"
-    assert one.reads_tagged is not None
-    assert one.reads_tagged(b"\x02\x00") == ("E", "a")
+    assert one.tagged_reader is not None
+    assert one.tagged_reader(b"\x02\x00") == ("E", "a")

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.laws.test_avro_programs import SCHEMAS, Drawn, made, renamed
-from treaty.client.serializers import codec
-from treaty.client.serializers.codec import Ready
-from treaty.client.serializers.failures import BadRecord, Code
+from treaty.client.serializers import avro_codec
+from treaty.client.serializers.avro_codec import AvroCodec
+from treaty.client.serializers.errors import BadRecordError, RecordErrorCode
 
 WIDER = {"int": ["int", "long", "float", "double"], "long": ["long", "float", "double"], "float": ["float", "double"]}
 
@@ -56,13 +56,13 @@ def union_in_union(schema: Any) -> bool:
     )
 
 
-def resolved(writer: Ready, reader: Ready, payload: bytes, *, slowly: bool) -> Any:
+def resolved(writer: AvroCodec, reader: AvroCodec, payload: bytes, *, slowly: bool) -> Any:
     try:
         if slowly:
-            slow = codec.with_length(payload) if writer.raw else payload
-            return codec.read_slowly(writer, reader, (slow, 1), tagged=False)
-        return codec.read(writer, reader, payload, 1)
-    except BadRecord as bad:
+            slow = avro_codec.add_length(payload) if writer.raw else payload
+            return avro_codec.read_slowly(writer, reader, (slow, 1), tagged=False)
+        return avro_codec.read_payload(writer, reader, payload, 1)
+    except BadRecordError as bad:
         return bad.code
 
 
@@ -72,7 +72,7 @@ def test_what_is_resolved_at_once_is_what_the_slow_way_resolves(drawn: Drawn, da
     schema, value = renamed(drawn[0], iter(range(10**6))), data.draw(drawn[1])
     other = data.draw(evolved(schema).filter(lambda one: not union_in_union(one)))
     writer, reader = made(schema), made(other)
-    payload = codec.write(writer, value, check=True)
+    payload = avro_codec.write_payload(writer, value, check=True)
 
     slow = resolved(writer, reader, payload, slowly=True)
     assert str(resolved(writer, reader, payload, slowly=False)) == str(slow) or is_same(
@@ -85,7 +85,7 @@ def is_same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def pair(old: Any, new: Any) -> tuple[Ready, Ready]:
+def pair(old: Any, new: Any) -> tuple[AvroCodec, AvroCodec]:
     writer = {"type": "record", "name": "R", "fields": [{"name": "a", "type": old}]}
     return made(writer), made({**writer, "fields": [{"name": "a", "type": new}]})
 
@@ -132,7 +132,7 @@ AT = dt.datetime(2020, 1, 2, 3, 4, 5, 6000, dt.UTC)
 )
 def test_resolution_case_by_case(old: Any, new: Any, value: object, expected: object) -> None:
     writer, reader = pair(old, new)
-    found = codec.read(writer, reader, codec.write(writer, {"a": value}, check=True), 1)
+    found = avro_codec.read_payload(writer, reader, avro_codec.write_payload(writer, {"a": value}, check=True), 1)
 
     assert found == {"a": expected}
     assert isinstance(found, dict)
@@ -157,11 +157,11 @@ def test_resolution_case_by_case(old: Any, new: Any, value: object, expected: ob
 )
 def test_what_has_no_place_is_told(old: Any, new: Any, value: object) -> None:
     writer, reader = pair(old, new)
-    payload = codec.write(writer, {"a": value}, check=True)
+    payload = avro_codec.write_payload(writer, {"a": value}, check=True)
 
-    with pytest.raises(BadRecord) as bad:
-        codec.read(writer, reader, payload, 1)
-    assert bad.value.code == Code.RESOLUTION
+    with pytest.raises(BadRecordError) as bad:
+        avro_codec.read_payload(writer, reader, payload, 1)
+    assert bad.value.code == RecordErrorCode.RESOLUTION
 
 
 def record(name: str, *fields: str) -> dict[str, Any]:
@@ -173,11 +173,11 @@ def test_branches_are_told_by_their_names() -> None:
         [record("ns.A", "x"), record("ns.B", "y")], ["null", record("ns.B", "x", "y"), record("ns.A", "x")]
     )
     for value, expected in ((("ns.A", {"x": 1}), {"x": 1}), (("ns.B", {"y": 2}), {"x": 0, "y": 2})):
-        payload = codec.write(writer, {"a": value}, check=True)
-        assert codec.read(writer, reader, payload, 1) == {"a": expected}
-    tagged = writer.way(reader, tagged=True)
+        payload = avro_codec.write_payload(writer, {"a": value}, check=True)
+        assert avro_codec.read_payload(writer, reader, payload, 1) == {"a": expected}
+    tagged = writer.find_program(reader, tagged=True)
     assert tagged is not None
-    assert tagged(codec.write(writer, {"a": ("ns.B", {"y": 2})}, check=True)) == {"a": ("ns.B", {"y": 2})}
+    assert tagged(avro_codec.write_payload(writer, {"a": ("ns.B", {"y": 2})}, check=True)) == {"a": ("ns.B", {"y": 2})}
 
 
 @pytest.mark.parametrize(
@@ -186,9 +186,9 @@ def test_branches_are_told_by_their_names() -> None:
 def test_types_of_other_names_are_no_match(kind: dict[str, Any]) -> None:
     value = {"record": {}, "enum": "s", "fixed": b""}[kind["type"]]
     writer, reader = pair(kind, {**kind, "name": "Other"})
-    with pytest.raises(BadRecord) as bad:
-        codec.read(writer, reader, codec.write(writer, {"a": value}, check=True), 1)
-    assert bad.value.code == Code.RESOLUTION
+    with pytest.raises(BadRecordError) as bad:
+        avro_codec.read_payload(writer, reader, avro_codec.write_payload(writer, {"a": value}, check=True), 1)
+    assert bad.value.code == RecordErrorCode.RESOLUTION
 
 
 def test_defaults_are_values_and_made_anew() -> None:
@@ -209,7 +209,7 @@ def test_defaults_are_values_and_made_anew() -> None:
     ]
     writer = made({"type": "record", "name": "R", "fields": []})
     reader = made({"type": "record", "name": "R", "fields": fields})
-    first, second = codec.read(writer, reader, b"", 1), codec.read(writer, reader, b"", 1)
+    first, second = avro_codec.read_payload(writer, reader, b"", 1), avro_codec.read_payload(writer, reader, b"", 1)
     assert first == {
         "raw": b"\xff",
         "at": dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.UTC),
@@ -225,9 +225,9 @@ def test_defaults_are_values_and_made_anew() -> None:
 
 def read_branch(old: Any, new: Any, value: object) -> Any:
     writer, reader = made(old), made(new)
-    payload = codec.write(writer, value, check=True)
-    tagged = codec.read(writer, reader, payload, 1, tagged=True)
-    assert tagged == codec.read_slowly(writer, reader, (payload, 1), tagged=True)
+    payload = avro_codec.write_payload(writer, value, check=True)
+    tagged = avro_codec.read_payload(writer, reader, payload, 1, tagged=True)
+    assert tagged == avro_codec.read_slowly(writer, reader, (payload, 1), tagged=True)
     return tagged
 
 
@@ -274,14 +274,14 @@ def test_a_decimal_read_as_a_string_is_text_or_bad_whatever_its_bytes(wrap: Any)
     writer, reader = pair(wrap(DECIMAL), wrap("string"))
     boxed = (lambda one: {"k": one}) if isinstance(wrap("int"), dict) else (lambda one: one)
     for number, expected in ((65, "A"), (-1, None), (50_000, None), (12, "\f")):
-        payload = codec.write(writer, {"a": boxed(Decimal(number))}, check=True)
+        payload = avro_codec.write_payload(writer, {"a": boxed(Decimal(number))}, check=True)
         if expected is None:
-            with pytest.raises(BadRecord) as bad:
-                codec.read(writer, reader, payload, 1)
-            assert bad.value.code == Code.MALFORMED
+            with pytest.raises(BadRecordError) as bad:
+                avro_codec.read_payload(writer, reader, payload, 1)
+            assert bad.value.code == RecordErrorCode.MALFORMED
             assert "no UTF-8" in bad.value.message or "utf-8" in bad.value.message
         else:
-            assert codec.read(writer, reader, payload, 1) == {"a": boxed(expected)}
+            assert avro_codec.read_payload(writer, reader, payload, 1) == {"a": boxed(expected)}
 
 
 @given(
@@ -290,8 +290,8 @@ def test_a_decimal_read_as_a_string_is_text_or_bad_whatever_its_bytes(wrap: Any)
 )
 def test_a_long_read_as_a_float_has_its_32_bits(number: int) -> None:
     writer, reader = pair("long", "float")
-    payload = codec.write(writer, {"a": number}, check=True)
-    found = codec.read(writer, reader, payload, 1)
+    payload = avro_codec.write_payload(writer, {"a": number}, check=True)
+    found = avro_codec.read_payload(writer, reader, payload, 1)
 
     assert found == {"a": float(pa.scalar(number, pa.int64()).cast(pa.float32(), safe=False).as_py())}
 
@@ -311,19 +311,21 @@ def test_units_are_converted_exactly_or_refused() -> None:
         ("timestamp-nanos", "timestamp-nanos", 7, 7),
     ):
         writer, reader = pair(micros(old), micros(new))
-        assert codec.read(writer, reader, codec.write(pair("long", "int")[0], {"a": number}, check=True), 1) == {
-            "a": expected
-        }
+        assert avro_codec.read_payload(
+            writer, reader, avro_codec.write_payload(pair("long", "int")[0], {"a": number}, check=True), 1
+        ) == {"a": expected}
     for old, new, number, code in (
-        ("timestamp-nanos", "timestamp-micros", 1, Code.INVALID),
-        ("timestamp-micros", "timestamp-nanos", 2**62, Code.INVALID),
-        ("timestamp-nanos", "local-timestamp-nanos", 1, Code.RESOLUTION),
-        ("timestamp-micros", "local-timestamp-nanos", 1, Code.RESOLUTION),
-        ("time-micros", "timestamp-nanos", 1, Code.RESOLUTION),
+        ("timestamp-nanos", "timestamp-micros", 1, RecordErrorCode.INVALID),
+        ("timestamp-micros", "timestamp-nanos", 2**62, RecordErrorCode.INVALID),
+        ("timestamp-nanos", "local-timestamp-nanos", 1, RecordErrorCode.RESOLUTION),
+        ("timestamp-micros", "local-timestamp-nanos", 1, RecordErrorCode.RESOLUTION),
+        ("time-micros", "timestamp-nanos", 1, RecordErrorCode.RESOLUTION),
     ):
         writer, reader = pair(micros(old), micros(new))
-        with pytest.raises(BadRecord) as bad:
-            codec.read(writer, reader, codec.write(pair("long", "int")[0], {"a": number}, check=True), 1)
+        with pytest.raises(BadRecordError) as bad:
+            avro_codec.read_payload(
+                writer, reader, avro_codec.write_payload(pair("long", "int")[0], {"a": number}, check=True), 1
+            )
         assert bad.value.code == code
 
 
@@ -338,4 +340,4 @@ def test_a_default_is_of_the_branch_that_it_fits() -> None:
         made({"type": "record", "name": "R", "fields": []}),
         made({"type": "record", "name": "R", "fields": fields}),
     )
-    assert codec.read(writer, reader, b"", 1) == {"a": {"n": 0.10000000149011612}, "b": b"\xff", "c": None}
+    assert avro_codec.read_payload(writer, reader, b"", 1) == {"a": {"n": 0.10000000149011612}, "b": b"\xff", "c": None}

@@ -13,8 +13,8 @@ import pytest
 from tests.event_records import EndlessError, Judge, RecordPairs, Types, draw_value, has_other_names, has_twins
 from tests.laws.test_avro_programs import made
 from tests.oracle.avro_treaty import model
-from treaty.client.serializers import codec
-from treaty.client.serializers.failures import BadRecord
+from treaty.client.serializers import avro_codec
+from treaty.client.serializers.errors import BadRecordError
 from treaty.formats.avro.compatibility import compare
 from treaty.formats.budget import StepBudget, StepsError, use_budget
 
@@ -111,8 +111,8 @@ def read_by_fastavro(old: Types, new: Types, data: bytes, value: Any) -> str:
 def read_by_treaty(old: Types, new: Types, data: bytes, value: Any) -> str:
     writer, reader = (made(json.loads(one.write_text())) for one in (old, new))
     try:
-        read = codec.read_slowly(writer, reader, (data, 1), tagged=True)
-    except BadRecord as bad:
+        read = avro_codec.read_slowly(writer, reader, (data, 1), tagged=True)
+    except BadRecordError as bad:
         return f"{UNREADABLE}{bad.message}"
     return Judge(old, new, by_fastavro=False).find_fault(value, read)
 

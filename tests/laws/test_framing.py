@@ -6,59 +6,59 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treaty.client.serializers.failures import BadRecord, Code
-from treaty.client.serializers.framing import HEADER_OF, MAX_ID, Part, prefix, stamp, unframe
+from treaty.client.serializers.errors import BadRecordError, RecordErrorCode
+from treaty.client.serializers.frames import HEADER_OF, MAX_ID, Part, encode_guid, encode_id, unframe
 
 GUIDS = st.uuids().map(str)
 
 
 @given(st.integers(0, MAX_ID), st.binary(max_size=64))
 def test_an_id_in_front_comes_back_with_its_payload(schema_id: int, payload: bytes) -> None:
-    frame = unframe(prefix(schema_id) + payload)
+    frame = unframe(encode_id(schema_id) + payload)
     assert (frame.schema, frame.payload) == (schema_id, payload)
 
 
 @given(GUIDS, st.binary(max_size=64), st.sampled_from(["key", "value"]))
 def test_a_guid_in_the_header_leaves_the_payload_bare(guid: str, payload: bytes, part: Part) -> None:
     other: Part = "value" if part == "key" else "key"
-    headers = [("trace", b"x"), (HEADER_OF[other], b"junk"), (HEADER_OF[part], stamp(guid))]
+    headers = [("trace", b"x"), (HEADER_OF[other], b"junk"), (HEADER_OF[part], encode_guid(guid))]
     frame = unframe(payload, headers, part)
     assert (frame.schema, frame.payload) == (guid, payload)
 
 
 @given(GUIDS, st.binary(max_size=64))
 def test_a_guid_in_front_is_read_too(guid: str, payload: bytes) -> None:
-    frame = unframe(stamp(guid) + payload)
+    frame = unframe(encode_guid(guid) + payload)
     assert (frame.schema, frame.payload) == (guid, payload)
 
 
 def test_the_bytes_are_those_of_the_protocol() -> None:
-    assert prefix(7) == b"\x00\x00\x00\x00\x07"
-    assert prefix(MAX_ID) == b"\x00\x7f\xff\xff\xff"
-    assert stamp("8ba49ae8-0f29-5e9a-8d0f-6f0a1b2c3d4e") == bytes.fromhex("018ba49ae80f295e9a8d0f6f0a1b2c3d4e")
+    assert encode_id(7) == b"\x00\x00\x00\x00\x07"
+    assert encode_id(MAX_ID) == b"\x00\x7f\xff\xff\xff"
+    assert encode_guid("8ba49ae8-0f29-5e9a-8d0f-6f0a1b2c3d4e") == bytes.fromhex("018ba49ae80f295e9a8d0f6f0a1b2c3d4e")
 
 
 @pytest.mark.parametrize("schema_id", [-1, MAX_ID + 1, 2**32])
 def test_an_id_that_does_not_fit_is_refused(schema_id: int) -> None:
     with pytest.raises(ValueError, match="does not fit the frame"):
-        prefix(schema_id)
+        encode_id(schema_id)
 
 
 @pytest.mark.parametrize(
     ("data", "code"),
     [
-        (b"", Code.TOO_SHORT),
-        (b"\x00", Code.TOO_SHORT),
-        (b"\x00\x00\x00\x00", Code.TOO_SHORT),
-        (b"\x01" + bytes(15), Code.TOO_SHORT),
-        (b"\x02\x00\x00\x00\x07abc", Code.BAD_MAGIC),
-        (b"\x00\x80\x00\x00\x00abc", Code.UNKNOWN_ID),
-        (b"\xff", Code.BAD_MAGIC),
-        (b"{}", Code.BAD_MAGIC),
+        (b"", RecordErrorCode.TOO_SHORT),
+        (b"\x00", RecordErrorCode.TOO_SHORT),
+        (b"\x00\x00\x00\x00", RecordErrorCode.TOO_SHORT),
+        (b"\x01" + bytes(15), RecordErrorCode.TOO_SHORT),
+        (b"\x02\x00\x00\x00\x07abc", RecordErrorCode.BAD_MAGIC),
+        (b"\x00\x80\x00\x00\x00abc", RecordErrorCode.UNKNOWN_ID),
+        (b"\xff", RecordErrorCode.BAD_MAGIC),
+        (b"{}", RecordErrorCode.BAD_MAGIC),
     ],
 )
-def test_what_has_no_frame_says_why(data: bytes, code: Code) -> None:
-    with pytest.raises(BadRecord) as caught:
+def test_what_has_no_frame_says_why(data: bytes, code: RecordErrorCode) -> None:
+    with pytest.raises(BadRecordError) as caught:
         unframe(data)
     assert caught.value.code == code
     assert caught.value.payload == data
@@ -66,13 +66,13 @@ def test_what_has_no_frame_says_why(data: bytes, code: Code) -> None:
 
 
 def test_a_header_that_is_longer_than_a_guid_is_refused() -> None:
-    with pytest.raises(BadRecord, match="BAD_MAGIC: header __value_schema_id has 18 bytes"):
+    with pytest.raises(BadRecordError, match="BAD_MAGIC: header __value_schema_id has 18 bytes"):
         unframe(b"abc", [("__value_schema_id", b"\x01" + bytes(17))])
 
 
 @given(st.binary(max_size=40))
 def test_any_bytes_are_framed_or_bad(data: bytes) -> None:
-    with contextlib.suppress(BadRecord):
+    with contextlib.suppress(BadRecordError):
         frame = unframe(data)
-        again = prefix(frame.schema) if isinstance(frame.schema, int) else stamp(frame.schema)
+        again = encode_id(frame.schema) if isinstance(frame.schema, int) else encode_guid(frame.schema)
         assert again + frame.payload == data

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treaty.client.effects import EffectResult, NoResponse, SendRequest, WaitSeconds
 from treaty.client.protocol.client_state import ClientState, make_client_state
-from treaty.client.protocol.effects import EffectResult, NoResponse, SendRequest, WaitSeconds
 from treaty.client.protocol.fallbacks import ask_registry
 from treaty.client.settings import ClientSettings
 from treaty.core.answers import RegisteredVersion, VersionFound

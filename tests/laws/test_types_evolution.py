@@ -10,7 +10,7 @@ import pydantic
 import pytest
 
 from tests.laws.test_types_words import Color, Item, Tree
-from treaty.client.serializers import codec
+from treaty.client.serializers import avro_codec
 from treaty.client.types.classes import class_of
 from treaty.client.types.failures import MisfitError, NoSchemaError
 from treaty.client.types.marks import Digits, Formerly, Size
@@ -50,13 +50,13 @@ class Model2(pydantic.BaseModel):
 
 def test_a_class_with_new_defaulted_fields_reads_old_data() -> None:
     old, new = typed_avro(Order1), typed_avro(Order2)
-    writer, reader = (codec.ready(NOBODY, one.draft.text, (), Subject(".", "")) for one in (old, new))
-    payload = codec.write(writer, old.take(Order1(7, "x", 9)), check=True, tagged=True)
-    assert new.make(codec.read(writer, reader, payload, 1, tagged=True)) == Order2(7.0, 9)
+    writer, reader = (avro_codec.make_avro_codec(NOBODY, one.draft.text, (), Subject(".", "")) for one in (old, new))
+    payload = avro_codec.write_payload(writer, old.take(Order1(7, "x", 9)), check=True, tagged=True)
+    assert new.make(avro_codec.read_payload(writer, reader, payload, 1, tagged=True)) == Order2(7.0, 9)
 
     model = typed_avro(Model2)
-    reader = codec.ready(NOBODY, model.draft.text, (), Subject(".", ""))
-    assert model.make(codec.read(writer, reader, payload, 1, tagged=True)) == Model2(id=7)
+    reader = avro_codec.make_avro_codec(NOBODY, model.draft.text, (), Subject(".", ""))
+    assert model.make(avro_codec.read_payload(writer, reader, payload, 1, tagged=True)) == Model2(id=7)
 
 
 def test_json_of_another_version_is_read() -> None:

@@ -17,9 +17,9 @@ from tests.oracle.avro_answers import digest, packed
 from tests.oracle.avro_treaty import described, found
 from tests.oracle.avro_unions import definitions, union_pairs, value_of
 from tests.oracle.java import AvroOracle, avro_oracle
-from treaty.client.serializers import codec
-from treaty.client.serializers.codec import Ready, ready
-from treaty.client.serializers.failures import BadRecord, BadValue, Code
+from treaty.client.serializers import avro_codec
+from treaty.client.serializers.avro_codec import AvroCodec, make_avro_codec
+from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
 
@@ -94,9 +94,9 @@ def plain(node: Any) -> Any:
     return [plain(member) for member in node] if isinstance(node, list) else node
 
 
-def made(schema: Any) -> Ready:
+def made(schema: Any) -> AvroCodec:
     """A schema ready for the codec."""
-    return ready(NO_REGISTRY, json.dumps(schema), (), Subject(".", ""))
+    return make_avro_codec(NO_REGISTRY, json.dumps(schema), (), Subject(".", ""))
 
 
 DIFFERENCES: Mapping[str, str] = {
@@ -130,7 +130,7 @@ class Tally:
         """Read what Java wrote as Java read it."""
         try:
             writer, reader = made(plain(question.writer)), made(plain(question.reader))
-        except BadValue:
+        except BadValueError:
             self.invalid += 1
             return
         if answer.get("data") is None:
@@ -138,7 +138,7 @@ class Tally:
             return
         try:
             value = decoded(writer, reader, bytes.fromhex(answer["data"]))
-        except BadRecord as bad:
+        except BadRecordError as bad:
             self.compare_refusal(question, answer, bad)
             return
         if "error" in answer:
@@ -158,7 +158,7 @@ class Tally:
         assert excuse, (differences, question, answer, value)
         self.excuses[excuse] += 1
 
-    def compare_refusal(self, question: Question, answer: Mapping[str, Any], bad: BadRecord) -> None:
+    def compare_refusal(self, question: Question, answer: Mapping[str, Any], bad: BadRecordError) -> None:
         """What Treaty refuses Java refuses too, or there is a reason."""
         if "error" in answer:
             self.refused += 1
@@ -168,15 +168,15 @@ class Tally:
         self.excuses[excuse] += 1
 
 
-def decoded(writer: Ready, reader: Ready, data: bytes) -> tuple[Any, Any]:
+def decoded(writer: AvroCodec, reader: AvroCodec, data: bytes) -> tuple[Any, Any]:
     """The value with the names of branches (without defaults), and without; both ways of reading agree."""
     if writer.raw:
-        data = bytes(codec.read_slowly(writer, None, (data, 1), tagged=False))  # type: ignore[call-overload]  # bytes
+        data = bytes(avro_codec.read_slowly(writer, None, (data, 1), tagged=False))  # type: ignore[call-overload]  # bytes
     values = []
     for tagged in (True, False):
-        values.append(codec.read(writer, reader, data, 1, tagged=tagged))
-        slow = codec.with_length(data) if writer.raw else data
-        again = codec.read_slowly(writer, reader, (slow, 1), tagged=tagged)
+        values.append(avro_codec.read_payload(writer, reader, data, 1, tagged=tagged))
+        slow = avro_codec.add_length(data) if writer.raw else data
+        again = avro_codec.read_slowly(writer, reader, (slow, 1), tagged=tagged)
         assert repr(again) == repr(values[-1]), (again, values[-1])
     return values[0], values[1]
 
@@ -245,9 +245,9 @@ def _leaf(kind: str, java: Any) -> Any:
     return struct.unpack("<f", struct.pack("<f", java))[0] if kind == "float" else java
 
 
-def excuse_refusal(question: Question, bad: BadRecord) -> str:
+def excuse_refusal(question: Question, bad: BadRecordError) -> str:
     """Why Treaty refuses what Java reads."""
-    if bad.code == Code.MALFORMED and "utf-8" in bad.message.lower():
+    if bad.code == RecordErrorCode.MALFORMED and "utf-8" in bad.message.lower():
         return "BYTES_NOT_UTF8"
     if findings(question):
         return "READ_THOUGH_INCOMPATIBLE"

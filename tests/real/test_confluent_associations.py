@@ -20,8 +20,8 @@ from confluent_kafka.serialization import MessageField, SerializationContext, Se
 import treaty
 from tests.real.running import Running, serving
 from treaty.client.serializers.avro import AvroSerializer as Ours
-from treaty.client.serializers.names import Associated
-from treaty.client.serializers.settings import Writing
+from treaty.client.serializers.settings import SerializerSettings
+from treaty.client.serializers.subject_names import AssociatedNameStrategy
 
 ORDER = '{"type":"record","name":"Order","fields":[{"name":"id","type":"long"}]}'
 WIDER = '{"type":"record","name":"Order","fields":[{"name":"id","type":"long"},{"name":"n","type":"int","default":0}]}'
@@ -153,6 +153,6 @@ def test_our_own_serializer_writes_what_theirs_writes(server: Running) -> None:
     with SchemaRegistryClient({"url": server.base}) as client, treaty.connect(server.base) as registry:
         bind(client, "same", info("same-order", schema=ORDER))
         theirs = AvroSerializer(client, ORDER)({"id": 3}, at("same"))
-        serializer = Ours(registry, ORDER, Writing(name_of=Associated()))
+        serializer = Ours(registry, ORDER, SerializerSettings(name_strategy=AssociatedNameStrategy()))
         assert serializer({"id": 3}, "same").data == theirs
         assert "same-value" not in registry.subjects()

@@ -53,7 +53,7 @@ from treaty.client.plugs.context import for_consumer, for_producer
 from treaty.client.serializers import avro as ours_avro
 from treaty.client.serializers import jsonschema as ours_json
 from treaty.client.serializers import protobuf as ours_protobuf
-from treaty.client.serializers.settings import Writing
+from treaty.client.serializers.settings import SerializerSettings
 from treaty.core.schema import Draft, Reference
 
 pytestmark = [pytest.mark.jvm, pytest.mark.slow]
@@ -175,7 +175,7 @@ def ours(format_: str, connection: Connection, classes: dict[str, Any]) -> Side:
     if format_ == "PROTOBUF":
         return Side(
             lambda version, framing: for_producer(
-                ours_protobuf.ProtobufSerializer(connection, classes[version], Writing(framing=framing))  # type: ignore[arg-type] # a literal
+                ours_protobuf.ProtobufSerializer(connection, classes[version], SerializerSettings(framing=framing))  # type: ignore[arg-type] # a literal
             ),
             lambda: for_consumer(ours_protobuf.ProtobufDeserializer(connection, classes["new"])),
         )
@@ -185,7 +185,7 @@ def ours(format_: str, connection: Connection, classes: dict[str, Any]) -> Side:
     kind = ours_avro.AvroSerializer if format_ == "AVRO" else ours_json.JsonSerializer
     opens: Any = ours_avro.AvroDeserializer if format_ == "AVRO" else ours_json.JsonDeserializer
     return Side(
-        lambda version, framing: for_producer(kind(connection, made[version], Writing(framing=framing))),  # type: ignore[arg-type] # a literal
+        lambda version, framing: for_producer(kind(connection, made[version], SerializerSettings(framing=framing))),  # type: ignore[arg-type] # a literal
         lambda: for_consumer(opens(connection, made["new"] if format_ == "AVRO" else None)),
     )
 
@@ -241,7 +241,7 @@ def keys(side: str, client: Client, connection: Connection, framing: str) -> tup
     if side == "theirs":
         made = AvroSerializer(client, KEY, conf={"schema.id.serializer": FRAMINGS[framing]})
         return made, AvroDeserializer(client)
-    writing: Any = Writing(framing=framing)  # type: ignore[arg-type] # a literal
+    writing: Any = SerializerSettings(framing=framing)  # type: ignore[arg-type] # a literal
     return for_producer(ours_avro.AvroSerializer(connection, KEY, writing)), for_consumer(
         ours_avro.AvroDeserializer(connection)
     )

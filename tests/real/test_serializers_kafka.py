@@ -16,10 +16,10 @@ from treaty.assemble import connect, connect_async
 from treaty.client.connection import Connection
 from treaty.client.plugs.context import for_consumer, for_producer
 from treaty.client.plugs.values import half, opened
+from treaty.client.serializers.async_serializers import AsyncDeserializer, AsyncSerializer
 from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
 from treaty.client.serializers.jsonschema import JsonDeserializer, JsonSerializer
-from treaty.client.serializers.settings import Writing
-from treaty.client.serializers.waiting import AsyncDeserializer, AsyncSerializer
+from treaty.client.serializers.settings import SerializerSettings
 
 pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
@@ -53,7 +53,7 @@ def registry() -> Iterator[tuple[Connection, str]]:
 def test_confluent_kafka_calls_our_serializers(
     kafka: Kafka, topic: str, registry: tuple[Connection, str], framing: Framing
 ) -> None:
-    connection, settings = registry[0], Writing(framing=framing)
+    connection, settings = registry[0], SerializerSettings(framing=framing)
     producer = cast("Any", SerializingProducer)({
         "bootstrap.servers": kafka.bootstrap,
         "key.serializer": for_producer(JsonSerializer(connection, Line, settings)),
@@ -87,14 +87,16 @@ def test_aiokafka_calls_our_serializers(kafka: Kafka, topic: str, registry: tupl
     async def story(url: str) -> None:
         async with connect_async(url) as door:
             write = AsyncSerializer(door, lambda sync: AvroSerializer(sync, Order))
-            headed = AsyncSerializer(door, lambda sync: AvroSerializer(sync, Order, Writing(framing="header")))
+            headed = AsyncSerializer(
+                door, lambda sync: AvroSerializer(sync, Order, SerializerSettings(framing="header"))
+            )
             keys = AsyncSerializer(door, lambda sync: AvroSerializer(sync, '"long"'))
             read = AsyncDeserializer(door, lambda sync: AvroDeserializer(sync, Order))
             read_key = AsyncDeserializer(door, AvroDeserializer)
             plain = AIOKafkaProducer(
                 bootstrap_servers=kafka.bootstrap,
-                key_serializer=await keys.bound(topic, "key"),
-                value_serializer=await write.bound(topic),
+                key_serializer=await keys.bind(topic, "key"),
+                value_serializer=await write.bind(topic),
             )
             bare = AIOKafkaProducer(bootstrap_servers=kafka.bootstrap)
             consumer = AIOKafkaConsumer(topic, bootstrap_servers=kafka.bootstrap, auto_offset_reset="earliest")

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from tests.frames import header, record
 from treaty.client.connection import Connection
-from treaty.client.serializers.framing import stamp
+from treaty.client.serializers.frames import encode_guid
 from treaty.core.answers import VersionFound
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
@@ -90,8 +90,8 @@ def test_guids_in_headers_say_the_writer_and_prefixes_where_there_is_none(
     first, second = payloads()
     other = "00000000-0000-0000-0000-000000000000"
     headers = {
-        0: [("__value_schema_id", stamp(one.guid)), ("trace", b"1")],
-        2: [("__value_schema_id", stamp(other))],
+        0: [("__value_schema_id", encode_guid(one.guid)), ("trace", b"1")],
+        2: [("__value_schema_id", encode_guid(other))],
         3: [("__value_schema_id", b"\1\2")],
         4: [("__value_schema_id", b"\0" * 17)],
     }
@@ -99,7 +99,7 @@ def test_guids_in_headers_say_the_writer_and_prefixes_where_there_is_none(
     rows = read(spark, plan, *values, headers=headers)
     assert [row["record"] for row in rows[:2]] == [*READ]
     assert [row["error"]["code"] for row in rows[2:]] == ["UNKNOWN_ID", "TOO_SHORT", "BAD_MAGIC", "TOO_SHORT"]
-    keys = read(spark, plan, first, headers={0: [("__key_schema_id", stamp(one.guid))]}, part="key")
+    keys = read(spark, plan, first, headers={0: [("__key_schema_id", encode_guid(one.guid))]}, part="key")
     assert keys[0]["record"] == READ[0]
 
 
@@ -108,8 +108,8 @@ def test_message_indexes_stand_behind_the_guid_in_a_header(spark: SparkSession, 
     found: VersionFound = registry.ask(Register(subject_of("orders-value"), Draft(text, "PROTOBUF"))).answer.version
     plan = make_plan(registry, "orders-value", framing="header", message="B")
     headers = {
-        0: [("__value_schema_id", stamp(found.guid) + b"\2\2")],
-        1: [("__value_schema_id", stamp(found.guid) + b"\0")],
+        0: [("__value_schema_id", encode_guid(found.guid) + b"\2\2")],
+        1: [("__value_schema_id", encode_guid(found.guid) + b"\0")],
     }
     rows = read(spark, plan, b"\x0a\x01x", b"\x08\x01", headers=headers)
     assert rows[0]["record"] == {"b": "x"}

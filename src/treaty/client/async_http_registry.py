@@ -10,9 +10,7 @@ from typing import Any, TypeVar
 
 import httpcore2
 
-from treaty.client.properties import settings_of
-from treaty.client.protocol.client_state import make_client_state
-from treaty.client.protocol.effects import (
+from treaty.client.effects import (
     CallProvider,
     Conversation,
     Effect,
@@ -22,6 +20,8 @@ from treaty.client.protocol.effects import (
     SendRequest,
     WaitSeconds,
 )
+from treaty.client.properties import settings_of
+from treaty.client.protocol.client_state import make_client_state
 from treaty.client.protocol.fallbacks import ask_registry
 from treaty.client.settings import ClientSettings
 from treaty.core.refusals import RegistryError

@@ -11,7 +11,7 @@ from urllib.parse import quote_plus, urlencode, urlsplit
 
 import msgspec
 
-from treaty.client.protocol.effects import (
+from treaty.client.effects import (
     CallProvider,
     Conversation,
     Headers,

@@ -11,9 +11,7 @@ from typing import Any, TypeVar
 import urllib3
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ReadTimeoutError
 
-from treaty.client.properties import settings_of
-from treaty.client.protocol.client_state import make_client_state
-from treaty.client.protocol.effects import (
+from treaty.client.effects import (
     CallProvider,
     Conversation,
     Effect,
@@ -23,6 +21,8 @@ from treaty.client.protocol.effects import (
     SendRequest,
     WaitSeconds,
 )
+from treaty.client.properties import settings_of
+from treaty.client.protocol.client_state import make_client_state
 from treaty.client.protocol.fallbacks import ask_registry
 from treaty.client.settings import ClientSettings
 from treaty.core.refusals import RegistryError

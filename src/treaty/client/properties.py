@@ -6,7 +6,7 @@ from typing import Any
 
 from treaty.client.cache_policy import CachePolicy
 from treaty.client.credentials import Credentials, basic, bearer, bearer_from, bearer_headers, oauth
-from treaty.client.protocol.effects import Headers
+from treaty.client.effects import Headers
 from treaty.client.settings import ClientSettings, credentials_in, settings_of_url, tls_in, tls_of
 
 PROPERTIES = (

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro as plain
 from pyspark.sql.avro.functions import to_avro as plainly
 
-from treaty.client.serializers.framing import prefix
+from treaty.client.serializers.frames import encode_id
 from treaty.core.names import subject_of
 from treaty.core.registry import Registry
 from treaty.core.requests import Lookup, Register
@@ -125,7 +125,7 @@ def to_avro(
         known = _target(found, name, jsonFormatSchema, register=register == "true")
     if known.format != "AVRO":
         raise PlanError(f"{name} is {known.format}, not AVRO; to_registry(frame, registry, {name!r}) writes it")
-    return F.concat(F.lit(prefix(known.schema_id)), plainly(data, print_schema(known.schema)))
+    return F.concat(F.lit(encode_id(known.schema_id)), plainly(data, print_schema(known.schema)))
 
 
 def _text(column: Column) -> str:

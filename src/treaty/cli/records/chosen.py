@@ -7,18 +7,26 @@ from typing import Final
 from treaty.cli.registry.schema import read_draft
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.connection import Connection
-from treaty.client.records.encoding import Encoder, encoder
-from treaty.client.serializers.choosing import Text, text_of
-from treaty.client.serializers.failures import BadValue
-from treaty.client.serializers.framing import Headers, Part
-from treaty.client.serializers.names import STRATEGIES, Associated, NameOf, Naming
+from treaty.client.records.encoder import RecordEncoder, make_encoder
+from treaty.client.serializers.errors import BadValueError
+from treaty.client.serializers.frames import Headers, Part
+from treaty.client.serializers.schema_selection import SchemaText, text_of
+from treaty.client.serializers.subject_names import (
+    STRATEGIES,
+    AssociatedNameStrategy,
+    SubjectNameStrategy,
+    SubjectNaming,
+)
 from treaty.core.answers import VersionFound
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound
 from treaty.core.requests import LATEST, GetSchema, GetVersion, Lookup, Register
 from treaty.core.schema import Draft
 
-HOW: Final[Mapping[str, NameOf | Associated]] = {**STRATEGIES, "associated": Associated()}
+HOW: Final[Mapping[str, SubjectNameStrategy | AssociatedNameStrategy]] = {
+    **STRATEGIES,
+    "associated": AssociatedNameStrategy(),
+}
 """Subject strategies by their names."""
 LATEST_WORD = "latest"
 UNKNOWN_ID = "????????"
@@ -45,15 +53,15 @@ class Wanted:
 class Chosen:
     """A schema made ready; `schema_id` is None where it would only now be registered."""
 
-    encoder: Encoder
+    encoder: RecordEncoder
     what: str
     part: Part
     schema_id: int | None = None
     guid: str = ""
 
     def framed(self, value: object, framing: str) -> tuple[bytes, Headers]:
-        """Half a record in its frame. Raises `BadValue`."""
-        return self.encoder.encode(value).framed(self.schema_id or 0, self.guid or "0" * 32, self.part, framing)
+        """Half a record in its frame. Raises `BadValueError`."""
+        return self.encoder.encode(value).add_frame(self.schema_id or 0, self.guid or "0" * 32, self.part, framing)
 
 
 def choose(found: Connection, wanted: Wanted, *, dry_run: bool = False) -> Chosen:
@@ -68,7 +76,7 @@ def choose(found: Connection, wanted: Wanted, *, dry_run: bool = False) -> Chose
         if wanted.word.isascii() and wanted.word.isdecimal():
             return _by_id(found, wanted, int(wanted.word))
         return _from_file(found, wanted, dry_run=dry_run)
-    except BadValue as error:
+    except BadValueError as error:
         raise UnusableError(f"{wanted.part} schema {wanted.word}: {error}") from error
     except ValueError as error:
         raise UnusableError(f"{error} (--strategy), or name the subject with --subject") from error
@@ -77,11 +85,11 @@ def choose(found: Connection, wanted: Wanted, *, dry_run: bool = False) -> Chose
 def _subject(found: Connection, wanted: Wanted, record: str) -> Subject:
     if wanted.subject:
         return subject_of(wanted.subject)
-    return Naming(found, HOW[wanted.strategy]).subject(wanted.topic, wanted.part, record)
+    return SubjectNaming(found, HOW[wanted.strategy]).subject(wanted.topic, wanted.part, record)
 
 
 def _ready(found: Connection, wanted: Wanted, subject: Subject, version: VersionFound) -> Chosen:
-    made = encoder(found, version.format, Text(version.text, version.references, subject), wanted.record)
+    made = make_encoder(found, version.format, SchemaText(version.text, version.references, subject), wanted.record)
     what = f"{version.subject} version {version.number}, id {version.schema_id}, {version.format}"
     return Chosen(made, what, wanted.part, version.schema_id, version.guid)
 
@@ -89,14 +97,14 @@ def _ready(found: Connection, wanted: Wanted, subject: Subject, version: Version
 def _by_id(found: Connection, wanted: Wanted, schema_id: int) -> Chosen:
     within = subject_of(wanted.subject) if wanted.subject else None
     one = found.ask(GetSchema(schema_id, within)).answer
-    made = encoder(found, one.format, text_of(one), wanted.record)
+    made = make_encoder(found, one.format, text_of(one), wanted.record)
     return Chosen(made, f"id {schema_id}, {one.format}", wanted.part, schema_id, one.guid)
 
 
 def _from_file(found: Connection, wanted: Wanted, *, dry_run: bool) -> Chosen:
     draft = read_draft(found, wanted.word, wanted.format, wanted.references)
     home = subject_of(wanted.subject) if wanted.subject else Subject(".", "")
-    made = encoder(found, draft.format, Text(draft.text, draft.references, home), wanted.record)
+    made = make_encoder(found, draft.format, SchemaText(draft.text, draft.references, home), wanted.record)
     subject = _subject(found, wanted, made.record)
     normalize = wanted.normalize or None
     if not (wanted.must_exist or dry_run):
@@ -109,7 +117,7 @@ def _from_file(found: Connection, wanted: Wanted, *, dry_run: bool) -> Chosen:
     return _not_yet(found, wanted, subject, draft, made)
 
 
-def _not_yet(found: Connection, wanted: Wanted, subject: Subject, draft: Draft, made: Encoder) -> Chosen:
+def _not_yet(found: Connection, wanted: Wanted, subject: Subject, draft: Draft, made: RecordEncoder) -> Chosen:
     told = found.check(str(subject), draft)
     if not told.compatible:
         reasons = "\n".join(f"  {one}" for one in told.messages)

@@ -15,9 +15,9 @@ from treaty.client.connection import Connection
 from treaty.client.explain.record import explain
 from treaty.client.kafka.reading import Record, Span, Start, read
 from treaty.client.kafka.words import named_cluster
-from treaty.client.records.decoding import As, Decoder, Half, shown, shown_bytes
-from treaty.client.serializers.failures import BadRecord
-from treaty.client.serializers.framing import HEADER_OF, Part
+from treaty.client.records.decoder import DecodedPart, DecodeMode, RecordDecoder, show_base64, show_data
+from treaty.client.serializers.errors import BadRecordError
+from treaty.client.serializers.frames import HEADER_OF, Part
 from treaty.core.names import DEFAULT_CONTEXT, context_of
 
 DONE, WRONG = 0, 1
@@ -59,8 +59,8 @@ class Showing:
     """Prints records, and counts them."""
 
     registry: Connection
-    decoder: Decoder
-    key_as: As
+    decoder: RecordDecoder
+    key_as: DecodeMode
     form: str
     raw: bool
     count: int = 0
@@ -73,18 +73,18 @@ class Showing:
         self.count += 1
         self.markers += one.value is None
         self.partitions.add(one.partition)
-        halves: dict[Part, Half] = {}
-        wrong: dict[Part, BadRecord] = {}
-        asked: tuple[tuple[Part, bytes | None, As], ...] = (
+        halves: dict[Part, DecodedPart] = {}
+        wrong: dict[Part, BadRecordError] = {}
+        asked: tuple[tuple[Part, bytes | None, DecodeMode], ...] = (
             ("key", one.key, self.key_as),
             ("value", one.value, "schema"),
         )
         for part, data, how in asked:
             try:
-                halves[part] = self.decoder.half(data, part, one.headers, how)
-            except BadRecord as bad:
+                halves[part] = self.decoder.decode_part(data, part, one.headers, how)
+            except BadRecordError as bad:
                 wrong[part] = bad
-                halves[part] = Half(shown_bytes(data or b""))
+                halves[part] = DecodedPart(show_base64(data or b""))
         if wrong:
             self.bad += 1
             for part, why in wrong.items():
@@ -93,17 +93,17 @@ class Showing:
                 return
         self._print(one, halves["key"], halves["value"], wrong)
 
-    def _explain(self, one: Record, part: Part, bad: BadRecord) -> None:
+    def _explain(self, one: Record, part: Part, bad: BadRecordError) -> None:
         screen.say(f"{one.partition}:{one.offset} {part}: {bad}", "red", err=True)
         if self.bad <= EXPLAINED:
             data = (one.key if part == "key" else one.value) or b""
             say_explained(explain(self.registry, data, one.headers, part), err=True)
 
-    def _print(self, one: Record, key: Half, value: Half, wrong: dict[Part, BadRecord]) -> None:
+    def _print(self, one: Record, key: DecodedPart, value: DecodedPart, wrong: dict[Part, BadRecordError]) -> None:
         if self.form == "values":
             click.echo(_json(value.value))
             return
-        headers = [[name, shown(content)] for name, content in one.headers if name not in HEADER_OF.values()]
+        headers = [[name, show_data(content)] for name, content in one.headers if name not in HEADER_OF.values()]
         if self.form == "json":
             members = {
                 "partition": one.partition,
@@ -138,8 +138,8 @@ def _json(value: Any) -> str:
     return screen.json_text(value)
 
 
-def _schema(part: Part, half: Half) -> dict[str, object]:
-    one = half.written
+def _schema(part: Part, half: DecodedPart) -> dict[str, object]:
+    one = half.writer_schema
     if one is None:
         return {}
     return {f"{part}_schema": {"id": one.schema_id, "guid": one.guid, "format": one.format}}
@@ -192,7 +192,7 @@ def command(topic: str, **told: Any) -> None:
     span = Span(told["start"], told["partitions"], told["follow"], committed=not told["uncommitted"])
     with kafka.exit_on_kafka_error(), connection.open_registry(told["registry"]) as found:
         cluster, _ = named_cluster(told["kafka"], told["kafka_config"])
-        decoder = Decoder(found, context_of(told["context"]))
+        decoder = RecordDecoder(found, context_of(told["context"]))
         showing = Showing(found, decoder, told["key_as"], form, told["raw_on_error"])
         try:
             with closing(read(cluster, topic, span)) as records:

@@ -10,7 +10,7 @@ from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
 from treaty.client.explain.record import Explained, explain
 from treaty.client.explain.steps import Step
-from treaty.client.serializers.framing import HEADER_OF, Part
+from treaty.client.serializers.frames import HEADER_OF, Part
 from treaty.core.limits import REQUEST_BYTES
 
 FINE, WRONG = 0, 1

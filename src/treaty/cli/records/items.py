@@ -9,8 +9,8 @@ from typing import Any
 
 from treaty.cli.terminal.source import display_path, read_lines, read_text, refuse_second_stdin
 from treaty.client.kafka.sending import ANY
-from treaty.client.serializers.failures import BadValue
-from treaty.client.serializers.framing import Headers
+from treaty.client.serializers.errors import BadValueError
+from treaty.client.serializers.frames import Headers
 from treaty.core.limits import VALUE_BYTES
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.json_reader import read_json
@@ -61,21 +61,21 @@ def _item(name: str, text: str, *, records: bool) -> Item | Wrong:
         first = wrong.faults[0]
         column = f" (column {first.column})" if first.column else ""
         return Wrong(name, f"{first.message}{column}")
-    except BadValue as wrong:
+    except BadValueError as wrong:
         return Wrong(name, str(wrong))
 
 
 def _record(name: str, value: Any) -> Item:
     if not isinstance(value, dict) or "value" not in value:
-        raise BadValue('at /: not a record; expected {"value": …, "key": …, "headers": […]}')
+        raise BadValueError('at /: not a record; expected {"value": …, "key": …, "headers": […]}')
     if "error" in value:
-        raise BadValue("at /error: this record could not be read when it was consumed")
+        raise BadValueError("at /error: this record could not be read when it was consumed")
     if unknown := sorted(value.keys() - MEMBERS - PASSED):
-        raise BadValue(f"at /{unknown[0]}: no member of a record; allowed are {', '.join(sorted(MEMBERS))}")
+        raise BadValueError(f"at /{unknown[0]}: no member of a record; allowed are {', '.join(sorted(MEMBERS))}")
     partition, time = value.get("partition"), value.get("timestamp")
     for member, number in (("partition", partition), ("timestamp", time)):
         if number is not None and not (type(number) is int and number >= 0):
-            raise BadValue(f"at /{member}: expected a whole number of at least 0")
+            raise BadValueError(f"at /{member}: expected a whole number of at least 0")
     return Item(
         name,
         value["value"],
@@ -89,7 +89,7 @@ def _record(name: str, value: Any) -> Item:
 def _headers(given: Any) -> Headers:
     pairs = list(given.items()) if isinstance(given, dict) else given
     if not isinstance(pairs, list) or any(not isinstance(one, list | tuple) or len(one) != 2 for one in pairs):
-        raise BadValue("at /headers: expected an object, or an array of [name, value]")
+        raise BadValueError("at /headers: expected an object, or an array of [name, value]")
     return tuple((str(name), bytes_of(content) or b"") for name, content in pairs)
 
 
@@ -103,15 +103,15 @@ def bytes_of(value: Any) -> bytes | None:
         try:
             return base64.b64decode(value["base64"], validate=True)
         except (TypeError, binascii.Error, ValueError):
-            raise BadValue("at /base64: not base64") from None
+            raise BadValueError("at /base64: not base64") from None
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def inside(value: Any, path: str) -> Any:
-    """The member of a value at a path of names with dots. Raises `BadValue` where there is none."""
+    """The member of a value at a path of names with dots. Raises `BadValueError` where there is none."""
     here = value
     for name in path.split("."):
         if not isinstance(here, dict) or name not in here:
-            raise BadValue(f"at /{path.replace('.', '/')}: there is no such member to be the key")
+            raise BadValueError(f"at /{path.replace('.', '/')}: there is no such member to be the key")
         here = here[name]
     return here

@@ -12,8 +12,8 @@ from treaty.cli.records.items import UNSET, Item, Wrong, bytes_of, inside
 from treaty.cli.terminal import screen
 from treaty.cli.transfer.endpoints import show_progress
 from treaty.client.kafka.sending import ANY, Outgoing, Sender
-from treaty.client.serializers.failures import BadValue
-from treaty.client.serializers.framing import Headers
+from treaty.client.serializers.errors import BadValueError
+from treaty.client.serializers.frames import Headers
 
 STEP = 100
 """Records after which the progress is told."""
@@ -103,9 +103,9 @@ class Job:
         for item in source:
             try:
                 if isinstance(item, Wrong):
-                    raise BadValue(item.why)
+                    raise BadValueError(item.why)
                 made = self._outgoing(item)
-            except BadValue as wrong:
+            except BadValueError as wrong:
                 self.account.complain(item.name, str(wrong))
                 if not self.order.skip:
                     return
@@ -114,7 +114,7 @@ class Job:
                 yield item, made
 
     def _outgoing(self, item: Item) -> Outgoing:
-        """A record in its frames. Raises `BadValue`."""
+        """A record in its frames. Raises `BadValueError`."""
         order = self.order
         data, more = framed(self.value, item.value, order.framing)
         half = self._half(item)
@@ -135,13 +135,13 @@ class Job:
         """A key under its schema; the word of the command line may be a string, or JSON."""
         try:
             return framed(key, half, self.order.framing)
-        except BadValue as wrong:
+        except BadValueError as wrong:
             if self.order.key is not None:
                 try:
                     return framed(key, json.loads(self.order.key), self.order.framing)
                 except ValueError:
                     pass
-            raise BadValue(f"key {wrong}") from wrong
+            raise BadValueError(f"key {wrong}") from wrong
 
     def _hex(self, data: bytes, chosen: Chosen | None) -> str:
         if chosen is None or self.order.framing == "header":

@@ -1,6 +1,6 @@
 """The slow way to read one schema's payloads as another's: functions in functions, for any schema, with words for what is wrong.
 
-Payloads were walked before (`treaty.client.serializers.skim`), so that nothing here looks at lengths and indexes again. Types
+Payloads were walked before (`treaty.client.serializers.avro_skipper`), so that nothing here looks at lengths and indexes again. Types
 are matched and values converted as in the programs, by the same functions.
 """
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from treaty.client.explain import avro, protobuf
 from treaty.client.explain.steps import Bytes, Step, WrongError
 from treaty.client.references import fetch_resolved_schema
-from treaty.client.serializers.choosing import text_of
-from treaty.client.serializers.failures import BadRecord
-from treaty.client.serializers.framing import MAGIC_GUID, MAGIC_ID, Frame, Part, unframe
-from treaty.client.serializers.indexes import Path, split
+from treaty.client.serializers.errors import BadRecordError
+from treaty.client.serializers.frames import MAGIC_GUID, MAGIC_ID, Frame, Part, unframe
+from treaty.client.serializers.message_indexes import Path, split_path
 from treaty.client.serializers.protobuf import messages
+from treaty.client.serializers.schema_selection import text_of
 from treaty.core.answers import SchemaFound
 from treaty.core.refusals import NotFound
 from treaty.core.registry import Registry
@@ -40,7 +40,7 @@ def explain(
         frame = unframe(data, given, part, headed=True)
         _frame(whole, frame)
         written = _found(registry, frame)
-    except BadRecord as bad:
+    except BadRecordError as bad:
         whole.rest("not read")
         return Explained(tuple(whole), None, str(bad))
     except NotFound as absent:
@@ -99,8 +99,8 @@ def _payload(registry: Registry, written: SchemaFound, whole: Bytes, frame: Fram
 def _path(whole: Bytes, frame: Frame) -> Path:
     """Note the message indexes, before the payload or behind the guid in the header."""
     if frame.head is not None:
-        return split(frame.head or b"\x00", frame.schema)[0]
-    path, rest = split(frame.payload, frame.schema)
+        return split_path(frame.head or b"\x00", frame.schema)[0]
+    path, rest = split_path(frame.payload, frame.schema)
     start = whole.at
     whole.take(len(frame.payload) - len(rest), "", "message indexes")
     whole.note(start, "", "message indexes", list(path))

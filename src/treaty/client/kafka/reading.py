@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from treaty.client.kafka.failures import KafkaFailure, failure, told
 from treaty.client.kafka.library import LOGGER, library
-from treaty.client.serializers.framing import Headers
+from treaty.client.serializers.frames import Headers
 from treaty.core.kafka import KafkaCluster, LastBrokerError
 
 SECONDS = 30.0

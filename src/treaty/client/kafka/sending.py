@@ -9,7 +9,7 @@ from typing import Any, Self
 from treaty.client.kafka.failures import KafkaFailure, failure, told
 from treaty.client.kafka.library import LOGGER, library
 from treaty.client.kafka.reading import partitions_of
-from treaty.client.serializers.framing import Headers
+from treaty.client.serializers.frames import Headers
 from treaty.core.kafka import KafkaCluster, LastBrokerError
 
 SECONDS = 60.0

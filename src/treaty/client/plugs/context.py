@@ -7,9 +7,9 @@ await them. What is read of a context: `topic`, `field` (``key`` or ``value``) a
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, MutableSequence
 from typing import Any, Protocol
 
-from treaty.client.serializers.framing import Part
-from treaty.client.serializers.settings import Deserializer, Framed, Serializer
-from treaty.client.serializers.waiting import AsyncDeserializer, AsyncSerializer
+from treaty.client.serializers.async_serializers import AsyncDeserializer, AsyncSerializer
+from treaty.client.serializers.frames import Part
+from treaty.client.serializers.settings import Deserializer, SerializedPart, Serializer
 
 
 class Context(Protocol):
@@ -70,7 +70,7 @@ def _headers(context: Context | None) -> Iterable[tuple[str, bytes]]:
     return tuple(headers.items()) if isinstance(headers, MutableMapping) else headers or ()
 
 
-def _put(framed: Framed, context: Context | None) -> bytes | None:
+def _put(framed: SerializedPart, context: Context | None) -> bytes | None:
     """Put a frame's header where the producer takes its headers from."""
     if framed.headers:
         headers = None if context is None else context.headers

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from treaty.client.serializers.framing import Part
+from treaty.client.serializers.async_serializers import AsyncDeserializer, AsyncSerializer
+from treaty.client.serializers.frames import Part
 from treaty.client.serializers.settings import Deserializer, Serializer
-from treaty.client.serializers.waiting import AsyncDeserializer, AsyncSerializer
 
 
 @dataclass(frozen=True, slots=True)

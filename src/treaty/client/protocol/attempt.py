@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 from treaty.client.credentials import Credentials
-from treaty.client.protocol.client_state import ClientState
-from treaty.client.protocol.effects import (
+from treaty.client.effects import (
     Conversation,
     EffectResult,
     Headers,
@@ -18,6 +17,7 @@ from treaty.client.protocol.effects import (
     WaitSeconds,
     expect_response,
 )
+from treaty.client.protocol.client_state import ClientState
 from treaty.client.settings import ClientSettings
 from treaty.core.operations import is_command
 from treaty.core.refusals import NotOffered, RegistryError, Unavailable

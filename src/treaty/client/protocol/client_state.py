@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from treaty.client.protocol.effects import TokenCache
+from treaty.client.effects import TokenCache
 from treaty.client.protocol.nodes import NodePool
 from treaty.client.settings import ClientSettings
 from treaty.core.state.commit import PositionToken

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar, cast
 
+from treaty.client.effects import Conversation
 from treaty.client.protocol.client_state import ClientState
-from treaty.client.protocol.effects import Conversation
 from treaty.client.protocol.retries import ask_nodes
 from treaty.client.settings import ClientSettings
 from treaty.core.answers import (

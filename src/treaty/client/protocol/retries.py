@@ -7,6 +7,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
+from treaty.client.effects import Conversation, NoResponse, WaitSeconds
 from treaty.client.protocol.attempt import (
     AttemptResult,
     asked_pause,
@@ -16,7 +17,6 @@ from treaty.client.protocol.attempt import (
     send_request,
 )
 from treaty.client.protocol.client_state import ClientState
-from treaty.client.protocol.effects import Conversation, NoResponse, WaitSeconds
 from treaty.client.settings import ClientSettings
 from treaty.core.operations import is_command, is_idempotent, needs_read_barrier
 from treaty.core.refusals import Invalid, NotOffered, OutcomeUnknown, Refusal, RegistryError, Unavailable

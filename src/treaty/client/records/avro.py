@@ -1,6 +1,6 @@
 """Avro values in JSON, to bytes: in Avro's own JSON encoding, or the way people write them.
 
-A value of a union may be written ``{"branch": value}`` or bare: then the first branch that takes it is meant, for whole
+A value of a union may be written ``{"branch": value}`` or bare: then the first branch that takes it is parser, for whole
 numbers the first whole one. Bytes are strings of the characters U+0000 to U+00FF. Values of logical types are numbers or bytes
 as Avro encodes them, or strings: dates and times in ISO 8601, decimals in digits, UUIDs. Fields that are left out take their
 defaults.
@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from treaty.client.records.logical import Meant, logical
-from treaty.client.serializers.failures import BadValue
+from treaty.client.records.logical import LogicalParser, find_parser
+from treaty.client.serializers.errors import BadValueError
 from treaty.core.limits import SCHEMA_DEPTH
 from treaty.formats.avro.data.value import branch_name
 from treaty.formats.avro.model import (
@@ -39,12 +39,12 @@ _PACK: Mapping[str, Callable[[float], bytes]] = {
 }
 
 
-class Unfit(BadValue):
+class UnfitValueError(BadValueError):
     """A value is not one of its type; the message says where, what it is and what was expected."""
 
     def __init__(self, path: ValuePath, value: Any, expected: str, *, limit: bool = False) -> None:
         """Keep the place; a `limit` holds whatever the branch of a union."""
-        super().__init__(f"at {format_pointer(path) or '/'}: {_shown(value)} is not {expected}")
+        super().__init__(f"at {format_pointer(path) or '/'}: {_describe_value(value)} is not {expected}")
         self.depth = _depth(path)
         self.limit = limit
 
@@ -52,14 +52,19 @@ class Unfit(BadValue):
 def encode(schema: AvroSchema, value: Any) -> bytes:
     """The payload of a JSON value. Raises `Unfit` with the place where value and schema part."""
     root = schema.resolve(schema.root)
-    if isinstance(root, AvroPrimitive) and root.kind == "bytes" and logical(root) is None and isinstance(value, str):
+    if (
+        isinstance(root, AvroPrimitive)
+        and root.kind == "bytes"
+        and find_parser(root) is None
+        and isinstance(value, str)
+    ):
         return _raw(value, None)  # what is only bytes has no length in front
     out = bytearray()
     _Encoder(schema).put(schema.root, value, None, out)
     return bytes(out)
 
 
-def number(value: int) -> bytes:
+def encode_long(value: int) -> bytes:
     """A whole number as Avro writes it: zig-zag, seven bits a byte."""
     rest = (value << 1) ^ (value >> 63)
     out = bytearray()
@@ -79,7 +84,7 @@ class _Encoder:
         found = self.schema.resolve(node)
         self.depth += 1
         if self.depth > SCHEMA_DEPTH:
-            raise Unfit(path, value, f"nested less deep than {SCHEMA_DEPTH} (limit SCHEMA_DEPTH)", limit=True)
+            raise UnfitValueError(path, value, f"nested less deep than {SCHEMA_DEPTH} (limit SCHEMA_DEPTH)", limit=True)
         match found:
             case AvroRecord() if isinstance(value, dict):
                 self._record(found, value, path, out)
@@ -102,20 +107,22 @@ class _Encoder:
 
     @staticmethod
     def _block(count: int, out: bytearray) -> None:
-        out += number(count)
+        out += encode_long(count)
 
     def _record(self, node: AvroRecord, value: dict[str, Any], path: ValuePath, out: bytearray) -> None:
         names = {field.name for field in node.fields}
         if unknown := next((name for name in value if name not in names), None):
             listed = ", ".join(sorted(names)) or "none"
-            raise Unfit((path, unknown), value[unknown], f"a field of {node.full}; its fields are {listed}")
+            raise UnfitValueError((path, unknown), value[unknown], f"a field of {node.full}; its fields are {listed}")
         for field in node.fields:
             if field.name in value:
                 self.put(field.type, value[field.name], (path, field.name), out)
             elif field.default is not ABSENT:
                 self.put(field.type, field.default, (path, field.name), out)
             else:
-                raise Unfit(path, value, f"a whole {node.full}: the field {field.name} is missing and has no default")
+                raise UnfitValueError(
+                    path, value, f"a whole {node.full}: the field {field.name} is missing and has no default"
+                )
 
     def _union(self, node: AvroUnion, value: Any, path: ValuePath, out: bytearray) -> None:
         branches = [self.schema.resolve(one) for one in node.branches]
@@ -124,7 +131,7 @@ class _Encoder:
             named = next((at for at, one in enumerate(branches) if branch_name(one) == name), None)
             if named is not None and self._tries((named, branches[named]), value[name], (path, name), out) is None:
                 return
-        order = sorted(enumerate(branches), key=lambda one: _unlikely(one[1], value))
+        order = sorted(enumerate(branches), key=lambda one: _is_unlikely(one[1], value))
         whys = []
         for one in order:
             why = self._tries(one, value, path, out)
@@ -134,15 +141,17 @@ class _Encoder:
         closest = max(whys, key=lambda one: one.depth, default=None)
         if closest is not None and closest.depth > _depth(path):
             raise closest  # a branch took the value and stopped inside it
-        raise Unfit(path, value, f"of a branch of the union: {', '.join(map(branch_name, branches))}")
+        raise UnfitValueError(path, value, f"of a branch of the union: {', '.join(map(branch_name, branches))}")
 
-    def _tries(self, one: tuple[int, ResolvedType], value: Any, path: ValuePath, out: bytearray) -> "Unfit | None":
+    def _tries(
+        self, one: tuple[int, ResolvedType], value: Any, path: ValuePath, out: bytearray
+    ) -> "UnfitValueError | None":
         """Put a value under a branch; returns why that can't be, with nothing put."""
         start, depth = len(out), self.depth
-        out += number(one[0])
+        out += encode_long(one[0])
         try:
             self.put(one[1], value, path, out)
-        except Unfit as why:
+        except UnfitValueError as why:
             if why.limit:
                 raise
             del out[start:]
@@ -151,12 +160,12 @@ class _Encoder:
         return None
 
 
-def _unlikely(node: ResolvedType, value: Any) -> bool:
+def _is_unlikely(node: ResolvedType, value: Any) -> bool:
     """Whether a branch should be tried after the others."""
     return type(value) is int and node.kind in _PACK
 
 
-def _shown(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     """A value in a few words: only its kind, where it holds others."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "an array"
@@ -172,19 +181,19 @@ def _depth(path: ValuePath) -> int:
 
 
 def _leaf(node: ResolvedType, value: Any, path: ValuePath) -> bytes:
-    meant = logical(node)
-    if meant is not None:
-        value = _translated(meant, value, path)
+    parser = find_parser(node)
+    if parser is not None:
+        value = _read_logical(parser, value, path)
     match node:
         case AvroFixed(full, size) if isinstance(value, bytes | str):
             data = value if isinstance(value, bytes) else _raw(value, path)
             if len(data) != size:
-                raise Unfit(path, value, f"{size} bytes long, as {full} is; it has {len(data)}")
+                raise UnfitValueError(path, value, f"{size} bytes long, as {full} is; it has {len(data)}")
             return data
         case AvroEnum(full, symbols) if isinstance(value, str):
             if value not in symbols:
-                raise Unfit(path, value, f"a symbol of {full}: {', '.join(symbols)}")
-            return number(symbols.index(value))
+                raise UnfitValueError(path, value, f"a symbol of {full}: {', '.join(symbols)}")
+            return encode_long(symbols.index(value))
         case AvroPrimitive("null") if value is None:
             return b""
         case AvroPrimitive("boolean") if isinstance(value, bool):
@@ -197,7 +206,7 @@ def _leaf(node: ResolvedType, value: Any, path: ValuePath) -> bytes:
             made := _number(kind, value, path)
         ) is not None:
             return made
-    raise Unfit(path, value, _expected(node, meant))
+    raise UnfitValueError(path, value, _describe_type(node, parser))
 
 
 def _number(kind: str, value: Any, path: ValuePath) -> bytes | None:
@@ -205,47 +214,47 @@ def _number(kind: str, value: Any, path: ValuePath) -> bytes | None:
     if bits is None:
         if isinstance(value, str) and value in _WORDS:
             return _PACK[kind](_WORDS[value])
-        return _packed(kind, value, path) if type(value) in (int, float) else None
+        return _pack_float(kind, value, path) if type(value) in (int, float) else None
     if type(value) is not int:
         return None
     if not -(1 << bits - 1) <= value < 1 << bits - 1:
-        raise Unfit(path, value, f"a whole number of {bits} bits")
-    return number(value)
+        raise UnfitValueError(path, value, f"a whole number of {bits} bits")
+    return encode_long(value)
 
 
-def _translated(meant: Meant, value: Any, path: ValuePath) -> Any:
+def _read_logical(parser: LogicalParser, value: Any, path: ValuePath) -> Any:
     try:
-        return meant.read(value)
+        return parser.read(value)
     except (ValueError, ArithmeticError) as why:
-        raise Unfit(path, value, f"{meant.name} ({why})") from None
+        raise UnfitValueError(path, value, f"{parser.name} ({why})") from None
 
 
-def _packed(kind: str, value: float, path: ValuePath) -> bytes:
+def _pack_float(kind: str, value: float, path: ValuePath) -> bytes:
     try:
         return _PACK[kind](value)
     except OverflowError:
-        raise Unfit(path, value, f"a number that fits a {kind}") from None
+        raise UnfitValueError(path, value, f"a number that fits a {kind}") from None
 
 
 def _text(value: str, path: ValuePath) -> bytes:
     try:
         return _long_bytes(value.encode())
     except UnicodeEncodeError:
-        raise Unfit(path, value, "a string that has a UTF-8 form") from None
+        raise UnfitValueError(path, value, "a string that has a UTF-8 form") from None
 
 
 def _raw(value: str, path: ValuePath) -> bytes:
     try:
         return value.encode("latin-1")
     except UnicodeEncodeError:
-        raise Unfit(path, value, "bytes: a string of the characters U+0000 to U+00FF") from None
+        raise UnfitValueError(path, value, "bytes: a string of the characters U+0000 to U+00FF") from None
 
 
 def _long_bytes(data: bytes) -> bytes:
-    return number(len(data)) + data
+    return encode_long(len(data)) + data
 
 
-def _expected(node: ResolvedType, meant: Meant | None) -> str:
+def _describe_type(node: ResolvedType, parser: LogicalParser | None) -> str:
     name = branch_name(node)
     article = "an" if name[:1] in "aeiou" else "a"
-    return f"{article} {name}" + (f" ({meant.name})" if meant else "")
+    return f"{article} {name}" + (f" ({parser.name})" if parser else "")

@@ -17,14 +17,14 @@ UNITS: Mapping[str, int] = {"millis": 1_000, "micros": 1_000_000, "nanos": 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class LogicalParser:
     """A logical type: what its values are called, and from what people write to what is encoded (`ValueError`)."""
 
     name: str
     read: Callable[[Any], Any]
 
 
-def logical(node: ResolvedType) -> Meant | None:
+def find_parser(node: ResolvedType) -> LogicalParser | None:
     """The logical type of a leaf; None where it has none that strings stand for."""
     if not isinstance(node, AvroPrimitive | AvroFixed):
         return None
@@ -36,17 +36,17 @@ def logical(node: ResolvedType) -> Meant | None:
             scale = members.get("scale", 0)
             size = node.size if isinstance(node, AvroFixed) else 0
             if type(scale) is int:
-                return Meant("a decimal", lambda value: _decimal(value, scale, size))
+                return LogicalParser("a decimal", lambda value: _decimal(value, scale, size))
         case "uuid" if base == "fixed":
-            return Meant("a UUID", _uuid)
+            return LogicalParser("a UUID", _uuid)
         case "date" if base == "int":
-            return Meant("a date", _date)
+            return LogicalParser("a date", _date)
         case "time-millis" | "time-micros" | "time-nanos" if base in {"int", "long"}:
-            return Meant("a time of day", lambda value: _time(value, unit or 1))
+            return LogicalParser("a time of day", lambda value: _time(value, unit or 1))
         case str() if base == "long" and unit and name.startswith("timestamp-"):
-            return Meant("a timestamp", lambda value: _stamp(value, unit, local=False))
+            return LogicalParser("a timestamp", lambda value: _stamp(value, unit, local=False))
         case str() if base == "long" and unit and name.startswith("local-timestamp-"):
-            return Meant("a local timestamp", lambda value: _stamp(value, unit, local=True))
+            return LogicalParser("a local timestamp", lambda value: _stamp(value, unit, local=True))
     return None
 
 

@@ -4,11 +4,18 @@ from collections.abc import Iterable
 from typing import Any
 
 from treaty.client.references import fetch_resolved_schema
-from treaty.client.serializers.choosing import Own, Reader, Text, Writer
-from treaty.client.serializers.codec import Ready, full_name, read, ready, write
-from treaty.client.serializers.failures import BadRecord, BadValue, Code
-from treaty.client.serializers.framing import Part, unframe
-from treaty.client.serializers.settings import Framed, Opened, Reading, UseLatest, UseLatestWith, Writing
+from treaty.client.serializers.avro_codec import AvroCodec, full_name, make_avro_codec, read_payload, write_payload
+from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
+from treaty.client.serializers.frames import Part, unframe
+from treaty.client.serializers.schema_selection import OwnSchema, ReaderSchemas, SchemaText, WriterSchemas
+from treaty.client.serializers.settings import (
+    DeserializedPart,
+    DeserializerSettings,
+    SerializedPart,
+    SerializerSettings,
+    UseLatest,
+    UseLatestWith,
+)
 from treaty.client.types.failures import MisfitError
 from treaty.client.types.typed import Typed, known
 from treaty.core.names import Subject
@@ -19,15 +26,18 @@ from treaty.core.schema_engine import ResolvedSchema
 FORMAT = "AVRO"
 
 
-def _made(registry: Registry, text: Text) -> Ready:
-    return ready(registry, text.text, text.references, text.within)
+def _make_codec(registry: Registry, text: SchemaText) -> AvroCodec:
+    return make_avro_codec(registry, text.text, text.references, text.within)
 
 
 class AvroSerializer:
     """Writes values under one schema, or under whatever the registry says is right. Safe to share between threads."""
 
     def __init__(
-        self, registry: Registry, schema: Draft | str | Typed | type[Any] | None = None, settings: Writing | None = None
+        self,
+        registry: Registry,
+        schema: Draft | str | Typed | type[Any] | None = None,
+        settings: SerializerSettings | None = None,
     ) -> None:
         """Take the schema to write with, or a class with fields whose values are written; None only where another is used.
 
@@ -43,29 +53,31 @@ class AvroSerializer:
             return fetch_resolved_schema(self._writer.registry, FORMAT, draft.text, draft.references, within)
 
         given = None if draft is None else lambda: draft
-        self._writer = Writer(registry, (FORMAT, _made), settings or Writing(), given, Own(own) if draft else None)
+        self._writer = WriterSchemas(
+            registry, (FORMAT, _make_codec), settings or SerializerSettings(), given, OwnSchema(own) if draft else None
+        )
         self._name = full_name(draft.text) if draft else ""
 
-    def __call__(self, value: Any, topic: str = "", part: Part = "value") -> Framed:
-        """Return the record's half for this value; None becomes a delete marker.
+    def __call__(self, value: Any, topic: str = "", part: Part = "value") -> SerializedPart:
+        """Return the key or value part for this value; None becomes a tombstone.
 
-        Raises `BadValue` where value and schema do not fit, and whatever the registry raises.
+        Raises `BadValueError` where value and schema do not fit, and whatever the registry raises.
         """
         if value is None:
-            return Framed(None)
-        pen = self._writer.pen(topic, part, self._name)
+            return SerializedPart(None)
+        bound = self._writer.bind(topic, part, self._name)
         check, typed = self._writer.settings.check, self._typed
         if typed is None:
-            return pen.framed(write(pen.codec, value, check=check, head=pen.front), part)
+            return bound.add_header(write_payload(bound.codec, value, check=check, head=bound.prefix), part)
         try:
             plain = typed.take(value)
         except MisfitError as error:
-            raise BadValue(str(error)) from error
-        return pen.framed(write(pen.codec, plain, check=check, head=pen.front, tagged=True), part)
+            raise BadValueError(str(error)) from error
+        return bound.add_header(write_payload(bound.codec, plain, check=check, head=bound.prefix, tagged=True), part)
 
     def prepare(self, topic: str = "", part: Part = "value") -> None:
         """Find the schema of a topic's records now, not at the first of them. Raises what the registry raises."""
-        self._writer.pen(topic, part, self._name)
+        self._writer.bind(topic, part, self._name)
 
 
 class AvroDeserializer:
@@ -75,48 +87,48 @@ class AvroDeserializer:
         self,
         registry: Registry,
         reader: Draft | str | Typed | type[Any] | UseLatest | UseLatestWith | None = None,
-        settings: Reading | None = None,
+        settings: DeserializerSettings | None = None,
     ) -> None:
         """Take what values are read as: a schema of one's own, a class, a version of the subject, or None: as written."""
-        self._reader = Reader(registry, FORMAT, _made, settings or Reading())
+        self._reader = ReaderSchemas(registry, FORMAT, _make_codec, settings or DeserializerSettings())
         choice = isinstance(reader, UseLatest | UseLatestWith)
         self._choice: UseLatest | UseLatestWith | None = (
             reader if isinstance(reader, UseLatest | UseLatestWith) else None
         )
         self._own = None if choice else known(reader, FORMAT)
         self._typed = self._own if self._own is not None and self._own.kind is not None else None
-        self._ready: Ready | None = None
+        self._ready: AvroCodec | None = None
 
     def __call__(
         self, data: bytes | None, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
     ) -> Any:
-        """Return the value of a record's half; None for a delete marker. Raises as `open` does."""
+        """Return the value of a record's part; None for a tombstone. Raises as `open` does."""
         return None if data is None else self.open(data, topic, part, headers).value
 
     def open(
         self, data: bytes, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
-    ) -> Opened:
+    ) -> DeserializedPart:
         """Return value and writer's schema.
 
-        Raises `BadRecord` where the bytes are at fault (its `code` says how), `Unavailable` where the registry
+        Raises `BadRecordError` where the bytes are at fault (its `code` says how), `Unavailable` where the registry
         can't be asked now: that record is not bad, try again.
         """
         frame = unframe(data, headers, part)
-        found, writer = self._reader.written(frame, data)
+        found, writer = self._reader.find_writer(frame, data)
         reader, typed = self._reader_for(topic, part, writer), self._typed
-        plain = read(writer, reader, frame.payload, frame.schema, tagged=typed is not None)
+        plain = read_payload(writer, reader, frame.payload, frame.schema, tagged=typed is not None)
         if typed is None:
-            return Opened(plain, found)
+            return DeserializedPart(plain, found)
         try:
-            return Opened(typed.make(plain), found)
+            return DeserializedPart(typed.make(plain), found)
         except MisfitError as error:
-            raise BadRecord(Code.INVALID, str(error), frame.payload, frame.schema) from error
+            raise BadRecordError(RecordErrorCode.INVALID, str(error), frame.payload, frame.schema) from error
 
-    def _reader_for(self, topic: str, part: Part, writer: Ready) -> Ready | None:
+    def _reader_for(self, topic: str, part: Part, writer: AvroCodec) -> AvroCodec | None:
         if self._own is not None:
             if self._ready is None:
-                self._ready = self._reader.of(self._own.draft)
+                self._ready = self._reader.prepare(self._own.draft)
             return self._ready
         if self._choice is not None:
-            return self._reader.latest(self._choice, (topic, part, writer.name))
+            return self._reader.find_latest(self._choice, (topic, part, writer.name))
         return None

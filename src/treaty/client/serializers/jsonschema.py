@@ -6,10 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from treaty.client.references import fetch_resolved_schema
-from treaty.client.serializers.choosing import Own, Reader, Text, Writer
-from treaty.client.serializers.failures import BadRecord, BadValue, Code
-from treaty.client.serializers.framing import Part, unframe
-from treaty.client.serializers.settings import Framed, Opened, Reading, UseLatest, UseLatestWith, Writing
+from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
+from treaty.client.serializers.frames import Part, unframe
+from treaty.client.serializers.schema_selection import OwnSchema, ReaderSchemas, SchemaText, WriterSchemas
+from treaty.client.serializers.settings import (
+    DeserializedPart,
+    DeserializerSettings,
+    SerializedPart,
+    SerializerSettings,
+    UseLatest,
+    UseLatestWith,
+)
 from treaty.client.types.failures import MisfitError
 from treaty.client.types.typed import Typed, known
 from treaty.core.finding import Diagnostic
@@ -28,21 +35,21 @@ FromJson = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class JsonValidator:
     """A schema that values are checked against: the faults of a value given as JSON text."""
 
     check: Callable[[str], tuple[Diagnostic, ...]]
 
 
-def _made(registry: Registry, text: Text) -> Ready:
+def _make_validator(registry: Registry, text: SchemaText) -> JsonValidator:
     form = find_formats()[FORMAT]
     try:
         model = form.parse(fetch_resolved_schema(registry, FORMAT, text.text, text.references, text.within), False)
     except InvalidSchemaError as wrong:
-        raise BadValue(f"the schema can't be used: {wrong}") from wrong
+        raise BadValueError(f"the schema can't be used: {wrong}") from wrong
     check = form.check
     assert check is not None
-    return Ready(lambda value: check(model, value))
+    return JsonValidator(lambda value: check(model, value))
 
 
 def as_is(value: Any) -> Any:
@@ -57,7 +64,7 @@ class JsonSerializer:
         self,
         registry: Registry,
         schema: Draft | str | Typed | type[Any] | None = None,
-        settings: Writing | None = None,
+        settings: SerializerSettings | None = None,
         *,
         to_json: ToJson | None = None,
     ) -> None:
@@ -75,34 +82,40 @@ class JsonSerializer:
             return fetch_resolved_schema(self._writer.registry, FORMAT, draft.text, draft.references, within)
 
         given = None if draft is None else lambda: draft
-        self._writer = Writer(registry, (FORMAT, _made), settings or Writing(), given, Own(own) if draft else None)
+        self._writer = WriterSchemas(
+            registry,
+            (FORMAT, _make_validator),
+            settings or SerializerSettings(),
+            given,
+            OwnSchema(own) if draft else None,
+        )
         self._name = _title(draft.text) if draft else ""
         self._to_json = to_json or (typed.take if typed else as_is)
 
-    def __call__(self, value: Any, topic: str = "", part: Part = "value") -> Framed:
-        """Return the record's half for this value; None becomes a delete marker.
+    def __call__(self, value: Any, topic: str = "", part: Part = "value") -> SerializedPart:
+        """Return the key or value part for this value; None becomes a tombstone.
 
-        Raises `BadValue` with every fault where the value is not valid, and whatever the registry raises.
+        Raises `BadValueError` with every fault where the value is not valid, and whatever the registry raises.
         """
         if value is None:
-            return Framed(None)
+            return SerializedPart(None)
         settings = self._writer.settings
-        pen = self._writer.pen(topic, part, self._name)
+        bound = self._writer.bind(topic, part, self._name)
         try:
             made = self._to_json(value)
             text = json.dumps(made, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
             payload = text.encode()
         except MisfitError as error:
-            raise BadValue(str(error)) from error
+            raise BadValueError(str(error)) from error
         except (TypeError, ValueError, RecursionError) as error:
-            raise BadValue(f"the value has no JSON form: {error}") from error
-        if settings.check and (faults := pen.codec.check(text)):
-            raise BadValue("; ".join(map(str, faults)))
-        return pen.framed(pen.front + payload, part)
+            raise BadValueError(f"the value has no JSON form: {error}") from error
+        if settings.check and (faults := bound.codec.check(text)):
+            raise BadValueError("; ".join(map(str, faults)))
+        return bound.add_header(bound.prefix + payload, part)
 
     def prepare(self, topic: str = "", part: Part = "value") -> None:
         """Find the schema of a topic's records now, not at the first of them. Raises what the registry raises."""
-        self._writer.pen(topic, part, self._name)
+        self._writer.bind(topic, part, self._name)
 
 
 class JsonDeserializer:
@@ -112,7 +125,7 @@ class JsonDeserializer:
         self,
         registry: Registry,
         reader: Draft | str | Typed | type[Any] | UseLatest | UseLatestWith | None = None,
-        settings: Reading | None = None,
+        settings: DeserializerSettings | None = None,
         *,
         from_json: FromJson | None = None,
     ) -> None:
@@ -121,7 +134,7 @@ class JsonDeserializer:
         A class checks by being made: its own fields must be there and of their types, other properties are passed over.
         With None values are checked, against the schema they were written with, only where the settings say so.
         """
-        self._reader = Reader(registry, FORMAT, _made, settings or Reading())
+        self._reader = ReaderSchemas(registry, FORMAT, _make_validator, settings or DeserializerSettings())
         self._choice: UseLatest | UseLatestWith | None = (
             reader if isinstance(reader, UseLatest | UseLatestWith) else None
         )
@@ -132,37 +145,39 @@ class JsonDeserializer:
     def __call__(
         self, data: bytes | None, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
     ) -> Any:
-        """Return the value of a record's half; None for a delete marker. Raises as `open` does."""
+        """Return the value of a record's part; None for a tombstone. Raises as `open` does."""
         return None if data is None else self.open(data, topic, part, headers).value
 
     def open(
         self, data: bytes, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
-    ) -> Opened:
+    ) -> DeserializedPart:
         """Return value and writer's schema.
 
-        Raises `BadRecord` where the bytes are at fault (MALFORMED: no JSON; INVALID: not what the schema asks for),
+        Raises `BadRecordError` where the bytes are at fault (MALFORMED: no JSON; INVALID: not what the schema asks for),
         `Unavailable` where the registry can't be asked now.
         """
         frame = unframe(data, headers, part)
-        found, writer = self._reader.written(frame, data)
+        found, writer = self._reader.find_writer(frame, data)
         try:
             text = str(frame.payload, "utf-8")
             value = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise BadRecord(Code.MALFORMED, f"not JSON: {error}", frame.payload, frame.schema) from error
-        judge = self._judge(topic, part, writer)
-        if judge is not None and (faults := judge.check(text)):
-            raise BadRecord(Code.INVALID, "; ".join(map(str, faults)), frame.payload, frame.schema)
+            raise BadRecordError(
+                RecordErrorCode.MALFORMED, f"not JSON: {error}", frame.payload, frame.schema
+            ) from error
+        validator = self._find_validator(topic, part, writer)
+        if validator is not None and (faults := validator.check(text)):
+            raise BadRecordError(RecordErrorCode.INVALID, "; ".join(map(str, faults)), frame.payload, frame.schema)
         try:
-            return Opened(self._from_json(value), found)
+            return DeserializedPart(self._from_json(value), found)
         except MisfitError as error:
-            raise BadRecord(Code.INVALID, str(error), frame.payload, frame.schema) from error
+            raise BadRecordError(RecordErrorCode.INVALID, str(error), frame.payload, frame.schema) from error
 
-    def _judge(self, topic: str, part: Part, writer: Ready) -> Ready | None:
+    def _find_validator(self, topic: str, part: Part, writer: JsonValidator) -> JsonValidator | None:
         if self._own is not None:
-            return self._reader.of(self._own)
+            return self._reader.prepare(self._own)
         if self._choice is not None:
-            return self._reader.latest(self._choice, (topic, part, ""))
+            return self._reader.find_latest(self._choice, (topic, part, ""))
         return writer if self._reader.settings.check else None
 
 
@@ -171,6 +186,6 @@ def _title(text: str) -> str:
     try:
         schema = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadValue(f"not a JSON Schema: {error}") from error
+        raise BadValueError(f"not a JSON Schema: {error}") from error
     title = schema.get("title") if isinstance(schema, dict) else None
     return title if isinstance(title, str) else ""

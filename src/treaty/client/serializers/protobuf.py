@@ -14,11 +14,18 @@ from google.protobuf.message_factory import GetMessageClass
 
 from treaty.client.cache import CachedRegistry
 from treaty.client.references import fetch_resolved_schema
-from treaty.client.serializers.choosing import MAX_CODECS, Own, Reader, Text, Writer
-from treaty.client.serializers.failures import BadRecord, BadValue, Code
-from treaty.client.serializers.framing import Part, unframe
-from treaty.client.serializers.indexes import Path, head, split
-from treaty.client.serializers.settings import AutoRegister, Framed, MustExist, Opened, Reading, Writing
+from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
+from treaty.client.serializers.frames import Part, unframe
+from treaty.client.serializers.message_indexes import Path, encode_path, split_path
+from treaty.client.serializers.schema_selection import MAX_CODECS, OwnSchema, ReaderSchemas, SchemaText, WriterSchemas
+from treaty.client.serializers.settings import (
+    AutoRegister,
+    DeserializedPart,
+    DeserializerSettings,
+    MustExist,
+    SerializedPart,
+    SerializerSettings,
+)
 from treaty.core.finding import Finding
 from treaty.core.names import Subject, subject_of
 from treaty.core.registry import Registry
@@ -35,11 +42,11 @@ KNOWN = ("google/protobuf/", "google/type/", "confluent/")
 """Files that every registry knows: they are not registered."""
 
 
-Named = Iterator[tuple[Path, str]]
+PathsAndNames = Iterator[tuple[Path, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ProtobufCodec:
     """A file's messages by their full names, and (for reading without a class) what makes them."""
 
     paths: Mapping[str, Path]
@@ -48,24 +55,24 @@ class Ready:
     """What makes messages where no class was given."""
 
     def descriptor(self, path: Path, data: bytes, schema: int | str) -> Descriptor:
-        """The message at a path. Raises `BadRecord` where there is none."""
+        """The message at a path. Raises `BadRecordError` where there is none."""
         name = self.names.get(path)
         if name is None:
             message = f"the schema has no message at {list(path)}; it has {len(self.names)}"
-            raise BadRecord(Code.MALFORMED, message, data, schema)
+            raise BadRecordError(RecordErrorCode.MALFORMED, message, data, schema)
         return self.pool.FindMessageTypeByName(name)
 
 
-def _made(registry: Registry, text: Text) -> Ready:
+def _make_codec(registry: Registry, text: SchemaText) -> ProtobufCodec:
     form = find_formats()[FORMAT]
     try:
         schema: ProtoSchema = form.parse(
             fetch_resolved_schema(registry, FORMAT, text.text, text.references, text.within), False
         )
         names = messages(schema)
-        return Ready({name: path for path, name in names.items()}, names, build_pool(schema))
+        return ProtobufCodec({name: path for path, name in names.items()}, names, build_pool(schema))
     except (InvalidSchemaError, TypeError) as wrong:
-        raise BadValue(f"the schema can't be used: {wrong}") from wrong
+        raise BadValueError(f"the schema can't be used: {wrong}") from wrong
 
 
 def messages(schema: ProtoSchema) -> dict[Path, str]:
@@ -79,7 +86,7 @@ def messages(schema: ProtoSchema) -> dict[Path, str]:
     return {**dict(plain), **dict(counted)}
 
 
-def _messages(inside: tuple[Message, ...], space: str, above: Path, *, entries: bool, first: int = 0) -> Named:
+def _messages(inside: tuple[Message, ...], space: str, above: Path, *, entries: bool, first: int = 0) -> PathsAndNames:
     for at, one in enumerate(inside, first):
         name = f"{space}.{one.name}" if space else one.name
         yield (*above, at), name
@@ -90,7 +97,9 @@ def _messages(inside: tuple[Message, ...], space: str, above: Path, *, entries: 
 class ProtobufSerializer:
     """Writes messages of one generated class, or of any. Safe to share between threads."""
 
-    def __init__(self, registry: Registry, kind: type[Value] | None = None, settings: Writing | None = None) -> None:
+    def __init__(
+        self, registry: Registry, kind: type[Value] | None = None, settings: SerializerSettings | None = None
+    ) -> None:
         """Take the class to write (None: whatever comes), whose file is the schema.
 
         Files that it imports are registered under their paths; with `MustExist` they must be there too. Several classes
@@ -98,25 +107,25 @@ class ProtobufSerializer:
         """
         self._kind = kind
         self._registry = registry if isinstance(registry, CachedRegistry) else CachedRegistry(registry)
-        self._settings = settings or Writing()
-        self._each: dict[type[Value], _OneKind] = {}
+        self._settings = settings or SerializerSettings()
+        self._each: dict[type[Value], _ClassSerializer] = {}
         if kind is not None:
             self._of(kind)
 
-    def __call__(self, value: Any, topic: str = "", part: Part = "value") -> Framed:
-        """Return the record's half for this message; None becomes a delete marker.
+    def __call__(self, value: Any, topic: str = "", part: Part = "value") -> SerializedPart:
+        """Return the key or value part for this message; None becomes a tombstone.
 
-        Raises `BadValue` for a message of another class, and one whose required fields are not set.
+        Raises `BadValueError` for a message of another class, and one whose required fields are not set.
         """
         if value is None:
-            return Framed(None)
+            return SerializedPart(None)
         one = self._each.get(type(value))
         if one is None:
             if self._kind is not None or not isinstance(value, Value):
                 wanted = "messages" if self._kind is None else cast("Descriptor", self._kind.DESCRIPTOR).full_name
-                raise BadValue(f"the value is a {type(value).__name__}, this serializer writes {wanted}")
+                raise BadValueError(f"the value is a {type(value).__name__}, this serializer writes {wanted}")
             one = self._of(type(value))
-        return one.written(value, topic, part)
+        return one.serialize(value, topic, part)
 
     def prepare(self, topic: str = "", part: Part = "value") -> None:
         """Find the schema of a topic's records now, not at the first of them. Raises what the registry raises."""
@@ -124,43 +133,47 @@ class ProtobufSerializer:
             raise ValueError("a serializer of any message can't know the schema before it has one; give it a class")
         self._each[self._kind].prepare(topic, part)
 
-    def _of(self, kind: type[Value]) -> "_OneKind":
+    def _of(self, kind: type[Value]) -> "_ClassSerializer":
         if len(self._each) >= MAX_CODECS:
             self._each.clear()
-        return self._each.setdefault(kind, _OneKind(self._registry, kind, self._settings))
+        return self._each.setdefault(kind, _ClassSerializer(self._registry, kind, self._settings))
 
 
-class _OneKind:
+class _ClassSerializer:
     """Writes messages of one class."""
 
-    def __init__(self, registry: Registry, kind: type[Value], settings: Writing) -> None:
+    def __init__(self, registry: Registry, kind: type[Value], settings: SerializerSettings) -> None:
         self._descriptor = cast("Descriptor", kind.DESCRIPTOR)
-        self._writer = Writer(registry, (FORMAT, _made), settings, self._draft, Own(self._own, self._concerns))
-        own = isinstance(settings.choose, (AutoRegister, MustExist))
-        self._head = head(_path(self._descriptor)) if own else None
+        self._writer = WriterSchemas(
+            registry, (FORMAT, _make_codec), settings, self._draft, OwnSchema(self._own, self._is_relevant)
+        )
+        own = isinstance(settings.choice, (AutoRegister, MustExist))
+        self._head = encode_path(_path(self._descriptor)) if own else None
 
-    def written(self, value: Value, topic: str, part: Part) -> Framed:
+    def serialize(self, value: Value, topic: str, part: Part) -> SerializedPart:
         name = self._descriptor.full_name
-        pen = self._writer.pen(topic, part, name)
+        bound = self._writer.bind(topic, part, name)
         front = self._head
         if front is None:
-            path = pen.codec.paths.get(name)
+            path = bound.codec.paths.get(name)
             if path is None:
-                raise BadValue(f"schema {pen.schema_id} has no message {name}; it has {', '.join(pen.codec.paths)}")
-            front = head(path)
+                raise BadValueError(
+                    f"schema {bound.schema_id} has no message {name}; it has {', '.join(bound.codec.paths)}"
+                )
+            front = encode_path(path)
         try:
             payload = value.SerializeToString(deterministic=True)
         except EncodeError as error:
-            raise BadValue(str(error)) from error
-        return pen.headed(front, payload, part)
+            raise BadValueError(str(error)) from error
+        return bound.add_frame(front, payload, part)
 
     def prepare(self, topic: str, part: Part) -> None:
-        self._writer.pen(topic, part, self._descriptor.full_name)
+        self._writer.bind(topic, part, self._descriptor.full_name)
 
     def _own(self, within: Subject) -> ResolvedSchema:
-        return _meaning(self._descriptor.file, {})
+        return _resolve_file(self._descriptor.file, {})
 
-    def _concerns(self, finding: Finding) -> bool:
+    def _is_relevant(self, finding: Finding) -> bool:
         """Only what is inside the message that is written; other messages of the file may come and go."""
         package = self._descriptor.file.package
         name = self._descriptor.full_name.removeprefix(f"{package}." if package else "")
@@ -176,9 +189,9 @@ class _OneKind:
 
     def _reference(self, file: FileDescriptor, known: dict[str, Reference]) -> Reference:
         if file.name not in known:
-            draft, subject, choose = self._of(file, known), subject_of(file.name), self._writer.settings.choose
-            if isinstance(choose, MustExist):
-                number = self._writer.registry.ask(Lookup(subject, draft, choose.normalize)).answer.number
+            draft, subject, choice = self._of(file, known), subject_of(file.name), self._writer.settings.choice
+            if isinstance(choice, MustExist):
+                number = self._writer.registry.ask(Lookup(subject, draft, choice.normalize)).answer.number
             else:
                 number = self._writer.registry.ask(Register(subject, draft)).answer.version.number
             known[file.name] = Reference(file.name, file.name, number)
@@ -191,11 +204,11 @@ def _text(file: FileDescriptor) -> str:
     return base64.b64encode(proto.SerializeToString(deterministic=True)).decode()
 
 
-def _meaning(file: FileDescriptor, made: dict[str, ResolvedSchema]) -> ResolvedSchema:
+def _resolve_file(file: FileDescriptor, made: dict[str, ResolvedSchema]) -> ResolvedSchema:
     """What a file of the program's own means, without asking anybody."""
     if file.name not in made:
         needed = [one for one in file.dependencies if not one.name.startswith(KNOWN)]
-        bindings = tuple(ResolvedReference(one.name, one.name, 1, _meaning(one, made)) for one in needed)
+        bindings = tuple(ResolvedReference(one.name, one.name, 1, _resolve_file(one, made)) for one in needed)
         made[file.name] = ResolvedSchema(FORMAT, _text(file), bindings)
     return made[file.name]
 
@@ -211,35 +224,37 @@ def _path(descriptor: Descriptor) -> Path:
 class ProtobufDeserializer:
     """Reads framed messages, into a generated class or into classes made from the registry's schemas."""
 
-    def __init__(self, registry: Registry, kind: type[Value] | None = None, settings: Reading | None = None) -> None:
+    def __init__(
+        self, registry: Registry, kind: type[Value] | None = None, settings: DeserializerSettings | None = None
+    ) -> None:
         """Take the class to read into; None makes one from the schema that a message was written with."""
         self._kind = kind
-        self._reader = Reader(registry, FORMAT, _made, settings or Reading())
+        self._reader = ReaderSchemas(registry, FORMAT, _make_codec, settings or DeserializerSettings())
 
     def __call__(
         self, data: bytes | None, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
     ) -> Any:
-        """Return the message of a record's half; None for a delete marker. Raises as `open` does."""
+        """Return the message of a record's part; None for a tombstone. Raises as `open` does."""
         return None if data is None else self.open(data, topic, part, headers).value
 
     def open(
         self, data: bytes, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
-    ) -> Opened:
+    ) -> DeserializedPart:
         """Return message and writer's schema.
 
-        Raises `BadRecord` where the bytes are at fault (its `code` says how), `Unavailable` where the registry
+        Raises `BadRecordError` where the bytes are at fault (its `code` says how), `Unavailable` where the registry
         can't be asked now.
         """
         frame = unframe(data, headers, part, headed=True)
-        found, writer = self._reader.written(frame, data)
+        found, writer = self._reader.find_writer(frame, data)
         if frame.head is None:
-            path, payload = split(frame.payload, frame.schema)
+            path, payload = split_path(frame.payload, frame.schema)
         else:
-            (path, _), payload = split(frame.head or b"\x00", frame.schema), frame.payload
+            (path, _), payload = split_path(frame.head or b"\x00", frame.schema), frame.payload
         descriptor = writer.descriptor(path, data, frame.schema)
         value = (self._kind or GetMessageClass(descriptor))()
         try:
             value.ParseFromString(payload)
         except DecodeError as error:
-            raise BadRecord(Code.MALFORMED, str(error), payload, frame.schema) from error
-        return Opened(value, found)
+            raise BadRecordError(RecordErrorCode.MALFORMED, str(error), payload, frame.schema) from error
+        return DeserializedPart(value, found)

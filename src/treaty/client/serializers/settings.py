@@ -1,4 +1,4 @@
-"""What serializers and deserializers of all formats are told, and what they return."""
+"""Settings of serializers and deserializers of all formats, and what these return."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from treaty.client.serializers.framing import Headers, Part
-from treaty.client.serializers.names import Associated, NameOf, topic_name
+from treaty.client.serializers.frames import Headers, Part
+from treaty.client.serializers.subject_names import AssociatedNameStrategy, SubjectNameStrategy, topic_name
 from treaty.core.answers import SchemaFound
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.core.schema import Pairs
@@ -54,26 +54,26 @@ class UseId:
     strict: bool = True
 
 
-Choice = AutoRegister | MustExist | UseLatest | UseLatestWith | UseId
+SchemaChoice = AutoRegister | MustExist | UseLatest | UseLatestWith | UseId
 """Which schema a serializer writes with."""
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class SerializerSettings:
     """Settings of a serializer."""
 
-    choose: Choice = AutoRegister()
-    name_of: NameOf | Associated = topic_name
+    choice: SchemaChoice = AutoRegister()
+    name_strategy: SubjectNameStrategy | AssociatedNameStrategy = topic_name
     framing: Literal["prefix", "header"] = "prefix"
     check: bool = True
     """Compare each value with the schema first: unknown fields, numbers out of range, missing fields."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class DeserializerSettings:
     """Settings of a deserializer."""
 
-    name_of: NameOf | Associated = topic_name
+    name_strategy: SubjectNameStrategy | AssociatedNameStrategy = topic_name
     """Names the subject of `UseLatest` and `UseLatestWith`."""
     context: str = DEFAULT_CONTEXT
     """The context whose ids stand in the frames."""
@@ -81,8 +81,8 @@ class Reading:
     """Compare each value with the schema it was written with (JSON)."""
 
 
-class Framed(msgspec.Struct, frozen=True):
-    """Half a record, ready for a producer. `data` is None for a delete marker."""
+class SerializedPart(msgspec.Struct, frozen=True):
+    """The key or value of a record, for a producer. `data` is None for a tombstone."""
 
     data: bytes | None
     headers: Headers = ()
@@ -90,18 +90,18 @@ class Framed(msgspec.Struct, frozen=True):
     guid: str = ""
 
 
-class Opened(msgspec.Struct, frozen=True):
+class DeserializedPart(msgspec.Struct, frozen=True):
     """A value and the schema it was written with."""
 
     value: object
-    written: SchemaFound
+    writer_schema: SchemaFound
 
 
 class Serializer(Protocol):
     """What serializers of all formats can do."""
 
-    def __call__(self, value: Any, topic: str = "", part: Part = "value") -> Framed:
-        """Return the record's half for this value; None becomes a delete marker."""
+    def __call__(self, value: Any, topic: str = "", part: Part = "value") -> SerializedPart:
+        """Return the key or value part for this value; None becomes a tombstone."""
         ...
 
     def prepare(self, topic: str = "", part: Part = "value") -> None:
@@ -115,11 +115,11 @@ class Deserializer(Protocol):
     def __call__(
         self, data: bytes | None, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
     ) -> Any:
-        """Return the value of a record's half; None for a delete marker."""
+        """Return the value of a record's part; None for a tombstone."""
         ...
 
     def open(
         self, data: bytes, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
-    ) -> Opened:
+    ) -> DeserializedPart:
         """Return value and writer's schema."""
         ...

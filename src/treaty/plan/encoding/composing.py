@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from google.protobuf.descriptor_pool import DescriptorPool
 
-from treaty.client.serializers.framing import prefix, stamp
-from treaty.client.serializers.indexes import head
+from treaty.client.serializers.frames import encode_guid, encode_id
+from treaty.client.serializers.message_indexes import encode_path
 from treaty.client.serializers.protobuf import messages
 from treaty.core.state.columns import Column
 from treaty.formats.avro.canonical import print_schema
@@ -35,7 +35,7 @@ def compose(known: Known, columns: Sequence[Column], wish: EncodeWish) -> Encode
     if wish.validate and known.format != "JSON":
         raise PlanError(f"{known.format} is checked while it is written; only JSON is validated on request")
     made = composer(known, columns, wish)
-    front = stamp(known.guid) if wish.framing == "header" and known.guid else prefix(known.schema_id)
+    front = encode_guid(known.guid) if wish.framing == "header" and known.guid else encode_id(known.schema_id)
     return replace(made, head=front.hex() + made.head)
 
 
@@ -70,7 +70,9 @@ def _protobuf(known: Known, columns: Sequence[Column], wish: EncodeWish) -> Enco
         pool.AddSerializedFile(one)
     fit = pair(columns, protobuf.look(known.schema), pool.FindMessageTypeByName(name), wish.lossy)
     stored = tuple(base64.b64encode(one).decode() for one in files)
-    return _plan(known, columns, wish, text="", fit=fit, message=name, files=stored, head=head(paths[name]).hex())
+    return _plan(
+        known, columns, wish, text="", fit=fit, message=name, files=stored, head=encode_path(paths[name]).hex()
+    )
 
 
 def _json(known: Known, columns: Sequence[Column], wish: EncodeWish) -> EncodePlan:

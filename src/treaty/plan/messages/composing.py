@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
-from treaty.client.serializers.indexes import FIRST, Path, head
+from treaty.client.serializers.message_indexes import FIRST, Path, encode_path
 from treaty.client.serializers.protobuf import messages
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
@@ -125,7 +125,7 @@ def _cut_short(one: Known, path: str, reader: str, writer: str) -> Rejected:
 
 def _fronts(path: Path) -> Iterator[str]:
     """The bytes before a payload that say this path; that of a file's first message has a short form."""
-    yield head(path).hex()
+    yield encode_path(path).hex()
     if path == FIRST:
         yield "0200"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto
 
-from treaty.client.serializers.indexes import FIRST, Path, head
+from treaty.client.serializers.message_indexes import FIRST, Path, encode_path
 from treaty.client.serializers.protobuf import messages
 from treaty.formats.protobuf.model import ProtoSchema
 from treaty.plan.ddl import struct_ddl
@@ -162,6 +162,6 @@ def _heads(parts: Sequence[_Part], known: Sequence[Known]) -> Iterator[Heads]:
 
 def _fronts(path: Path) -> Iterator[str]:
     """The bytes before a payload that say this path; that of a file's first message has a short form."""
-    yield head(path).hex()
+    yield encode_path(path).hex()
     if path == FIRST:
         yield "0200"

@@ -17,16 +17,16 @@ MAX_EMPTY_ITEMS = 1_000_000
 """Items in one array whose type takes no bytes: nothing else bounds them."""
 
 
-class Malformed(ValueError):
+class MalformedPayloadError(ValueError):
     """The payload is not what the schema says."""
 
 
-def skimmer(schema: Any, named: Mapping[str, Any]) -> Skip:
+def make_skipper(schema: Any, named: Mapping[str, Any]) -> Skip:
     """Return the walker of a schema as fastavro parsed it; `named` maps full names to definitions."""
-    return _Walkers(named).of(schema)
+    return _SkipperBuilder(named).of(schema)
 
 
-class _Walkers:
+class _SkipperBuilder:
     """Makes walkers; named types are made once, so that recursion ends."""
 
     def __init__(self, named: Mapping[str, Any]) -> None:
@@ -35,7 +35,7 @@ class _Walkers:
 
     def of(self, schema: Any) -> Skip:
         if isinstance(schema, list):
-            return _union([self.of(branch) for branch in schema])
+            return _union_skipper([self.of(branch) for branch in schema])
         if isinstance(schema, str):
             return _PRIMITIVES[schema] if schema in _PRIMITIVES else self._by_name(schema)
         kind = schema["type"]
@@ -44,13 +44,13 @@ class _Walkers:
         if kind in {"record", "error"}:
             return self._by_name(schema["name"], schema)
         if kind == "array":
-            return _blocks(self.of(schema["items"]))
+            return _blocks_skipper(self.of(schema["items"]))
         if kind == "map":
-            return _blocks(_pair(self.of(schema["values"])))
+            return _blocks_skipper(_entry_skipper(self.of(schema["values"])))
         if kind == "enum":
-            return _enum(len(schema["symbols"]))
+            return _enum_skipper(len(schema["symbols"]))
         if kind == "fixed":
-            return _fixed(schema["size"])
+            return _fixed_skipper(schema["size"])
         return self.of(kind)
 
     def _by_name(self, name: str, schema: Any = None) -> Skip:
@@ -64,7 +64,7 @@ class _Walkers:
 
         def record(data: bytes, at: int, depth: int) -> int:
             if depth > MAX_DEPTH:
-                raise Malformed(f"values nested deeper than {MAX_DEPTH} levels")
+                raise MalformedPayloadError(f"values nested deeper than {MAX_DEPTH} levels")
             for skip in fields:
                 at = skip(data, at, depth + 1)
             return at
@@ -76,27 +76,27 @@ class _Walkers:
 
 def _long(data: bytes, at: int) -> tuple[int, int]:
     """Read a zig-zag varint: value and next position."""
-    byte = data[at] if at < len(data) else _ended(at)
+    byte = data[at] if at < len(data) else _refuse_end(at)
     at += 1
     if byte < 128:
         return (byte >> 1) ^ -(byte & 1), at
     value, shift = byte & 127, 7
     while True:
-        byte = data[at] if at < len(data) else _ended(at)
+        byte = data[at] if at < len(data) else _refuse_end(at)
         at += 1
         value |= (byte & 127) << shift
         if byte < 128:
             break
         shift += 7
         if shift > 63:
-            raise Malformed(f"a number of more than 10 bytes at byte {at}")
+            raise MalformedPayloadError(f"a number of more than 10 bytes at byte {at}")
     if value >> 64:
-        raise Malformed(f"a number of more than 64 bits at byte {at}")
+        raise MalformedPayloadError(f"a number of more than 64 bits at byte {at}")
     return (value >> 1) ^ -(value & 1), at
 
 
-def _ended(at: int) -> int:
-    raise Malformed(f"the payload ends at byte {at}, inside a value")
+def _refuse_end(at: int) -> int:
+    raise MalformedPayloadError(f"the payload ends at byte {at}, inside a value")
 
 
 def _skip_null(data: bytes, at: int, depth: int) -> int:
@@ -104,9 +104,9 @@ def _skip_null(data: bytes, at: int, depth: int) -> int:
 
 
 def _skip_boolean(data: bytes, at: int, depth: int) -> int:
-    byte = data[at] if at < len(data) else _ended(at)
+    byte = data[at] if at < len(data) else _refuse_end(at)
     if byte > 1:
-        raise Malformed(f"a boolean of {byte} at byte {at}; 0 and 1 are allowed")
+        raise MalformedPayloadError(f"a boolean of {byte} at byte {at}; 0 and 1 are allowed")
     return at + 1
 
 
@@ -115,7 +115,7 @@ def _skip_int(data: bytes, at: int, depth: int) -> int:
         return at + 1
     value, end = _long(data, at)
     if not -(2**31) <= value < 2**31:
-        raise Malformed(f"an int of {value} at byte {at}; it does not fit 32 bits")
+        raise MalformedPayloadError(f"an int of {value} at byte {at}; it does not fit 32 bits")
     return end
 
 
@@ -127,50 +127,50 @@ def _skip_bytes(data: bytes, at: int, depth: int) -> int:
     length, start = _long(data, at)
     end = start + length
     if length < 0 or end > len(data):
-        raise Malformed(f"a length of {length} at byte {at}; {len(data) - start} bytes are left")
+        raise MalformedPayloadError(f"a length of {length} at byte {at}; {len(data) - start} bytes are left")
     return end
 
 
-def _fixed(size: int) -> Skip:
+def _fixed_skipper(size: int) -> Skip:
     def skip(data: bytes, at: int, depth: int) -> int:
-        return at + size if at + size <= len(data) else _ended(len(data))
+        return at + size if at + size <= len(data) else _refuse_end(len(data))
 
     return skip
 
 
-def _enum(symbols: int) -> Skip:
+def _enum_skipper(symbols: int) -> Skip:
     def skip(data: bytes, at: int, depth: int) -> int:
         index, end = _long(data, at)
         if not 0 <= index < symbols:
-            raise Malformed(f"symbol {index} at byte {at}; the enum has 0 to {symbols - 1}")
+            raise MalformedPayloadError(f"symbol {index} at byte {at}; the enum has 0 to {symbols - 1}")
         return end
 
     return skip
 
 
-def _union(branches: list[Skip]) -> Skip:
+def _union_skipper(branches: list[Skip]) -> Skip:
     def skip(data: bytes, at: int, depth: int) -> int:
         index, start = _long(data, at)
         if not 0 <= index < len(branches):
-            raise Malformed(f"branch {index} at byte {at}; the union has 0 to {len(branches) - 1}")
+            raise MalformedPayloadError(f"branch {index} at byte {at}; the union has 0 to {len(branches) - 1}")
         return branches[index](data, start, depth)
 
     return skip
 
 
-def _pair(value: Skip) -> Skip:
+def _entry_skipper(value: Skip) -> Skip:
     def skip(data: bytes, at: int, depth: int) -> int:
         return value(data, _skip_bytes(data, at, depth), depth)
 
     return skip
 
 
-def _blocks(item: Skip) -> Skip:
+def _blocks_skipper(item: Skip) -> Skip:
     """Arrays and maps: blocks of items, each with its count (negative: the block's size in bytes follows)."""
 
     def skip(data: bytes, at: int, depth: int) -> int:
         if depth > MAX_DEPTH:
-            raise Malformed(f"values nested deeper than {MAX_DEPTH} levels")
+            raise MalformedPayloadError(f"values nested deeper than {MAX_DEPTH} levels")
         empty = 0
         while True:
             count, at = _long(data, at)
@@ -184,7 +184,7 @@ def _blocks(item: Skip) -> Skip:
                 if end == at:
                     empty += 1
                     if empty > MAX_EMPTY_ITEMS:
-                        raise Malformed(f"an array of more than {MAX_EMPTY_ITEMS} items that take no bytes")
+                        raise MalformedPayloadError(f"an array of more than {MAX_EMPTY_ITEMS} items that take no bytes")
                 at = end
 
     return skip
@@ -195,8 +195,8 @@ _PRIMITIVES: Mapping[str, Skip] = {
     "boolean": _skip_boolean,
     "int": _skip_int,
     "long": _skip_long,
-    "float": _fixed(4),
-    "double": _fixed(8),
+    "float": _fixed_skipper(4),
+    "double": _fixed_skipper(8),
     "bytes": _skip_bytes,
     "string": _skip_bytes,
 }

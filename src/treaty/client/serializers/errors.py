@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class Code(StrEnum):
+class RecordErrorCode(StrEnum):
     """Why a payload could not be read. The same words stand in the error column of Spark tables."""
 
     TOO_SHORT = "TOO_SHORT"
@@ -22,10 +22,10 @@ class Code(StrEnum):
     """The writer's schema cannot be read as the reader's."""
 
 
-class BadRecord(ValueError):
+class BadRecordError(ValueError):
     """A payload that cannot be read. Asking again is pointless; `Unavailable` is raised where it is not."""
 
-    def __init__(self, code: Code, message: str, payload: bytes, schema: int | str | None = None) -> None:
+    def __init__(self, code: RecordErrorCode, message: str, payload: bytes, schema: int | str | None = None) -> None:
         """Keep code and payload; `schema` is the id or guid of the frame, where it was readable."""
         super().__init__(f"{code}: {message}")
         self.code = code
@@ -34,5 +34,5 @@ class BadRecord(ValueError):
         self.schema = schema
 
 
-class BadValue(ValueError):
+class BadValueError(ValueError):
     """A value that the schema cannot write, or a schema that this library cannot write with."""

@@ -1,7 +1,7 @@
-"""An Avro schema made ready for the codec: references followed, names collected, programs and payload walker at hand.
+"""`AvroCodec`: an Avro schema with its references, and the functions that read and write its payloads.
 
-A program written for the schema does what is right at once. What it doesn't take goes the slow way, which finds the
-words for what is wrong: to write, fastavro; to read, an interpreter behind a walker that refuses damage. For fastavro the
+A program that is compiled for the schema handles correct values and payloads. What it refuses goes to a slower function,
+which describes the error: fastavro to write; to read, an interpreter behind a skipper that refuses damaged payloads. For fastavro the
 top-level type is wrapped in a record of one field, which takes no bytes: so unions, primitives and named types from
 references are all handled the same way.
 """
@@ -24,15 +24,15 @@ from treaty.client.compiled.matches import UnmatchedError
 from treaty.client.compiled.reading import Read, reader
 from treaty.client.compiled.resolving import resolver
 from treaty.client.compiled.writing import Write, writer
-from treaty.client.serializers.failures import BadRecord, BadValue, Code
-from treaty.client.serializers.skim import Malformed, Skip, skimmer
+from treaty.client.serializers.avro_skipper import MalformedPayloadError, Skip, make_skipper
+from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
 from treaty.core.requests import GetVersion
 from treaty.core.schema import Reference
 
 _WRAPPER = "__treaty_payload__"
-ROUGH = (
+PROGRAM_ERRORS = (
     ArithmeticError,
     AssertionError,
     AttributeError,
@@ -44,15 +44,15 @@ ROUGH = (
 )
 """What a program may raise for a value or a payload that it doesn't take."""
 _CODEC_ERRORS = (ValueError, TypeError, LookupError, EOFError, ArithmeticError, AttributeError, struct.error)
-_SAID = frozenset({"doc", "aliases", "default", "order"})
-MAX_WAYS = 20
+_COMMENTS = frozenset({"doc", "aliases", "default", "order"})
+MAX_READERS = 20
 """Readers for which one writer's payloads are kept ready."""
 MAX_REFERENCES = 1000
 """Schemas that one schema may lead to, directly or not."""
 
 
 @dataclass(frozen=True)
-class Ready:
+class AvroCodec:
     """A schema that the codec can use. `raw` marks top-level ``bytes``, whose payload is the value itself."""
 
     text: str
@@ -60,50 +60,50 @@ class Ready:
     named: Mapping[str, Any]
     name: str
     raw: bool
-    ways: dict[tuple[str, str, bool], Read | None] = field(default_factory=dict, compare=False, repr=False)
-    slow_ways: dict[tuple[str, str, bool], Step] = field(default_factory=dict, compare=False, repr=False)
+    programs: dict[tuple[str, str, bool], Read | None] = field(default_factory=dict, compare=False, repr=False)
+    interpreters: dict[tuple[str, str, bool], Step] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def skim(self) -> Skip:
         """The walker of payloads."""
-        return skimmer(self.payload, self.named)
+        return make_skipper(self.payload, self.named)
 
     @cached_property
-    def reads(self) -> Read | None:
+    def reader(self) -> Read | None:
         """The program that reads payloads."""
         return reader(self.payload, self.named)
 
     @cached_property
-    def reads_tagged(self) -> Read | None:
+    def tagged_reader(self) -> Read | None:
         """The program that reads payloads and tells the branches of unions."""
         return reader(self.payload, self.named, tagged=True)
 
-    def way(self, reader: "Ready | None", *, tagged: bool) -> Read | None:
+    def find_program(self, reader: "AvroCodec | None", *, tagged: bool) -> Read | None:
         """The program that reads payloads as another schema's values (None: as they are)."""
         if reader is None or reader.lookup_digest == self.lookup_digest:
-            return self.reads_tagged if tagged else self.reads
+            return self.tagged_reader if tagged else self.reader
         key = (reader.lookup_digest, reader.text, tagged)
-        if key not in self.ways:
-            if len(self.ways) >= MAX_WAYS:
-                self.ways.clear()
+        if key not in self.programs:
+            if len(self.programs) >= MAX_READERS:
+                self.programs.clear()
             wanted = (reader.payload, reader.named)
-            self.ways[key] = resolver((self.payload, self.named), wanted, tagged=tagged)
-        return self.ways[key]
+            self.programs[key] = resolver((self.payload, self.named), wanted, tagged=tagged)
+        return self.programs[key]
 
-    def slow_way(self, reader: "Ready | None", *, tagged: bool) -> Step:
+    def find_interpreter(self, reader: "AvroCodec | None", *, tagged: bool) -> Step:
         """The function that reads payloads the slow way, as another schema's values (None: as they are)."""
         if reader is None or reader.lookup_digest == self.lookup_digest:
             reader = self
         key = (reader.lookup_digest, reader.text, tagged)
-        if key not in self.slow_ways:
-            if len(self.slow_ways) >= MAX_WAYS:
-                self.slow_ways.clear()
+        if key not in self.interpreters:
+            if len(self.interpreters) >= MAX_READERS:
+                self.interpreters.clear()
             wanted = (reader.payload, reader.named)
-            self.slow_ways[key] = interpreter((self.payload, self.named), wanted, tagged=tagged)
-        return self.slow_ways[key]
+            self.interpreters[key] = interpreter((self.payload, self.named), wanted, tagged=tagged)
+        return self.interpreters[key]
 
     @cached_property
-    def writes(self) -> Write | None:
+    def writer(self) -> Write | None:
         """The program that writes payloads."""
         return writer(self.payload, self.named)
 
@@ -119,10 +119,10 @@ class Ready:
         return self.schema["fields"][0]["type"]
 
 
-def ready(registry: Registry, text: str, references: tuple[Reference, ...], within: Subject) -> Ready:
+def make_avro_codec(registry: Registry, text: str, references: tuple[Reference, ...], within: Subject) -> AvroCodec:
     """Follow the references of a schema that stands in `within` and prepare it.
 
-    Raises `BadValue` where the text or a reference is not Avro, and what the registry raises for a missing one.
+    Raises `BadValueError` where the text or a reference is not Avro, and what the registry raises for a missing one.
     """
     named: dict[str, Any] = {}
     _collect(registry, references, within, (named, set()))
@@ -131,14 +131,14 @@ def ready(registry: Registry, text: str, references: tuple[Reference, ...], with
     raw = payload == "bytes" or plain
     wrapper = {"type": "record", "name": _WRAPPER, "fields": [{"name": "r", "type": payload}]}
     schema = _parse(wrapper, named)
-    return Ready(text, schema, named, full_name(text), raw)
+    return AvroCodec(text, schema, named, full_name(text), raw)
 
 
 def _bare(schema: Any) -> Any:
     if isinstance(schema, list):
         return [_bare(each) for each in schema]
     if isinstance(schema, dict):
-        return {key: _bare(each) for key, each in schema.items() if key not in _SAID and not key.startswith("__")}
+        return {key: _bare(each) for key, each in schema.items() if key not in _COMMENTS and not key.startswith("__")}
     return schema
 
 
@@ -151,26 +151,26 @@ def full_name(text: str) -> str:
     return f"{space}.{name}" if space and "." not in name else name
 
 
-def write(codec: Ready, value: object, *, check: bool, head: bytes = b"", tagged: bool = False) -> bytes:
-    """Return the payload of a value, behind `head`. Raises `BadValue` with the place where value and schema part.
+def write_payload(codec: AvroCodec, value: object, *, check: bool, head: bytes = b"", tagged: bool = False) -> bytes:
+    """Return the payload of a value, behind `head`. Raises `BadValueError` with the place where value and schema part.
 
     `tagged`: the value tells branches of unions that the schema may not have; then it is written by its types alone.
     """
     if codec.raw:
         if isinstance(value, (bytes, bytearray, memoryview)):
             return head + bytes(value)
-        raise BadValue(f"the schema is bytes, the value is a {type(value).__name__}")
-    if codec.writes is not None:
+        raise BadValueError(f"the schema is bytes, the value is a {type(value).__name__}")
+    if codec.writer is not None:
         quick = bytearray(head)
         try:
-            codec.writes(quick, value)
+            codec.writer(quick, value)
             return bytes(quick)
-        except ROUGH:
+        except PROGRAM_ERRORS:
             pass
-    return head + written(codec, untagged(value) if tagged else value, check=check)
+    return head + write_slowly(codec, drop_branch_names(value) if tagged else value, check=check)
 
 
-def written(codec: Ready, value: object, *, check: bool) -> bytes:
+def write_slowly(codec: AvroCodec, value: object, *, check: bool) -> bytes:
     """Write a value the slow way."""
     out = io.BytesIO()
     wrapped = {"r": value}
@@ -179,64 +179,66 @@ def written(codec: Ready, value: object, *, check: bool) -> bytes:
             fastavro.validate(wrapped, codec.schema, raise_errors=True)
         fastavro.schemaless_writer(out, codec.schema, wrapped, strict_allow_default=check)
     except ValidationError as error:
-        raise BadValue(_told(error)) from None
+        raise BadValueError(_describe_errors(error)) from None
     except (*_CODEC_ERRORS, RecursionError) as error:
-        raise BadValue(f"the value does not fit {codec.name or 'the schema'}: {error}") from error
+        raise BadValueError(f"the value does not fit {codec.name or 'the schema'}: {error}") from error
     return out.getvalue()
 
 
-def untagged(value: Any) -> Any:
+def drop_branch_names(value: Any) -> Any:
     """The value without the names of branches."""
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str):
-        return untagged(value[1])
+        return drop_branch_names(value[1])
     if isinstance(value, list):
-        return [untagged(each) for each in value]
+        return [drop_branch_names(each) for each in value]
     if isinstance(value, dict):
-        return {key: untagged(each) for key, each in value.items()}
+        return {key: drop_branch_names(each) for key, each in value.items()}
     return value
 
 
-def read(writer: Ready, reader: Ready | None, payload: bytes, schema: int | str, *, tagged: bool = False) -> object:
-    """Return the value of a payload, resolved to `reader` if there is one. Raises `BadRecord`.
+def read_payload(
+    writer: AvroCodec, reader: AvroCodec | None, payload: bytes, schema: int | str, *, tagged: bool = False
+) -> object:
+    """Return the value of a payload, resolved to `reader` if there is one. Raises `BadRecordError`.
 
     `tagged`: a value of a union with several named types tells which one it is.
     """
     if writer.raw:
         if reader is None or reader.raw:
             return bytes(payload)
-        payload = with_length(payload)
+        payload = add_length(payload)
     else:
-        quick = writer.way(reader, tagged=tagged)
+        quick = writer.find_program(reader, tagged=tagged)
         if quick is not None:
             try:
                 return quick(payload)
-            except ROUGH:
+            except PROGRAM_ERRORS:
                 pass
     return read_slowly(writer, reader, (payload, schema), tagged=tagged)
 
 
-def read_slowly(writer: Ready, reader: Ready | None, at: tuple[bytes, int | str], *, tagged: bool) -> object:
-    """Read a payload the slow way, which says what is wrong with it. Raises `BadRecord`."""
+def read_slowly(writer: AvroCodec, reader: AvroCodec | None, at: tuple[bytes, int | str], *, tagged: bool) -> object:
+    """Read a payload the slow way, which says what is wrong with it. Raises `BadRecordError`."""
     payload, schema = at
     try:
         end = writer.skim(payload, 0, 0)
-    except (Malformed, RecursionError) as error:  # the caller's own stack may be deep
-        raise BadRecord(Code.MALFORMED, str(error), payload, schema) from None
+    except (MalformedPayloadError, RecursionError) as error:  # the caller's own stack may be deep
+        raise BadRecordError(RecordErrorCode.MALFORMED, str(error), payload, schema) from None
     if end != len(payload):
         left = len(payload) - end
         message = f"{left} byte{'s are' if left > 1 else ' is'} left after the record, which ends at byte {end}"
-        raise BadRecord(Code.TRAILING, message, payload, schema)
+        raise BadRecordError(RecordErrorCode.TRAILING, message, payload, schema)
     try:
-        return writer.slow_way(reader, tagged=tagged)(payload, 0)[0]
+        return writer.find_interpreter(reader, tagged=tagged)(payload, 0)[0]
     except UnmatchedError as error:
-        raise BadRecord(Code.RESOLUTION, str(error), payload, schema) from error
+        raise BadRecordError(RecordErrorCode.RESOLUTION, str(error), payload, schema) from error
     except LossError as error:
-        raise BadRecord(Code.INVALID, str(error), payload, schema) from error
+        raise BadRecordError(RecordErrorCode.INVALID, str(error), payload, schema) from error
     except (*_CODEC_ERRORS, RecursionError) as error:
-        raise BadRecord(Code.MALFORMED, str(error), payload, schema) from error
+        raise BadRecordError(RecordErrorCode.MALFORMED, str(error), payload, schema) from error
 
 
-def with_length(data: bytes) -> bytes:
+def add_length(data: bytes) -> bytes:
     """Put the length before bytes, as they stand inside other values."""
     out = io.BytesIO()
     fastavro.schemaless_writer(out, "bytes", data)
@@ -257,7 +259,7 @@ def _collect(
             continue
         seen.add(place)
         if len(seen) > MAX_REFERENCES:
-            raise BadValue(f"the schema leads to more than {MAX_REFERENCES} others")
+            raise BadValueError(f"the schema leads to more than {MAX_REFERENCES} others")
         found = registry.ask(GetVersion(place[0], reference.version, deleted=True, exact=True)).answer
         _collect(registry, found.references, place[0], known)
         _parse(_json(found.text), named)
@@ -267,17 +269,17 @@ def _parse(schema: Any, named: dict[str, Any]) -> Any:
     try:
         return fastavro.parse_schema(schema, named_schemas=named)
     except (SchemaParseException, UnknownType, KeyError, TypeError) as error:
-        raise BadValue(f"the Avro codec cannot use this schema: {error}") from error
+        raise BadValueError(f"the Avro codec cannot use this schema: {error}") from error
 
 
 def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadValue(f"not an Avro schema: {error}") from error
+        raise BadValueError(f"not an Avro schema: {error}") from error
 
 
-def _told(error: ValidationError) -> str:
+def _describe_errors(error: ValidationError) -> str:
     """Say where a value does not fit, without the wrapper's name in front."""
     whys = [f"{one.field or 'value'}: {_short(one)}" for one in error.errors]
     return "; ".join(whys).replace(f"{_WRAPPER}.r", "value")

@@ -13,64 +13,64 @@ from google.protobuf.message import Message
 
 from treaty.client.cache import CachedRegistry
 from treaty.client.serializers.avro import AvroDeserializer
-from treaty.client.serializers.failures import BadRecord, Code
-from treaty.client.serializers.framing import HEADER_OF, Part, unframe
+from treaty.client.serializers.errors import BadRecordError, RecordErrorCode
+from treaty.client.serializers.frames import HEADER_OF, Part, unframe
 from treaty.client.serializers.jsonschema import JsonDeserializer
 from treaty.client.serializers.protobuf import ProtobufDeserializer
-from treaty.client.serializers.settings import Reading
+from treaty.client.serializers.settings import DeserializerSettings
 from treaty.core.answers import SchemaFound
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.refusals import SchemaNotFound
 from treaty.core.registry import Registry
 from treaty.core.requests import GetGuid, GetSchema
 
-As = Literal["auto", "schema", "text", "bytes"]
+DecodeMode = Literal["auto", "schema", "text", "bytes"]
 """How half a record is to be read; ``auto`` is by its schema where it has one, else as text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Half:
+class DecodedPart:
     """Half a record as a JSON value, with the schema it was written with, where it has one."""
 
     value: Any
-    written: SchemaFound | None = None
+    writer_schema: SchemaFound | None = None
 
 
-class Decoder:
+class RecordDecoder:
     """Reads records of mixed formats, each by the id or guid that it carries. Safe to share between threads."""
 
     def __init__(self, registry: Registry, context: str = DEFAULT_CONTEXT) -> None:
         """Ask this registry, through a cache; `context` is the one whose ids stand in the frames."""
         self._registry = registry if isinstance(registry, CachedRegistry) else CachedRegistry(registry)
         self._within = Subject(context, "") if context != DEFAULT_CONTEXT else None
-        settings = Reading(context=context)
+        settings = DeserializerSettings(context=context)
         self._opens = {
             "AVRO": AvroDeserializer(self._registry, None, settings).open,
             "JSON": JsonDeserializer(self._registry, None, settings).open,
             "PROTOBUF": ProtobufDeserializer(self._registry, None, settings).open,
         }
 
-    def half(
-        self, data: bytes | None, part: Part, headers: Iterable[tuple[str, bytes]] = (), how: As = "schema"
-    ) -> Half:
-        """Read half a record. Raises `BadRecord` where its bytes are at fault, and what the registry raises."""
+    def decode_part(
+        self, data: bytes | None, part: Part, headers: Iterable[tuple[str, bytes]] = (), how: DecodeMode = "schema"
+    ) -> DecodedPart:
+        """Read half a record. Raises `BadRecordError` where its bytes are at fault, and what the registry raises."""
         if data is None:
-            return Half(None)
+            return DecodedPart(None)
         if how == "bytes":
-            return Half(shown_bytes(data))
+            return DecodedPart(show_base64(data))
         if how == "text":
-            return Half(shown(data))
+            return DecodedPart(show_data(data))
         if how == "schema":
             return self._framed(data, part, tuple(headers))
         given = tuple(headers)
         if data[:1] in {b"\0", b"\1"} or any(name == HEADER_OF[part] for name, _ in given):
             try:
                 return self._framed(data, part, given)
-            except BadRecord:
+            except BadRecordError:
                 pass
-        return Half(shown(data))
+        return DecodedPart(show_data(data))
 
-    def _framed(self, data: bytes, part: Part, headers: tuple[tuple[str, bytes], ...]) -> Half:
+    def _framed(self, data: bytes, part: Part, headers: tuple[tuple[str, bytes], ...]) -> DecodedPart:
         frame = unframe(data, headers, part, headed=True)
         try:
             if isinstance(frame.schema, int):
@@ -79,41 +79,43 @@ class Decoder:
                 found = self._registry.ask(GetGuid(frame.schema)).answer
         except SchemaNotFound as refusal:
             message = f"no schema {frame.schema} in the registry"
-            raise BadRecord(Code.UNKNOWN_ID, message, data, frame.schema) from refusal
+            raise BadRecordError(RecordErrorCode.UNKNOWN_ID, message, data, frame.schema) from refusal
         opens = self._opens.get(found.format)
         if opens is None:
             message = f"schema {frame.schema} is {found.format}, which can't be shown as JSON"
-            raise BadRecord(Code.MALFORMED, message, data, frame.schema)
+            raise BadRecordError(RecordErrorCode.MALFORMED, message, data, frame.schema)
         opened = opens(data, "", part, headers)
         try:
-            return Half(plain(opened.value), opened.written)
+            return DecodedPart(to_json_value(opened.value), opened.writer_schema)
         except (SerializeToJsonError, TypeError, ValueError) as error:
-            raise BadRecord(Code.MALFORMED, f"it has no JSON form: {error}", data, frame.schema) from error
+            raise BadRecordError(
+                RecordErrorCode.MALFORMED, f"it has no JSON form: {error}", data, frame.schema
+            ) from error
 
 
-def shown(data: bytes) -> Any:
+def show_data(data: bytes) -> Any:
     """Bytes as text where they are text, else as `shown_bytes` does."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        return shown_bytes(data)
-    return text if text.isprintable() or "\0" not in text else shown_bytes(data)
+        return show_base64(data)
+    return text if text.isprintable() or "\0" not in text else show_base64(data)
 
 
-def shown_bytes(data: bytes) -> dict[str, str]:
+def show_base64(data: bytes) -> dict[str, str]:
     """Bytes that are no text, as ``{"base64": …}``."""
     return {"base64": base64.b64encode(data).decode()}
 
 
-def plain(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """A deserializer's value as JSON has it: dates and times in ISO 8601, decimals in digits, bytes as characters."""
     match value:
         case Message():
             return MessageToDict(value)
         case dict():
-            return {str(name): plain(one) for name, one in value.items()}
+            return {str(name): to_json_value(one) for name, one in value.items()}
         case list() | tuple():
-            return [plain(one) for one in value]
+            return [to_json_value(one) for one in value]
         case float() if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 (NaN differs from itself)
             return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"  # noqa: PLR0124 (as above)
         case bytes() | bytearray():

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from treaty.client.cache import LoadingCache
-from treaty.client.serializers.framing import Part
+from treaty.client.serializers.frames import Part
 from treaty.core.associations import ANY, ListAssociations, OfName
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound, NotOffered
 from treaty.core.registry import Registry
 
-NameOf = Callable[[str, Part, str], Subject]
+SubjectNameStrategy = Callable[[str, Part, str], Subject]
 """From topic, part and the full name of the record type to the subject."""
 
 MAX_TOPICS = 10_000
@@ -37,11 +37,15 @@ def topic_record_name(topic: str, part: Part, record: str) -> Subject:
     return subject_of(f"{topic}-{record}")
 
 
-STRATEGIES: Final[dict[str, NameOf]] = {"topic": topic_name, "record": record_name, "topic-record": topic_record_name}
+STRATEGIES: Final[dict[str, SubjectNameStrategy]] = {
+    "topic": topic_name,
+    "record": record_name,
+    "topic-record": topic_record_name,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Associated:
+class AssociatedNameStrategy:
     """The subject that the registry associates with the topic; where it associates none, the `fallback`'s.
 
     A registry that knows no associations has none. With ``none`` a topic without association is an error.
@@ -54,21 +58,21 @@ class Associated:
     """How long an answer holds."""
 
 
-class Naming:
+class SubjectNaming:
     """Names the subjects of records, by a strategy. Safe to share between threads."""
 
-    def __init__(self, registry: Registry, how: NameOf | Associated) -> None:
+    def __init__(self, registry: Registry, how: SubjectNameStrategy | AssociatedNameStrategy) -> None:
         """Ask this registry where the strategy wants it."""
         self._registry = registry
         self._how = how
         self._found: LoadingCache[tuple[str, Part], tuple[Subject, ...]] = LoadingCache(MAX_TOPICS)
-        self.steady = not isinstance(how, Associated) and how in STRATEGIES.values()
+        self.is_stable = not isinstance(how, AssociatedNameStrategy) and how in STRATEGIES.values()
         """The same topic, part and record lead to the same subject for ever."""
 
     def subject(self, topic: str, part: Part, record: str) -> Subject:
         """The subject of a topic's records of a type. Raises `ValueError` where a word for its name is missing."""
         how = self._how
-        if not isinstance(how, Associated):
+        if not isinstance(how, AssociatedNameStrategy):
             return how(topic, part, record)
         _needs("topic", topic)
         found = self._found.get((topic, part), lambda: self._associated(how, topic, part), ttl=how.seconds)
@@ -80,15 +84,17 @@ class Naming:
             )
         return STRATEGIES[how.fallback](topic, part, record)
 
-    def _associated(self, how: Associated, topic: str, part: Part) -> tuple[Subject, ...]:
+    def _associated(self, how: AssociatedNameStrategy, topic: str, part: Part) -> tuple[Subject, ...]:
         try:
             answer = self._registry.ask(ListAssociations(OfName(topic, how.cluster), kinds=(part,))).answer
         except (NotFound, NotOffered):
             return ()
         subjects = sorted({each.subject for each in answer.associations})
         if len(subjects) > 1:
-            told = ", ".join(subjects)
-            raise ValueError(f"{part}s of topic {topic} have more than one subject: {told}; name the cluster to choose")
+            names = ", ".join(subjects)
+            raise ValueError(
+                f"{part}s of topic {topic} have more than one subject: {names}; name the cluster to choose"
+            )
         return tuple(map(subject_of, subjects))
 
 

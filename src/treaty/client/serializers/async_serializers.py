@@ -1,16 +1,16 @@
 """Serializers and deserializers for asyncio programs: the same ones, with every wait for the registry awaited.
 
-They are written for a `Registry` that answers at once. Here it answers from what has been fetched, and where something
-has not, the work stops, what is missing is fetched without blocking the loop, and the work begins anew. Nearly all
-records need nothing fetched.
+They are written for a `Registry` that answers at once. Here it answers from what has been fetched. Where an answer is
+missing, the work stops, the answer is fetched without blocking the loop, and the work starts again. Nearly all records
+need no fetch.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
 from treaty.client.async_cache import AsyncLoadingCache
-from treaty.client.serializers.framing import Part
-from treaty.client.serializers.settings import Deserializer, Framed, Opened, Serializer
+from treaty.client.serializers.frames import Part
+from treaty.client.serializers.settings import DeserializedPart, Deserializer, SerializedPart, Serializer
 from treaty.core.refusals import RegistryError, Unavailable
 from treaty.core.registry import CALL, AsyncRegistry, Call, Registry, Reply
 from treaty.core.requests import Request
@@ -21,8 +21,8 @@ MAX_FETCHES = 2000
 """Questions that one record may lead to."""
 
 
-class NeedError(Exception):
-    """The work needs the answer to a request that has not been fetched."""
+class MissingAnswerError(Exception):
+    """The answer to a request has not been fetched yet."""
 
     def __init__(self, request: Request[Any]) -> None:
         """Keep the request."""
@@ -30,8 +30,8 @@ class NeedError(Exception):
         self.request = request
 
 
-class _Door:
-    """A registry that knows only what was fetched for the work at hand."""
+class _FetchedRegistry:
+    """A registry that has only the answers that were fetched for the current record."""
 
     def __init__(self) -> None:
         self.given: Mapping[Request[Any], Reply[Any] | RegistryError] = {}
@@ -39,7 +39,7 @@ class _Door:
     def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
         found = self.given.get(request)
         if found is None:
-            raise NeedError(request)
+            raise MissingAnswerError(request)
         if isinstance(found, RegistryError):
             raise found
         return found
@@ -48,31 +48,31 @@ class _Door:
         pass
 
 
-class _Waiting(Generic[W]):
-    """Does work as often as it needs something."""
+class _FetchLoop(Generic[W]):
+    """Repeats the work on a record until all answers that it needs are fetched."""
 
     def __init__(self, registry: AsyncRegistry, make: Callable[[Registry], W]) -> None:
         self._registry = registry
-        self._flights: AsyncLoadingCache[Request[Any], Reply[Any]] = AsyncLoadingCache(0)
-        self._door = _Door()
-        self.worker: W = make(self._door)
+        self._fetches: AsyncLoadingCache[Request[Any], Reply[Any]] = AsyncLoadingCache(0)
+        self._fetched = _FetchedRegistry()
+        self.worker: W = make(self._fetched)
 
-    async def done(self, work: Callable[[], A]) -> A:
+    async def run(self, work: Callable[[], A]) -> A:
         given: dict[Request[Any], Reply[Any] | RegistryError] = {}
         for _ in range(MAX_FETCHES):
-            self._door.given = given
+            self._fetched.given = given
             try:
                 return work()
-            except NeedError as need:
+            except MissingAnswerError as need:
                 request = need.request
             finally:
-                self._door.given = {}
-            given[request] = await self._fetched(request)
-        raise Unavailable(f"the record leads to more than {MAX_FETCHES} questions")
+                self._fetched.given = {}
+            given[request] = await self._fetch(request)
+        raise Unavailable(f"the record needs more than {MAX_FETCHES} answers of the registry")
 
-    async def _fetched(self, request: Request[Any]) -> Reply[Any] | RegistryError:
+    async def _fetch(self, request: Request[Any]) -> Reply[Any] | RegistryError:
         try:
-            return await self._flights.get(request, lambda: self._registry.ask(request), ttl=0.0)
+            return await self._fetches.get(request, lambda: self._registry.ask(request), ttl=0.0)
         except RegistryError as error:
             return error
 
@@ -82,34 +82,34 @@ class AsyncSerializer:
 
     def __init__(self, registry: AsyncRegistry, make: Callable[[Registry], Serializer]) -> None:
         """Take the registry, and what makes the serializer: ``lambda registry: AvroSerializer(registry, Order)``."""
-        self._waiting = _Waiting(registry, make)
+        self._loop = _FetchLoop(registry, make)
 
-    async def __call__(self, value: Any, topic: str = "", part: Part = "value") -> Framed:
+    async def __call__(self, value: Any, topic: str = "", part: Part = "value") -> SerializedPart:
         """Return the record's half for this value, as the serializer does."""
-        write = self._waiting.worker
-        return await self._waiting.done(lambda: write(value, topic, part))
+        write = self._loop.worker
+        return await self._loop.run(lambda: write(value, topic, part))
 
     async def prepare(self, topic: str = "", part: Part = "value") -> None:
         """Find the schema of a topic's records now, not at the first of them."""
-        write = self._waiting.worker
-        await self._waiting.done(lambda: write.prepare(topic, part))
+        write = self._loop.worker
+        await self._loop.run(lambda: write.prepare(topic, part))
 
-    async def bound(self, topic: str, part: Part = "value") -> Callable[[Any], bytes | None]:
-        """Return a plain function from values to bytes, ready: it asks nobody, and suits clients that take only that.
+    async def bind(self, topic: str, part: Part = "value") -> Callable[[Any], bytes | None]:
+        """Return a plain function from values to bytes, ready: it makes no request, and suits clients that take only a function.
 
         It raises `Unavailable` where the settings want to ask again later (`UseLatest`), or where the frame needs a header.
         """
         await self.prepare(topic, part)
-        write = self._waiting.worker
+        write = self._loop.worker
 
         def written(value: Any) -> bytes | None:
             try:
                 framed = write(value, topic, part)
-            except NeedError as need:
+            except MissingAnswerError as need:
                 raise Unavailable(f"{need}; await the serializer itself") from need
             if framed.headers:
                 raise Unavailable(
-                    "the frame stands in a header, which this function can't return; await the serializer itself"
+                    "the frame is in a header, which this function cannot return; await the serializer itself"
                 )
             return framed.data
 
@@ -121,7 +121,7 @@ class AsyncDeserializer:
 
     def __init__(self, registry: AsyncRegistry, make: Callable[[Registry], Deserializer]) -> None:
         """Take the registry, and what makes the deserializer: ``lambda registry: AvroDeserializer(registry, Order)``."""
-        self._waiting = _Waiting(registry, make)
+        self._loop = _FetchLoop(registry, make)
 
     async def __call__(
         self, data: bytes | None, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
@@ -131,7 +131,7 @@ class AsyncDeserializer:
 
     async def open(
         self, data: bytes, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
-    ) -> Opened:
+    ) -> DeserializedPart:
         """Return value and writer's schema, as the deserializer does."""
-        read, given = self._waiting.worker, tuple(headers)
-        return await self._waiting.done(lambda: read.open(data, topic, part, given))
+        read, given = self._loop.worker, tuple(headers)
+        return await self._loop.run(lambda: read.open(data, topic, part, given))

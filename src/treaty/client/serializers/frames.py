@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from treaty.client.serializers.failures import BadRecord, Code
+from treaty.client.serializers.errors import BadRecordError, RecordErrorCode
 
 Part = Literal["key", "value"]
 """Which half of a record."""
@@ -36,14 +36,14 @@ class Frame(msgspec.Struct, frozen=True):
     """What stood behind the guid in a header; None where the frame stood before the payload."""
 
 
-def prefix(schema_id: int) -> bytes:
+def encode_id(schema_id: int) -> bytes:
     """Return the five bytes of V0. Raises `ValueError` for an id that is not a non-negative int32."""
     if not 0 <= schema_id <= MAX_ID:
         raise ValueError(f"schema id {schema_id} does not fit the frame; allowed are 0 to {MAX_ID}")
     return ID_FRAME.pack(MAGIC_ID, schema_id)
 
 
-def stamp(guid: str) -> bytes:
+def encode_guid(guid: str) -> bytes:
     """Return the seventeen bytes of V1. Raises `ValueError` where `guid` is not a guid."""
     return GUID_FRAME.pack(MAGIC_GUID, uuid.UUID(guid).bytes)
 
@@ -53,7 +53,7 @@ def unframe(
 ) -> Frame:
     """Split a record's half: by its header if it has one (the first of that name), else by its first byte.
 
-    `headed`: the format puts something of its own behind the guid in a header (Protobuf's message indexes). Raises `BadRecord`: TOO_SHORT, BAD_MAGIC, or UNKNOWN_ID for an id that no registry gives.
+    `headed`: the format puts something of its own behind the guid in a header (Protobuf's message indexes). Raises `BadRecordError`: TOO_SHORT, BAD_MAGIC, or UNKNOWN_ID for an id that no registry gives.
     """
     wanted = HEADER_OF[part]
     for name, content in headers or ():
@@ -61,7 +61,7 @@ def unframe(
             schema, end = _read(content)
             if end != len(content) and not headed:
                 message = f"header {wanted} has {len(content)} bytes, its magic byte asks for {end}"
-                raise BadRecord(Code.BAD_MAGIC, message, content)
+                raise BadRecordError(RecordErrorCode.BAD_MAGIC, message, content)
             return Frame(data, schema, content[end:])
     if len(data) > 4 and data[0] == MAGIC_ID and data[1] < 128:
         return Frame(data[5:], int.from_bytes(data[1:5]))
@@ -72,18 +72,18 @@ def unframe(
 def _read(data: bytes) -> tuple[int | str, int]:
     """Return id or guid, and where the frame ends."""
     if not data:
-        raise BadRecord(Code.TOO_SHORT, "no bytes; a frame has 5 (id) or 17 (guid)", data)
+        raise BadRecordError(RecordErrorCode.TOO_SHORT, "no bytes; a frame has 5 (id) or 17 (guid)", data)
     kind = ID_FRAME if data[0] == MAGIC_ID else GUID_FRAME if data[0] == MAGIC_GUID else None
     if kind is None:
         message = f"first byte is {data[0]:#04x}; a frame begins with 0x00 (id) or 0x01 (guid)"
-        raise BadRecord(Code.BAD_MAGIC, message, data)
+        raise BadRecordError(RecordErrorCode.BAD_MAGIC, message, data)
     if len(data) < kind.size:
         message = f"{len(data)} bytes; a frame that begins with {data[0]:#04x} has {kind.size}"
-        raise BadRecord(Code.TOO_SHORT, message, data)
+        raise BadRecordError(RecordErrorCode.TOO_SHORT, message, data)
     if kind is GUID_FRAME:
         return str(uuid.UUID(bytes=bytes(data[1:17]))), kind.size
     schema_id = int(kind.unpack_from(data)[1])
     if schema_id > MAX_ID:
         message = f"id {schema_id} is no schema's: ids are int32, at most {MAX_ID}"
-        raise BadRecord(Code.UNKNOWN_ID, message, data, schema_id)
+        raise BadRecordError(RecordErrorCode.UNKNOWN_ID, message, data, schema_id)
     return schema_id, kind.size

@@ -1,0 +1,250 @@
+"""Which schema a serializer writes a record with (`WriterSchemas`), and which one a record was written with (`ReaderSchemas`)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from treaty.client.cache import CachedRegistry, LoadingCache
+from treaty.client.references import fetch_resolved_schema
+from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
+from treaty.client.serializers.frames import HEADER_OF, Frame, Part, encode_guid, encode_id
+from treaty.client.serializers.settings import (
+    AutoRegister,
+    DeserializerSettings,
+    MustExist,
+    SerializedPart,
+    SerializerSettings,
+    UseId,
+    UseLatest,
+    UseLatestWith,
+)
+from treaty.client.serializers.subject_names import SubjectNaming
+from treaty.core.answers import SchemaFound, VersionFound
+from treaty.core.finding import Finding
+from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
+from treaty.core.refusals import SchemaNotFound
+from treaty.core.registry import Registry
+from treaty.core.requests import LATEST, FindVersion, GetGuid, GetSchema, GetVersion, Lookup, Register, Request
+from treaty.core.schema import Draft, Reference
+from treaty.core.schema_engine import ResolvedSchema
+from treaty.formats.registry import find_formats
+
+MAX_CODECS = 1000
+"""Schemas kept ready for the codec, in each serializer."""
+
+C = TypeVar("C")
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaText:
+    """The text and references of a schema, and the subject or context that its references start from."""
+
+    text: str
+    references: tuple[Reference, ...]
+    within: Subject
+
+
+MakeCodec = Callable[[Registry, SchemaText], C]
+"""Makes a codec for a schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSchema:
+    """A serializer's own schema: resolved in the context of a subject, and which findings concern its values."""
+
+    resolve: Callable[[Subject], ResolvedSchema]
+    is_relevant: Callable[[Finding], bool] = lambda _: True
+
+
+@dataclass(frozen=True, slots=True)
+class BoundSchema(Generic[C]):
+    """A codec with the id and guid of its schema, and the frame that names it: a prefix, or a header."""
+
+    codec: C
+    schema_id: int
+    guid: str
+    prefix: bytes
+    header: bytes
+
+    def add_header(self, data: bytes, part: Part) -> SerializedPart:
+        """Return bytes that begin with the prefix, with the header if the frame is there."""
+        if self.header:
+            return SerializedPart(data, ((HEADER_OF[part], self.header),), self.schema_id, self.guid)
+        return SerializedPart(data, (), self.schema_id, self.guid)
+
+    def add_frame(self, head: bytes, payload: bytes, part: Part) -> SerializedPart:
+        """Return a payload with a head of its own: behind the guid in the header, or between prefix and payload."""
+        if self.header:
+            return SerializedPart(payload, ((HEADER_OF[part], self.header + head),), self.schema_id, self.guid)
+        return SerializedPart(self.prefix + head + payload, (), self.schema_id, self.guid)
+
+
+class WriterSchemas(Generic[C]):
+    """Finds the schema for each record of a serializer. Safe to share between threads."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        make: tuple[str, MakeCodec[C]],
+        settings: SerializerSettings,
+        draft: Callable[[], Draft] | None,
+        own: OwnSchema | None = None,
+    ) -> None:
+        """Take the schema to write with (made when it is first needed); None only where the choice needs none.
+
+        `own` resolves that schema for `strict` choices; it must not register anything.
+        """
+        if draft is None and isinstance(settings.choice, (AutoRegister, MustExist)):
+            kind = type(settings.choice).__name__
+            raise ValueError(f"{kind} needs a schema; give one, or choose UseLatest, UseLatestWith or UseId")
+        self.registry = registry if isinstance(registry, CachedRegistry) else CachedRegistry(registry)
+        self.settings = settings
+        self._format, self._make = make
+        self._draft = draft
+        self._own = own
+        self._bound: LoadingCache[object, BoundSchema[C]] = LoadingCache(MAX_CODECS)
+        self._stable: dict[tuple[str, Part, str], BoundSchema[C]] = {}
+        self._naming = SubjectNaming(self.registry, settings.name_strategy)
+        self._is_stable = not isinstance(settings.choice, UseLatest | UseLatestWith) and self._naming.is_stable
+
+    def bind(self, topic: str, part: Part, name: str) -> BoundSchema[C]:
+        """Return codec and frame for the records of a topic with the type `name`. Raises what the registry raises."""
+        known = self._stable.get((topic, part, name))
+        if known is not None:
+            return known
+        found = self._find(topic, part, name)
+        if self._is_stable:
+            if len(self._stable) >= MAX_CODECS:
+                self._stable.clear()
+            self._stable[topic, part, name] = found
+        return found
+
+    def _find(self, topic: str, part: Part, name: str) -> BoundSchema[C]:
+        choice = self.settings.choice
+        if isinstance(choice, UseId):
+            return self._bound.get(choice, lambda: self._bind_id(choice))
+        subject = self._naming.subject(topic, part, name)
+        if isinstance(choice, (UseLatest, UseLatestWith)):
+            latest = self.registry.ask(version_request(choice, subject)).answer
+            return self._bound.get((subject, latest.guid, latest.schema_id), lambda: self._bind_latest(subject, latest))
+        return self._bound.get(subject, lambda: self._bind_version(subject, self._find_or_register(subject, choice)))
+
+    def _find_or_register(self, subject: Subject, choice: AutoRegister | MustExist) -> VersionFound:
+        """Register the schema or look it up."""
+        assert self._draft is not None
+        if isinstance(choice, MustExist):
+            return self.registry.ask(Lookup(subject, self._draft(), choice.normalize)).answer
+        return self.registry.ask(Register(subject, self._draft(), choice.normalize)).answer.version
+
+    def _bind_version(self, subject: Subject, version: VersionFound) -> BoundSchema[C]:
+        refuse_other_format(self._format, version.format, f"version {version.number} of {subject}", "writes")
+        codec = self._make(self.registry, SchemaText(version.text, version.references, subject))
+        return self._bind_codec(codec, version.schema_id, version.guid)
+
+    def _bind_codec(self, codec: C, schema_id: int, guid: str) -> BoundSchema[C]:
+        if self.settings.framing == "header":
+            return BoundSchema(codec, schema_id, guid, b"", encode_guid(guid))
+        return BoundSchema(codec, schema_id, guid, encode_id(schema_id), b"")
+
+    def _bind_latest(self, subject: Subject, latest: VersionFound) -> BoundSchema[C]:
+        bound = self._bind_version(subject, latest)
+        self._refuse_unreadable(
+            SchemaText(latest.text, latest.references, subject), f"version {latest.number} of {subject}"
+        )
+        return bound
+
+    def _refuse_unreadable(self, found: SchemaText, what: str) -> None:
+        """Raise `BadValueError` where the schema that was found cannot read what the serializer's own schema writes."""
+        choice = self.settings.choice
+        if self._own is None or isinstance(choice, (AutoRegister, MustExist)) or not choice.strict:
+            return
+        form, own = find_formats()[self._format], self._own.resolve(found.within)
+        resolved = fetch_resolved_schema(self.registry, self._format, found.text, found.references, found.within)
+        findings = form.compare(form.parse(resolved, False), form.parse(own, False), "STRICT")
+        findings = tuple(filter(self._own.is_relevant, findings))
+        if findings:
+            message = f"{what} can't read what this serializer's own schema writes: {findings[0].message(reader='found', writer='own')}"
+            raise BadValueError(f"{message} (at {findings[0].path}); strict=False writes all the same")
+
+    def _bind_id(self, choice: UseId) -> BoundSchema[C]:
+        schema_id = choice.schema_id
+        found = self.registry.ask(GetSchema(schema_id)).answer
+        refuse_other_format(self._format, found.format, f"schema {schema_id}", "writes")
+        self._refuse_unreadable(text_of(found), f"schema {schema_id}")
+        return self._bind_codec(self._make(self.registry, text_of(found)), schema_id, found.guid)
+
+
+class ReaderSchemas(Generic[C]):
+    """Finds the schema that each record was written with, and the one to read it as. Safe to share between threads."""
+
+    def __init__(self, registry: Registry, format_: str, make: MakeCodec[C], settings: DeserializerSettings) -> None:
+        """Ask this registry, through a cache if it has none."""
+        self.registry = registry if isinstance(registry, CachedRegistry) else CachedRegistry(registry)
+        self.settings = settings
+        self._naming = SubjectNaming(self.registry, settings.name_strategy)
+        self._format = format_
+        self._make = make
+        self._codecs: LoadingCache[object, tuple[SchemaFound, C]] = LoadingCache(MAX_CODECS)
+        self._readers: LoadingCache[object, C] = LoadingCache(MAX_CODECS)
+        self._known: dict[int | str, tuple[SchemaFound, C]] = {}
+
+    def find_writer(self, frame: Frame, data: bytes) -> tuple[SchemaFound, C]:
+        """The schema of a frame. Raises `BadRecordError` where there is none, `Unavailable` where the registry does not answer."""
+        known = self._known.get(frame.schema)
+        if known is not None:
+            return known
+        try:
+            found = self._codecs.get(frame.schema, lambda: self._find(frame))
+        except SchemaNotFound as refusal:
+            message = f"no schema {frame.schema} in the registry"
+            raise BadRecordError(RecordErrorCode.UNKNOWN_ID, message, data, frame.schema) from refusal
+        if len(self._known) >= MAX_CODECS:
+            self._known.clear()
+        self._known[frame.schema] = found
+        return found
+
+    def _find(self, frame: Frame) -> tuple[SchemaFound, C]:
+        context = self.settings.context
+        within = Subject(context, "") if context != DEFAULT_CONTEXT else None
+        if isinstance(frame.schema, int):
+            found = self.registry.ask(GetSchema(frame.schema, within)).answer
+        else:
+            found = self.registry.ask(GetGuid(frame.schema)).answer
+        if found.format != self._format:
+            message = f"schema {frame.schema} is {found.format}, this deserializer reads {self._format}"
+            raise BadRecordError(RecordErrorCode.MALFORMED, message, frame.payload, frame.schema)
+        return found, self._make(self.registry, text_of(found))
+
+    def prepare(self, draft: Draft) -> C:
+        """Return the codec of a schema of the program's own."""
+        within = Subject(self.settings.context, "")
+        return self._readers.get(
+            draft, lambda: self._make(self.registry, SchemaText(draft.text, draft.references, within))
+        )
+
+    def find_latest(self, choice: UseLatest | UseLatestWith, at: tuple[str, Part, str]) -> C:
+        """Return the codec of the version that the choice takes, of the subject for topic, part and name of the type."""
+        subject = self._naming.subject(*at)
+        latest = self.registry.ask(version_request(choice, subject)).answer
+        refuse_other_format(self._format, latest.format, f"version {latest.number} of {subject}", "reads")
+        text = SchemaText(latest.text, latest.references, subject)
+        return self._readers.get((subject, latest.guid), lambda: self._make(self.registry, text))
+
+
+def version_request(choice: UseLatest | UseLatestWith, subject: Subject) -> Request[VersionFound]:
+    """Return the request for the version of a subject that a choice takes."""
+    if isinstance(choice, UseLatestWith):
+        return FindVersion(subject, tuple(sorted(choice.properties)))
+    return GetVersion(subject, LATEST)
+
+
+def text_of(found: SchemaFound) -> SchemaText:
+    """Return the text of a schema that was found by id or guid, with the subject or context it was found in."""
+    within = subject_of(found.subject) if found.subject else Subject(found.context, "")
+    return SchemaText(found.text, found.references, within)
+
+
+def refuse_other_format(wanted: str, format_: str, what: str, does: str) -> None:
+    """Raise `BadValueError` for a schema of another format."""
+    if format_ != wanted:
+        raise BadValueError(f"{what} is {format_}; this serializer {does} {wanted}")
