@@ -116,3 +116,27 @@ def test_a_person_who_types_is_not_told_of_troubles(
         assert len(server.seen) == 2
     told = capfd.readouterr()
     assert (told.out, told.err) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("line", "word", "expected"),
+    [
+        ("treaty lint --rule union_s", 3, "plain,UNION_SINGLE"),
+        ("treaty config set --validator DOC", 4, "plain,DOC_MISSING"),
+    ],
+)
+def test_ids_of_lints_are_completed(monkeypatch: pytest.MonkeyPatch, line: str, word: int, expected: str) -> None:
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(word))
+
+    assert BashComplete(group, {}, "treaty", VARIABLE).complete() == expected
+
+
+@pytest.mark.parametrize("line", ["treaty schema get orders-v", "treaty produce t --subject orders-v"])
+def test_subjects_are_completed_wherever_one_is_meant(monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+    with scripted(SUBJECTS) as server:
+        monkeypatch.setenv("TREATY_REGISTRY", server.url)
+        monkeypatch.setenv("COMP_WORDS", line)
+        monkeypatch.setenv("COMP_CWORD", str(len(line.split()) - 1))
+
+        assert "plain,orders-value" in BashComplete(group, {}, "treaty", VARIABLE).complete()

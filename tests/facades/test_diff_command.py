@@ -100,3 +100,13 @@ def test_broken_texts_and_standard_input() -> None:
     assert diff("old.avsc", "broken.avsc").exit_code == 2
     assert diff("-", "old.avsc", stdin=OLD).exit_code == 0
     assert "only one of the files" in diff("-", "-").stderr
+
+
+def test_a_difference_that_only_another_policy_rejects_is_listed(folder: Path) -> None:
+    decimal = '{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}'
+    (folder / "cents.avsc").write_text(decimal)
+    (folder / "mills.avsc").write_text(decimal.replace('"scale":2', '"scale":3'))
+    (one,) = json.loads(diff("cents.avsc", "mills.avsc", "--json").stdout)["differences"]
+
+    assert (one["policy"], one["harm"]) == ("LOGICAL", "backward")
+    assert "as policy LOGICAL compares" in diff("cents.avsc", "mills.avsc").stdout

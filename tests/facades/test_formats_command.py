@@ -64,7 +64,7 @@ def test_a_json_file_may_be_of_any_format_that_is_json(sample: Sample) -> None:
 
 
 def test_faults_have_a_place(sample: Sample) -> None:
-    (fault, *_) = json.loads(run("canonical", f"broken{sample.suffix}", "--json").stdout)["faults"]
+    (fault, *_) = json.loads(run("canonical", f"broken{sample.suffix}", "--json").stdout)["error"]["faults"]
 
     assert fault["line"] >= 1
     assert fault["column"] >= 1

@@ -99,3 +99,14 @@ def test_a_full_disk_is_an_error_and_no_traceback() -> None:
 
     assert done.returncode == 2
     assert done.stderr == "Error: the output cannot be written: No space left on device\n"
+
+
+def test_a_misspelt_command_is_answered_with_the_nearest_ones(run: Run) -> None:
+    assert "No such command 'schem'; did you mean schema?" in run("schem", code=2).stderr
+    assert run("-V").stdout.startswith("treaty, version ")
+
+
+def test_a_text_that_is_no_schema_is_not_taken_for_protobuf(run: Run) -> None:
+    Path("x.txt").write_text("hello")
+
+    assert "the format of x.txt is unknown; add --format" in run("canonical", "x.txt", code=2).stderr

@@ -124,6 +124,20 @@ def test_records_go_from_topic_to_topic(treaty: Treaty, topic: str, kafka: Kafka
     assert "1 delete marker" in treaty("consume", copy).stderr
 
 
+def test_partitions_that_a_topic_does_not_have_are_dropped_where_that_is_asked_for(
+    treaty: Treaty, topic: str, tmp_path: Path
+) -> None:
+    (tmp_path / "n.avsc").write_text('"int"', "utf-8")
+    words = ("produce", topic, "--schema", "n.avsc", "--records")
+    record = lines({"value": 1, "partition": 4})
+    refused, dropped = treaty(*words, stdin=record), treaty(*words, "--no-partition", stdin=record)
+
+    assert refused.exit_code == 1
+    assert f"the record names partition 4, and {topic} has 1 partition; --no-partition drops it" in refused.stderr
+    assert dropped.exit_code == 0, dropped.stderr
+    assert "1 record " in dropped.stderr
+
+
 def test_three_formats_in_one_topic(treaty: Treaty, topic: str, tmp_path: Path) -> None:
     (tmp_path / "order.avsc").write_text(ORDER, "utf-8")
     (tmp_path / "all.proto").write_text(PROTO, "utf-8")

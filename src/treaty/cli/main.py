@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -78,6 +79,16 @@ class CommandGroup(click.Group):
             code = super().main(words, prog_name, complete_var, standalone_mode=False, **extra)
         sys.exit(code if isinstance(code, int) else 0)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; for a name that there is not, say the nearest ones."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = get_close_matches(args[0], COMMANDS, 3, 0.7)
+            hint = f"did you mean {' or '.join(near)}?" if near else "`treaty --help` lists the commands"
+            ctx.fail(f"No such command {args[0]!r}; {hint}")
+        return super().resolve_command(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands."""
         del ctx
@@ -99,7 +110,7 @@ class CommandGroup(click.Group):
 
 
 @click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="treaty", prog_name="treaty")
+@click.version_option(None, "-V", "--version", package_name="treaty", prog_name="treaty")
 @click.pass_context
 def group(ctx: click.Context) -> None:
     """Treaty: a schema registry and streaming metastore."""

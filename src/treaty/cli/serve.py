@@ -6,11 +6,12 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, Unpack
+from urllib.parse import unquote, urlsplit
 
 import click
 
@@ -270,14 +271,28 @@ def format_banner(serving: ServeSettings, listener: socket.socket) -> str:
     return "\n".join(
         [
             *serving.security.warnings(host),
+            *_warn_of_read_only(serving),
             *list_warnings(serving.security.protection, serving.security.tls, serving.manner.metadata_keys),
             f"Treaty {version('treaty')}, {serving.workers} worker{'s' if serving.workers > 1 else ''}",
             f"  serving  {base}",
             f"  log      {serving.url}",
             f"  try      curl {base}/subjects",
+            f"  docs     {base}/docs",
             f"  stop     Ctrl-C, or kill {os.getpid()}",
         ]
     )
+
+
+def _warn_of_read_only(serving: ServeSettings) -> Iterator[str]:
+    """A sentence where the log is a file that this user cannot write, and nobody asked for --read-only."""
+    parts = urlsplit(serving.url)
+    path = Path(unquote(parts.path))
+    if parts.scheme != "sqlite" or serving.security.protection.read_only:
+        return
+    for one in (path, path.parent):
+        if one.exists() and not os.access(one, os.W_OK, effective_ids=True):
+            yield f"WARNING: {one} cannot be written by this user: every change is answered with 503"
+            return
 
 
 def _serve_alone(serving: ServeSettings, listener: socket.socket) -> int:

@@ -59,7 +59,8 @@ def create(*, partitions: tuple[str, ...], as_sql: bool, as_json: bool, **where:
     if not as_sql:
         with _start_spark(table, where["conf"]) as spark:
             lake.create(spark, plan, table)
-    _say_done(where["subject"], table, statements, as_json=as_json, as_sql=as_sql, done=f"{table.place} is there.")
+    done = f"{table.place} has the columns of {where['subject']}."
+    _say_done(where["subject"], table, statements, as_json=as_json, as_sql=as_sql, done=done)
 
 
 @command.command(

@@ -30,6 +30,8 @@ class Order:
     headers: Headers = ()
     partition: int = ANY
     skip: bool = False
+    drops_partition: bool = False
+    """Whether the key chooses the partition, whatever the input says."""
 
 
 @dataclass(slots=True)
@@ -66,8 +68,8 @@ class Job:
         """Send every record, and wait until all have arrived or are lost."""
         try:
             with _progress() as progress, sender:
-                sender.see(self.order.topic, self.order.partition)
-                for item, made in self._each(source):
+                partitions = sender.see(self.order.topic, self.order.partition)
+                for item, made in self._each(source, partitions):
                     sender.send(made, item.name)
                     progress(sender.sent)
         finally:
@@ -98,13 +100,18 @@ class Job:
         text = f"{screen.format_count(told.sent, 'record')} ({screen.format_count(told.bytes, 'byte')}) {word} to {self.order.topic} in {seconds:.1f} s{more}"
         return f"{text}; values: {self.value.what}."
 
-    def _each(self, source: Iterator[Item | Wrong]) -> Iterator[tuple[Item, Outgoing]]:
-        """Records that can be sent; the others are told, and end it unless they are to be skipped."""
+    def _each(
+        self, source: Iterator[Item | Wrong], partitions: frozenset[int] = frozenset()
+    ) -> Iterator[tuple[Item, Outgoing]]:
+        """Records that can be sent; the others are told, and end it unless they are to be skipped.
+
+        `partitions` are those of the topic, where it was asked for them.
+        """
         for item in source:
             try:
                 if isinstance(item, Wrong):
                     raise BadValueError(item.why)
-                made = self._outgoing(item)
+                made = self._outgoing(item, partitions)
             except BadValueError as wrong:
                 self.account.complain(item.name, str(wrong))
                 if not self.order.skip:
@@ -113,13 +120,18 @@ class Job:
                 assert isinstance(item, Item)
                 yield item, made
 
-    def _outgoing(self, item: Item) -> Outgoing:
+    def _outgoing(self, item: Item, partitions: frozenset[int]) -> Outgoing:
         """A record in its frames. Raises `BadValueError`."""
         order = self.order
         data, more = framed(self.value, item.value, order.framing)
         half = self._half(item)
         front, stamps = (bytes_of(half), ()) if self.key is None else self._framed_key(self.key, half)
-        partition = item.partition if order.partition == ANY else order.partition
+        partition = order.partition if order.partition != ANY or order.drops_partition else item.partition
+        if partitions and partition not in {ANY, *partitions}:
+            counted = screen.format_count(len(partitions), "partition")
+            raise BadValueError(
+                f"the record names partition {partition}, and {order.topic} has {counted}; --no-partition drops it"
+            )
         headers = (*order.headers, *item.headers, *stamps, *more)
         return Outgoing(order.topic, front, data, headers, partition, item.time)
 

@@ -14,7 +14,9 @@ from treaty.cli.registry.schema import references
 from treaty.cli.terminal import kafka, screen
 from treaty.cli.terminal.options import format_
 from treaty.cli.terminal.source import STDIN
+from treaty.cli.terminal.subject_completion import complete_subjects
 from treaty.client.connection import Connection
+from treaty.client.kafka.library import library
 from treaty.client.kafka.sending import ANY, Sender
 from treaty.client.kafka.words import named_cluster
 
@@ -32,7 +34,12 @@ DONE, WRONG, STOPPED = 0, 1, 130
 @kafka.kafka_config
 @click.option("--schema", default="latest", show_default=True, metavar="latest|ID|FILE", help="Of the values.")
 @click.option("--key-schema", metavar="latest|ID|FILE", help="Of the keys; without it keys are text.")
-@click.option("--subject", default="", help="Where the schema of the values is; else the strategy says it.")
+@click.option(
+    "--subject",
+    default="",
+    shell_complete=complete_subjects,
+    help="Where the schema of the values is; else the strategy says it.",
+)
 @click.option("--strategy", type=click.Choice(tuple(HOW)), default="topic", show_default=True, help="Names subjects.")
 @click.option("--record", default="", metavar="NAME", help="Full name of the record type, or of the Protobuf message.")
 @format_
@@ -46,6 +53,8 @@ DONE, WRONG, STOPPED = 0, 1, 130
 @click.option("--framing", type=click.Choice(("prefix", "header")), default="prefix", show_default=True,
               help="The schema's id before the payload, or its guid in a header.")  # fmt: skip
 @click.option("--partition", type=click.IntRange(min=0), help="For every record; else the key chooses.")
+@click.option("--no-partition", "drops_partition", is_flag=True,
+              help="Drop the partitions that --records names; the key chooses.")  # fmt: skip
 @click.option("--compression", type=click.Choice(("none", "gzip", "snappy", "lz4", "zstd")), default="none",
               show_default=True, help="Of what is sent to the brokers.")  # fmt: skip
 @click.option("--skip-bad", is_flag=True, help="Go on after a value that does not fit; else nothing after it is sent.")
@@ -65,6 +74,9 @@ def command(topic: str, files: tuple[str, ...], **told: Any) -> None:
       treaty consume orders --json | treaty produce orders-copy --schema order.avsc --records
     """  # noqa: D301 - click wants the control character
     order = _order(topic, told)
+    with kafka.exit_on_kafka_error():
+        if not told["dry_run"]:
+            library()  # before the registry is asked
     with kafka.exit_on_kafka_error(), connection.open_registry(told["registry"]) as found:
         job = Job(order, *_schemas(found, topic, told))
         code = _run(job, items(files or (STDIN,), records=told["records"]), told)
@@ -106,7 +118,16 @@ def _order(topic: str, told: dict[str, Any]) -> Order:
             raise click.BadParameter(f"{word!r} is not NAME=VALUE", param_hint="--header")
         pairs.append((name, text.encode()))
     partition = ANY if told["partition"] is None else told["partition"]
-    return Order(topic, told["framing"], told["key"], told["key_field"], tuple(pairs), partition, told["skip_bad"])
+    return Order(
+        topic,
+        told["framing"],
+        told["key"],
+        told["key_field"],
+        tuple(pairs),
+        partition,
+        told["skip_bad"],
+        told["drops_partition"],
+    )
 
 
 def _schemas(found: Connection, topic: str, told: dict[str, Any]) -> tuple[Chosen, Chosen | None]:

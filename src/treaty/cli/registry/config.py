@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from treaty.cli.registry import connection
+from treaty.cli.terminal.subject_completion import complete_lints
 from treaty.core.answers import Config
 from treaty.core.policy import LEVELS, NONE, Level, VersionRange, in_words
 
@@ -70,7 +71,12 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
 @click.option("--alias", metavar="SUBJECT", help="Another name leads here.")
 @click.option("--normalize/--no-normalize", default=None, help="Normalise what is registered.")
 @click.option(
-    "--validator", "validators", multiple=True, metavar="ID", help="A lint that every new version must follow."
+    "--validator",
+    "validators",
+    multiple=True,
+    metavar="ID",
+    shell_complete=complete_lints,
+    help="A lint that every new version must follow.",
 )
 @click.option("--clear", multiple=True, metavar="MEMBER", help="Forget a member; may be given often.")
 @connection.registry

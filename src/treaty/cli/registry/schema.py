@@ -152,13 +152,13 @@ def lookup(
 
 
 @command.command("get")
-@click.argument("what")
+@click.argument("what", metavar="SUBJECT|ID|GUID", shell_complete=complete_subjects)
 @click.argument("version", default="latest")
 @click.option("--text", is_flag=True, help="The schema's text alone.")
 @connection.registry
 @connection.as_json
 def get(what: str, version: str, *, text: bool, registry: str, as_json: bool) -> None:
-    """Show a schema: WHAT is a subject (with a VERSION, else the latest), an id, or a guid.
+    """Print a schema: of a SUBJECT (its VERSION, else the latest), of an ID, or of a GUID.
 
     A subject whose name is a number is meant where it is there; write ``id:7`` for the id.
 

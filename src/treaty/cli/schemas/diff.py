@@ -42,6 +42,8 @@ class Difference:
     harm: str
     sentence: str
     old_reads: bool = False
+    policy: str = ""
+    """The stricter policy under which alone this is a finding."""
 
 
 @click.command("diff", epilog="Exit code 0: told. 1: they differ, with --exit-code. 2: a text is no schema.")
@@ -114,6 +116,23 @@ def differences(before: SchemaFile, after: SchemaFile) -> list[Difference]:
         for one in forward
         if one.path not in known
     ]
+    return found + _find_under_others(before, after, {(one.finding.rule, one.finding.path) for one in found})
+
+
+def _find_under_others(before: SchemaFile, after: SchemaFile, known: set[tuple[str, str]]) -> list[Difference]:
+    """Differences that only a stricter policy rejects, in the direction that comes first."""
+    found: list[Difference] = []
+    for policy in POLICIES[1:]:
+        for old_reads in (False, True):
+            reader, writer = (before, after) if old_reads else (after, before)
+            for one in after.form.compare(reader.model, writer.model, policy):
+                if (one.rule, one.path) in known:
+                    continue
+                known.add((one.rule, one.path))
+                words = ("old", "new") if old_reads else ("new", "old")
+                sentence = one.message(reader=words[0], writer=words[1])
+                harm = "forward" if old_reads else "backward"
+                found.append(Difference(one, harm, sentence, old_reads=old_reads, policy=policy))
     return found
 
 
@@ -161,7 +180,8 @@ def _member(one: Difference) -> dict[str, str]:
     found = one.finding
     old, new = (found.reader, found.writer) if one.old_reads else (found.writer, found.reader)
     facts = {"rule": found.rule, "path": found.path or "/", "harm": one.harm, "sentence": one.sentence}
-    return {**facts, "detail": found.detail, "old": old, "new": new, "remedy": found.remedy}
+    more = {"policy": one.policy} if one.policy else {}
+    return {**facts, "detail": found.detail, "old": old, "new": new, "remedy": found.remedy, **more}
 
 
 def _say(found: Sequence[Difference], lines: Sequence[str], judged: Mapping[str, HistoryComparison]) -> None:
@@ -170,7 +190,8 @@ def _say(found: Sequence[Difference], lines: Sequence[str], judged: Mapping[str,
     for number, one in enumerate(found, 1):
         screen.say(f"{number}. {one.sentence}", bold=True)
         facts = _member(one)
-        facts = {name: facts[name] for name in ("rule", "path", "old", "new") if facts[name]} | {"harm": HARM[one.harm]}
+        harm = f"{HARM[one.harm]}, as policy {one.policy} compares" if one.policy else HARM[one.harm]
+        facts = {name: facts[name] for name in ("rule", "path", "old", "new") if facts[name]} | {"harm": harm}
         screen.say_facts(facts)
     for line in lines:
         screen.say(line, COLOURS.get(line[:1]))

@@ -12,6 +12,7 @@ from treaty.cli.terminal.findings import OutputOptions, locate_diagnostics, outp
 from treaty.cli.terminal.references import References
 from treaty.cli.terminal.schema_file import InvalidTextError, SchemaFile, load_schema
 from treaty.cli.terminal.source import UnusableError, display_path, find_format, refuse_second_stdin
+from treaty.cli.terminal.subject_completion import complete_lints
 from treaty.core.finding import Diagnostic
 from treaty.formats.registry import FormatRegistry, find_formats
 
@@ -21,7 +22,14 @@ CLEAN, ADVISED, UNUSABLE = 0, 1, 2
 
 @click.command("lint", epilog="Exit code 0: no findings. 1: findings. 2: a file is not a schema or cannot be read.")
 @click.argument("files", nargs=-1, metavar="FILE...", type=click.Path(allow_dash=True))
-@click.option("--rule", "rules", multiple=True, metavar="ID", help="Check this lint only; may be given several times.")
+@click.option(
+    "--rule",
+    "rules",
+    multiple=True,
+    metavar="ID",
+    shell_complete=complete_lints,
+    help="Check this lint only; may be given several times.",
+)
 @click.option("--all", "every", is_flag=True, help="Check all lints of the format.")
 @click.option(
     "--list", "listing", is_flag=True, help="Print all lints: id, whether it is recommended, formats, purpose."

@@ -52,8 +52,12 @@ class References:
         return References(tuple(pairs), tuple(folders))
 
     def resolve(self, one: SchemaSource, formats: FormatRegistry, read: Read = read_file) -> ResolvedSchema:
-        """A text with its references, which `read` reads. A file that is itself named takes those before it."""
-        search = _FolderSearch(find_format(one.format, formats), self.folders, read)
+        """A text with its references, which `read` reads. A file that is itself named takes those before it.
+
+        Where no folder is named, names are searched in the folder of the file.
+        """
+        own = () if one.path == STDIN else (str(Path(one.path).parent),)
+        search = _FolderSearch(find_format(one.format, formats), self.folders or own, read)
         bound: tuple[ResolvedReference, ...] = ()
         for name, path in self.named:
             if _is_same_file(path, one.path):

@@ -14,6 +14,9 @@ from treaty.formats.engine import FormatEngine
 from treaty.formats.format import Format, InvalidSchemaError, SchemaTexts
 from treaty.formats.registry import find_formats
 
+UNRESOLVED = frozenset({"IMPORT_UNRESOLVED", "NAME_UNDEFINED", "REF_UNRESOLVED"})
+"""Rules of names that a further schema may define."""
+
 
 class InvalidTextError(ReportedError):
     """A text is not a valid schema: every fault is told, as JSON too where that was asked for."""
@@ -33,6 +36,11 @@ class InvalidTextError(ReportedError):
         del file
         screen.say(f"{self.message}:", "red", err=True)
         screen.say_faults(self.source.name, self.faults, err=True)
+        if any(fault.rule in UNRESOLVED for fault in self.faults):
+            remedy = (
+                "name the folder of the other schemas with --reference-folder FOLDER, or one of them with --reference"
+            )
+            screen.say(f"A reference leads to no file: {remedy}.", err=True)
 
 
 @dataclass(frozen=True, slots=True)

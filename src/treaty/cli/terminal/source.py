@@ -18,6 +18,7 @@ from treaty.formats.registry import FormatRegistry
 
 STDIN = "-"
 COMMENT = re.compile(r"\s+|//[^\r\n]*|/\*.*?\*/", re.DOTALL)
+PROTOBUF_WORDS = re.compile(r"(syntax|edition|package|import|option|message|enum|service|extend)\b|;")
 AVRO_TYPES = frozenset({"record", "error", "enum", "fixed", "map", "bytes", "int", "long", "float", "double"})
 JSON_TYPES = frozenset({"object", "number", "integer"})
 JSON_WORDS = frozenset({"properties", "required", "definitions", "oneOf", "anyOf", "allOf", "additionalProperties"})
@@ -150,7 +151,9 @@ def guess_format_by_content(text: str) -> str | None:
     if at == len(text):
         return None
     if text[at] != "{":
-        return "AVRO" if text[at] in '["' else "JSON" if text[at:].strip() in {"true", "false"} else "PROTOBUF"
+        if PROTOBUF_WORDS.match(text, at):
+            return "PROTOBUF"
+        return "AVRO" if text[at] in '["' else "JSON" if text[at:].strip() in {"true", "false"} else None
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

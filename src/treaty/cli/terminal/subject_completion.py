@@ -17,6 +17,14 @@ OFFERED = 200
 """Names that are offered at most."""
 
 
+def complete_lints(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Ids of lints that begin so, of all formats."""
+    del ctx
+    formats = import_module("treaty.formats.registry").find_formats()
+    known = sorted({lint for name in formats.names for lint in formats[name].lints})
+    return [CompletionItem(lint) for lint in known if lint.startswith(incomplete.upper())]
+
+
 def complete_subjects(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of subjects that begin so. Nothing is said where they can't be had: no registry, no rights, no time."""
     # Loaded late: every command asks for this, and most never talk to a registry.

@@ -6,6 +6,7 @@ from dataclasses import asdict
 import click
 
 from treaty.cli.terminal import kafka, screen
+from treaty.cli.terminal.errors import INTERRUPTED
 from treaty.cli.transfer.endpoints import (
     open_registry,
     read_source,
@@ -16,6 +17,8 @@ from treaty.cli.transfer.endpoints import (
 )
 from treaty.client.transfer.writing import Report, write
 
+MANY = 1000
+"""Changes from which on a state file makes a difference at the start of a server."""
 DONE, PROBLEMS = 0, 1
 """Exit codes: everything is there now; something could not be taken over."""
 
@@ -46,10 +49,14 @@ def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_c
       treaty import schemas.jsonl.gz --registry sqlite:///var/lib/treaty/log.db
       kafka-console-consumer ... --property print.key=true | treaty import - --registry http://127.0.0.1:8081
     """  # noqa: D301 - click wants the control character
-    with show_progress() as progress:
-        found = read_source(source, progress=progress, kafka_config=kafka_config)
-        with open_registry(registry, "empty" if dry_run else "create") as target:
-            report = write(found, target, dry_run=dry_run, told=progress)
+    try:
+        with show_progress() as progress:
+            found = read_source(source, progress=progress, kafka_config=kafka_config)
+            with open_registry(registry, "empty" if dry_run else "create") as target:
+                report = write(found, target, dry_run=dry_run, told=progress)
+    except KeyboardInterrupt:
+        screen.say("Interrupted. What was written stays: the same command continues.", "yellow", err=True)
+        sys.exit(INTERRUPTED)
     problems, notes = (*found.problems, *report.problems), (*found.notes, *report.plan.notes)
     if as_json:
         listed = [asdict(one) for one in problems]
@@ -58,6 +65,8 @@ def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_c
         say_problems(problems, say_problem)
         say_notes(notes)
         _say_report(report, len(problems), dry_run=dry_run)
+    if report.written >= MANY and registry.startswith("sqlite:"):
+        screen.say(f"`treaty log state {registry}` lets servers start fast with so many schemas.", err=True)
     sys.exit(PROBLEMS if problems else DONE)
 
 
@@ -79,4 +88,5 @@ def _say_report(report: Report, problems: int, *, dry_run: bool) -> None:
     screen.say_facts({name.replace("_", " "): f"{value:,}" for name, value in _count_changes(report).items()})
     words = "would be written" if dry_run else "written"
     count = report.plan.size if dry_run else report.written
-    screen.say(f"{count:,} changes {words}, {problems} problems.", "red" if problems else "green")
+    counted = screen.format_count(problems, "problem")
+    screen.say(f"{screen.format_count(count, 'change')} {words}, {counted}.", "red" if problems else "green")

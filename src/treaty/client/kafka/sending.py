@@ -69,12 +69,13 @@ class Sender(AbstractContextManager["Sender"]):
     def __enter__(self) -> Self:
         return self
 
-    def see(self, topic: str, partition: int = ANY) -> None:
-        """See that there is such a topic, with such a partition; raises `KafkaFailure` where there is not."""
+    def see(self, topic: str, partition: int = ANY) -> frozenset[int]:
+        """Return the partitions of a topic; raises `KafkaFailure` where it, or this partition of it, does not exist."""
         with told(self._kafka, self.cluster.servers, self._heard):
             found = partitions_of(self._kafka, self._producer, self.cluster, topic)
         if partition not in {ANY, *found}:
             raise KafkaFailure(f"the topic {topic!r} has no partition {partition}; it has 0 to {max(found)}")
+        return frozenset(found)
 
     def send(self, record: Outgoing, name: str) -> None:
         """Send a record; `name` is what `lost` is told if it does not arrive. Raises `KafkaFailure`."""
