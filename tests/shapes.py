@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from decimal import Context, Decimal
 from typing import Any
 
-from treaty.arrow.avro.rows import decoder_of
+from treaty.arrow.avro.rows import make_decoder
 from treaty.formats.avro.model import (
     AvroArray,
     AvroEnum,
@@ -30,7 +30,7 @@ PYTHON: Mapping[str, type] = {
 
 def envelope_of(plan: DecodePlan) -> Callable[[bytes], Any]:
     """A function from a frame to its envelope; None where the row is bad or of another plan."""
-    decode = decoder_of(plan)
+    decode = make_decoder(plan)
 
     def envelope(value: bytes) -> Any:
         found = decode(value)

@@ -11,8 +11,8 @@ from google.protobuf.message_factory import GetMessageClass
 
 from tests.frames import header
 from tests.messages import filled, proto, spoilt, strange
-from treaty.arrow.decoded import Decoded, Told, by_row
-from treaty.arrow.messages.batches import quick
+from treaty.arrow.decoded import DecodedBatch, RowResult, read_by_row
+from treaty.arrow.messages.batches import make_batch_reader
 from treaty.arrow.messages.rows import decoder_of, message_of
 from treaty.arrow.types import kind_of
 from treaty.plan.asking import model_of
@@ -30,7 +30,7 @@ def planned(text: str, *, defaults: bool = False) -> DecodePlan:
     return compose([Known(7, "s", 1, "PROTOBUF", schema)], schema, Wish(2, defaults=defaults))
 
 
-def rows_of(found: Decoded) -> list[tuple[Any, Any, Any]]:
+def rows_of(found: DecodedBatch) -> list[tuple[Any, Any, Any]]:
     parts = (found.record.to_pylist(), found.code.to_pylist(), found.said.to_pylist())
     return [(_sorted(record), code, said) for record, code, said in zip(*parts, strict=True)]
 
@@ -58,7 +58,7 @@ def timeless(kind: pa.DataType) -> pa.DataType:
     return pa.list_(kind.value_field.with_type(timeless(kind.value_type))) if pa.types.is_list(kind) else kind
 
 
-def never(value: bytes | None) -> Told:
+def never(value: bytes | None) -> RowResult:
     raise AssertionError(f"read row by row: {value!r}")
 
 
@@ -72,12 +72,12 @@ def test_messages_are_read_in_columns_alone(wish: str) -> None:
         kind = timeless(kind_of(plan))
         made = GetMessageClass(message_of(plan.recipe)[0])  # type: ignore[arg-type]  # a plan for Protobuf
         frames = pa.array([SHORT + filled(dice, made()).SerializePartialToString() for _ in range(20)], pa.binary())
-        slow = by_row(decoder_of(plan, kind), kind)(frames)
+        slow = read_by_row(decoder_of(plan, kind), kind)(frames)
         there = frames.filter(slow.record.is_valid())
-        batches = quick(plan, kind).__self__  # type: ignore[attr-defined]  # a method of the reader
+        batches = make_batch_reader(plan, kind).__self__  # type: ignore[attr-defined]  # a method of the reader
         found = replace(batches, row=never).read(there)
-        assert rows_of(found) == rows_of(by_row(decoder_of(plan, kind), kind)(there)), seed
-        assert rows_of(quick(plan, kind)(frames)) == rows_of(slow), seed
+        assert rows_of(found) == rows_of(read_by_row(decoder_of(plan, kind), kind)(there)), seed
+        assert rows_of(make_batch_reader(plan, kind)(frames)) == rows_of(slow), seed
         count += len(there)
     assert count > 0.7 * 20 * FILES
 
@@ -98,8 +98,8 @@ def test_any_bytes_are_read_alike() -> None:
         frames = pa.array(
             [front + one for front, one in zip(fronts, values, strict=True)] + [None, b"", b"\1"], pa.binary()
         )
-        slow = by_row(decoder_of(plan, kind), kind)(frames)
-        assert rows_of(quick(plan, kind)(frames)) == rows_of(slow), (
+        slow = read_by_row(decoder_of(plan, kind), kind)(frames)
+        assert rows_of(make_batch_reader(plan, kind)(frames)) == rows_of(slow), (
             seed,
             proto(random.Random(seed), groups=seed % 5 == 0),
         )
@@ -132,7 +132,7 @@ def test_a_required_field_that_is_missing_is_told_wherever_it_is(text: str, lack
     kind = kind_of(plan)
     assert plan.engine == "ptars"
     whole = SHORT + b"\x0a\x01a"
-    found = quick(plan, kind)(pa.array([whole, SHORT + lacking, whole], pa.binary()))
+    found = make_batch_reader(plan, kind)(pa.array([whole, SHORT + lacking, whole], pa.binary()))
 
     assert found.code.to_pylist() == [None, "INVALID", None]
     assert "required" in found.said[1].as_py()
@@ -143,7 +143,7 @@ def test_a_machine_without_ptars_reads_row_by_row(monkeypatch: pytest.MonkeyPatc
     kind = kind_of(plan)
     frames = pa.array([SHORT + b"\x08\x07", SHORT + b"\x08"], pa.binary())
     expected = [({"n": 7}, None, None), (None, "MALFORMED", None)]
-    assert rows_of(quick(plan, kind)(frames)) == expected
+    assert rows_of(make_batch_reader(plan, kind)(frames)) == expected
     monkeypatch.setitem(sys.modules, "ptars._lib", None)
-    assert not hasattr(quick(plan, kind), "__self__")
-    assert rows_of(quick(plan, kind)(frames)) == expected
+    assert not hasattr(make_batch_reader(plan, kind), "__self__")
+    assert rows_of(make_batch_reader(plan, kind)(frames)) == expected

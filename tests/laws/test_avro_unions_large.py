@@ -9,7 +9,7 @@ import pytest
 
 from tests.instruction_counts import count_instructions
 from treaty.arrow.avro.primitives import WrongBytesError
-from treaty.arrow.avro.program import program
+from treaty.arrow.avro.program import compile_reader
 from treaty.client.compiled.matches import Matcher
 from treaty.plan.asking import parsed
 
@@ -88,7 +88,7 @@ def test_two_ladders_of_records_are_compared_once_for_each_step() -> None:
 def test_a_union_of_3000_branches_is_read(make: Any) -> None:
     """Python nests no thousand `elif`, and a struct of 3,000 members is not written out 3,000 times."""
     schema = parsed(json.dumps(record_of(make(3_000, "a."))))
-    read = program(schema, schema)
+    read = compile_reader(schema, schema)
 
     for at, index in ((0, b"\0"), (1_500, b"\xb8\x17"), (2_999, b"\xee\x2e")):
         (value, end) = read(index + b"\x02")

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from tests.frames import header
 from tests.messages import filled, proto
-from treaty.arrow.encoding.changes import unscaled
-from treaty.arrow.encoding.messages import FEW, writer_of
-from treaty.arrow.encoding.outline import outlined
-from treaty.arrow.encoding.rows import descriptor_of, encoder_of
+from treaty.arrow.encoding.changes import find_unscaled
+from treaty.arrow.encoding.messages import FEW, make_batch_writer
+from treaty.arrow.encoding.outline import make_columnar_writer
+from treaty.arrow.encoding.rows import find_descriptor, make_row_encoder
 from treaty.arrow.messages.rows import decoder_of
 from treaty.arrow.types import arrow_type, kind_of
 from treaty.core.state.columns import Column, Struct
@@ -90,7 +90,7 @@ def fitted(fit: Fit, value: Any) -> Any:
 def rows_of(dice: random.Random, text: str) -> Iterator[tuple[EncodePlan, list[Any]]]:
     """Rows that messages were read to; none where no message of the file can be read."""
     plan, read = planned(text)
-    made = GetMessageClass(descriptor_of(plan))
+    made = GetMessageClass(find_descriptor(plan))
     good = []
     for _ in range(ROWS):
         record, *_ = read(header(7) + b"\0" + filled(dice, made()).SerializePartialToString())
@@ -102,7 +102,7 @@ def rows_of(dice: random.Random, text: str) -> Iterator[tuple[EncodePlan, list[A
 
 def alone(plan: EncodePlan, rows: pa.Array) -> list[tuple[bytes | None, str | None]]:
     """Rows written one by one."""
-    write = encoder_of(plan, rows.type)
+    write = make_row_encoder(plan, rows.type)
     return [write(one) for one in rows.to_pylist()]
 
 
@@ -117,14 +117,14 @@ def test_what_is_written_in_columns_is_what_the_runtime_writes() -> None:
         for plan, found in rows_of(dice, proto(dice, groups=seed % 10 == 0)):
             rows = pa.array(found, kind_of_rows(plan))
             expected = alone(plan, rows)
-            columns = outlined(plan, rows.type)
+            columns = make_columnar_writer(plan, rows.type)
             if columns is not None and all(said is None for _, said in expected):
                 assert columns(rows).to_pylist() == [one for one, _ in expected], (seed, plan.explain())
                 quick += len(rows)
             slow += columns is None
             holes = pa.array([None if dice.random() < 0.3 else one for one in found], rows.type)
-            assert told(writer_of(plan)(holes)) == alone(plan, holes), seed
-            assert told(writer_of(plan)(rows.slice(1))) == expected[1:], seed
+            assert told(make_batch_writer(plan)(holes)) == alone(plan, holes), seed
+            assert told(make_batch_writer(plan)(rows.slice(1))) == expected[1:], seed
     assert quick > FILES * ROWS / 3
     assert slow > 0
 
@@ -147,7 +147,7 @@ def test_bad_rows_are_told_as_before_and_no_neighbour_is_touched() -> None:
     found: list[Any] = [{**good, **wrong.get(at, {}), "name": f"row {at}"} for at in range(6 * FEW)]
     found[5 * FEW] = None  # a delete marker
     rows = pa.array(found, kind)
-    made = told(writer_of(plan)(rows))
+    made = told(make_batch_writer(plan)(rows))
     assert made == alone(plan, rows)
     assert [at for at, (_, said) in enumerate(made) if said] == sorted(wrong)
     assert made[5 * FEW] == (None, None)
@@ -157,7 +157,7 @@ def test_a_text_that_is_no_utf8_is_a_bad_row() -> None:
     plan, _ = planned('syntax = "proto3"; package any; message M { string name = 1; }')
     names = pa.array([b"good", b"\xff", b"", "ä".encode()], pa.binary())
     rows = pa.StructArray.from_arrays([names.view(pa.string())], fields=list(kind_of_rows(plan)))
-    made = told(writer_of(plan)(rows))
+    made = told(make_batch_writer(plan)(rows))
     assert [payload for payload, _ in made] == [b"\n\4good", None, b"", b"\n\2\xc3\xa4"]
     assert [said is not None for _, said in made] == [False, True, False, False]
 
@@ -166,13 +166,13 @@ def test_a_text_that_is_no_utf8_is_a_bad_row() -> None:
 def test_decimals_of_any_length_are_written_exactly(digits: list[int | None]) -> None:
     kind = pa.decimal128(38, 4)
     array = pa.array([None if one is None else Decimal(one).scaleb(-4, WIDE) for one in digits], kind)
-    for found, one in zip(unscaled(array).to_pylist(), digits, strict=True):
+    for found, one in zip(find_unscaled(array).to_pylist(), digits, strict=True):
         if one is not None:
             assert found == one.to_bytes(one.bit_length() // 8 + 1, "big", signed=True)
     plan, _ = planned(DECIMALS)
     rows = pa.array([{"d": one, "n": 1} for one in array.to_pylist()], pa.struct([("d", kind), ("n", pa.int32())]))
-    made = GetMessageClass(descriptor_of(plan))
-    columns = outlined(plan, rows.type)
+    made = GetMessageClass(find_descriptor(plan))
+    columns = make_columnar_writer(plan, rows.type)
     assert columns is not None
     payloads = columns(rows).to_pylist()
     assert [(one, None) for one in payloads] == alone(plan, rows)
@@ -188,11 +188,11 @@ def test_a_machine_without_ptars_writes_row_by_row(monkeypatch: pytest.MonkeyPat
     plan, _ = planned('syntax = "proto3"; package any; message M { optional int32 n = 1; }')
     rows = pa.array([{"n": 0}, {"n": None}, None], kind_of_rows(plan))
     expected = [(b"\x08\0", None), (b"", None), (None, None)]
-    assert outlined(plan, rows.type) is not None
-    assert told(writer_of(plan)(rows)) == expected
+    assert make_columnar_writer(plan, rows.type) is not None
+    assert told(make_batch_writer(plan)(rows)) == expected
     monkeypatch.setitem(sys.modules, "ptars._lib", None)
-    assert outlined(plan, rows.type) is None
-    assert told(writer_of(plan)(rows)) == expected
+    assert make_columnar_writer(plan, rows.type) is None
+    assert told(make_batch_writer(plan)(rows)) == expected
 
 
 def test_a_number_of_a_struct_that_would_lose_digits_is_a_bad_row() -> None:
@@ -203,7 +203,7 @@ def test_a_number_of_a_struct_that_would_lose_digits_is_a_bad_row() -> None:
     }  # fmt: skip
     row = {"name": "a", "kinds": [], "by": []}
     rows = pa.array([{**row, "more": f'{{"n": {one}}}'} for one in numbers], kind_of_rows(plan))
-    for (_, said), expected in zip(told(writer_of(plan)(rows)), numbers.values(), strict=True):
+    for (_, said), expected in zip(told(make_batch_writer(plan)(rows)), numbers.values(), strict=True):
         assert bool(said) == bool(expected)
         assert expected in (said or "")
         assert not said or said.startswith("/more: ")

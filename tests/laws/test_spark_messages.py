@@ -11,7 +11,7 @@ from google.protobuf.json_format import ParseDict
 from google.protobuf.message_factory import GetMessageClass
 
 from tests.frames import header
-from treaty.arrow.decoded import Told
+from treaty.arrow.decoded import RowResult
 from treaty.arrow.messages.rows import decoder_of
 from treaty.arrow.types import arrow_type
 from treaty.assemble import connect
@@ -60,7 +60,7 @@ def framed(
     return header(schema_id) + front + bytes(made.SerializeToString())
 
 
-def read(plan: DecodePlan, value: bytes | None) -> Told:
+def read(plan: DecodePlan, value: bytes | None) -> RowResult:
     kind = arrow_type(type_of(plan.type))
     record, code, said = decoder_of(plan, kind)(value)
     pa.array([record], kind)

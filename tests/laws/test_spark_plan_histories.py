@@ -8,7 +8,7 @@ import pytest
 from tests.frames import resolved
 from tests.histories import history, long_history
 from tests.shapes import shape_of
-from treaty.arrow.avro.rows import decoder_of
+from treaty.arrow.avro.rows import make_decoder
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.plan.asking import parsed
 from treaty.plan.avro.composing import compose
@@ -40,7 +40,7 @@ def test_every_version_of_a_random_history_is_read_as_fastavro_reads_it(first: i
         known = [Known(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", one) for place, one in enumerate(schemas)]
         plan = compose(known, merge(schemas))
         assert plan.rejected == (), f"seed {seed}"
-        decode = decoder_of(plan)
+        decode = make_decoder(plan)
         for turn, value in enumerate(values):
             found, code = decode(value) or (None, "no frame of the plan")
             assert code is None, f"seed {seed}, frame {turn}"
@@ -61,7 +61,7 @@ def test_fifty_versions_are_read_as_fastavro_reads_them(first: int, figure: Call
         known = [Known(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", one) for place, one in enumerate(schemas)]
         plan = compose(known, merge(schemas))
         assert plan.rejected == (), f"seed {seed}"
-        decode, target = decoder_of(plan), parsed(plan.reader)
+        decode, target = make_decoder(plan), parsed(plan.reader)
         shape = shape_of(target.root, target.names)
         for turn, value in enumerate(values):
             expected = shape(resolved(value, texts[turn // 2], plan.reader))

@@ -7,7 +7,7 @@ import pytest
 from tests.frames import frame, resolved
 from tests.pairs import pair, planned
 from tests.shapes import shape_of
-from treaty.arrow.avro.rows import decoder_of
+from treaty.arrow.avro.rows import make_decoder
 from treaty.plan.asking import parsed
 from treaty.spark.engines.builtin import recipe_of
 
@@ -23,7 +23,7 @@ def test_a_plan_reads_as_fastavro_resolves(first: int, figure: Callable[[str], N
         if plan is None:
             continue
         read += 1
-        decode, recipe, target = decoder_of(plan), recipe_of(plan), parsed(reader)
+        decode, recipe, target = make_decoder(plan), recipe_of(plan), parsed(reader)
         shape = shape_of(target.root, target.names)
         for value in values:
             sent = frame(1, writer, value)

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from tests.frames import frame, header, record
-from treaty.arrow.codecs import inflater
-from treaty.arrow.framings import reframer
+from treaty.arrow.codecs import make_inflater
+from treaty.arrow.framings import make_reframer
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.limits import INFLATED_BYTES
@@ -49,7 +49,7 @@ def test_a_table_of_encodings_is_a_framing(registry: Connection) -> None:
     assert extend(plan, registry, [third]).framing == plan.framing
     payload = frame(second, V2, {"name": "x" * 50, "n": 3})[5:]
     packed = {1: gzip.compress(payload), 7: SNAPPY.compress(payload).to_pybytes()}
-    reframe = reframer(plan.framing, "value")
+    reframe = make_reframer(plan.framing, "value")
     for value, expected in (
         (encoded(0, b"\2a"), (header(first) + b"\2a", None)),
         (encoded(1, packed[1]), (header(second) + payload, None)),
@@ -76,7 +76,7 @@ def test_codecs_that_nobody_knows_and_a_missing_table_are_told(registry: Connect
 
 
 def test_a_small_payload_that_becomes_a_huge_one_asks_for_no_more_than_the_limit() -> None:
-    inflate = inflater({b"g": "gzip", b"s": "snappy"})
+    inflate = make_inflater({b"g": "gzip", b"s": "snappy"})
     bomb = gzip.compress(bytes(4 * INFLATED_BYTES), 1)
     claims = b"\xff\xff\xff\xff\x07" + b"\0" * 40
     tracemalloc.start()
@@ -91,7 +91,7 @@ def test_a_small_payload_that_becomes_a_huge_one_asks_for_no_more_than_the_limit
 @pytest.mark.parametrize("codec", ["gzip", "snappy"])
 def test_damage_never_raises(codec: str) -> None:
     dice = random.Random(codec)
-    inflate = inflater({b"x": codec})
+    inflate = make_inflater({b"x": codec})
     good = gzip.compress(b"abc" * 90) if codec == "gzip" else SNAPPY.compress(b"abc" * 90).to_pybytes()
     assert inflate(b"x" + good) == b"abc" * 90
     for _ in range(2000):

@@ -12,7 +12,7 @@ DENSEST = 64
 """A raw snappy block holds no more bytes than this times its own: a copy of 64 bytes takes two."""
 
 
-def inflater(codecs: Mapping[bytes, str]) -> Callable[[bytes | None], bytes | None]:
+def make_inflater(codecs: Mapping[bytes, str]) -> Callable[[bytes | None], bytes | None]:
     """A function from a frame to its payload, by the codec of its head; None for what is damaged, too large or no such frame."""
     ways = {head: CODECS[name] for head, name in codecs.items()}
     lengths = sorted({len(head) for head in ways})

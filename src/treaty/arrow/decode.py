@@ -5,10 +5,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from treaty.arrow.decoded import Decoded, Reader, frames_of
-from treaty.arrow.framings import reframer
+from treaty.arrow.decoded import DecodedBatch, ReadBatch, list_frames
+from treaty.arrow.framings import make_reframer
 from treaty.arrow.readers import reader_of
-from treaty.arrow.shapes import final_kind, shaped
+from treaty.arrow.shapes import find_record_type, shape_records
 from treaty.arrow.types import kind_of
 from treaty.core.limits import ARROW_ROWS
 from treaty.core.registry import Registry
@@ -66,26 +66,28 @@ def decode(
     (pairs of key and value), under the name for this `part` of a record. Raises `PlanError` for a plan whose reader is
     ``variant`` (Arrow has no such type), for a column that holds no bytes, and where two columns would have one name.
     """
-    table = _table(frames, column)
+    table = _to_table(frames, column)
     _require_frames(table, column)
     refuse_part(part)
     refuse_twins(table.column_names, names, [name for name, _ in plan.columns] if flatten else (), exact=True)
-    kind = final_kind(plan)
-    judge = _Judge(plan, reader_of(plan, kind_of(plan)))
+    kind = find_record_type(plan)
+    judge = _FrameReader(plan, reader_of(plan, kind_of(plan)))
     wanted = table.column_names
     made: list[pa.RecordBatch] = []
     for batch in table.to_batches(max_chunksize=ARROW_ROWS):
         there = batch.column(headers).to_pylist() if plan.framing.name == "header" and headers in wanted else None
         record, error, source = judge.rows(batch.column(column).cast(pa.binary()), there, part)
-        added = {names.record: shaped(plan, record, kind), names.error: error} | _told(plan, names, source)
+        added = {names.record: shape_records(plan, record, kind), names.error: error} | _list_frame_columns(
+            plan, names, source
+        )
         kept = [name for name in added if name]
         columns = [*batch.columns, *(added[name] for name in kept)]
         made.append(pa.RecordBatch.from_arrays(columns, names=[*wanted, *kept]))
-    found = pa.Table.from_batches(made) if made else _empty(table, plan, kind, names)
-    return _flat(found, names) if flatten and plan.columns else found
+    found = pa.Table.from_batches(made) if made else _make_empty(table, plan, kind, names)
+    return _flatten(found, names) if flatten and plan.columns else found
 
 
-def _table(frames: Frames, column: str) -> pa.Table:
+def _to_table(frames: Frames, column: str) -> pa.Table:
     if isinstance(frames, pa.RecordBatch):
         return pa.Table.from_batches([frames])
     return frames if isinstance(frames, pa.Table) else pa.table({column: frames})
@@ -110,14 +112,14 @@ def _require_frames(table: pa.Table, column: str) -> None:
         )
 
 
-def _empty(table: pa.Table, plan: DecodePlan, kind: pa.DataType, names: Names) -> pa.Table:
-    added = {names.record: pa.nulls(0, kind), names.error: pa.nulls(0, ERROR)} | _told(plan, names, [])
+def _make_empty(table: pa.Table, plan: DecodePlan, kind: pa.DataType, names: Names) -> pa.Table:
+    added = {names.record: pa.nulls(0, kind), names.error: pa.nulls(0, ERROR)} | _list_frame_columns(plan, names, [])
     for name, array in added.items():
         table = table.append_column(name, array) if name else table
     return table
 
 
-def _flat(table: pa.Table, names: Names) -> pa.Table:
+def _flatten(table: pa.Table, names: Names) -> pa.Table:
     at = table.column_names.index(names.record)
     fields = pa.Table.from_batches(
         [pa.RecordBatch.from_struct_array(chunk) for chunk in table.column(at).chunks],
@@ -129,12 +131,12 @@ def _flat(table: pa.Table, names: Names) -> pa.Table:
     return table
 
 
-def _told(plan: DecodePlan, names: Names, frames: list[bytes | None]) -> dict[str, pa.Array]:
+def _list_frame_columns(plan: DecodePlan, names: Names, frames: list[bytes | None]) -> dict[str, pa.Array]:
     """What a frame says of itself, as columns."""
     heads = [None if one is None else one[:5] for one in frames]
     versions = {header(one.schema_id): one.version for one in plan.writers}
     subjects = {header(one.schema_id): one.subject for one in plan.writers}
-    claimed = [_claimed(one) if one is not None and one[:1] == b"\0" else None for one in heads]
+    claimed = [_read_id(one) if one is not None and one[:1] == b"\0" else None for one in heads]
     found: dict[str, Callable[[], pa.Array]] = {
         names.schema_id: lambda: pa.array(claimed, pa.int32()),
         names.version: lambda: pa.array([versions.get(one) if one else None for one in heads], pa.int32()),
@@ -143,18 +145,18 @@ def _told(plan: DecodePlan, names: Names, frames: list[bytes | None]) -> dict[st
     return {name: make() for name, make in found.items() if name}
 
 
-def _claimed(frame: bytes) -> int | None:
+def _read_id(frame: bytes) -> int | None:
     """The id that a frame claims, whatever its magic; None where there are too few bytes, or no id is so large."""
     number = int.from_bytes(frame[1:5], "big") if len(frame) >= 5 else 2**31
     return number if number < 2**31 else None
 
 
-class _Judge:
+class _FrameReader:
     """Reads batches, and says why a row is none: of all reasons the first in the order of a frame's parts."""
 
     __slots__ = ("_known", "_plan", "_read", "_rejected")
 
-    def __init__(self, plan: DecodePlan, read: Reader) -> None:
+    def __init__(self, plan: DecodePlan, read: ReadBatch) -> None:
         self._plan = plan
         self._read = read
         self._known = frozenset(header(one.schema_id) for one in plan.writers)
@@ -165,32 +167,32 @@ class _Judge:
         lost: list[str | None] = [None] * len(values)
         frames = values
         if self._plan.framing != PREFIX:
-            reframe = reframer(self._plan.framing, part)
-            pairs = zip(frames_of(values), headers or [None] * len(values), strict=True)
+            reframe = make_reframer(self._plan.framing, part)
+            pairs = zip(list_frames(values), headers or [None] * len(values), strict=True)
             remade = [reframe(value, one) for value, one in pairs]
             frames, lost = pa.array([one for one, _ in remade], pa.binary()), [code for _, code in remade]
         found = self._read(frames)
         bad = found.record.is_null().to_numpy(zero_copy_only=False).nonzero()[0].tolist()
         errors: list[dict[str, Any] | None] = [None] * len(values)
-        payloads = _Late(lambda: frames_of(values))
-        sources = _Late(lambda: frames_of(frames))
+        payloads = _LazyList(lambda: list_frames(values))
+        sources = _LazyList(lambda: list_frames(frames))
         for at in bad:
             if (payload := payloads.value[at]) is not None:
                 errors[at] = self._error(payload, sources.value[at], lost[at], found, at)
         return found.record, pa.array(errors, ERROR), sources.value if self._plan.framing != PREFIX else payloads.value
 
-    def _error(self, payload: bytes, frame: bytes | None, lost: str | None, found: Decoded, at: int) -> Any:
+    def _error(self, payload: bytes, frame: bytes | None, lost: str | None, found: DecodedBatch, at: int) -> Any:
         if frame is None:
             message = SENTENCES.get(lost or "") or UNKNOWN_HEAD % self._plan.framing.name
             return {"code": lost, "message": message, "schema_id": None, "payload": payload}
-        number = _claimed(frame)
+        number = _read_id(frame)
         why, sentence = self._reason(frame, found, at)
         if why is None:
             return None
         starts = frame[:1] == b"\0"
         return {"code": why, "message": sentence, "schema_id": number if starts else None, "payload": payload}
 
-    def _reason(self, frame: bytes, found: Decoded, at: int) -> tuple[str | None, str | None]:
+    def _reason(self, frame: bytes, found: DecodedBatch, at: int) -> tuple[str | None, str | None]:
         head = frame[:5]
         if len(head) < 5:
             return "TOO_SHORT", SENTENCES["TOO_SHORT"]
@@ -201,12 +203,12 @@ class _Judge:
             return code, found.said[at].as_py() or SENTENCES.get(code or "")
         if head in self._rejected:
             return self._rejected[head]
-        number = _claimed(frame)
+        number = _read_id(frame)
         negative = NEGATIVE_ID % int.from_bytes(frame[1:5], "big", signed=True)
         return "UNKNOWN_ID", UNKNOWN_ID % number if number is not None else negative
 
 
-class _Late:
+class _LazyList:
     """A list that is made when somebody looks."""
 
     __slots__ = ("_made", "_make")

@@ -7,17 +7,17 @@ from typing import Any
 
 import pyarrow as pa
 
-Told = tuple[Any, str | None, str | None]
+RowResult = tuple[Any, str | None, str | None]
 """A record as Arrow takes it, or the code and the sentence of a bad row; three times None where the id is not the plan's."""
-NOTHING: Told = (None, None, None)
-Row = Callable[[bytes | None], Told]
+NOTHING: RowResult = (None, None, None)
+ReadRow = Callable[[bytes | None], RowResult]
 """A function from a frame (Confluent's prefix) to its record, or to why there is none."""
 REFUSED = (pa.ArrowException, ArithmeticError, TypeError, ValueError)
 """What Arrow raises for a value that its type can't hold."""
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class DecodedBatch:
     """Three arrays, a row in each for every frame: the record, the code of a bad row, and a sentence about it."""
 
     record: pa.Array
@@ -25,16 +25,16 @@ class Decoded:
     said: pa.Array
 
 
-Reader = Callable[[pa.Array], Decoded]
+ReadBatch = Callable[[pa.Array], DecodedBatch]
 """A function from a binary array of frames (Confluent's prefix) to what they hold."""
 
 
-def by_row(row: Row, kind: pa.DataType) -> Reader:
+def read_by_row(row: ReadRow, kind: pa.DataType) -> ReadBatch:
     """A reader that takes one frame after the other."""
-    return lambda frames: collected([row(one) for one in frames_of(frames)], kind)
+    return lambda frames: collect_rows([row(one) for one in list_frames(frames)], kind)
 
 
-def frames_of(frames: pa.Array) -> list[bytes | None]:
+def list_frames(frames: pa.Array) -> list[bytes | None]:
     """The bytes of each frame: much quicker than `to_pylist`."""
     found = frames.cast(pa.binary())
     if not len(found):
@@ -50,19 +50,19 @@ def frames_of(frames: pa.Array) -> list[bytes | None]:
     return values
 
 
-def collected(told: Sequence[Told], kind: pa.DataType) -> Decoded:
+def collect_rows(told: Sequence[RowResult], kind: pa.DataType) -> DecodedBatch:
     """The rows as arrays; a record with a value that its column can't hold becomes a bad row."""
     records, codes, said = zip(*told, strict=True) if told else ((), (), ())
     try:
         made = pa.array(records, kind)
     except REFUSED:
-        told = [_held(one, kind) for one in told]
+        told = [_keep_convertible(one, kind) for one in told]
         records, codes, said = zip(*told, strict=True)
         made = pa.array(records, kind)
-    return Decoded(made, pa.array(codes, pa.string()), pa.array(said, pa.string()))
+    return DecodedBatch(made, pa.array(codes, pa.string()), pa.array(said, pa.string()))
 
 
-def _held(one: Told, kind: pa.DataType) -> Told:
+def _keep_convertible(one: RowResult, kind: pa.DataType) -> RowResult:
     try:
         pa.array([one[0]], kind)
     except REFUSED as wrong:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from treaty.arrow.codecs import inflater
+from treaty.arrow.codecs import make_inflater
 from treaty.plan.avro.weaving import header
 from treaty.plan.framing import Framing
 from treaty.plan.heads import HEAD, HEADERS, MARKS, STAMP
@@ -12,34 +12,34 @@ Reframed = tuple[bytes | None, str | None]
 """A frame, or the code of a row whose head means no schema that the plan knows; two times None for a null value."""
 
 
-def reframer(framing: Framing, part: str) -> Callable[[bytes | None, Any], Reframed]:
+def make_reframer(framing: Framing, part: str) -> Callable[[bytes | None, Any], Reframed]:
     """A function from a value and the headers of its record (pairs, or objects with key and value)."""
     heads = {bytes.fromhex(head): header(number) for head, number in framing.heads}
     if framing.name == "header":
-        return lambda value, headers: _stamped(heads, value, _stamp(headers, HEADERS[part]))
+        return lambda value, headers: _replace_guid(heads, value, _find_guid(headers, HEADERS[part]))
     if framing.name == "none":
         return lambda value, _: (None if value is None else header(framing.heads[0][1]) + value, None)
     if framing.codecs:
-        return _unpacking(framing, heads)
-    return lambda value, _: _begun(framing.name, heads, value)
+        return _reframe_packed(framing, heads)
+    return lambda value, _: _replace_head(framing.name, heads, value)
 
 
-def _unpacking(framing: Framing, heads: dict[bytes, bytes]) -> Callable[[bytes | None, Any], Reframed]:
+def _reframe_packed(framing: Framing, heads: dict[bytes, bytes]) -> Callable[[bytes | None, Any], Reframed]:
     """Frames of which some are compressed."""
     packed = {bytes.fromhex(head): codec for head, codec in framing.codecs}
-    inflate = inflater(packed)
+    inflate = make_inflater(packed)
 
     def reframe(value: bytes | None, headers: Any) -> Reframed:
         del headers
         if value is None or value[:HEAD] not in packed:
-            return _begun(framing.name, heads, value)
+            return _replace_head(framing.name, heads, value)
         payload = inflate(value)
         return (None, "MALFORMED") if payload is None else (heads[value[:HEAD]] + payload, None)
 
     return reframe
 
 
-def _stamped(heads: dict[bytes, bytes], value: bytes | None, stamp: bytes | None) -> Reframed:
+def _replace_guid(heads: dict[bytes, bytes], value: bytes | None, stamp: bytes | None) -> Reframed:
     if value is None or stamp is None:
         return value, None
     if len(stamp) < STAMP:
@@ -50,7 +50,7 @@ def _stamped(heads: dict[bytes, bytes], value: bytes | None, stamp: bytes | None
     return (None, "UNKNOWN_ID") if head is None else (head + stamp[STAMP:] + value, None)
 
 
-def _stamp(headers: Sequence[Any] | None, name: str) -> bytes | None:
+def _find_guid(headers: Sequence[Any] | None, name: str) -> bytes | None:
     for one in headers or ():
         key, value = (one["key"], one["value"]) if isinstance(one, dict) else one
         if key == name:
@@ -58,7 +58,7 @@ def _stamp(headers: Sequence[Any] | None, name: str) -> bytes | None:
     return None
 
 
-def _begun(name: str, heads: dict[bytes, bytes], value: bytes | None) -> Reframed:
+def _replace_head(name: str, heads: dict[bytes, bytes], value: bytes | None) -> Reframed:
     if value is None:
         return None, None
     lengths = sorted({len(head) for head in heads})

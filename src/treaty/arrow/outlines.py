@@ -6,12 +6,12 @@ ONE, MANY = FieldDescriptorProto.LABEL_OPTIONAL, FieldDescriptorProto.LABEL_REPE
 MESSAGE, BYTES = FieldDescriptorProto.TYPE_MESSAGE, FieldDescriptorProto.TYPE_BYTES
 
 
-def added(file: FileDescriptorProto) -> DescriptorProto:
+def add_message(file: FileDescriptorProto) -> DescriptorProto:
     """Put one more message into a file of outlines."""
     return file.message_type.add(name=f"M{len(file.message_type)}")
 
 
-def put(made: DescriptorProto, number: int, kind: int, label: int = ONE, *, asks: bool = False) -> None:
+def add_field(made: DescriptorProto, number: int, kind: int, label: int = ONE, *, asks: bool = False) -> None:
     """Give a message a field; `asks`: one that is not there is told apart from one that is zero."""
     one = made.field.add(name=f"f{number}", number=number, type=kind, label=label)
     if asks and label == ONE:
@@ -20,7 +20,7 @@ def put(made: DescriptorProto, number: int, kind: int, label: int = ONE, *, asks
         made.oneof_decl.add(name=f"_f{number}")
 
 
-def named(made: DescriptorProto, number: int, name: str, label: int) -> None:
+def add_message_field(made: DescriptorProto, number: int, name: str, label: int) -> None:
     """Give a message a field that is a message of the same file."""
-    put(made, number, MESSAGE, label)
+    add_field(made, number, MESSAGE, label)
     made.field[-1].type_name = f".treaty.outline.{name}"

@@ -5,22 +5,22 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 
 from treaty.arrow.avro import rows as avro
-from treaty.arrow.decoded import Reader, by_row
+from treaty.arrow.decoded import ReadBatch, read_by_row
 from treaty.arrow.documents import rows as documents
 from treaty.arrow.messages import rows as messages
-from treaty.arrow.messages.batches import quick
+from treaty.arrow.messages.batches import make_batch_reader
 from treaty.plan.value import DecodePlan
 
-_READERS: Mapping[tuple[str, str], Callable[[DecodePlan, pa.DataType], Reader]] = {
-    ("AVRO", "fastavro"): lambda plan, kind: by_row(avro.reader_of(plan), kind),
-    ("AVRO", "spark"): lambda plan, kind: by_row(avro.reader_of(plan), kind),
-    ("PROTOBUF", "upb"): lambda plan, kind: by_row(messages.decoder_of(plan, kind), kind),
-    ("PROTOBUF", "ptars"): quick,
-    ("JSON", "spark"): lambda plan, kind: by_row(documents.reader_of(plan), kind),
+_READERS: Mapping[tuple[str, str], Callable[[DecodePlan, pa.DataType], ReadBatch]] = {
+    ("AVRO", "fastavro"): lambda plan, kind: read_by_row(avro.make_row_reader(plan), kind),
+    ("AVRO", "spark"): lambda plan, kind: read_by_row(avro.make_row_reader(plan), kind),
+    ("PROTOBUF", "upb"): lambda plan, kind: read_by_row(messages.decoder_of(plan, kind), kind),
+    ("PROTOBUF", "ptars"): make_batch_reader,
+    ("JSON", "spark"): lambda plan, kind: read_by_row(documents.make_row_reader(plan), kind),
 }
 """A plan for Spark's own functions is read to the same rows in Python."""
 
 
-def reader_of(plan: DecodePlan, kind: pa.DataType) -> Reader:
+def reader_of(plan: DecodePlan, kind: pa.DataType) -> ReadBatch:
     """The reader of a plan; `kind` is the Arrow type of its record."""
     return _READERS[plan.format, plan.engine](plan, kind)

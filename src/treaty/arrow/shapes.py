@@ -13,7 +13,7 @@ from treaty.plan.types.wide import widened
 from treaty.plan.value import DecodePlan
 
 
-def final_kind(plan: DecodePlan) -> pa.DataType:
+def find_record_type(plan: DecodePlan) -> pa.DataType:
     """The type of a record as the plan's columns have it. Raises `PlanError` for VARIANT, which Arrow has not."""
     if any(kind == "VARIANT" for _, kind in plan.columns):
         raise PlanError(
@@ -22,7 +22,7 @@ def final_kind(plan: DecodePlan) -> pa.DataType:
     return arrow_type(type_of(plan.type))
 
 
-def shaped(plan: DecodePlan, record: pa.StructArray, kind: pa.DataType) -> pa.Array:
+def shape_records(plan: DecodePlan, record: pa.StructArray, kind: pa.DataType) -> pa.Array:
     """The records in the shape of the plan; `record` is the reader's, `kind` the type they shall have."""
     if plan.types is None:
         return record

@@ -6,7 +6,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import BinaryType
 
-from treaty.arrow.codecs import inflater
+from treaty.arrow.codecs import make_inflater
 from treaty.plan.avro.weaving import header
 from treaty.plan.framing import Framing
 from treaty.plan.heads import HEAD, HEADERS, MARKS, STAMP
@@ -56,7 +56,7 @@ def _unpacked(framing: Framing, value: Column) -> Column:
     packed = F.substring(value, 1, HEAD).isin(list(codecs))
 
     def inflated(frames: pa.Array) -> pa.Array:
-        inflate = inflater(codecs)
+        inflate = make_inflater(codecs)
         return pa.array([inflate(one) for one in frames.to_pylist()], pa.binary())
 
     unpack = arrow_udf(inflated, BinaryType())  # type: ignore[call-overload]  # its stubs ask for a kind of function that it finds out

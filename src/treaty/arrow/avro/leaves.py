@@ -87,12 +87,12 @@ class MemberWriter:
         return "{" + ", ".join(f"{one!r}: {value if one == mine else None}" for one in self._members.values()) + "}"
 
 
-def default_of(node: AvroType, value: Any, schema: AvroSchema) -> Any:
+def convert_default(node: AvroType, value: Any, schema: AvroSchema) -> Any:
     """A default as Arrow takes it."""
     solid = schema.resolve(node)
     if isinstance(solid, AvroUnion):
         part = choose_branch(Side(schema, node), value)
-        made, names = default_of(part, value, schema), members(solid, schema.names)
+        made, names = convert_default(part, value, schema), members(solid, schema.names)
         if names is None or is_null(part):
             return made
         mine = [one for one in solid.branches if not is_null(one)].index(part)
@@ -100,11 +100,11 @@ def default_of(node: AvroType, value: Any, schema: AvroSchema) -> Any:
     match solid:
         case AvroRecord():
             given = {one.name: value.get(one.name, one.default) for one in solid.fields}
-            return {one.name: default_of(one.type, given[one.name], schema) for one in solid.fields}
+            return {one.name: convert_default(one.type, given[one.name], schema) for one in solid.fields}
         case AvroArray():
-            return [default_of(solid.items, one, schema) for one in value]
+            return [convert_default(solid.items, one, schema) for one in value]
         case AvroMap():
-            return [(key, default_of(solid.values, one, schema)) for key, one in value.items()]
+            return [(key, convert_default(solid.values, one, schema)) for key, one in value.items()]
         case AvroEnum():
             return value
     return _leaf(solid, value)

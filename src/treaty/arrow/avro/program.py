@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from treaty.arrow.avro import primitives
-from treaty.arrow.avro.leaves import MemberWriter, default_of, write_conversion
+from treaty.arrow.avro.leaves import MemberWriter, convert_default, write_conversion
 from treaty.client.compiled.program import Program
 from treaty.core.limits import AVRO_ITEMS
 from treaty.formats.avro.model import (
@@ -37,12 +37,12 @@ NUMBER = ("b = d[p]; p += 1", "if b > 127: b, p = @(d, p, b)")
 WRONG = "raise wrong"
 
 
-def program(writer: AvroSchema, reader: AvroSchema) -> Read:
+def compile_reader(writer: AvroSchema, reader: AvroSchema) -> Read:
     """The program for payloads of the writer's root as values of the reader's root."""
-    return _Writing(writer, reader).program()
+    return _ReaderCompiler(writer, reader).program()
 
 
-class _Writing:
+class _ReaderCompiler:
     """Writes the program: a function for each pair of records, for each array and each map, and for what is passed over."""
 
     def __init__(self, writer: AvroSchema, reader: AvroSchema) -> None:
@@ -191,7 +191,9 @@ class _Writing:
                 elif isinstance(field.default, AbsentDefault):
                     self.code.add(WRONG)
                 else:
-                    parts.append(f"{field.name!r}: {self.default(default_of(field.type, field.default, self.reader))}")
+                    parts.append(
+                        f"{field.name!r}: {self.default(convert_default(field.type, field.default, self.reader))}"
+                    )
             self.code.add(f"return {{{', '.join(parts)}}}, p")
 
         return self.function((old.full, new.full), body)

@@ -9,10 +9,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from treaty.arrow.avro.mending import mender
 from treaty.arrow.avro.primitives import WrongBytesError
-from treaty.arrow.avro.program import Read, program
-from treaty.arrow.decoded import NOTHING, Row, Told
+from treaty.arrow.avro.program import Read, compile_reader
+from treaty.arrow.avro.repairs import make_repair
+from treaty.arrow.decoded import NOTHING, ReadRow, RowResult
 from treaty.formats.avro.model import AvroRecord, AvroReference, AvroSchema, AvroUnion
 from treaty.plan.asking import parsed
 from treaty.plan.avro.weaving import header
@@ -26,14 +26,14 @@ Envelope = tuple[Any, str | None]
 """What a frame holds, with hidden fields; or None and the code of a bad row."""
 
 
-def reader_of(plan: DecodePlan) -> Row:
+def make_row_reader(plan: DecodePlan) -> ReadRow:
     """A function from a frame to its record as Arrow takes it, or to why there is none."""
     recipe = plan.recipe
     assert isinstance(recipe, AvroRecipe)
-    envelope, mend = decoder_of(plan), mender(recipe)
+    envelope, mend = make_decoder(plan), make_repair(recipe)
     sentences = {header(number): sentence for number, sentence in recipe.partly}
 
-    def read(value: bytes | None) -> Told:
+    def read(value: bytes | None) -> RowResult:
         found = None if value is None else envelope(value)
         if value is None or found is None:
             return NOTHING
@@ -48,7 +48,7 @@ def reader_of(plan: DecodePlan) -> Row:
     return read
 
 
-def decoder_of(plan: DecodePlan) -> Callable[[bytes], Envelope | None]:
+def make_decoder(plan: DecodePlan) -> Callable[[bytes], Envelope | None]:
     """A function from a frame to its envelope; None for what is no frame of a writer of the plan."""
     recipe = plan.recipe
     assert isinstance(recipe, AvroRecipe)
@@ -60,11 +60,11 @@ def decoder_of(plan: DecodePlan) -> Callable[[bytes], Envelope | None]:
 
     @cache
     def read(branch: int) -> Read:
-        return program(_bare(replace(writer, root=roots[branch]), recipe.tail), reader)
+        return compile_reader(_bare(replace(writer, root=roots[branch]), recipe.tail), reader)
 
     @cache
     def skip(branch: int) -> Read:
-        return program(_bare(replace(writer, root=roots[branch]), recipe.tail), EMPTY)
+        return compile_reader(_bare(replace(writer, root=roots[branch]), recipe.tail), EMPTY)
 
     def decode(value: bytes) -> Envelope | None:
         branch = branches.get(value[:5])

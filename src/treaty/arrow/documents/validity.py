@@ -13,7 +13,7 @@ Check = Callable[[bytes | None], str | None]
 """From a frame to what its schema has against it: the first reason with path and keyword; None where there is none."""
 
 
-def checker(recipe: JsonRecipe) -> Check:
+def make_checker(recipe: JsonRecipe) -> Check:
     """The check of a plan's documents; whatever is no frame of theirs, or no text, has nothing against it."""
     texts = {header(number): text for number, text in recipe.checks}
     check = find_formats()["JSON"].check
@@ -27,12 +27,12 @@ def checker(recipe: JsonRecipe) -> Check:
             text = value[5:].decode()
         except UnicodeDecodeError:
             return None
-        return _told(check(model(value[:5]), text))
+        return _print_first(check(model(value[:5]), text))
 
     return found
 
 
-def _told(faults: tuple[Diagnostic, ...]) -> str | None:
+def _print_first(faults: tuple[Diagnostic, ...]) -> str | None:
     if not faults:
         return None
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""

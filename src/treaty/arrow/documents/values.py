@@ -10,33 +10,33 @@ from typing import Any
 from treaty.core.state import columns as table
 from treaty.core.state.columns import ColumnType, Scalar, Struct
 
-Shape = Callable[[Any], Any]
+ConvertValue = Callable[[Any], Any]
 DIGITS = Context(prec=1100, Emax=10**9, Emin=-(10**9))
 """Enough for every number of up to 1,000 signs, which is where Spark's parser stops."""
 
 
-class Pairs(list[tuple[str, Any]]):
+class JsonMembers(list[tuple[str, Any]]):
     """The members of an object in their order; a list of JSON is a plain `list`."""
 
     __slots__ = ()
 
 
-class Rough(Decimal):
+class ExponentNumber(Decimal):
     """A number that is written with an exponent."""
 
     __slots__ = ()
 
 
-def number(text: str) -> Decimal:
+def read_number(text: str) -> Decimal:
     """A number with a point or an exponent, and which of them it was."""
-    return Rough(text) if "e" in text or "E" in text else Decimal(text)
+    return ExponentNumber(text) if "e" in text or "E" in text else Decimal(text)
 
 
 class WrongKindError(ValueError):
     """A value that is not of its column's type."""
 
 
-def shape_of(kind: ColumnType, *, without: str = "") -> Shape:
+def make_converter(kind: ColumnType, *, without: str = "") -> ConvertValue:
     """What makes a value of parsed JSON into the value that Arrow takes. Raises `WrongKindError`.
 
     `without` names a column of the topmost struct that no member is read into.
@@ -47,18 +47,18 @@ def shape_of(kind: ColumnType, *, without: str = "") -> Shape:
         case table.Decimal(precision, scale):
             return _decimal(precision, scale)
         case table.List(element):
-            return _list(shape_of(element))
+            return _list(make_converter(element))
         case table.Map(_, value):
-            return _map(shape_of(value))
+            return _map(make_converter(value))
     return _struct(kind, without)
 
 
-def _struct(kind: Struct, without: str) -> Shape:
-    parts = {one.name: shape_of(one.type) for one in kind.columns if one.name != without}
+def _struct(kind: Struct, without: str) -> ConvertValue:
+    parts = {one.name: make_converter(one.type) for one in kind.columns if one.name != without}
     nothing = dict.fromkeys(parts)
 
     def struct(value: Any) -> Any:
-        if type(value) is not Pairs:
+        if type(value) is not JsonMembers:
             raise WrongKindError
         made = dict(nothing)
         for name, inside in value:
@@ -70,7 +70,7 @@ def _struct(kind: Struct, without: str) -> Shape:
     return struct
 
 
-def _list(item: Shape) -> Shape:
+def _list(item: ConvertValue) -> ConvertValue:
     def made(value: Any) -> Any:
         if type(value) is not list:
             raise WrongKindError
@@ -79,16 +79,16 @@ def _list(item: Shape) -> Shape:
     return made
 
 
-def _map(item: Shape) -> Shape:
+def _map(item: ConvertValue) -> ConvertValue:
     def made(value: Any) -> Any:
-        if type(value) is not Pairs:
+        if type(value) is not JsonMembers:
             raise WrongKindError
-        return [(sound(key), None if one is None else item(one)) for key, one in value]
+        return [(replace_surrogates(key), None if one is None else item(one)) for key, one in value]
 
     return made
 
 
-def _decimal(precision: int, scale: int) -> Shape:
+def _decimal(precision: int, scale: int) -> ConvertValue:
     unit, limit = Decimal(1).scaleb(-scale), Decimal(10) ** (precision - scale)
 
     def made(value: Any) -> Decimal:
@@ -108,7 +108,7 @@ def _is_number(value: Any) -> bool:
     return type(value) is int or isinstance(value, Decimal)
 
 
-def _whole(bits: int) -> Shape:
+def _whole(bits: int) -> ConvertValue:
     limit = 2 ** (bits - 1)
 
     def made(value: Any) -> int:
@@ -136,36 +136,36 @@ def _boolean(value: Any) -> bool:
 
 def _text(value: Any) -> str:
     """A string as it is, and every other value as JSON text without spaces."""
-    return sound(value if type(value) is str else "".join(words(value)))
+    return replace_surrogates(value if type(value) is str else "".join(print_json(value)))
 
 
-def sound(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """The text with a question mark for half a surrogate pair, which UTF-8 has no bytes for."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def words(value: Any) -> list[str]:
+def print_json(value: Any) -> list[str]:
     """JSON text as Spark's parser writes it, in pieces; numbers with a point are written as doubles."""
-    if type(value) is Pairs:
-        inside = (f"{quoted(key)}:{''.join(words(one))}" for key, one in value)
+    if type(value) is JsonMembers:
+        inside = (f"{quote_text(key)}:{''.join(print_json(one))}" for key, one in value)
         return ["{", ",".join(inside), "}"]
     if type(value) is list:
-        return ["[", ",".join("".join(words(one)) for one in value), "]"]
+        return ["[", ",".join("".join(print_json(one)) for one in value), "]"]
     if isinstance(value, Decimal):
-        return [double(float(value))]
-    return [quoted(value) if type(value) is str else json.dumps(value)]
+        return [print_double(float(value))]
+    return [quote_text(value) if type(value) is str else json.dumps(value)]
 
 
 _LOWER = re.compile(r"\\u00[01][0-9a-f]")
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """A string of JSON, with capital digits in its escapes."""
     made = json.dumps(text, ensure_ascii=False)
     return _LOWER.sub(lambda found: "\\u" + found[0][2:].upper(), made) if "\\u00" in made else made
 
 
-def double(value: float) -> str:
+def print_double(value: float) -> str:
     """A double as Java writes it."""
     if value in {float("inf"), float("-inf")}:
         return '"Infinity"' if value > 0 else '"-Infinity"'
@@ -220,7 +220,7 @@ def _offset(zone: str | None) -> int:
     return (hours * 60 + minutes) * (-60 if zone[0] == "-" else 60)
 
 
-SCALARS: Mapping[str, Shape] = {
+SCALARS: Mapping[str, ConvertValue] = {
     "null": lambda _: None,
     "boolean": _boolean,
     "int32": _whole(32),

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.message_factory import GetMessageClass
 
-from treaty.arrow.encoding.rows import JSON, message_reader, number_of
+from treaty.arrow.encoding.rows import JSON, make_message_reader, read_symbol
 
 Change = Callable[[pa.Array], pa.Array]
 BITS: Mapping[pa.DataType, pa.DataType] = {pa.float64(): pa.int64(), pa.float32(): pa.int32()}
@@ -21,10 +21,10 @@ LONGER = np.array([1 << (8 * size - 1) for size in range(1, 8)], np.int64)
 """The least numbers that need one more byte than the place in the list says."""
 
 
-def told(inner: Descriptor) -> Change:
+def change_messages(inner: Descriptor) -> Change:
     """A message's bytes from JSON text, or from bytes that are looked at, one by one."""
     made: Any = GetMessageClass(inner)
-    read = message_reader(inner) if inner.full_name in JSON else made.FromString
+    read = make_message_reader(inner) if inner.full_name in JSON else made.FromString
 
     def shape(value: Any) -> bytes:
         found = read(value)
@@ -33,14 +33,14 @@ def told(inner: Descriptor) -> Change:
     return lambda array: pa.array([None if one is None else shape(one) for one in array.to_pylist()], pa.binary())
 
 
-def text(array: pa.Array) -> pa.Array:
+def check_text(array: pa.Array) -> pa.Array:
     """Texts, of which none may be anything but UTF-8."""
     found = array.cast(pa.string())
     found.validate(full=True)
     return found
 
 
-def nonzero(kind: pa.DataType) -> Change:
+def drop_zeros(kind: pa.DataType) -> Change:
     """Numbers with null for zero, but not for the negative one."""
 
     def change(array: pa.Array) -> pa.Array:
@@ -50,18 +50,18 @@ def nonzero(kind: pa.DataType) -> Change:
     return change
 
 
-def numbers(names: Mapping[str, int]) -> Change:
+def change_symbols(names: Mapping[str, int]) -> Change:
     """Numbers of an enum's values, by name."""
 
     def change(array: pa.Array) -> pa.Array:
         found = array.dictionary_encode()
-        numbers = pa.array([number_of(names, one) for one in found.dictionary.to_pylist()], pa.int32())
+        numbers = pa.array([read_symbol(names, one) for one in found.dictionary.to_pylist()], pa.int32())
         return numbers.take(found.indices)
 
     return change
 
 
-def struct(parts: Sequence[tuple[str, int, Change]]) -> Change:
+def change_struct(parts: Sequence[tuple[str, int, Change]]) -> Change:
     """The fields of a message: the name of each in the outline, the place of its column, and its change."""
 
     def change(array: pa.Array) -> pa.Array:
@@ -73,12 +73,12 @@ def struct(parts: Sequence[tuple[str, int, Change]]) -> Change:
     return change
 
 
-def items(inner: Change) -> Change:
+def change_items(inner: Change) -> Change:
     """The items of a repeated field."""
     return lambda array: pa.ListArray.from_arrays(array.offsets, inner(array.values))
 
 
-def entries(key: Change, value: Change) -> Change:
+def change_entries(key: Change, value: Change) -> Change:
     """The entries of a map as items."""
 
     def change(array: pa.Array) -> pa.Array:
@@ -88,12 +88,12 @@ def entries(key: Change, value: Change) -> Change:
     return change
 
 
-def decimals(kind: pa.DataType, names: Mapping[str, str]) -> Change:
+def change_decimals(kind: pa.DataType, names: Mapping[str, str]) -> Change:
     """Decimals as messages; `names` are those of the outline for ``value``, ``precision`` and ``scale``, in its order."""
 
     def change(array: pa.Array) -> pa.Array:
         parts = {
-            "value": unscaled(array),
+            "value": find_unscaled(array),
             "precision": pa.array(np.full(len(array), kind.precision, np.uint32)),
             "scale": pa.array(np.full(len(array), kind.scale, np.int32)),
         }
@@ -103,7 +103,7 @@ def decimals(kind: pa.DataType, names: Mapping[str, str]) -> Change:
     return change
 
 
-def unscaled(array: pa.Array) -> pa.Array:
+def find_unscaled(array: pa.Array) -> pa.Array:
     """The digits of decimals as whole numbers, big end first, in as few bytes as hold them and their sign."""
     words = np.frombuffer(array.buffers()[1], "<i8").reshape(-1, 2)[array.offset : array.offset + len(array)]
     there = array.is_valid().to_numpy(zero_copy_only=False)

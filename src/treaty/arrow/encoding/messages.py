@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from treaty.arrow.encoding.outline import Writer, outlined
-from treaty.arrow.encoding.rows import REFUSED, Row, encoder_of
+from treaty.arrow.encoding.outline import WriteBatch, make_columnar_writer
+from treaty.arrow.encoding.rows import REFUSED, Row, make_row_encoder
 from treaty.plan.encoding.value import EncodePlan
 
 KIND = pa.struct([("payload", pa.binary()), ("said", pa.string())])
@@ -16,13 +16,13 @@ FEW = 64
 """Rows that are written one by one where one of them is refused; of more, each half is tried again."""
 
 
-def writer_of(plan: EncodePlan) -> Callable[[pa.Array], pa.Array]:
+def make_batch_writer(plan: EncodePlan) -> Callable[[pa.Array], pa.Array]:
     """A function from rows to payloads, and to what is wrong with those that have none."""
     state: list[_Batches] = []
 
     def write(rows: pa.Array) -> pa.Array:
         if not state:
-            state.append(_Batches(encoder_of(plan, rows.type), outlined(plan, rows.type)))
+            state.append(_Batches(make_row_encoder(plan, rows.type), make_columnar_writer(plan, rows.type)))
         return state[0].write(rows)
 
     return write
@@ -31,7 +31,7 @@ def writer_of(plan: EncodePlan) -> Callable[[pa.Array], pa.Array]:
 @dataclass(frozen=True, slots=True)
 class _Batches:
     row: Row
-    columns: Writer | None
+    columns: WriteBatch | None
     """None where rows of this type are written one by one."""
 
     def write(self, rows: pa.Array) -> pa.Array:

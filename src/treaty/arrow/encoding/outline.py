@@ -13,15 +13,15 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto
 from google.protobuf.message_factory import GetMessageClass
 
-from treaty.arrow.decoded import frames_of
+from treaty.arrow.decoded import list_frames
 from treaty.arrow.encoding import changes
 from treaty.arrow.encoding.changes import BITS, Change
-from treaty.arrow.encoding.rows import descriptor_of
-from treaty.arrow.outlines import BYTES, MANY, ONE, added, named, put
+from treaty.arrow.encoding.rows import find_descriptor
+from treaty.arrow.outlines import BYTES, MANY, ONE, add_field, add_message, add_message_field
 from treaty.formats.protobuf.columns import DECIMAL
 from treaty.plan.encoding.value import EncodePlan
 
-Writer = Callable[[pa.Array], pa.Array]
+WriteBatch = Callable[[pa.Array], pa.Array]
 """From rows of which none is null to their payloads."""
 _BARE = {
     FieldDescriptor.CPPTYPE_INT32: pa.int32(),
@@ -37,20 +37,20 @@ _BARE = {
 """By the kind of a field, what ptars takes for it; texts and bytes are one kind."""
 
 
-class UnfitError(ValueError):
+class NoEncodeOutlineError(ValueError):
     """A message that has no outline; the sentence names what it has."""
 
 
-def outlined(plan: EncodePlan, kind: pa.DataType) -> Writer | None:
+def make_columnar_writer(plan: EncodePlan, kind: pa.DataType) -> WriteBatch | None:
     """What writes rows of a type as the message of a plan; None where there is no ptars, or no outline."""
     try:
         from ptars._lib import ProtoRegistry  # noqa: PLC0415 - a wheel that not every machine has
     except ImportError:
         return None
-    outline, descriptor = _Outline(), descriptor_of(plan)
+    outline, descriptor = _DescriptorBuilder(), find_descriptor(plan)
     try:
         name, change = outline.message(descriptor, kind)
-    except UnfitError:
+    except NoEncodeOutlineError:
         return None
     registry = ProtoRegistry([outline.file.SerializeToString()])
     handler = registry.create_for_message(f"treaty.outline.{name}", None)
@@ -58,30 +58,30 @@ def outlined(plan: EncodePlan, kind: pa.DataType) -> Writer | None:
 
     def write(rows: pa.Array) -> pa.Array:
         made = change(rows)
-        if not _alike(made.type, wanted):  # ptars leaves out columns of another type without a word
-            raise UnfitError(f"{made.type} is not {wanted}")
+        if not _is_alike(made.type, wanted):  # ptars leaves out columns of another type without a word
+            raise NoEncodeOutlineError(f"{made.type} is not {wanted}")
         payloads = handler.record_batch_to_array(pa.RecordBatch.from_struct_array(made))
         if not outline.again:
             return payloads
-        read = [runtime.FromString(one) for one in frames_of(payloads) if one is not None]
+        read = [runtime.FromString(one) for one in list_frames(payloads) if one is not None]
         return pa.array([one.SerializeToString(deterministic=True) for one in read], pa.binary())
 
     return write
 
 
-def _alike(one: pa.DataType, other: pa.DataType) -> bool:
+def _is_alike(one: pa.DataType, other: pa.DataType) -> bool:
     """Whether two types differ in nothing but names of items and what may be null."""
     if pa.types.is_struct(one) and pa.types.is_struct(other):
         names = [[kind.field(at).name for at in range(kind.num_fields)] for kind in (one, other)]
         pairs = zip(one, other, strict=False)
-        return names[0] == names[1] and all(_alike(mine.type, its.type) for mine, its in pairs)
+        return names[0] == names[1] and all(_is_alike(mine.type, its.type) for mine, its in pairs)
     if pa.types.is_list(one) and pa.types.is_list(other):
-        return _alike(one.value_type, other.value_type)
+        return _is_alike(one.value_type, other.value_type)
     return bool(one == other)
 
 
 @dataclass(slots=True)
-class _Outline:
+class _DescriptorBuilder:
     """A file with outlines of messages, made by asking for them.
 
     `again`: the runtime writes the same in other bytes (maps in an order of its own, numbers that are not packed), so what
@@ -96,15 +96,15 @@ class _Outline:
     again: bool = False
 
     def message(self, descriptor: Descriptor, kind: pa.DataType) -> tuple[str, Change]:
-        """Name of the outline of a message, and the change of structs of a type to it. Raises `UnfitError`."""
+        """Name of the outline of a message, and the change of structs of a type to it. Raises `NoEncodeOutlineError`."""
         if descriptor.GetOptions().message_set_wire_format or not kind.num_fields:
-            raise UnfitError(f"{descriptor.full_name} is a message set, or has no columns")
-        made = added(self.file)
+            raise NoEncodeOutlineError(f"{descriptor.full_name} is a message set, or has no columns")
+        made = add_message(self.file)
         columns = [(descriptor.fields_by_name[kind.field(at).name], at) for at in range(kind.num_fields)]
         parts = []
         for source, at in sorted(columns, key=lambda one: one[0].number):
             parts.append((f"f{source.number}", at, self._field(made, source, kind.field(at).type)))
-        return made.name, changes.struct(parts)
+        return made.name, changes.change_struct(parts)
 
     def _field(self, made: DescriptorProto, one: FieldDescriptor, kind: pa.DataType) -> Change:
         if not one.is_repeated:
@@ -112,13 +112,13 @@ class _Outline:
         inside = one.message_type
         if inside is None or not inside.GetOptions().map_entry:
             self.again |= inside is None and one.cpp_type != one.CPPTYPE_STRING and not one.is_packed
-            return changes.items(self._value(made, one, kind.value_type, one.number, label=MANY))
+            return changes.change_items(self._value(made, one, kind.value_type, one.number, label=MANY))
         self.again = True
-        entry = added(self.file)
-        named(made, one.number, entry.name, MANY)
+        entry = add_message(self.file)
+        add_message_field(made, one.number, entry.name, MANY)
         key, value = inside.fields_by_name["key"], inside.fields_by_name["value"]
         first = self._value(entry, key, kind.key_type, 1, asks=True)
-        return changes.entries(first, self._value(entry, value, kind.item_type, 2, asks=True))
+        return changes.change_entries(first, self._value(entry, value, kind.item_type, 2, asks=True))
 
     def _value(
         self,
@@ -132,29 +132,29 @@ class _Outline:
     ) -> Change:
         """Put the field into the outline; the change of one value of it."""
         if one.type == one.TYPE_GROUP:
-            raise UnfitError(f"{one.full_name} is a group")
+            raise NoEncodeOutlineError(f"{one.full_name} is a group")
         inner = one.message_type
         if inner is not None and pa.types.is_struct(kind):
             name, change = self.message(inner, kind)
-            named(made, number, name, label)
+            add_message_field(made, number, name, label)
             return change
         if inner is not None and inner.full_name == DECIMAL and pa.types.is_decimal(kind):
-            outline = added(self.file)
+            outline = add_message(self.file)
             parts = sorted(inner.fields, key=lambda part: part.number)
             for part in parts:
-                put(outline, part.number, part.type)
-            named(made, number, outline.name, label)
-            return changes.decimals(kind, {part.name: f"f{part.number}" for part in parts})
+                add_field(outline, part.number, part.type)
+            add_message_field(made, number, outline.name, label)
+            return changes.change_decimals(kind, {part.name: f"f{part.number}" for part in parts})
         if inner is not None:
-            put(made, number, BYTES, label, asks=True)
-            return changes.told(inner)
+            add_field(made, number, BYTES, label, asks=True)
+            return changes.change_messages(inner)
         bare = pa.binary() if one.type == one.TYPE_BYTES else _BARE[one.cpp_type]
         # ptars takes a negative zero for a zero, so it is told which zeros are left out.
         zeros = not asks and label == ONE and bare in BITS
         sent = FieldDescriptor.TYPE_INT32 if one.enum_type is not None else one.type
-        put(made, number, sent, label, asks=asks or zeros)
+        add_field(made, number, sent, label, asks=asks or zeros)
         if one.enum_type is not None:
-            return changes.numbers({value.name: value.number for value in one.enum_type.values})
+            return changes.change_symbols({value.name: value.number for value in one.enum_type.values})
         if bare == pa.string():
-            return changes.text
-        return changes.nonzero(bare) if zeros else (lambda array: array.cast(bare))
+            return changes.check_text
+        return changes.drop_zeros(bare) if zeros else (lambda array: array.cast(bare))

@@ -34,7 +34,7 @@ class UnwritableValueError(ValueError):
     """A value that its field can't hold; the sentence names the place."""
 
 
-def descriptor_of(plan: EncodePlan) -> Descriptor:
+def find_descriptor(plan: EncodePlan) -> Descriptor:
     """The message that a plan writes, from the files that it holds."""
     pool = DescriptorPool()
     for text in plan.files:
@@ -42,9 +42,9 @@ def descriptor_of(plan: EncodePlan) -> Descriptor:
     return pool.FindMessageTypeByName(plan.message)
 
 
-def encoder_of(plan: EncodePlan, kind: pa.DataType) -> Row:
+def make_row_encoder(plan: EncodePlan, kind: pa.DataType) -> Row:
     """A function from a row, as Arrow gives it, to its payload or to what is wrong with it."""
-    descriptor = descriptor_of(plan)
+    descriptor = find_descriptor(plan)
     made, shape = GetMessageClass(descriptor), _message(descriptor, kind, "", careful=False)
     careful = _message(descriptor, kind, "", careful=True)
     assert careful is not None
@@ -123,12 +123,12 @@ def _plain(field: FieldDescriptor, kind: pa.DataType, path: str, *, careful: boo
     if inner is None:
         if field.enum_type is not None:
             names = {one.name: one.number for one in field.enum_type.values}
-            return (lambda text: number_of(names, text)) if careful else None
+            return (lambda text: read_symbol(names, text)) if careful else None
         return int if pa.types.is_decimal(kind) else None
     if inner.full_name == DECIMAL and pa.types.is_decimal(kind):
         return lambda number: _decimal(number, kind)
     if inner.full_name in JSON and not pa.types.is_struct(kind):
-        return message_reader(inner)
+        return make_message_reader(inner)
     if pa.types.is_struct(kind):
         wrapped = kind.num_fields == 1 and pa.types.is_decimal(kind.field(0).type) and inner.full_name != DECIMAL
         return _message(inner, kind, path, careful=careful and not wrapped)
@@ -140,7 +140,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-def message_reader(inner: Descriptor) -> Shape:
+def make_message_reader(inner: Descriptor) -> Shape:
     """Return what reads a well-known message from JSON text. Numbers of a ``Struct`` are doubles and lose no digits."""
     made, exact = GetMessageClass(inner), inner.full_name in DOUBLES
 
@@ -160,7 +160,7 @@ def _double(text: str) -> float:
     return number
 
 
-def number_of(names: Mapping[str, int], text: str) -> int:
+def read_symbol(names: Mapping[str, int], text: str) -> int:
     """A value of an enum by its name, or its number."""
     if text in names:
         return names[text]

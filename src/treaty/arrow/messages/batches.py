@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from treaty.arrow.decoded import Decoded, Reader, Row, Told, by_row, collected, frames_of
+from treaty.arrow.decoded import DecodedBatch, ReadBatch, ReadRow, RowResult, collect_rows, list_frames, read_by_row
 from treaty.arrow.messages.changes import Change, Mask
-from treaty.arrow.messages.judging import Judge, held, judge_of
-from treaty.arrow.messages.outline import Outline, UnfitError
+from treaty.arrow.messages.outline import ColumnarDescriptor, NoOutlineError
 from treaty.arrow.messages.rows import decoder_of, message_of
+from treaty.arrow.messages.validator import PayloadValidator, make_validator, wrap_payloads
 from treaty.core.limits import ARROW_BYTES
 from treaty.formats.protobuf.encoding.wire import LENGTH, encode_varint
 from treaty.plan.avro.weaving import header
@@ -22,7 +22,7 @@ from treaty.plan.value import DecodePlan
 END = 2**31 - 1
 
 
-def quick(plan: DecodePlan, kind: pa.DataType) -> Reader:
+def make_batch_reader(plan: DecodePlan, kind: pa.DataType) -> ReadBatch:
     """A reader of whole batches; one that reads row by row where there is no ptars, and for a message without an outline."""
     recipe = plan.recipe
     assert isinstance(recipe, ProtobufRecipe)
@@ -30,13 +30,13 @@ def quick(plan: DecodePlan, kind: pa.DataType) -> Reader:
     try:
         from ptars._lib import ProtoRegistry  # noqa: PLC0415 - a wheel that not every machine has
     except ImportError:
-        return by_row(row, kind)
+        return read_by_row(row, kind)
     descriptor, pool = message_of(recipe)
-    outline = Outline(recipe.defaults)
+    outline = ColumnarDescriptor(recipe.defaults)
     try:
         name, change = outline.message(descriptor, kind)
-    except UnfitError:
-        return by_row(row, kind)
+    except NoOutlineError:
+        return read_by_row(row, kind)
     registry = ProtoRegistry([outline.file.SerializeToString()])
     handler = registry.create_for_message(f"treaty.outline.{name}", None)
     heads: dict[tuple[int, bytes], list[bytes]] = {}
@@ -47,26 +47,28 @@ def quick(plan: DecodePlan, kind: pa.DataType) -> Reader:
             tag = encode_varint(fields[front] << 3 | LENGTH) if fields else b""
             heads.setdefault((len(head), tag), []).append(head)
     sets = {way: pa.array(found, pa.binary()) for way, found in heads.items()}
-    return _Batches(kind, row, judge_of(descriptor, pool), handler.array_to_record_batch, change, sets).read
+    return _Batches(kind, row, make_validator(descriptor, pool), handler.array_to_record_batch, change, sets).read
 
 
 @dataclass(frozen=True, slots=True)
 class _Batches:
     kind: pa.DataType
-    row: Row
-    judge: Judge
+    row: ReadRow
+    judge: PayloadValidator
     load: Callable[[pa.Array], pa.RecordBatch]
     change: Change
     heads: dict[tuple[int, bytes], pa.Array]
     """Frames' heads, prefix and message indexes, by their length and the tag of the field that shall hold the payload."""
 
-    def read(self, frames: pa.Array) -> Decoded:
+    def read(self, frames: pa.Array) -> DecodedBatch:
         """The records of a batch of frames."""
         frames = frames.cast(pa.binary())
         if frames.nbytes > ARROW_BYTES and len(frames) > 1:
             half = len(frames) // 2
             parts = [self.read(frames.slice(0, half)), self.read(frames.slice(half))]
-            return Decoded(*(pa.concat_arrays([getattr(one, name) for one in parts]) for name in Decoded.__slots__))
+            return DecodedBatch(
+                *(pa.concat_arrays([getattr(one, name) for one in parts]) for name in DecodedBatch.__slots__)
+            )
         made, places = [], []
         rest = np.ones(len(frames), bool)
         for (length, tag), heads in self.heads.items():
@@ -75,10 +77,10 @@ class _Batches:
                 continue
             payloads = pc.binary_slice(frames, length, END)
             payloads = payloads if mine.all() else payloads.filter(pa.array(mine))
-            found, good = self._columns(held(payloads, tag) if tag else payloads)
+            found, good = self._columns(wrap_payloads(payloads, tag) if tag else payloads)
             if good.all() and mine.all():
                 nothing = pa.nulls(len(frames), pa.string())
-                return Decoded(found, nothing, nothing)
+                return DecodedBatch(found, nothing, nothing)
             made.append(found)
             places.append(np.flatnonzero(mine)[good])
             rest[places[-1]] = False
@@ -100,14 +102,14 @@ class _Batches:
         kept[np.flatnonzero(good)[bad]] = False
         return found.filter(pa.array(~bad)), kept
 
-    def _joined(self, frames: pa.Array, made: list[pa.Array], places: list[Any], rest: Mask) -> Decoded:
+    def _joined(self, frames: pa.Array, made: list[pa.Array], places: list[Any], rest: Mask) -> DecodedBatch:
         """All rows in their order: those that came in columns, and the rest read one by one."""
-        strange: list[Told] = [self.row(one) for one in frames_of(frames.filter(pa.array(rest)))]
-        others = collected(strange, self.kind)
+        strange: list[RowResult] = [self.row(one) for one in list_frames(frames.filter(pa.array(rest)))]
+        others = collect_rows(strange, self.kind)
         order = np.concatenate([*places, np.flatnonzero(rest)])
         back = pa.array(np.argsort(order, kind="stable"))
         quick_rows = len(order) - len(strange)
         texts = (
             pa.concat_arrays([pa.nulls(quick_rows, pa.string()), one]).take(back) for one in (others.code, others.said)
         )
-        return Decoded(pa.concat_arrays([*made, others.record]).take(back), *texts)
+        return DecodedBatch(pa.concat_arrays([*made, others.record]).take(back), *texts)

@@ -21,23 +21,23 @@ Blame = Callable[[Mask], None]
 Change = Callable[[pa.Array, Blame], pa.Array]
 
 
-def same(array: pa.Array, blame: Blame) -> pa.Array:
+def keep_array(array: pa.Array, blame: Blame) -> pa.Array:
     """The array itself."""
     del blame
     return array
 
 
-def cast(kind: pa.DataType) -> Change:
+def widen_unsigned(kind: pa.DataType) -> Change:
     """Unsigned numbers, which Spark has not, as the next wider type."""
     return lambda array, _: array.cast(kind)
 
 
-def filled(inner: Change, default: Any) -> Change:
+def fill_default(inner: Change, default: Any) -> Change:
     """The default where a field is not set."""
     return lambda array, blame: inner(array, blame).fill_null(default)
 
 
-def symbols(enum: EnumDescriptor) -> Change:
+def name_symbols(enum: EnumDescriptor) -> Change:
     """Names of an enum's numbers; a number without a name is blamed in a closed enum, and its text in an open one."""
     numbers = pa.array(sorted(enum.values_by_number), pa.int32())
     names = pa.array([enum.values_by_number[number].name for number in sorted(enum.values_by_number)], pa.string())
@@ -55,7 +55,7 @@ def symbols(enum: EnumDescriptor) -> Change:
     return change
 
 
-def wrapped(inner: Change) -> Change:
+def unwrap_message(inner: Change) -> Change:
     """The one field of a message that stands for a scalar."""
 
     def change(array: pa.Array, blame: Blame) -> pa.Array:
@@ -65,7 +65,7 @@ def wrapped(inner: Change) -> Change:
     return change
 
 
-def timestamp(kind: pa.DataType) -> Change:
+def change_timestamp(kind: pa.DataType) -> Change:
     """Seconds and nanoseconds as microseconds."""
 
     def change(array: pa.Array, blame: Blame) -> pa.Array:
@@ -81,7 +81,7 @@ def timestamp(kind: pa.DataType) -> Change:
     return change
 
 
-def date(array: pa.Array, blame: Blame) -> pa.Array:
+def change_date(array: pa.Array, blame: Blame) -> pa.Array:
     """Year, month and day as a date; null where they are none."""
     del blame
     year, month, day = (_numbers(array.field(place)).astype(np.int64) for place in range(3))
@@ -92,7 +92,7 @@ def date(array: pa.Array, blame: Blame) -> pa.Array:
     return pa.array((days + np.where(right, day, 1) - 1).astype(np.int32), mask=~right).view(pa.date32())
 
 
-def told(descriptor: Descriptor, shape: Shape, kind: pa.DataType, *, parts: bool) -> Change:
+def change_messages(descriptor: Descriptor, shape: Shape, kind: pa.DataType, *, parts: bool) -> Change:
     """Values of messages that are read one by one, from their bytes; `parts`: from all bytes that a field has."""
     made = GetMessageClass(descriptor)
 
@@ -113,14 +113,14 @@ def told(descriptor: Descriptor, shape: Shape, kind: pa.DataType, *, parts: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class OneofGroup:
     """Members of a oneof, of which the last one counts; `many` are those whose bytes stand in lists."""
 
     members: tuple[str, ...]
     many: frozenset[str]
 
 
-def struct(changes: Sequence[tuple[str, Change]], kind: pa.StructType, groups: Sequence[Group]) -> Change:
+def change_struct(changes: Sequence[tuple[str, Change]], kind: pa.StructType, groups: Sequence[OneofGroup]) -> Change:
     """The fields of a message that have columns, by their names in the outline; two members of a oneof are blamed."""
     fields = [kind.field(place) for place in range(kind.num_fields)]
 
@@ -142,21 +142,21 @@ def struct(changes: Sequence[tuple[str, Change]], kind: pa.StructType, groups: S
     return change
 
 
-def items(inner: Change, kind: pa.DataType) -> Change:
+def change_items(inner: Change, kind: pa.DataType) -> Change:
     """The items of a repeated field."""
 
     def change(array: pa.Array, blame: Blame) -> pa.Array:
-        found = inner(array.values, _within(array, blame))
+        found = inner(array.values, _blame_lists(array, blame))
         return pa.ListArray.from_arrays(array.offsets, found, type=kind)
 
     return change
 
 
-def entries(key: Change, value: Change, kind: pa.DataType, *, message: bool) -> Change:
+def change_entries(key: Change, value: Change, kind: pa.DataType, *, message: bool) -> Change:
     """The entries of a map; a key that comes twice is blamed, and a message that is missing where it should be empty."""
 
     def change(array: pa.Array, blame: Blame) -> pa.Array:
-        inside, within = array.values, _within(array, blame)
+        inside, within = array.values, _blame_lists(array, blame)
         keys = key(inside.field(0), within)
         found = inside.field(1)
         listed = pa.types.is_list(found.type)
@@ -178,7 +178,7 @@ def _owners(array: pa.Array) -> Any:
     return np.repeat(np.arange(len(array)), np.diff(_numbers(array.offsets)))
 
 
-def _within(array: pa.Array, blame: Blame) -> Blame:
+def _blame_lists(array: pa.Array, blame: Blame) -> Blame:
     """Blame for the items of lists: the lists are blamed."""
 
     def told_on(mask: Mask) -> None:
@@ -199,8 +199,8 @@ def _mask(array: pa.Array) -> Mask:
 
 
 KNOWN: Mapping[str, Callable[[pa.DataType], Change]] = {
-    "google.protobuf.Timestamp": timestamp,
-    "google.type.Date": lambda _: date,
+    "google.protobuf.Timestamp": change_timestamp,
+    "google.type.Date": lambda _: change_date,
 }
 """Messages with a column type of their own whose fields are read at once."""
 PARTS: Mapping[str, int] = {"google.protobuf.Timestamp": 2, "google.type.Date": 3}

@@ -12,20 +12,20 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto
 
 from treaty.arrow.messages import changes
-from treaty.arrow.messages.changes import Change, Group
+from treaty.arrow.messages.changes import Change, OneofGroup
 from treaty.arrow.messages.values import KNOWN, WRAPPERS
-from treaty.arrow.outlines import BYTES, MANY, ONE, added, named, put
+from treaty.arrow.outlines import BYTES, MANY, ONE, add_field, add_message, add_message_field
 
 _INT32, _INT64 = FieldDescriptorProto.TYPE_INT32, FieldDescriptorProto.TYPE_INT64
 _GROUP = FieldDescriptorProto.TYPE_GROUP
 
 
-class UnfitError(ValueError):
+class NoOutlineError(ValueError):
     """A message that has no outline; the sentence names what it has."""
 
 
 @dataclass(slots=True)
-class Outline:
+class ColumnarDescriptor:
     """A file with outlines of messages, made by asking for them."""
 
     defaults: bool
@@ -36,10 +36,10 @@ class Outline:
     )
 
     def message(self, descriptor: Descriptor, kind: pa.StructType) -> tuple[str, Change]:
-        """Name of the outline of a message, and the change to the struct `kind`. Raises `UnfitError`."""
+        """Name of the outline of a message, and the change to the struct `kind`. Raises `NoOutlineError`."""
         if descriptor.GetOptions().message_set_wire_format:
-            raise UnfitError(f"{descriptor.full_name} is a message set")
-        made = added(self.file)
+            raise NoOutlineError(f"{descriptor.full_name} is a message set")
+        made = add_message(self.file)
         columns = [kind.field(place) for place in range(kind.num_fields)]
         parts, there = [], set()
         for one in columns:
@@ -52,28 +52,28 @@ class Outline:
                 continue
             for one in oneof.fields:
                 if one.number not in there:
-                    put(made, one.number, BYTES, MANY)
+                    add_field(made, one.number, BYTES, MANY)
             many = {one.name for one in made.field if one.label == MANY}
             members = tuple(f"f{one.number}" for one in oneof.fields)
-            groups.append(Group(members, frozenset(many.intersection(members))))
-        return made.name, changes.struct(parts, kind, groups)
+            groups.append(OneofGroup(members, frozenset(many.intersection(members))))
+        return made.name, changes.change_struct(parts, kind, groups)
 
     def _field(self, made: DescriptorProto, one: FieldDescriptor, kind: pa.DataType) -> Change:
         if not one.is_repeated:
             inner = self._value(made, one, kind, one.number, asks=one.has_presence)
             known = self.defaults and one.has_presence and one.message_type is None
-            return changes.filled(inner, _default(one)) if known else inner
+            return changes.fill_default(inner, _default(one)) if known else inner
         inside = one.message_type
         if inside is None or not inside.GetOptions().map_entry:
-            return changes.items(self._value(made, one, kind.value_type, one.number, label=MANY), kind)
-        entry = added(self.file)
-        named(made, one.number, entry.name, MANY)
+            return changes.change_items(self._value(made, one, kind.value_type, one.number, label=MANY), kind)
+        entry = add_message(self.file)
+        add_message_field(made, one.number, entry.name, MANY)
         value = inside.fields_by_name["value"]
         key = self._value(entry, inside.fields_by_name["key"], kind.key_type, 1)
         change = self._value(entry, value, kind.item_type, 2, asks=value.enum_type is not None)
         if value.enum_type is not None:
-            change = changes.filled(change, _default(value))
-        return changes.entries(key, change, kind, message=value.message_type is not None)
+            change = changes.fill_default(change, _default(value))
+        return changes.change_entries(key, change, kind, message=value.message_type is not None)
 
     def _value(
         self,
@@ -87,38 +87,38 @@ class Outline:
     ) -> Change:
         """Put the field into the outline; the change of one value of it."""
         if one.type == _GROUP:
-            raise UnfitError(f"{one.full_name} is a group")
+            raise NoOutlineError(f"{one.full_name} is a group")
         if one.enum_type is not None:
-            put(made, number, _INT32, label, asks=asks)
-            return changes.symbols(one.enum_type)
+            add_field(made, number, _INT32, label, asks=asks)
+            return changes.name_symbols(one.enum_type)
         inner = one.message_type
         if inner is None:
-            put(made, number, one.type, label, asks=asks)
+            add_field(made, number, one.type, label, asks=asks)
             return _scalar(one, kind)
         if inner.full_name in WRAPPERS:
-            wrapper, value = added(self.file), inner.fields_by_name["value"]
-            put(wrapper, value.number, value.type)
-            named(made, number, wrapper.name, label)
-            return changes.wrapped(_scalar(value, kind))
+            wrapper, value = add_message(self.file), inner.fields_by_name["value"]
+            add_field(wrapper, value.number, value.type)
+            add_message_field(made, number, wrapper.name, label)
+            return changes.unwrap_message(_scalar(value, kind))
         if pa.types.is_struct(kind):
             name, change = self.message(inner, kind)
-            named(made, number, name, label)
+            add_message_field(made, number, name, label)
             return change
         if inner.full_name in changes.KNOWN:
-            outline = added(self.file)
+            outline = add_message(self.file)
             for part in range(1, changes.PARTS[inner.full_name] + 1):
-                put(outline, part, inner.fields_by_number[part].type)
-            named(made, number, outline.name, label)
+                add_field(outline, part, inner.fields_by_number[part].type)
+            add_message_field(made, number, outline.name, label)
             return changes.KNOWN[inner.full_name](kind)
         if inner.full_name not in KNOWN:
-            raise UnfitError(f"{one.full_name} is kept as bytes")
-        put(made, number, BYTES, MANY)
-        return changes.told(inner, KNOWN[inner.full_name](one, kind), kind, parts=label == ONE)
+            raise NoOutlineError(f"{one.full_name} is kept as bytes")
+        add_field(made, number, BYTES, MANY)
+        return changes.change_messages(inner, KNOWN[inner.full_name](one, kind), kind, parts=label == ONE)
 
 
 def _scalar(one: FieldDescriptor, kind: pa.DataType) -> Change:
     unsigned = {one.TYPE_UINT32, one.TYPE_FIXED32, one.TYPE_UINT64, one.TYPE_FIXED64}
-    return changes.cast(kind) if one.type in unsigned else changes.same
+    return changes.widen_unsigned(kind) if one.type in unsigned else changes.keep_array
 
 
 def _default(one: FieldDescriptor) -> pa.Scalar | str | float | bytes | bool:

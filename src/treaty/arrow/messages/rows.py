@@ -10,7 +10,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
-from treaty.arrow.decoded import NOTHING, Row, Told
+from treaty.arrow.decoded import NOTHING, ReadRow, RowResult
 from treaty.arrow.messages.unknown import unknown
 from treaty.arrow.messages.values import UnreadableValueError, record_of
 from treaty.formats.protobuf.encoding.wire import LENGTH, encode_varint
@@ -27,7 +27,7 @@ def message_of(recipe: ProtobufRecipe) -> tuple[Descriptor, DescriptorPool]:
     return pool.FindMessageTypeByName(recipe.message), pool
 
 
-def decoder_of(plan: DecodePlan, kind: pa.StructType) -> Row:
+def decoder_of(plan: DecodePlan, kind: pa.StructType) -> ReadRow:
     """A function from a frame to its record as Arrow takes it (`kind`), or to why there is none."""
     recipe = plan.recipe
     assert isinstance(recipe, ProtobufRecipe)
@@ -44,7 +44,7 @@ def decoder_of(plan: DecodePlan, kind: pa.StructType) -> Row:
         for one in recipe.heads
     }
 
-    def decode(value: bytes | None) -> Told:
+    def decode(value: bytes | None) -> RowResult:
         found = fronts.get(value[:5]) if value is not None else None
         if value is None or found is None:
             return NOTHING
@@ -84,7 +84,7 @@ def _payload(value: bytes, front: bytes, fields: dict[bytes, bytes]) -> bytes:
     return fields[front] + encode_varint(len(payload)) + payload if fields else payload
 
 
-def _strange(value: bytes, others: tuple[tuple[bytes, str], ...], wanted: str) -> Told:
+def _strange(value: bytes, others: tuple[tuple[bytes, str], ...], wanted: str) -> RowResult:
     """A row whose message indexes are not those of the reader's message."""
     found = sorted((name for front, name in others if value.startswith(front, 5)), key=len)
     if found:

@@ -15,8 +15,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 
-from treaty.arrow.decoded import frames_of
-from treaty.arrow.documents.validity import checker
+from treaty.arrow.decoded import list_frames
+from treaty.arrow.documents.validity import make_checker
 from treaty.plan.ddl import quoted, struct_ddl
 from treaty.plan.recipes import JsonKind, JsonRecipe
 from treaty.plan.value import DecodePlan
@@ -52,9 +52,9 @@ def _checked(recipe: JsonRecipe) -> Callable[[Column], Column]:
     """What the schemas have against documents, as a column; only the sentences leave the Python workers."""
 
     def wrong(frames: Iterator[pa.Array]) -> Iterator[pa.Array]:
-        check = checker(recipe)
+        check = make_checker(recipe)
         for one in frames:
-            yield pa.array([check(each) for each in frames_of(one)], pa.string())
+            yield pa.array([check(each) for each in list_frames(one)], pa.string())
 
     return cast("Callable[[Column], Column]", arrow_udf(wrong, "string"))  # type: ignore[call-overload]  # its stub forgets words
 

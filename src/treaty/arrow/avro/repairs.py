@@ -7,11 +7,11 @@ from treaty.arrow.avro.leaves import count_thousands
 from treaty.plan.avro.weaving import header
 from treaty.plan.recipes import AvroRecipe, Repair
 
-Mend = Callable[[Any, bytes], Any]
+RepairRecord = Callable[[Any, bytes], Any]
 """From an envelope and the five bytes of its frame to the record."""
 
 
-def mender(recipe: AvroRecipe) -> Mend:
+def make_repair(recipe: AvroRecipe) -> RepairRecord:
     """What takes the record out of an envelope. Hidden fields stay in it: Arrow passes over what has no column."""
     by_head: dict[bytes, list[Repair]] = {}
     for one in sorted(recipe.repairs, key=lambda one: -len(one.path)):
@@ -22,7 +22,7 @@ def mender(recipe: AvroRecipe) -> Mend:
         record = envelope[recipe.whole] if recipe.whole else envelope
         for one in by_head.get(head, ()):
             for owner in _owners(record, one.path):
-                owner[one.field] = _converted(owner[one.hidden], one)
+                owner[one.field] = _convert(owner[one.hidden], one)
         return record
 
     return mend
@@ -44,7 +44,7 @@ def _owners(part: Any, path: Sequence[str]) -> Iterator[dict[str, Any]]:
         yield from _owners(part[path[0]], path[1:])
 
 
-def _converted(hidden: Any, one: Repair) -> Any:
+def _convert(hidden: Any, one: Repair) -> Any:
     """The value of a hidden field, as Arrow takes it, in the unit of the field that it stands for."""
     old, new = one.how.split(",")[0].split(":")[:2]
     change = _change(old, new)

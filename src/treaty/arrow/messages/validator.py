@@ -16,7 +16,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 
-from treaty.arrow.decoded import frames_of
+from treaty.arrow.decoded import list_frames
 from treaty.formats.protobuf.encoding.wire import encode_varint
 
 TAG = b"\x0a"
@@ -24,7 +24,7 @@ TAG = b"\x0a"
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class PayloadValidator:
     """Says which payloads the runtime takes; the classes are those of the batch and of one message."""
 
     batch: Any
@@ -34,13 +34,13 @@ class Judge:
 
     def good(self, payloads: pa.Array) -> Any:
         """A mask of the payloads (none of them null) that can be read, and in which all required fields are set."""
-        joined = held(payloads, TAG)
+        joined = wrap_payloads(payloads, TAG)
         ends = np.frombuffer(joined.buffers()[1], np.int32)
         whole = memoryview(joined.buffers()[2] or b"")[ends[joined.offset] : ends[joined.offset + len(joined)]]
         if self._takes(self.batch(), whole):
             return np.ones(len(payloads), bool)
         message = self.message()
-        return np.array([self._takes(message, one) for one in frames_of(payloads)], bool)
+        return np.array([self._takes(message, one) for one in list_frames(payloads)], bool)
 
     def _takes(self, message: Any, data: Any) -> bool:
         try:
@@ -50,7 +50,7 @@ class Judge:
         return not self.demanding or bool(message.IsInitialized())
 
 
-def demanding(root: Descriptor) -> bool:
+def has_checks(root: Descriptor) -> bool:
     """Whether a message, or one inside it, may lack a required field: it has one, or extensions, which may have one."""
     seen: dict[str, Descriptor] = {}
     ahead = [root]
@@ -62,14 +62,14 @@ def demanding(root: Descriptor) -> bool:
     return any(one.is_extendable or any(field.is_required for field in one.fields) for one in seen.values())
 
 
-def held(payloads: pa.Array, tag: bytes) -> pa.Array:
+def wrap_payloads(payloads: pa.Array, tag: bytes) -> pa.Array:
     """Each payload as a field with this tag: tag, length, payload."""
     found = pc.binary_length(payloads).dictionary_encode()
     fronts = pa.array([tag + encode_varint(one) for one in found.dictionary.to_pylist()], pa.binary())
     return pc.binary_join_element_wise(fronts.take(found.indices), payloads, b"")
 
 
-def judge_of(descriptor: Descriptor, pool: DescriptorPool) -> Judge:
+def make_validator(descriptor: Descriptor, pool: DescriptorPool) -> PayloadValidator:
     """The judge for a message of the pool, to which the message of a batch is added."""
     file = FileDescriptorProto(name="treaty/batch.proto", package="treaty.batch", syntax="proto2")
     file.dependency.append(descriptor.file.name)
@@ -79,4 +79,4 @@ def judge_of(descriptor: Descriptor, pool: DescriptorPool) -> Judge:
     rows.type_name = f".{descriptor.full_name}"
     pool.Add(file)
     batch = GetMessageClass(pool.FindMessageTypeByName("treaty.batch.Batch"))
-    return Judge(batch, GetMessageClass(descriptor), demanding(descriptor))
+    return PayloadValidator(batch, GetMessageClass(descriptor), has_checks(descriptor))
