@@ -23,11 +23,11 @@ from treaty.core.names import DEFAULT_CONTEXT, context_of
 DONE, WRONG = 0, 1
 """Exit codes: every record was read; one was not."""
 EXPLAINED = 3
-"""Bad records that are told byte by byte; of the others the reason is told."""
+"""Bad records that are explained byte by byte; of the others the reason is printed."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class From(click.ParamType[Start]):
+class StartType(click.ParamType[Start]):
     """Where to begin: ``beginning``, ``end``, an offset, ``-N`` for the last N, or a time in ISO 8601."""
 
     name = "place"
@@ -55,7 +55,7 @@ class From(click.ParamType[Start]):
 
 
 @dataclass(slots=True)
-class Showing:
+class RecordPrinter:
     """Prints records, and counts them."""
 
     registry: Connection
@@ -101,7 +101,7 @@ class Showing:
 
     def _print(self, one: Record, key: DecodedPart, value: DecodedPart, wrong: dict[Part, BadRecordError]) -> None:
         if self.form == "values":
-            click.echo(_json(value.value))
+            click.echo(_format_json(value.value))
             return
         headers = [[name, show_data(content)] for name, content in one.headers if name not in HEADER_OF.values()]
         if self.form == "json":
@@ -112,18 +112,18 @@ class Showing:
                 "key": key.value,
                 "value": value.value,
                 "headers": headers,
-                **_schema("key", key),
-                **_schema("value", value),
+                **_schema_members("key", key),
+                **_schema_members("value", value),
             }
             if wrong:
                 members["error"] = {part: {"code": bad.code, "message": bad.message} for part, bad in wrong.items()}
-            click.echo(_json(members))
+            click.echo(_format_json(members))
             return
-        text = "(delete marker)" if one.value is None else _json(value.value)
-        front = "" if one.key is None else f"{key.value if isinstance(key.value, str) else _json(key.value)}  "
-        screen.say(f"{one.partition}:{one.offset}  {_time(one.time)}  {front}{text}".replace("\n", "\\n"))
+        text = "(delete marker)" if one.value is None else _format_json(value.value)
+        front = "" if one.key is None else f"{key.value if isinstance(key.value, str) else _format_json(key.value)}  "
+        screen.say(f"{one.partition}:{one.offset}  {_format_time(one.time)}  {front}{text}".replace("\n", "\\n"))
         for name, content in headers:
-            screen.say(f"    {name}: {content if isinstance(content, str) else _json(content)}")
+            screen.say(f"    {name}: {content if isinstance(content, str) else _format_json(content)}")
 
     def sentence(self, topic: str) -> str:
         """What was seen, in words."""
@@ -134,18 +134,18 @@ class Showing:
         return f"{screen.format_count(self.count, 'record')} of {topic}{where}{f' ({more})' if more else ''}."
 
 
-def _json(value: Any) -> str:
+def _format_json(value: Any) -> str:
     return screen.json_text(value)
 
 
-def _schema(part: Part, half: DecodedPart) -> dict[str, object]:
-    one = half.writer_schema
+def _schema_members(part: Part, part_value: DecodedPart) -> dict[str, object]:
+    one = part_value.writer_schema
     if one is None:
         return {}
     return {f"{part}_schema": {"id": one.schema_id, "guid": one.guid, "format": one.format}}
 
 
-def _time(milliseconds: int | None) -> str:
+def _format_time(milliseconds: int | None) -> str:
     if milliseconds is None:
         return "-"
     seconds, rest = divmod(milliseconds, 1000)
@@ -160,7 +160,7 @@ def _time(milliseconds: int | None) -> str:
 @connection.registry
 @kafka.kafka_brokers
 @kafka.kafka_config
-@click.option("--from", "start", type=From(), default="beginning", show_default=True, metavar="PLACE",
+@click.option("--from", "start", type=StartType(), default="beginning", show_default=True, metavar="PLACE",
               help="beginning, end, an offset, -N (the last N of each partition), or a time: 2026-02-28T10:00Z.")  # fmt: skip
 @click.option("--partition", "partitions", type=click.IntRange(min=0), multiple=True, help="Only these partitions.")
 @click.option("--max", "most", type=click.IntRange(min=1), metavar="N", help="Stop after so many records.")
@@ -174,7 +174,7 @@ def _time(milliseconds: int | None) -> str:
 )
 @click.option("--uncommitted", is_flag=True, help="Records of open and aborted transactions too.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object on a line for every record.")
-def command(topic: str, **told: Any) -> None:
+def command(topic: str, **options: Any) -> None:
     """Print the records of TOPIC up to its end as it is now, whatever the formats they are written in.
 
     No consumer group is used and no offset is committed. What can't be read is told on standard error, the first ones byte
@@ -186,14 +186,14 @@ def command(topic: str, **told: Any) -> None:
       treaty consume orders --from -10 --follow
       treaty consume orders --json --from 2026-02-28T10:00Z | jq .value.price
     """  # noqa: D301 - click wants the control character
-    if told["as_json"] and told["values"]:
+    if options["as_json"] and options["values"]:
         raise click.UsageError("--json and --values: only one of them can be the form")
-    form = "json" if told["as_json"] else "values" if told["values"] else "lines"
-    span = Span(told["start"], told["partitions"], told["follow"], committed=not told["uncommitted"])
-    with kafka.exit_on_kafka_error(), connection.open_registry(told["registry"]) as found:
-        cluster, _ = named_cluster(told["kafka"], told["kafka_config"])
-        decoder = RecordDecoder(found, context_of(told["context"]))
-        showing = Showing(found, decoder, told["key_as"], form, told["raw_on_error"])
+    form = "json" if options["as_json"] else "values" if options["values"] else "lines"
+    span = Span(options["start"], options["partitions"], options["follow"], committed=not options["uncommitted"])
+    with kafka.exit_on_kafka_error(), connection.open_registry(options["registry"]) as found:
+        cluster, _ = named_cluster(options["kafka"], options["kafka_config"])
+        decoder = RecordDecoder(found, context_of(options["context"]))
+        showing = RecordPrinter(found, decoder, options["key_as"], form, options["raw_on_error"])
         try:
             with closing(read(cluster, topic, span)) as records:
                 for one in records:
@@ -201,7 +201,7 @@ def command(topic: str, **told: Any) -> None:
                         sys.stdout.flush()
                     else:
                         showing.show(one)
-                    if showing.count == told["most"]:
+                    if showing.count == options["most"]:
                         break
         except KeyboardInterrupt:
             screen.say("stopped", "yellow", err=True)

@@ -1,4 +1,4 @@
-"""`treaty decode`: one framed record told byte by byte."""
+"""`treaty decode`: one framed record explained byte by byte."""
 
 import base64
 import binascii
@@ -33,30 +33,30 @@ def command(data: str, *, header: str | None, key: bool, registry: str, as_json:
       kcat -C -t orders -c 1 -e | treaty decode --registry http://127.0.0.1:8081
     """  # noqa: D301 - click wants the control character
     part: Part = "key" if key else "value"
-    record = _stdin() if data == "-" else _bytes(data, "DATA")
-    headers = () if header is None else ((HEADER_OF[part], _bytes(header, "--header")),)
+    record = _read_stdin() if data == "-" else _parse_bytes(data, "DATA")
+    headers = () if header is None else ((HEADER_OF[part], _parse_bytes(header, "--header")),)
     with connection.open_registry(registry) as found:
-        told = explain(found, record, headers, part)
+        explained = explain(found, record, headers, part)
     if as_json:
-        screen.say_json(_members(told))
+        screen.say_json(_explanation_members(explained))
     else:
-        say_explained(told)
-    sys.exit(WRONG if told.wrong else FINE)
+        say_explained(explained)
+    sys.exit(WRONG if explained.wrong else FINE)
 
 
-def _stdin() -> bytes:
+def _read_stdin() -> bytes:
     data = sys.stdin.buffer.read(REQUEST_BYTES + 1)
     if len(data) > REQUEST_BYTES:
         raise click.UsageError(f"a record of more than {REQUEST_BYTES} bytes (limit REQUEST_BYTES)")
     if data[:1] in {b"\x00", b"\x01"}:
         return data
     try:
-        return _bytes(data.decode("ascii"), "standard input")
+        return _parse_bytes(data.decode("ascii"), "standard input")
     except (UnicodeDecodeError, click.BadParameter):
-        return data  # a frame that is none: told as such
+        return data  # a frame that is none: explained as such
 
 
-def _bytes(text: str, what: str) -> bytes:
+def _parse_bytes(text: str, what: str) -> bytes:
     bare = "".join(text.split()).replace(":", "").removeprefix("0x")
     try:
         return bytes.fromhex(bare)
@@ -68,25 +68,25 @@ def _bytes(text: str, what: str) -> bytes:
         raise click.BadParameter("neither hex nor base64", param_hint=what) from None
 
 
-def _members(told: Explained) -> dict[str, object]:
+def _explanation_members(explained: Explained) -> dict[str, object]:
     steps = [
         {"offset": one.offset, "bytes": one.data.hex(), "path": one.path, "what": one.what, "says": one.says}
-        for one in told.steps
+        for one in explained.steps
     ]
-    written = None if told.written is None else connection.answer_members(told.written)
-    return {"fine": not told.wrong, "wrong": told.wrong, "schema": written, "steps": steps}
+    written = None if explained.written is None else connection.answer_members(explained.written)
+    return {"fine": not explained.wrong, "wrong": explained.wrong, "schema": written, "steps": steps}
 
 
-def say_explained(told: Explained, *, err: bool = False) -> None:
+def say_explained(explained: Explained, *, err: bool = False) -> None:
     """Print the pieces of a record."""
-    if told.written is not None:
-        one = told.written
+    if explained.written is not None:
+        one = explained.written
         used = f", {one.subject} version {one.number}" if one.subject else ""
         screen.say(f"written with id {one.schema_id}{used} ({one.format}, guid {one.guid})", bold=True, err=err)
-    screen.say_rows(("offset", "bytes", "path", "what", "says"), [_row(step) for step in told.steps], err=err)
-    if told.wrong:
-        screen.say(told.wrong, "red", err=True)
+    screen.say_rows(("offset", "bytes", "path", "what", "says"), [_step_row(step) for step in explained.steps], err=err)
+    if explained.wrong:
+        screen.say(explained.wrong, "red", err=True)
 
 
-def _row(step: Step) -> tuple[str, str, str, str, str]:
+def _step_row(step: Step) -> tuple[str, str, str, str, str]:
     return (str(step.offset), step.hex, step.path, step.what, step.says)

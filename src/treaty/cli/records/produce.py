@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from treaty.cli.records.chosen import HOW, Chosen, Wanted, choose
-from treaty.cli.records.items import Item, Wrong, items
-from treaty.cli.records.job import Job, Order
+from treaty.cli.records.input_records import InputRecord, InvalidInput, read_records
+from treaty.cli.records.produce_run import ProduceOptions, ProduceRun
+from treaty.cli.records.schema_selection import HOW, SchemaOption, SelectedSchema, select_schema
 from treaty.cli.registry import connection
 from treaty.cli.registry.schema import references
 from treaty.cli.terminal import kafka, screen
@@ -60,7 +60,7 @@ DONE, WRONG, STOPPED = 0, 1, 130
 @click.option("--skip-bad", is_flag=True, help="Go on after a value that does not fit; else nothing after it is sent.")
 @click.option("--dry-run", is_flag=True, help="Print the bytes; register and send nothing.")
 @connection.as_json
-def command(topic: str, files: tuple[str, ...], **told: Any) -> None:
+def command(topic: str, files: tuple[str, ...], **options: Any) -> None:
     """Send JSON values to TOPIC, a record for every line of the FILEs (``-``, or none: standard input).
 
     A file that ends in .json is one value. null is a delete marker. Avro values may be in Avro's JSON encoding, or plain:
@@ -73,18 +73,18 @@ def command(topic: str, files: tuple[str, ...], **told: Any) -> None:
       treaty produce orders --schema order.proto --record shop.Order --dry-run < order.jsonl
       treaty consume orders --json | treaty produce orders-copy --schema order.avsc --records
     """  # noqa: D301 - click wants the control character
-    order = _order(topic, told)
+    settings = _read_options(topic, options)
     with kafka.exit_on_kafka_error():
-        if not told["dry_run"]:
+        if not options["dry_run"]:
             library()  # before the registry is asked
-    with kafka.exit_on_kafka_error(), connection.open_registry(told["registry"]) as found:
-        job = Job(order, *_schemas(found, topic, told))
-        code = _run(job, items(files or (STDIN,), records=told["records"]), told)
+    with kafka.exit_on_kafka_error(), connection.open_registry(options["registry"]) as found:
+        job = ProduceRun(settings, *_select_schemas(found, topic, options))
+        code = _run_job(job, read_records(files or (STDIN,), records=options["records"]), options)
     sys.exit(code)
 
 
-def _run(job: Job, source: Iterator[Item | Wrong], told: dict[str, Any]) -> int:
-    dry_run, as_json = told["dry_run"], told["as_json"]
+def _run_job(job: ProduceRun, source: Iterator[InputRecord | InvalidInput], options: dict[str, Any]) -> int:
+    dry_run, as_json = options["dry_run"], options["as_json"]
     shown: list[dict[str, str]] = []
     try:
         if dry_run:
@@ -95,9 +95,9 @@ def _run(job: Job, source: Iterator[Item | Wrong], told: dict[str, Any]) -> int:
                     screen.say(name, bold=True)
                     screen.say_facts(facts)
         else:
-            cluster, _ = named_cluster(told["kafka"], told["kafka_config"])
-            job.send(source, Sender(cluster, job.account.lose, told["compression"]))
-        code = WRONG if job.account.wrong or job.account.lost else DONE
+            cluster, _ = named_cluster(options["kafka"], options["kafka_config"])
+            job.send(source, Sender(cluster, job.counts.report_lost, options["compression"]))
+        code = WRONG if job.counts.wrong or job.counts.lost else DONE
     except KeyboardInterrupt:
         screen.say("stopped", "yellow", err=True)
         code = STOPPED
@@ -108,35 +108,37 @@ def _run(job: Job, source: Iterator[Item | Wrong], told: dict[str, Any]) -> int:
     return code
 
 
-def _order(topic: str, told: dict[str, Any]) -> Order:
-    if told["key"] is not None and told["key_field"]:
+def _read_options(topic: str, options: dict[str, Any]) -> ProduceOptions:
+    if options["key"] is not None and options["key_field"]:
         raise click.UsageError("--key and --key-field: only one of them can be the key")
     pairs = []
-    for word in told["headers"]:
+    for word in options["headers"]:
         name, mark, text = word.partition("=")
         if not (name and mark):
             raise click.BadParameter(f"{word!r} is not NAME=VALUE", param_hint="--header")
         pairs.append((name, text.encode()))
-    partition = ANY if told["partition"] is None else told["partition"]
-    return Order(
+    partition = ANY if options["partition"] is None else options["partition"]
+    return ProduceOptions(
         topic,
-        told["framing"],
-        told["key"],
-        told["key_field"],
+        options["framing"],
+        options["key"],
+        options["key_field"],
         tuple(pairs),
         partition,
-        told["skip_bad"],
-        told["drops_partition"],
+        options["skip_bad"],
+        options["drops_partition"],
     )
 
 
-def _schemas(found: Connection, topic: str, told: dict[str, Any]) -> tuple[Chosen, Chosen | None]:
-    rest = {name: told[name] for name in ("must_exist", "normalize")}
-    value = Wanted(
-        told["schema"], topic, "value", told["subject"], told["strategy"], told["record"],
-        told["format_"], told["references"], **rest,
+def _select_schemas(
+    found: Connection, topic: str, options: dict[str, Any]
+) -> tuple[SelectedSchema, SelectedSchema | None]:
+    rest = {name: options[name] for name in ("must_exist", "normalize")}
+    value = SchemaOption(
+        options["schema"], topic, "value", options["subject"], options["strategy"], options["record"],
+        options["format_"], options["references"], **rest,
     )  # fmt: skip
-    dry_run = told["dry_run"]
-    key = told["key_schema"]
-    chosen = choose(found, value, dry_run=dry_run)
-    return chosen, choose(found, Wanted(key, topic, "key", **rest), dry_run=dry_run) if key else None
+    dry_run = options["dry_run"]
+    key = options["key_schema"]
+    chosen = select_schema(found, value, dry_run=dry_run)
+    return chosen, select_schema(found, SchemaOption(key, topic, "key", **rest), dry_run=dry_run) if key else None

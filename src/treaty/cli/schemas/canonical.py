@@ -36,15 +36,15 @@ def command(
     """  # noqa: D301 - click wants the control character
     one = load_schema(file, format_, References.parse(references, folders))
     printed = one.show(normalize=normalize)
-    text = printed.canonical if view is None else viewed(one, view, normalize=normalize)
+    text = printed.canonical if view is None else render_view(one, view, normalize=normalize)
     if as_json:
-        told = {"file": file, "format": one.form.name, "view": view or "canonical"}
-        screen.say_json({**told, "normalized": normalize, "type_name": printed.type_name, "text": text})
+        members = {"file": file, "format": one.form.name, "view": view or "canonical"}
+        screen.say_json({**members, "normalized": normalize, "type_name": printed.type_name, "text": text})
     else:
         screen.say_text(text)
 
 
-def viewed(one: SchemaFile, view: str, *, normalize: bool) -> str:
+def render_view(one: SchemaFile, view: str, *, normalize: bool) -> str:
     """A named view of a schema, or of its normalized form."""
     if view not in one.form.views:
         names = ", ".join(sorted(one.form.views)) or "none"

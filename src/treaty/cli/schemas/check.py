@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from treaty.cli.schemas.judged import Judged, compare_under_others, warn_of_union
+from treaty.cli.schemas.check_result import CheckResult, compare_under_others, warn_of_union
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.findings import OutputOptions, output_options
 from treaty.cli.terminal.references import References
@@ -15,13 +15,13 @@ from treaty.cli.terminal.source import read_sources, refuse_second_stdin
 from treaty.cli.terminal.subject_completion import complete_subjects
 from treaty.core.policy import DEFAULT_LEVEL, LEVELS
 from treaty.formats.engine import FormatEngine
-from treaty.formats.history import compare_history as told
+from treaty.formats.history import compare_history
 from treaty.formats.registry import find_formats
 from treaty.formats.rule import POLICIES
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CheckTarget:
     """Where the earlier schemas are: in a registry, at a git revision, or in files."""
 
     subject: str | None
@@ -38,7 +38,7 @@ class Place:
 
     @property
     def base(self) -> str | None:
-        """The revision to compare with: HEAD where staged files are to be judged and none is named."""
+        """The revision to compare with: HEAD where staged files are compared and none is named."""
         return "HEAD" if self.staged and self.git_base is None else self.git_base
 
 
@@ -85,7 +85,7 @@ class Place:
 @click.option(
     "--table-format",
     type=click.Choice(["delta", "iceberg", "parquet", "files"]),
-    help="With --history; else told by the folder.",
+    help="With --history; else found from the folder.",
 )
 @click.option(
     "--sample", type=click.FloatRange(0, 1, min_open=True), help="With --history: look at this share of the rows."
@@ -119,19 +119,21 @@ def command(
       treaty check --staged
       treaty check new.avsc --history /lake/orders-raw --subject orders-value --sample 0.01
     """  # noqa: D301 - click wants the control character
-    place = Place(**where)
+    place = CheckTarget(**where)
     if place.subject is not None:
         others = {"--level": level, "--policy": policy, "--reference-folder": folders or None}
-        _refuse("--subject", {**others, "--git-base or --staged": place.base})
-        one = _one(files)
+        _refuse_options("--subject", {**others, "--git-base or --staged": place.base})
+        one = _take_single_file(files)
         if not place.registry:
             raise click.UsageError("--subject needs --registry URL, for instance http://127.0.0.1:8081")
         if place.history is not None:
-            _read(one, place, format_, as_json=output.is_json)
-        from treaty.cli.schemas import remote  # noqa: PLC0415 (a client is needed for this alone)
+            _check_data(one, place, format_, as_json=output.is_json)
+        from treaty.cli.schemas import registry_check  # noqa: PLC0415 (a client is needed for this alone)
 
-        asked = remote.Asked(one, place.subject, place.registry, format_, references, place.normalize)
-        sys.exit(remote.check(asked, output))
+        asked = registry_check.RegistryCheckOptions(
+            one, place.subject, place.registry, format_, references, place.normalize
+        )
+        sys.exit(registry_check.check_with_registry(asked, output))
     if place.history is not None:
         raise click.UsageError("--history needs --subject NAME: the records were written under its versions")
     if place.normalize:
@@ -141,41 +143,43 @@ def command(
     given = References.parse(references, folders)
     level, policy = level or DEFAULT_LEVEL, policy or POLICIES[0]
     if place.base is not None:
-        from treaty.cli.schemas import revision  # noqa: PLC0415 (git is needed for this alone)
+        from treaty.cli.schemas import git_check  # noqa: PLC0415 (git is needed for this alone)
 
-        since = revision.Since(place.base, place.staged, files, format_, given, level, policy)
-        sys.exit(revision.check(since, output))
+        since = git_check.RevisionCheckOptions(place.base, place.staged, files, format_, given, level, policy)
+        sys.exit(git_check.check_revision(since, output))
     if len(files) < 2:
         raise click.UsageError("name OLD and NEW; or one file with --subject and --registry; or --git-base REF")
-    judged = judge(files, format_, given, level, policy)
+    result = compare_files(files, format_, given, level, policy)
     if output.is_json:
-        screen.say_json(judged.members())
+        screen.say_json(result.members())
     else:
-        judged.print(output)
-    sys.exit(judged.code)
+        result.print(output)
+    sys.exit(result.code)
 
 
-def judge(files: Sequence[str], format_: str | None, references: References, level: str, policy: str) -> Judged:
-    """Judge the last file after the ones before it, the oldest first."""
+def compare_files(
+    files: Sequence[str], format_: str | None, references: References, level: str, policy: str
+) -> CheckResult:
+    """Compare the last file with the ones before it, the oldest first."""
     formats = find_formats()
     refuse_second_stdin([*files, *(path for _, path in references.named)])
     found = read_sources(files, format_, formats)
     *olds, new = (references.resolve(one, formats) for one in found)
     engine = FormatEngine(formats)
-    history = told(engine, olds, new, policy)
+    history = compare_history(engine, olds, new, policy)
     note = warn_of_union((*olds, new)) if history.fits(level) else ""
-    others = compare_under_others(lambda one: told(engine, olds, new, one), history, level, policy)
-    return Judged(level, policy, found[-1], tuple(found[:-1]), history, note, others)
+    others = compare_under_others(lambda one: compare_history(engine, olds, new, one), history, level, policy)
+    return CheckResult(level, policy, found[-1], tuple(found[:-1]), history, note, others)
 
 
-def _read(file: str, place: Place, format_: str | None, *, as_json: bool) -> None:
+def _check_data(file: str, place: CheckTarget, format_: str | None, *, as_json: bool) -> None:
     """Read what is there with the new schema, tell what came of it, and end the program."""
-    from treaty.cli.schemas import history  # noqa: PLC0415 (Spark is needed for this alone)
+    from treaty.cli.schemas import data_check  # noqa: PLC0415 (Spark is needed for this alone)
 
     assert place.history is not None
     assert place.subject is not None
     assert place.registry is not None
-    wanted = history.Wanted(
+    wanted = data_check.DataCheckOptions(
         file,
         place.subject,
         place.registry,
@@ -187,16 +191,16 @@ def _read(file: str, place: Place, format_: str | None, *, as_json: bool) -> Non
         place.message or "",
         place.conf,
     )
-    sys.exit(history.check(wanted, as_json=as_json))
+    sys.exit(data_check.check_data(wanted, as_json=as_json))
 
 
-def _refuse(word: str, others: dict[str, object]) -> None:
+def _refuse_options(word: str, others: dict[str, object]) -> None:
     for name, value in others.items():
         if value is not None:
             raise click.UsageError(f"{name} and {word} exclude each other: there the registry decides by its config")
 
 
-def _one(files: Sequence[str]) -> str:
+def _take_single_file(files: Sequence[str]) -> str:
     if len(files) != 1:
         raise click.UsageError(f"--subject takes one file, not {len(files)}; the registry has the earlier versions")
     return files[0]

@@ -35,7 +35,7 @@ _HARMS = {(True, False): "backward", (False, True): "forward", (True, True): "bo
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ExplainedDifference:
     """A finding, whom it harms (a key of `HARM`), the sentence with the sides named, and which side reads."""
 
     finding: Finding
@@ -46,7 +46,7 @@ class Difference:
     """The stricter policy under which alone this is a finding."""
 
 
-@click.command("diff", epilog="Exit code 0: told. 1: they differ, with --exit-code. 2: a text is no schema.")
+@click.command("diff", epilog="Exit code 0: printed. 1: they differ, with --exit-code. 2: a text is no schema.")
 @click.argument("old", type=click.Path(allow_dash=True))
 @click.argument("new", type=click.Path(allow_dash=True))
 @click.option("--exit-code", is_flag=True, help="Exit with 1 where the schemas differ.")
@@ -73,25 +73,25 @@ def command(
       git show main:order.avsc | treaty diff - order.avsc
     """  # noqa: D301 - click wants the control character
     before, after = load_schemas([old, new], format_, References.parse(references, folders))
-    lines = _lines(before, after)
-    found = differences(before, after)
-    judged = {policy: _judged(before, after, policy) for policy in POLICIES}
+    lines = _diff_lines(before, after)
+    found = find_differences(before, after)
+    comparisons = {policy: _compare_versions(before, after, policy) for policy in POLICIES}
     if as_json:
         screen.say_json(
             {
                 "old": {"file": old, "format": before.form.name},
                 "new": {"file": new, "format": after.form.name},
-                "differences": [_member(one) for one in found],
+                "differences": [_difference_members(one) for one in found],
                 "diff": lines,
-                "levels": {policy: list(told.levels) for policy, told in judged.items()},
+                "levels": {policy: list(one.levels) for policy, one in comparisons.items()},
             }
         )
     else:
-        _say(found, lines, judged)
+        _say_differences(found, lines, comparisons)
     sys.exit(1 if exit_code and (lines or found) else 0)
 
 
-def differences(before: SchemaFile, after: SchemaFile) -> list[Difference]:
+def find_differences(before: SchemaFile, after: SchemaFile) -> list[ExplainedDifference]:
     """All that the format can tell; where it tells harm only, that of both directions.
 
     What harms readers that still have the old schema is found at the path of the difference, under rules of its own.
@@ -99,29 +99,29 @@ def differences(before: SchemaFile, after: SchemaFile) -> list[Difference]:
     form = after.form
     if before.form.name != form.name:
         changed = FORMAT_CHANGED.finding("/", writer=before.form.name, reader=form.name)
-        return [Difference(changed, FORMAT_CHANGED.harm, changed.sentence)]
+        return [ExplainedDifference(changed, FORMAT_CHANGED.harm, changed.sentence)]
     backward = form.compare(after.model, before.model, POLICIES[0])
     forward = form.compare(before.model, after.model, POLICIES[0])
-    told = backward if form.differences is None else form.differences(after.model, before.model)
+    both = backward if form.differences is None else form.differences(after.model, before.model)
     broken, places = {(one.rule, one.path) for one in backward}, {one.path for one in forward}
     found = [
-        Difference(
+        ExplainedDifference(
             one, _HARMS[(one.rule, one.path) in broken, one.path in places], one.message(reader="new", writer="old")
         )
-        for one in told
+        for one in both
     ]
-    known = {one.path for one in told}
+    known = {one.path for one in both}
     found += [
-        Difference(one, "forward", one.message(reader="old", writer="new"), old_reads=True)
+        ExplainedDifference(one, "forward", one.message(reader="old", writer="new"), old_reads=True)
         for one in forward
         if one.path not in known
     ]
     return found + _find_under_others(before, after, {(one.finding.rule, one.finding.path) for one in found})
 
 
-def _find_under_others(before: SchemaFile, after: SchemaFile, known: set[tuple[str, str]]) -> list[Difference]:
+def _find_under_others(before: SchemaFile, after: SchemaFile, known: set[tuple[str, str]]) -> list[ExplainedDifference]:
     """Differences that only a stricter policy rejects, in the direction that comes first."""
-    found: list[Difference] = []
+    found: list[ExplainedDifference] = []
     for policy in POLICIES[1:]:
         for old_reads in (False, True):
             reader, writer = (before, after) if old_reads else (after, before)
@@ -132,21 +132,21 @@ def _find_under_others(before: SchemaFile, after: SchemaFile, known: set[tuple[s
                 words = ("old", "new") if old_reads else ("new", "old")
                 sentence = one.message(reader=words[0], writer=words[1])
                 harm = "forward" if old_reads else "backward"
-                found.append(Difference(one, harm, sentence, old_reads=old_reads, policy=policy))
+                found.append(ExplainedDifference(one, harm, sentence, old_reads=old_reads, policy=policy))
     return found
 
 
-def _judged(before: SchemaFile, after: SchemaFile, policy: str) -> HistoryComparison:
+def _compare_versions(before: SchemaFile, after: SchemaFile, policy: str) -> HistoryComparison:
     return compare_history(FormatEngine(find_formats()), [before.resolved], after.resolved, policy)
 
 
-def _lines(before: SchemaFile, after: SchemaFile) -> list[str]:
+def _diff_lines(before: SchemaFile, after: SchemaFile) -> list[str]:
     """A unified diff of the canonical texts; those of one line are laid out first."""
-    old, new = (list(_laid_out(one.show().canonical)) for one in (before, after))
+    old, new = (list(_lay_out(one.show().canonical)) for one in (before, after))
     return list(unified_diff(old, new, before.source.name, after.source.name, lineterm=""))
 
 
-def _laid_out(text: str) -> Iterator[str]:
+def _lay_out(text: str) -> Iterator[str]:
     """A text's lines; a JSON text of one line is given more of them, with its numbers and strings as they are."""
     if "\n" in text or text[:1] not in {"{", "["}:
         yield from text.splitlines()
@@ -176,7 +176,7 @@ def _laid_out(text: str) -> Iterator[str]:
     yield line
 
 
-def _member(one: Difference) -> dict[str, str]:
+def _difference_members(one: ExplainedDifference) -> dict[str, str]:
     found = one.finding
     old, new = (found.reader, found.writer) if one.old_reads else (found.writer, found.reader)
     facts = {"rule": found.rule, "path": found.path or "/", "harm": one.harm, "sentence": one.sentence}
@@ -184,30 +184,32 @@ def _member(one: Difference) -> dict[str, str]:
     return {**facts, "detail": found.detail, "old": old, "new": new, "remedy": found.remedy, **more}
 
 
-def _say(found: Sequence[Difference], lines: Sequence[str], judged: Mapping[str, HistoryComparison]) -> None:
+def _say_differences(
+    found: Sequence[ExplainedDifference], lines: Sequence[str], comparisons: Mapping[str, HistoryComparison]
+) -> None:
     if not lines and not found:
         screen.say("The schemas do not differ.", "green")
     for number, one in enumerate(found, 1):
         screen.say(f"{number}. {one.sentence}", bold=True)
-        facts = _member(one)
+        facts = _difference_members(one)
         harm = f"{HARM[one.harm]}, as policy {one.policy} compares" if one.policy else HARM[one.harm]
         facts = {name: facts[name] for name in ("rule", "path", "old", "new") if facts[name]} | {"harm": harm}
         screen.say_facts(facts)
     for line in lines:
         screen.say(line, COLOURS.get(line[:1]))
-    _say_levels(judged)
+    _say_levels(comparisons)
 
 
-def _say_levels(judged: Mapping[str, HistoryComparison]) -> None:
+def _say_levels(comparisons: Mapping[str, HistoryComparison]) -> None:
     """A row for each level; a column for each policy, or one for all that say the same."""
-    verdicts = {policy: tuple(_word(told, level) for level in PLAIN) for policy, told in judged.items()}
+    verdicts = {policy: tuple(_describe_level(one, level) for level in PLAIN) for policy, one in comparisons.items()}
     if len(set(verdicts.values())) == 1:
         verdicts = {"verdict": next(iter(verdicts.values()))}
     screen.say_rows(
-        ("level", *verdicts), [(level, *(told[at] for told in verdicts.values())) for at, level in enumerate(PLAIN)]
+        ("level", *verdicts), [(level, *(words[at] for words in verdicts.values())) for at, level in enumerate(PLAIN)]
     )
 
 
-def _word(told: HistoryComparison, level: str) -> str:
-    count = sum(map(len, told.reasons(level)))
-    return "passes" if told.fits(level) else f"refused ({count} finding{'s' if count != 1 else ''})"
+def _describe_level(comparison: HistoryComparison, level: str) -> str:
+    count = sum(map(len, comparison.reasons(level)))
+    return "passes" if comparison.fits(level) else f"refused ({count} finding{'s' if count != 1 else ''})"

@@ -57,11 +57,11 @@ def command(
       treaty fingerprint --reference Money=money.avsc --stands Money=money-value:3 order.avsc
     """  # noqa: D301 - click wants the control character
     one = load_schema(file, format_, References.parse(references, folders))
-    used = _used(one, stands)
-    extras = metadata_of(_body(metadata, MetadataBody)), rules_of(_body(rule_set, RuleSetBody))
-    rows = [("GUID", guid(one.show(normalize=normalize).canonical, used, *extras), GUID), *_digests(one)]
+    used = _parse_references(one, stands)
+    extras = metadata_of(_read_json_file(metadata, MetadataBody)), rules_of(_read_json_file(rule_set, RuleSetBody))
+    rows = [("GUID", guid(one.show(normalize=normalize).canonical, used, *extras), GUID), *_compute_digests(one)]
     if algorithm is not None:
-        rows = _chosen(rows, algorithm)
+        rows = _select_rows(rows, algorithm)
     if as_json:
         digests = {name: digest for name, digest, _ in rows}
         at = [{"name": each.name, "subject": each.subject, "version": each.version} for each in used]
@@ -72,7 +72,7 @@ def command(
         screen.say_rows(("algorithm", "fingerprint", "meaning"), rows)
 
 
-def _digests(one: SchemaFile) -> list[tuple[str, str, str]]:
+def _compute_digests(one: SchemaFile) -> list[tuple[str, str, str]]:
     """The format's own fingerprints in hex; a CRC in both orders of bytes, because both are in use."""
     rows = []
     for name, digest in one.form.fingerprints.items():
@@ -87,7 +87,7 @@ def _digests(one: SchemaFile) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _chosen(rows: list[tuple[str, str, str]], algorithm: str) -> list[tuple[str, str, str]]:
+def _select_rows(rows: list[tuple[str, str, str]], algorithm: str) -> list[tuple[str, str, str]]:
     wanted = algorithm.upper()
     found = [row for row in rows if row[0] == wanted or row[0].removesuffix("-LE").removesuffix("-BE") == wanted]
     if not found:
@@ -96,7 +96,7 @@ def _chosen(rows: list[tuple[str, str, str]], algorithm: str) -> list[tuple[str,
     return found
 
 
-def _used(one: SchemaFile, stands: tuple[str, ...]) -> tuple[Reference, ...]:
+def _parse_references(one: SchemaFile, stands: tuple[str, ...]) -> tuple[Reference, ...]:
     """The references of a schema, with the places where they stand in a registry."""
     places = {bound.name: Reference(bound.name, bound.subject, bound.version) for bound in one.resolved.bindings}
     for word in stands:
@@ -109,7 +109,7 @@ def _used(one: SchemaFile, stands: tuple[str, ...]) -> tuple[Reference, ...]:
     return tuple(places.values())
 
 
-def _body(path: str | None, type_: type[T]) -> T | None:
+def _read_json_file(path: str | None, type_: type[T]) -> T | None:
     if path is None:
         return None
     try:

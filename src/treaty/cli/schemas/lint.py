@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from treaty.cli.schemas.advice import ALL, Advice, is_recommended, refuse_unknown, settings
+from treaty.cli.schemas.lint_settings import ALL, LintSelection, find_lint_settings, is_recommended, refuse_unknown
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.findings import OutputOptions, locate_diagnostics, output_options, print_findings
 from treaty.cli.terminal.references import References
@@ -62,14 +62,14 @@ def command(
     """  # noqa: D301 - click wants the control character
     formats = find_formats()
     if listing:
-        _list(formats, as_json=output.is_json)
+        _print_lints(formats, as_json=output.is_json)
         return
     if not files:
         raise click.UsageError("name the FILES to look at, - for standard input, or --list")
     refuse_second_stdin(files)
     refuse_unknown(rules, formats, "--rule")
-    chosen = Advice((ALL,) if every else rules) if every or rules else None
-    looked = _Look(formats, chosen, format_, References.parse(references, folders))
+    chosen = LintSelection((ALL,) if every else rules) if every or rules else None
+    looked = _LintRun(formats, chosen, format_, References.parse(references, folders))
     for path in screen.track_progress(files, "looking"):
         looked.at(path)
     looked.print(output)
@@ -77,26 +77,26 @@ def command(
 
 
 @dataclass(slots=True)
-class _Look:
+class _LintRun:
     """A look at files with the lints that are chosen for each: what was found, and which files could not be read."""
 
     formats: FormatRegistry
-    chosen: Advice | None
+    chosen: LintSelection | None
     format: str | None
     references: References
     code: int = CLEAN
     files: int = 0
-    told: list[tuple[str, Diagnostic]] = field(default_factory=list)
+    found: list[tuple[str, Diagnostic]] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
-    seen: dict[Path, Advice | None] = field(default_factory=dict)
+    seen: dict[Path, LintSelection | None] = field(default_factory=dict)
 
     def at(self, path: str) -> None:
         """Look at a file."""
-        advice = self.chosen or settings(path, self.formats, self.seen) or Advice()
+        advice = self.chosen or find_lint_settings(path, self.formats, self.seen) or LintSelection()
         if advice.ignores(path):
             return
         try:
-            found = _found(load_schema(path, self.format, self.references), advice)
+            found = _run_lints(load_schema(path, self.format, self.references), advice)
             self.code = max(self.code, ADVISED if found else CLEAN)
         except InvalidTextError as invalid:
             found, self.code = list(invalid.faults), UNUSABLE
@@ -104,16 +104,16 @@ class _Look:
             found, self.code = [], UNUSABLE
             self.errors.append(unusable.message)
         self.files += 1
-        self.told += [(path, fault) for fault in found]
+        self.found += [(path, fault) for fault in found]
 
     def print(self, output: OutputOptions) -> None:
         """Print what was found, and how much."""
         if output.is_json:
-            advice = [{"file": path, **screen.as_json(fault)} for path, fault in self.told]
+            advice = [{"file": path, **screen.as_json(fault)} for path, fault in self.found]
             screen.say_json({"clean": self.code == CLEAN, "advice": advice, "errors": self.errors})
             return
         found = [
-            finding for path, fault in self.told for finding in locate_diagnostics(display_path(path), "", [fault])
+            finding for path, fault in self.found for finding in locate_diagnostics(display_path(path), "", [fault])
         ]
         print_findings(found, output)
         for error in self.errors:
@@ -122,7 +122,7 @@ class _Look:
         screen.say(f"{screen.format_count(self.files, 'file')}, {counted}.", "green" if self.code == CLEAN else "red")
 
 
-def _found(one: SchemaFile, advice: Advice) -> list[Diagnostic]:
+def _run_lints(one: SchemaFile, advice: LintSelection) -> list[Diagnostic]:
     """What the wanted lints say, in the order of the text."""
     ids = advice.ids(one.form.name, list(one.form.lints))
     faults = screen.locate_diagnostics(
@@ -131,7 +131,7 @@ def _found(one: SchemaFile, advice: Advice) -> list[Diagnostic]:
     return sorted(faults, key=lambda fault: (fault.line, fault.column))
 
 
-def _rows(formats: FormatRegistry) -> list[tuple[str, list[str], str]]:
+def _list_rows(formats: FormatRegistry) -> list[tuple[str, list[str], str]]:
     """All lints: id, formats, purpose; where formats mean the same id differently, a row for each meaning."""
     rows: dict[tuple[str, str], list[str]] = {}
     for name in formats.names:
@@ -140,8 +140,8 @@ def _rows(formats: FormatRegistry) -> list[tuple[str, list[str], str]]:
     return sorted((id_, names, purpose) for (id_, purpose), names in rows.items())
 
 
-def _list(formats: FormatRegistry, *, as_json: bool) -> None:
-    rows = _rows(formats)
+def _print_lints(formats: FormatRegistry, *, as_json: bool) -> None:
+    rows = _list_rows(formats)
     if as_json:
         screen.say_json(
             [

@@ -50,18 +50,18 @@ def command(
     check = one.form.check
     if check is None:
         raise UnusableError(f"the format {one.form.name} can't check values")
-    told: list[dict[str, object]] = []
+    listed: list[dict[str, object]] = []
     count = wrong = 0
     for path in screen.track_progress(values, "checking", printing=not as_json):
-        for faults in _faults(lambda text: check(one.model, text), path, lines=lines or path.endswith(LINES)):
+        for faults in _find_faults(lambda text: check(one.model, text), path, lines=lines or path.endswith(LINES)):
             count += 1
             wrong += bool(faults)
             if as_json:
-                told += [{"file": path, **screen.as_json(fault)} for fault in faults]
+                listed += [{"file": path, **screen.as_json(fault)} for fault in faults]
             else:
                 screen.say_faults(display_path(path), faults)
     if as_json:
-        screen.say_json({"valid": not wrong, "values": count, "invalid": wrong, "faults": told})
+        screen.say_json({"valid": not wrong, "values": count, "invalid": wrong, "faults": listed})
     elif wrong:
         screen.say(f"{wrong} of {count} values are not of {one.source.name}.", "red", err=True)
     else:
@@ -69,11 +69,11 @@ def command(
     sys.exit(1 if wrong else 0)
 
 
-def _faults(check: Check, path: str, *, lines: bool) -> Iterator[tuple[Diagnostic, ...]]:
+def _find_faults(check: Check, path: str, *, lines: bool) -> Iterator[tuple[Diagnostic, ...]]:
     """The faults of every value in a file."""
     if not lines:
         text = read_text(path, "VALUE_BYTES")
-        if not _many(text):
+        if not _has_many_values(text):
             yield screen.locate_diagnostics(text, check(text))
             return
         numbered = enumerate(text.split("\n"), 1)
@@ -85,7 +85,7 @@ def _faults(check: Check, path: str, *, lines: bool) -> Iterator[tuple[Diagnosti
             yield tuple(replace(one, line=number, column=max(one.column, 1)) for one in found)
 
 
-def _many(text: str) -> bool:
+def _has_many_values(text: str) -> bool:
     """Whether a text is values line by line, and not one document: the first line with something is a whole value."""
     first, _, rest = text.lstrip().partition("\n")
     if not rest.strip():

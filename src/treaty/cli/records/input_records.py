@@ -22,7 +22,7 @@ UNSET = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class InputRecord:
     """One record to be; `name` says where it was read. A `key` that is `UNSET` is not in the input."""
 
     name: str
@@ -34,38 +34,38 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
+class InvalidInput:
     """Something in the input that is no record, and why."""
 
     name: str
     why: str
 
 
-def items(paths: Sequence[str], *, records: bool) -> Iterator[Item | Wrong]:
+def read_records(paths: Sequence[str], *, records: bool) -> Iterator[InputRecord | InvalidInput]:
     """Every record of files: a value on every line, in files that end in .json one value alone."""
     refuse_second_stdin(paths)
     for path in paths:
         if path.endswith(".json"):
-            yield _item(display_path(path), read_text(path, "VALUE_BYTES"), records=records)
+            yield _parse_record(display_path(path), read_text(path, "VALUE_BYTES"), records=records)
             continue
         for number, line in enumerate(read_lines(path, "VALUE_BYTES"), 1):
             if line.strip():
-                yield _item(f"{display_path(path)}:{number}", line, records=records)
+                yield _parse_record(f"{display_path(path)}:{number}", line, records=records)
 
 
-def _item(name: str, text: str, *, records: bool) -> Item | Wrong:
+def _parse_record(name: str, text: str, *, records: bool) -> InputRecord | InvalidInput:
     try:
         value: Any = read_json(text, VALUE_BYTES)
-        return _record(name, value) if records else Item(name, value)
+        return _read_members(name, value) if records else InputRecord(name, value)
     except InvalidSchemaError as wrong:
         first = wrong.faults[0]
         column = f" (column {first.column})" if first.column else ""
-        return Wrong(name, f"{first.message}{column}")
+        return InvalidInput(name, f"{first.message}{column}")
     except BadValueError as wrong:
-        return Wrong(name, str(wrong))
+        return InvalidInput(name, str(wrong))
 
 
-def _record(name: str, value: Any) -> Item:
+def _read_members(name: str, value: Any) -> InputRecord:
     if not isinstance(value, dict) or "value" not in value:
         raise BadValueError('at /: not a record; expected {"value": …, "key": …, "headers": […]}')
     if "error" in value:
@@ -76,24 +76,24 @@ def _record(name: str, value: Any) -> Item:
     for member, number in (("partition", partition), ("timestamp", time)):
         if number is not None and not (type(number) is int and number >= 0):
             raise BadValueError(f"at /{member}: expected a whole number of at least 0")
-    return Item(
+    return InputRecord(
         name,
         value["value"],
         value.get("key", UNSET),
-        _headers(value.get("headers") or []),
+        _parse_headers(value.get("headers") or []),
         ANY if partition is None else partition,
         time or 0,
     )
 
 
-def _headers(given: Any) -> Headers:
+def _parse_headers(given: Any) -> Headers:
     pairs = list(given.items()) if isinstance(given, dict) else given
     if not isinstance(pairs, list) or any(not isinstance(one, list | tuple) or len(one) != 2 for one in pairs):
         raise BadValueError("at /headers: expected an object, or an array of [name, value]")
-    return tuple((str(name), bytes_of(content) or b"") for name, content in pairs)
+    return tuple((str(name), encode_bytes(content) or b"") for name, content in pairs)
 
 
-def bytes_of(value: Any) -> bytes | None:
+def encode_bytes(value: Any) -> bytes | None:
     """Half a record that has no schema: a string as it is, ``{"base64": …}`` as bytes, anything else as JSON."""
     if value is None:
         return None
@@ -107,7 +107,7 @@ def bytes_of(value: Any) -> bytes | None:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def inside(value: Any, path: str) -> Any:
+def find_member(value: Any, path: str) -> Any:
     """The member of a value at a path of names with dots. Raises `BadValueError` where there is none."""
     here = value
     for name in path.split("."):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import which
 
-from treaty.cli.schemas.judged import FITS, INVALID, Judged, compare_under_others, warn_of_union
+from treaty.cli.schemas.check_result import FITS, INVALID, CheckResult, compare_under_others, warn_of_union
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.findings import OutputOptions
 from treaty.cli.terminal.references import References, read_file
@@ -25,8 +25,8 @@ from treaty.formats.registry import FormatRegistry, find_formats
 
 
 @dataclass(frozen=True, slots=True)
-class Since:
-    """What was asked for: the revision, the files (none: all schemas that changed since), and how to judge.
+class RevisionCheckOptions:
+    """What was asked for: the revision, the files (none: all schemas that changed since), and how to compare.
 
     `staged` takes the files from git's index, as the next commit will have them.
     """
@@ -41,7 +41,7 @@ class Since:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class GitTree:
     """The files of a repository as they were at a commit (or are in the index, which has no name).
 
     `renamed` leads from the names now to the names then.
@@ -58,22 +58,22 @@ class Tree:
         except ValueError:
             raise UnusableError(f"{path} lies outside the repository {self.root}; name files inside it") from None
         before = f"{self.commit}:{self.renamed.get(inside, inside)}"
-        if _run(self.root, "cat-file", "-e", before).returncode:
+        if _start_git(self.root, "cat-file", "-e", before).returncode:
             return None
-        return decode_text(path, _run(self.root, "cat-file", "blob", before).stdout)
+        return decode_text(path, _start_git(self.root, "cat-file", "blob", before).stdout)
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class RevisionCheck:
     """What was asked for, with the trees that it needs: then, and now where that is not the working folder."""
 
-    since: Since
+    since: RevisionCheckOptions
     parser: FormatEngine
-    then: Tree
-    index: Tree | None
+    then: GitTree
+    index: GitTree | None
 
-    def judged(self, path: str) -> Judged:
-        """Judge a file after itself at the revision; a new one has nothing before it."""
+    def check_file(self, path: str) -> CheckResult:
+        """Compare a file with itself at the revision; a new one has nothing before it."""
         since, formats = self.since, self.parser.table
         before = self.then.text(path)
         now = read_text(path) if self.index is None else self.index.text(path)
@@ -81,7 +81,7 @@ class Judge:
             raise UnusableError(f"{path} is not staged; git add it, or leave --staged out")
         format_ = since.format or guess_format_by_name(path, formats) or guess_format_by_content(now)
         if format_ is None:
-            raise UnusableError(f"the format of {path} can't be told; say --format {' or '.join(formats.names)}")
+            raise UnusableError(f"the format of {path} is unknown; add --format {' or '.join(formats.names)}")
         new = SchemaSource(path, now, check_format_name(format_, formats))
         olds = () if before is None else (SchemaSource(f"{path}@{since.base}", before, new.format),)
         earlier = [since.references.resolve(replace(one, path=path), formats, self._then) for one in olds]
@@ -90,12 +90,12 @@ class Judge:
         if any(step.faults for step in found.steps):
             # Nobody has data of a text that was no schema, and a commit that mends one has to pass.
             note = f"{path} was no valid schema at {since.base}: it is not compared"
-            return Judged(since.level, since.policy, new, (), HistoryComparison(found.faults), note)
+            return CheckResult(since.level, since.policy, new, (), HistoryComparison(found.faults), note)
         note = warn_of_union((*earlier, later)) if found.fits(since.level) else ""
         others = compare_under_others(
             lambda one: compare_history(self.parser, earlier, later, one), found, since.level, since.policy
         )
-        return Judged(since.level, since.policy, new, olds, found, note, others)
+        return CheckResult(since.level, since.policy, new, olds, found, note, others)
 
     def _now(self, path: str) -> str | None:
         return read_file(path) if self.index is None else self.index.text(path)
@@ -106,28 +106,28 @@ class Judge:
         return self._now(path) if text is None else text
 
 
-def check(since: Since, output: OutputOptions) -> int:
-    """Judge every file after itself at the revision, print, and return the worst exit code."""
+def check_revision(since: RevisionCheckOptions, output: OutputOptions) -> int:
+    """Compare every file with itself at the revision, print, and return the worst exit code."""
     formats = find_formats()
     if STDIN in since.files:
         raise UnusableError("standard input has no earlier revision; name files")
-    root = Path(_git(Path(), "rev-parse", "--show-toplevel", remedy="run it inside a git repository").strip())
-    commit = _commit(root, since.base)
-    then = Tree(root, commit, _renamed(root, commit, staged=since.staged))
-    judge = Judge(since, FormatEngine(formats), then, Tree(root, "", {}) if since.staged else None)
-    files = since.files or _changed(then, formats, staged=since.staged)
-    judged: list[Judged] = []
+    root = Path(_run_git(Path(), "rev-parse", "--show-toplevel", remedy="run it inside a git repository").strip())
+    commit = _resolve_commit(root, since.base)
+    then = GitTree(root, commit, _find_renamed_files(root, commit, staged=since.staged))
+    check = RevisionCheck(since, FormatEngine(formats), then, GitTree(root, "", {}) if since.staged else None)
+    files = since.files or _list_changed_schemas(then, formats, staged=since.staged)
+    results: list[CheckResult] = []
     errors: list[str] = []
     for path in screen.track_progress(files, "comparing"):
         try:
-            judged.append(judge.judged(path))
+            results.append(check.check_file(path))
         except UnusableError as unusable:
             errors.append(unusable.message)
-    code = max((one.code for one in judged), default=0) if not errors else INVALID
+    code = max((one.code for one in results), default=0) if not errors else INVALID
     if output.is_json:
-        screen.say_json({"fits": code == FITS, "files": [one.members() for one in judged], "errors": errors})
+        screen.say_json({"fits": code == FITS, "files": [one.members() for one in results], "errors": errors})
         return code
-    for one in judged:
+    for one in results:
         one.print(output)
     for error in errors:
         screen.say(f"Error: {error}", "red", err=True)
@@ -136,43 +136,43 @@ def check(since: Since, output: OutputOptions) -> int:
     return code
 
 
-def _commit(root: Path, base: str) -> str:
+def _resolve_commit(root: Path, base: str) -> str:
     """The commit that a revision names; the empty tree for the HEAD of a repository without a commit."""
-    run = _run(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}")
+    run = _start_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}")
     if run.returncode == 0:
         return run.stdout.decode().strip()
     if base == "HEAD":
-        return _git(root, "hash-object", "-t", "tree", "--stdin").strip()
+        return _run_git(root, "hash-object", "-t", "tree", "--stdin").strip()
     raise UnusableError(f"{base} is no revision of {root}; name a branch, a tag or a commit that has been fetched")
 
 
-def _renamed(root: Path, commit: str, *, staged: bool) -> dict[str, str]:
+def _find_renamed_files(root: Path, commit: str, *, staged: bool) -> dict[str, str]:
     """Files that have another name now than at the revision, by their name now."""
     words = ("diff", *(("--cached",) if staged else ()), "--name-status", "-z", "--diff-filter=R", "--find-renames")
-    told = _git(root, *words, commit).split("\0")
-    return dict(zip(told[2::3], told[1::3], strict=True))
+    names = _run_git(root, *words, commit).split("\0")
+    return dict(zip(names[2::3], names[1::3], strict=True))
 
 
-def _changed(then: Tree, formats: FormatRegistry, *, staged: bool) -> tuple[str, ...]:
+def _list_changed_schemas(then: GitTree, formats: FormatRegistry, *, staged: bool) -> tuple[str, ...]:
     """Schema files that differ from the revision or are new, known by their names' endings."""
     words = ("diff", *(("--cached",) if staged else ()), "--name-only", "-z", "--diff-filter=ACMR")
-    told = _git(then.root, *words, then.commit).split("\0")
+    names = _run_git(then.root, *words, then.commit).split("\0")
     if not staged:
-        told += _git(then.root, "ls-files", "--others", "--exclude-standard", "-z").split("\0")
-    paths = [then.root / path for path in sorted(set(told) - {""}) if guess_format_by_name(path, formats)]
+        names += _run_git(then.root, "ls-files", "--others", "--exclude-standard", "-z").split("\0")
+    paths = [then.root / path for path in sorted(set(names) - {""}) if guess_format_by_name(path, formats)]
     here = Path.cwd()
     return tuple(str(path.relative_to(here) if path.is_relative_to(here) else path) for path in paths)
 
 
-def _git(folder: Path, *words: str, remedy: str = "") -> str:
-    run = _run(folder, *words)
+def _run_git(folder: Path, *words: str, remedy: str = "") -> str:
+    run = _start_git(folder, *words)
     if run.returncode:
-        told = run.stderr.decode("utf-8", "replace").strip() or f"git {words[0]} fails"
-        raise UnusableError(f"{told}; {remedy}" if remedy else told)
+        reason = run.stderr.decode("utf-8", "replace").strip() or f"git {words[0]} fails"
+        raise UnusableError(f"{reason}; {remedy}" if remedy else reason)
     return run.stdout.decode("utf-8", "surrogateescape")
 
 
-def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+def _start_git(folder: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
     program = which("git")
     if program is None:
         raise UnusableError("git is not installed here; install it, or compare two files: treaty check OLD NEW")

@@ -35,7 +35,7 @@ OPTIONAL = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Advice:
+class LintSelection:
     """Lints by id; `by_format` has further ones for a format. Files that match `ignore`, from `folder` on, have none."""
 
     rules: tuple[str, ...] = (RECOMMENDED,)
@@ -64,7 +64,9 @@ def is_recommended(lint: str) -> bool:
     return lint not in OPTIONAL
 
 
-def settings(path: str, formats: FormatRegistry, seen: dict[Path, Advice | None]) -> Advice | None:
+def find_lint_settings(
+    path: str, formats: FormatRegistry, seen: dict[Path, LintSelection | None]
+) -> LintSelection | None:
     """The advice of the nearest file of settings at or above a schema file (or the working folder); None without one.
 
     `seen` keeps what folders have, so that each is looked at once.
@@ -72,52 +74,52 @@ def settings(path: str, formats: FormatRegistry, seen: dict[Path, Advice | None]
     folder = Path.cwd() if path == STDIN else Path(path).resolve().parent
     for one in (folder, *folder.parents):
         if one not in seen:
-            seen[one] = _in(one, formats)
+            seen[one] = _read_folder_settings(one, formats)
         if seen[one] is not None:
             return seen[one]
     return None
 
 
-def _in(folder: Path, formats: FormatRegistry) -> Advice | None:
+def _read_folder_settings(folder: Path, formats: FormatRegistry) -> LintSelection | None:
     for name, way in (("treaty.toml", ("lint",)), ("pyproject.toml", ("tool", "treaty", "lint"))):
         file = folder / name
         if not file.is_file():
             continue
         try:
-            told: Any = tomllib.loads(file.read_text("utf-8"))
+            value: Any = tomllib.loads(file.read_text("utf-8"))
         except (OSError, ValueError) as error:
             raise UnusableError(f"{file} can't be read: {error}") from error
         for step in way:
-            told = told.get(step) if isinstance(told, dict) else None
-        if told is not None:
-            return _advice(told, file, formats)
+            value = value.get(step) if isinstance(value, dict) else None
+        if value is not None:
+            return _parse_settings(value, file, formats)
     return None
 
 
-def _advice(told: Any, file: Path, formats: FormatRegistry) -> Advice:
-    if not isinstance(told, dict):
+def _parse_settings(settings: Any, file: Path, formats: FormatRegistry) -> LintSelection:
+    if not isinstance(settings, dict):
         raise UnusableError(f'{file}: lint is not a table; write [lint] and below it rules = ["{ALL}"]')
     names = {name.lower(): name for name in formats.names}
-    for key in told:
+    for key in settings:
         if key not in {"rules", "ignore", *names}:
             raise UnusableError(f"{file}: lint has no {key!r}; there is rules, ignore, {', '.join(names)}")
     by_format = {
-        names[key]: _words(value.get("rules", []) if isinstance(value, dict) else value, f"{file}: lint.{key}")
-        for key, value in told.items()
+        names[key]: _parse_words(value.get("rules", []) if isinstance(value, dict) else value, f"{file}: lint.{key}")
+        for key, value in settings.items()
         if key in names
     }
-    advice = Advice(
-        _words(told.get("rules", [RECOMMENDED]), f"{file}: lint.rules"),
+    advice = LintSelection(
+        _parse_words(settings.get("rules", [RECOMMENDED]), f"{file}: lint.rules"),
         by_format,
-        _words(told.get("ignore", []), f"{file}: lint.ignore"),
+        _parse_words(settings.get("ignore", []), f"{file}: lint.ignore"),
         file.parent.resolve(),
     )
     refuse_unknown([*advice.rules, *(one for ids in by_format.values() for one in ids)], formats, str(file))
     return advice
 
 
-def _words(told: Any, where: str) -> tuple[str, ...]:
-    words = [told] if isinstance(told, str) else told
+def _parse_words(value: Any, where: str) -> tuple[str, ...]:
+    words = [value] if isinstance(value, str) else value
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise UnusableError(f"{where} is not a list of strings")
     return tuple(words)

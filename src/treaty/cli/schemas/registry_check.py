@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS
-from treaty.cli.schemas.judged import warn_of_union
+from treaty.cli.schemas.check_result import warn_of_union
 from treaty.cli.terminal import findings, screen
 from treaty.cli.terminal.findings import LocatedFinding, OutputOptions
 from treaty.cli.terminal.registry_url import connect_to
@@ -24,7 +24,7 @@ from treaty.formats.registry import find_formats
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RegistryCheckOptions:
     """What was asked for on the command line."""
 
     file: str
@@ -36,7 +36,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RegistryCheckResult:
     """What the registry said: the verdict, or the faults of the text, and what is in force there."""
 
     subject: str
@@ -57,33 +57,33 @@ class Told:
         return 0 if self.checked.compatible else 1
 
 
-def check(asked: Asked, output: OutputOptions) -> int:
+def check_with_registry(asked: RegistryCheckOptions, output: OutputOptions) -> int:
     """Ask, print, and return the exit code."""
     _refuse_empty(asked.registry)
     try:
-        with _connected(asked.registry) as registry:
-            told = _ask(registry, asked)
+        with _connect(asked.registry) as registry:
+            result = _ask_registry(registry, asked)
     except (*UNUSABLE_ERRORS, *PASSING_ERRORS) as error:
-        raise _no_registry(error) from error
+        raise _make_registry_error(error) from error
     except Refusal as error:
         raise UnusableError(f"the registry refuses: {error}") from error
     except RegistryError as error:
         raise UnusableError(f"the registry can't be asked: {error}; see that it runs, then try again") from error
     if output.is_json:
-        screen.say_json(_members(told, asked))
+        screen.say_json(_result_members(result, asked))
     else:
-        _print(told, asked, output)
-    return told.code
+        _print_result(result, asked, output)
+    return result.code
 
 
-def _connected(url: str) -> Connection:
+def _connect(url: str) -> Connection:
     try:
         return connect_to(url)
     except ValueError as error:
-        raise _no_registry(error) from error
+        raise _make_registry_error(error) from error
 
 
-def _no_registry(error: Exception) -> UnusableError:
+def _make_registry_error(error: Exception) -> UnusableError:
     return UnusableError(f"{error}; name a registry with --registry http://host:port")
 
 
@@ -93,11 +93,11 @@ def _refuse_empty(url: str) -> None:
         raise UnusableError(f"there is no registry at {url}; name one with --registry http://host:port")
 
 
-def _ask(registry: Connection, asked: Asked) -> Told:
+def _ask_registry(registry: Connection, asked: RegistryCheckOptions) -> RegistryCheckResult:
     formats = find_formats()
-    latest = _latest(registry, asked.subject)
+    latest = _find_latest(registry, asked.subject)
     (one,) = read_sources([asked.file], asked.format, formats, None if latest is None else latest.format)
-    references = _named(registry, asked.references)
+    references = _resolve_references(registry, asked.references)
     try:
         needed = {use.name for use in find_format(one.format, formats).references(one.text)}
     except InvalidSchemaError:
@@ -106,17 +106,17 @@ def _ask(registry: Connection, asked: Asked) -> Told:
     if latest is not None:
         references += tuple(use for use in latest.references if use.name in needed - given)
     draft = Draft(one.text, one.format, references)
-    told = Told(asked.subject, draft, latest is None, registry.config(asked.subject))
+    result = RegistryCheckResult(asked.subject, draft, latest is None, registry.config(asked.subject))
     try:
         request = Check(subject_of(asked.subject), draft, None, asked.normalize or None)
         checked = registry.ask(request).answer
-        note = _warn(registry, asked.subject, draft) if checked.compatible and latest is not None else ""
-        return replace(told, checked=checked, note=note)
+        note = _warn_of_union(registry, asked.subject, draft) if checked.compatible and latest is not None else ""
+        return replace(result, checked=checked, note=note)
     except InvalidSchema as invalid:
-        return replace(told, faults=screen.locate_diagnostics(one.text, invalid.faults), refused=str(invalid))
+        return replace(result, faults=screen.locate_diagnostics(one.text, invalid.faults), refused=str(invalid))
 
 
-def _warn(registry: Connection, subject: str, draft: Draft) -> str:
+def _warn_of_union(registry: Connection, subject: str, draft: Draft) -> str:
     """What a reader of all versions would make of the draft; nothing is said where they can't be read."""
     from treaty.client.references import fetch_resolved_schema  # noqa: PLC0415 (needed for this alone)
     from treaty.plan.asking import versions  # noqa: PLC0415
@@ -132,14 +132,14 @@ def _warn(registry: Connection, subject: str, draft: Draft) -> str:
         return ""
 
 
-def _latest(registry: Connection, subject: str) -> VersionFound | None:
+def _find_latest(registry: Connection, subject: str) -> VersionFound | None:
     try:
         return registry.version(subject)
     except NotFound:
         return None
 
 
-def _named(registry: Connection, references: Sequence[str]) -> tuple[Reference, ...]:
+def _resolve_references(registry: Connection, references: Sequence[str]) -> tuple[Reference, ...]:
     """Read ``NAME=SUBJECT:VERSION`` words; the version may be ``latest``."""
     found = []
     for one in references:
@@ -152,68 +152,68 @@ def _named(registry: Connection, references: Sequence[str]) -> tuple[Reference, 
     return tuple(found)
 
 
-def _in_force(told: Told) -> dict[str, Any]:
+def _config_members(result: RegistryCheckResult) -> dict[str, Any]:
     """The members of the config that decide about a schema and are set."""
-    config = asdict(told.config)
+    config = asdict(result.config)
     wanted = ("level", "policy", "group", "normalize", "validate_fields", "validators")
     return {name: config[name] for name in wanted if config.get(name)}
 
 
-def _members(told: Told, asked: Asked) -> dict[str, Any]:
-    checked = told.checked or CompatibilityResult(compatible=False)
+def _result_members(result: RegistryCheckResult, asked: RegistryCheckOptions) -> dict[str, Any]:
+    checked = result.checked or CompatibilityResult(compatible=False)
     return {
-        "fits": told.code == 0,
+        "fits": result.code == 0,
         "file": asked.file,
-        "subject": told.subject,
-        "new_subject": told.new_subject,
-        "format": told.draft.format,
-        "config": _in_force(told),
-        "references": [asdict(one) for one in told.draft.references],
-        "faults": [screen.as_json(fault) for fault in told.faults],
-        "note": told.note,
-        "messages": list(checked.messages) if told.checked else [told.refused],
+        "subject": result.subject,
+        "new_subject": result.new_subject,
+        "format": result.draft.format,
+        "config": _config_members(result),
+        "references": [asdict(one) for one in result.draft.references],
+        "faults": [screen.as_json(fault) for fault in result.faults],
+        "note": result.note,
+        "messages": list(checked.messages) if result.checked else [result.refused],
         "findings": [
             {**asdict(one), "sentence": found.sentence, "line": found.line, "column": found.column}
-            for one, found in zip(checked.findings, _locate(told, asked.file), strict=False)
+            for one, found in zip(checked.findings, _locate(result, asked.file), strict=False)
         ],
     }
 
 
-def _print(told: Told, asked: Asked, output: OutputOptions) -> None:
+def _print_result(result: RegistryCheckResult, asked: RegistryCheckOptions, output: OutputOptions) -> None:
     name = display_path(asked.file)
-    findings.print_findings(_locate(told, name), output)
+    findings.print_findings(_locate(result, name), output)
     if output.verbose:
-        facts = {name: _fact(value) for name, value in _in_force(told).items()}
-        uses = [f"{one.name} = {one.subject}:{one.version}" for one in told.draft.references]
-        screen.say(f"in force at {told.subject}:")
+        facts = {name: _format_fact(value) for name, value in _config_members(result).items()}
+        uses = [f"{one.name} = {one.subject}:{one.version}" for one in result.draft.references]
+        screen.say(f"in force at {result.subject}:")
         screen.say_facts({**facts, **({"references": ", ".join(uses)} if uses else {})})
-    if told.note:
-        screen.say(f"note: {told.note}.", "yellow")
-    level = f" under {told.config.level}" if told.config.level else ""
-    if told.checked is None:
-        screen.say(f"{name} is not a valid schema ({told.draft.format}): {told.refused}.", "red")
-    elif told.checked.compatible:
-        new = ", a new subject" if told.new_subject else level
-        screen.say(f"{name} may become a version of {told.subject}{new}.", "green")
+    if result.note:
+        screen.say(f"note: {result.note}.", "yellow")
+    level = f" under {result.config.level}" if result.config.level else ""
+    if result.checked is None:
+        screen.say(f"{name} is not a valid schema ({result.draft.format}): {result.refused}.", "red")
+    elif result.checked.compatible:
+        new = ", a new subject" if result.new_subject else level
+        screen.say(f"{name} may become a version of {result.subject}{new}.", "green")
     else:
-        number = findings.read_old_version(told.checked.messages)
+        number = findings.read_old_version(result.checked.messages)
         old = f", after version {number}" if number else ""
-        counted = screen.format_count(len(_locate(told, name)), "finding")
-        screen.say(f"{name} may not become a version of {told.subject}{old}{level}: {counted}.", "red")
+        counted = screen.format_count(len(_locate(result, name)), "finding")
+        screen.say(f"{name} may not become a version of {result.subject}{old}{level}: {counted}.", "red")
 
 
-def _locate(told: Told, name: str) -> list[LocatedFinding]:
-    if told.checked is None:
-        return findings.locate_diagnostics(name, told.draft.text, told.faults)
-    draft, checked = told.draft, told.checked
-    messages = (*checked.messages, f"{{validateFields: '', compatibility: '{told.config.level or ''}'}}")
+def _locate(result: RegistryCheckResult, name: str) -> list[LocatedFinding]:
+    if result.checked is None:
+        return findings.locate_diagnostics(name, result.draft.text, result.faults)
+    draft, checked = result.draft, result.checked
+    messages = (*checked.messages, f"{{validateFields: '', compatibility: '{result.config.level or ''}'}}")
     found = findings.locate_registry_findings(name, draft.format, draft.text, checked.findings, messages)
     if found or checked.compatible:
         return found
     return [LocatedFinding(name, "INCOMPATIBLE", one) for one in checked.messages]
 
 
-def _fact(value: object) -> str:
+def _format_fact(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return "yes" if value is True else str(value)

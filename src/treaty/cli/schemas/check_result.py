@@ -39,7 +39,7 @@ def warn_of_union(versions: Sequence[ResolvedSchema]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class CheckResult:
     """A new schema, the earlier ones (the oldest first), and what came of comparing them under a level and policy."""
 
     level: str

@@ -14,7 +14,7 @@ FINE, LOST = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DataCheckOptions:
     """What was asked for on the command line."""
 
     file: str
@@ -29,20 +29,20 @@ class Wanted:
     conf: tuple[str, ...]
 
 
-def check(wanted: Wanted, *, as_json: bool) -> int:
+def check_data(wanted: DataCheckOptions, *, as_json: bool) -> int:
     """Read, print, and return the exit code."""
     with connection.open_registry(wanted.registry) as registry:
         latest = registry.version(wanted.subject)
         (candidate,) = read_sources([wanted.file], wanted.format, find_formats(), latest.format)
-        report = _report(wanted, candidate.text, registry)
+        report = _read_report(wanted, candidate.text, registry)
     if as_json:
         screen.say_json({"place": wanted.place, "share": wanted.share, **json.loads(report.to_json())})
     else:
-        _say(report, wanted)
+        _say_report(report, wanted)
     return FINE if report.fine and not any(one.rows for one in report.narrowed) else LOST
 
 
-def _report(wanted: Wanted, candidate: str, registry: Any) -> Any:
+def _read_report(wanted: DataCheckOptions, candidate: str, registry: Any) -> Any:
     history, finding = load_spark_module("history"), load_spark_module("lake.finding")
     known = wanted.table_format or finding.format_of(wanted.place)
     iceberg = known == "iceberg" or any("iceberg" in one for one in wanted.conf)
@@ -60,7 +60,7 @@ def _report(wanted: Wanted, candidate: str, registry: Any) -> Any:
             raise UnusableError(str(wrong)) from wrong
 
 
-def _say(report: Any, wanted: Wanted) -> None:
+def _say_report(report: Any, wanted: DataCheckOptions) -> None:
     looked = "" if wanted.share >= 1 else f", a sample of {wanted.share:.2%}"
     facts = {
         "rows": f"{report.rows:,}{looked}",

@@ -34,8 +34,8 @@ UNKNOWN_ID = "????????"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a command was told about the schema of a record's half: `word` is ``latest``, an id or a file."""
+class SchemaOption:
+    """The schema option of a record's key or value part: `word` is ``latest``, an id or a file."""
 
     word: str
     topic: str
@@ -50,7 +50,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class SelectedSchema:
     """A schema made ready; `schema_id` is None where it would only now be registered."""
 
     encoder: RecordEncoder
@@ -59,73 +59,75 @@ class Chosen:
     schema_id: int | None = None
     guid: str = ""
 
-    def framed(self, value: object, framing: str) -> tuple[bytes, Headers]:
+    def frame(self, value: object, framing: str) -> tuple[bytes, Headers]:
         """Half a record in its frame. Raises `BadValueError`."""
         return self.encoder.encode(value).add_frame(self.schema_id or 0, self.guid or "0" * 32, self.part, framing)
 
 
-def choose(found: Connection, wanted: Wanted, *, dry_run: bool = False) -> Chosen:
+def select_schema(found: Connection, wanted: SchemaOption, *, dry_run: bool = False) -> SelectedSchema:
     """Find or register the schema; a dry run only checks that it could be registered.
 
     Raises `UnusableError` where it can't be used, and what the registry raises.
     """
     try:
         if wanted.word == LATEST_WORD:
-            subject = _subject(found, wanted, wanted.record)
-            return _ready(found, wanted, subject, found.ask(GetVersion(subject, LATEST)).answer)
+            subject = _find_subject(found, wanted, wanted.record)
+            return _select_version(found, wanted, subject, found.ask(GetVersion(subject, LATEST)).answer)
         if wanted.word.isascii() and wanted.word.isdecimal():
-            return _by_id(found, wanted, int(wanted.word))
-        return _from_file(found, wanted, dry_run=dry_run)
+            return _select_by_id(found, wanted, int(wanted.word))
+        return _select_from_file(found, wanted, dry_run=dry_run)
     except BadValueError as error:
         raise UnusableError(f"{wanted.part} schema {wanted.word}: {error}") from error
     except ValueError as error:
         raise UnusableError(f"{error} (--strategy), or name the subject with --subject") from error
 
 
-def _subject(found: Connection, wanted: Wanted, record: str) -> Subject:
+def _find_subject(found: Connection, wanted: SchemaOption, record: str) -> Subject:
     if wanted.subject:
         return subject_of(wanted.subject)
     return SubjectNaming(found, HOW[wanted.strategy]).subject(wanted.topic, wanted.part, record)
 
 
-def _ready(found: Connection, wanted: Wanted, subject: Subject, version: VersionFound) -> Chosen:
+def _select_version(found: Connection, wanted: SchemaOption, subject: Subject, version: VersionFound) -> SelectedSchema:
     made = make_encoder(found, version.format, SchemaText(version.text, version.references, subject), wanted.record)
     what = f"{version.subject} version {version.number}, id {version.schema_id}, {version.format}"
-    return Chosen(made, what, wanted.part, version.schema_id, version.guid)
+    return SelectedSchema(made, what, wanted.part, version.schema_id, version.guid)
 
 
-def _by_id(found: Connection, wanted: Wanted, schema_id: int) -> Chosen:
+def _select_by_id(found: Connection, wanted: SchemaOption, schema_id: int) -> SelectedSchema:
     within = subject_of(wanted.subject) if wanted.subject else None
     one = found.ask(GetSchema(schema_id, within)).answer
     made = make_encoder(found, one.format, text_of(one), wanted.record)
-    return Chosen(made, f"id {schema_id}, {one.format}", wanted.part, schema_id, one.guid)
+    return SelectedSchema(made, f"id {schema_id}, {one.format}", wanted.part, schema_id, one.guid)
 
 
-def _from_file(found: Connection, wanted: Wanted, *, dry_run: bool) -> Chosen:
+def _select_from_file(found: Connection, wanted: SchemaOption, *, dry_run: bool) -> SelectedSchema:
     draft = read_draft(found, wanted.word, wanted.format, wanted.references)
     home = subject_of(wanted.subject) if wanted.subject else Subject(".", "")
     made = make_encoder(found, draft.format, SchemaText(draft.text, draft.references, home), wanted.record)
-    subject = _subject(found, wanted, made.record)
+    subject = _find_subject(found, wanted, made.record)
     normalize = wanted.normalize or None
     if not (wanted.must_exist or dry_run):
-        return _ready(found, wanted, subject, found.ask(Register(subject, draft, normalize)).answer.version)
+        return _select_version(found, wanted, subject, found.ask(Register(subject, draft, normalize)).answer.version)
     try:
-        return _ready(found, wanted, subject, found.ask(Lookup(subject, draft, normalize)).answer)
+        return _select_version(found, wanted, subject, found.ask(Lookup(subject, draft, normalize)).answer)
     except NotFound:
         if wanted.must_exist:
             raise
-    return _not_yet(found, wanted, subject, draft, made)
+    return _select_unregistered(found, wanted, subject, draft, made)
 
 
-def _not_yet(found: Connection, wanted: Wanted, subject: Subject, draft: Draft, made: RecordEncoder) -> Chosen:
-    told = found.check(str(subject), draft)
-    if not told.compatible:
-        reasons = "\n".join(f"  {one}" for one in told.messages)
+def _select_unregistered(
+    found: Connection, wanted: SchemaOption, subject: Subject, draft: Draft, made: RecordEncoder
+) -> SelectedSchema:
+    result = found.check(str(subject), draft)
+    if not result.compatible:
+        reasons = "\n".join(f"  {one}" for one in result.messages)
         raise UnusableError(f"{wanted.word} would be refused as a version of {subject}:\n{reasons}")
-    return Chosen(made, f"{wanted.word}, a version that {subject} does not have yet", wanted.part)
+    return SelectedSchema(made, f"{wanted.word}, a version that {subject} does not have yet", wanted.part)
 
 
-def named(part: Part, chosen: Chosen | None) -> dict[str, object]:
+def schema_members(part: Part, chosen: SelectedSchema | None) -> dict[str, object]:
     """A schema as JSON members of a summary."""
     if chosen is None:
         return {}
