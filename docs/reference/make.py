@@ -218,19 +218,27 @@ def _policies(rule: CompatibilityRule) -> str:
 
 
 def _glossary() -> str:
-    """Terms in alphabetical order, and the words that are not used."""
+    """The concepts that users meet, then the words of the code, then the words that are not used."""
     parsed = tomllib.loads((HERE.parent / "glossary.toml").read_text(encoding="utf-8"))
-    lines = ["# Glossary", "", *_GLOSSARY_HEAD, "", "| term | meaning | known from | not |", "|---|---|---|---|"]
-    for term in sorted(parsed["term"], key=lambda term: str(term["name"])):
-        retired = ", ".join(f"`{word}`" for word in [*term.get("instead_of", ()), *term.get("in_names", ())])
-        lines.append(_row(f"**{term['name']}**", term["meaning"], term["source"], retired))
+    terms = sorted(parsed["term"], key=lambda term: str(term["name"]))
+    lines = ["# Glossary", "", *_GLOSSARY_HEAD, "", "## Concepts", "", "| term | meaning | other systems |", "|---|---|---|"]
+    lines += [_row(f"**{one['name']}**", one["meaning"], one["elsewhere"]) for one in terms if "elsewhere" in one]
+    lines += ["", "## Words of the code", "", *_CODE_HEAD, "", "| term | meaning | known from | not |", "|---|---|---|---|"]
+    for one in terms:
+        retired = ", ".join(f"`{word}`" for word in [*one.get("instead_of", ()), *one.get("in_names", ())])
+        if retired or "elsewhere" not in one:
+            lines.append(_row(f"**{one['name']}**", one["meaning"], one["source"], retired))
     lines += ["", "## Words without a concept", "", "| not | but |", "|---|---|"]
     return "\n".join([*lines, *(_row(f"`{word}`", say) for word, say in parsed["idioms"].items())]) + "\n"
 
 
 _GLOSSARY_HEAD = (
-    "One concept has one word, in code, messages, metrics and documents. *Known from* names systems with the same concept. `make check`",
-    "rejects the words in the last column in names of modules, classes, functions and parameters.",
+    "One concept has one word, in code, messages, metrics and documents. The first table has the concepts that users meet, with the words of",
+    "other systems for the same or a similar concept. [Concepts](../concepts.md) shows how they belong together.",
+)
+_CODE_HEAD = (
+    "Terms of the code, with a system that they are known from. `make check` rejects the words in the last column in names of modules, classes,",
+    "functions and parameters.",
 )
 
 
