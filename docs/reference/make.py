@@ -221,9 +221,26 @@ def _glossary() -> str:
     """The concepts that users meet, then the words of the code, then the words that are not used."""
     parsed = tomllib.loads((HERE.parent / "glossary.toml").read_text(encoding="utf-8"))
     terms = sorted(parsed["term"], key=lambda term: str(term["name"]))
-    lines = ["# Glossary", "", *_GLOSSARY_HEAD, "", "## Concepts", "", "| term | meaning | other systems |", "|---|---|---|"]
+    lines = [
+        "# Glossary",
+        "",
+        *_GLOSSARY_HEAD,
+        "",
+        "## Concepts",
+        "",
+        "| term | meaning | other systems |",
+        "|---|---|---|",
+    ]
     lines += [_row(f"**{one['name']}**", one["meaning"], one["elsewhere"]) for one in terms if "elsewhere" in one]
-    lines += ["", "## Words of the code", "", *_CODE_HEAD, "", "| term | meaning | known from | not |", "|---|---|---|---|"]
+    lines += [
+        "",
+        "## Words of the code",
+        "",
+        *_CODE_HEAD,
+        "",
+        "| term | meaning | known from | not |",
+        "|---|---|---|---|",
+    ]
     for one in terms:
         retired = ", ".join(f"`{word}`" for word in [*one.get("instead_of", ()), *one.get("in_names", ())])
         if retired or "elsewhere" not in one:
