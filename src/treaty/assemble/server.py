@@ -28,8 +28,12 @@ from treaty.wire.confluent.errors import INCOMPATIBLE
 
 HOPELESS_ERRORS = (*UNUSABLE_ERRORS, AuthFileError, TlsError)
 """Starting a server again the same way will fail again."""
-GARBAGE = 50_000
-"""Objects that a server makes before it looks for garbage: rows stay for good, and Python's 700 walk them too often."""
+GARBAGE = 5_000, 3, 1_300
+"""When a server collects garbage: after so many objects, so many young collections, and so many middle ones.
+
+A collection stops the event loop while it walks the objects that were made since the one before. Python's own 700 walk rows too often,
+which stay for good. Ten times as many objects as these take more than 40 ms.
+"""
 
 
 def check_files(protection: ProtectionSettings, tls: TlsFiles | None) -> None:
@@ -101,7 +105,7 @@ async def serve(
 
     It stands on the state file, which the first worker has written anew. `ready` is called once the log is open. Raises `AuthFileError`, `TlsError` or `PeeringError` where a file can't be used.
     """
-    gc.set_threshold(GARBAGE, 20, 20)
+    gc.set_threshold(*GARBAGE)
     load_formats()
     check_files(protection, listening.tls)
     place: tuple[str, int] = listening.socket.getsockname()[:2]

@@ -26,6 +26,8 @@ PROOF_STEPS = 300_000
 """Steps that a comparison of JSON Schemas spends on further differences once the established rules refuse."""
 FINDINGS = 1_000
 """Findings that one comparison may list."""
+FINDINGS_CHARACTERS = 524_288
+"""Characters of the findings that one comparison lists; further findings are left out. The first one is always listed."""
 FAULTS = 20
 """Diagnostics reported for one schema; later ones appear once these are corrected."""
 FULL_NAME = 2_048

@@ -4,8 +4,8 @@ import hashlib
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from treaty.core.finding import Diagnostic
-from treaty.core.limits import FAULTS, PARSE_STEPS
+from treaty.core.finding import Diagnostic, Finding
+from treaty.core.limits import FAULTS, FINDINGS_CHARACTERS, PARSE_STEPS
 from treaty.core.schema_engine import (
     Answer,
     CompareSchemas,
@@ -114,10 +114,22 @@ class FormatEngine:
     def _compared(self, question: CompareSchemas) -> ComparisonResult:
         form, reader = self.model(question.reader, strict=False)
         _, writer = self.model(question.writer, strict=False)
-        return ComparisonResult(form.compare(reader, writer, question.policy))
+        return ComparisonResult(shorten_findings(form.compare(reader, writer, question.policy)))
 
     def _inspected(self, question: InspectSchema) -> InspectionResult:
         form, model = self.model(question.meaning, strict=False)
         lints = [form.lints[name] for name in question.validators if name in form.lints]
         spend(len(lints) * count_characters(question.meaning) >> 3)
         return InspectionResult(tuple(fault for lint in lints for fault in lint.find(model))[:FAULTS])
+
+
+def shorten_findings(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Leave out the findings past FINDINGS_CHARACTERS: in a deep schema each one has a long path, and all are printed."""
+    left = FINDINGS_CHARACTERS
+    for count, one in enumerate(findings):
+        left -= (
+            len(one.path) + len(one.sentence) + len(one.detail) + len(one.writer) + len(one.reader) + len(one.remedy)
+        )
+        if left < 0:
+            return findings[: max(count, 1)]
+    return findings

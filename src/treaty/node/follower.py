@@ -3,13 +3,14 @@
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 
 from treaty.core.limits import POSITIONS_KEPT
 from treaty.core.state.commit import START, Position, as_root
 from treaty.core.state.root import roots_of
 from treaty.core.state.rows import EncodedRow, Row
+from treaty.core.state.tables import read
 from treaty.core.state.view import Tables
 from treaty.log.log import Log, LogDamagedError, LogDelta, LogUnavailableError, WrongRootError
 from treaty.node.environment import Environment, trim_memory
@@ -26,6 +27,10 @@ FIRST_PAUSE = 0.05
 LONGEST_PAUSE = 2.0
 MANY = 20_000
 """Rows from which on a load is made ready on a thread of its own: the loop would stop for long."""
+AHEAD_ROWS = 200
+"""Rows from which on they are decoded in slices before the tables take them."""
+SLICE_SECONDS = 0.002
+"""How long rows are decoded before others have their turn."""
 WRONG_SECONDS = 60.0
 """How long rows that do not come to the root of the log are not read again, while its tip is the same."""
 READS = 20
@@ -253,7 +258,7 @@ class Follower:
             self._counts.reloads += 1
             self._ends.clear()
             put()
-        elif not self.tables.advance(delta.rows, delta.tip, self._expected):
+        elif not self.tables.advance(delta.rows, delta.tip, await self._read_ahead(delta.rows)):
             return False
         self.proven, self.wrong = True, None
         if self.position != before or delta.reload:
@@ -288,8 +293,9 @@ class Follower:
                 return False
             if self._ends and delta.tip != before and (await self._log.read(before)).reload:
                 self._ends.clear()  # the tables may have stood on a history that the log has lost
+            known = await self._read_ahead(delta.rows)
             back = stand()
-            if not self.tables.advance(delta.rows, delta.tip, self._expected):
+            if not self.tables.advance(delta.rows, delta.tip, known):
                 back()
                 self._counts.wrong_roots += 1
                 log.warning(
@@ -300,6 +306,25 @@ class Follower:
             self.proven, self.wrong = True, None
             self._announce()
             return True
+
+    async def _read_ahead(self, rows: Collection[EncodedRow]) -> Mapping[EncodedRow, Row] | None:
+        """Return rows that need not be decoded again. Many rows are decoded and digested here, in slices, before all are
+        put into the tables in one turn of the event loop.
+        """
+        if len(rows) < AHEAD_ROWS:
+            return self._expected
+        known, now = dict(self._expected or ()), self._environment.now
+        end = now() + SLICE_SECONDS
+        for row in rows:
+            if row not in known:
+                _, decoded, is_exact = read(row)
+                if is_exact:
+                    known[row] = decoded
+            row.digest  # noqa: B018 (computed once, and kept in the row)
+            if now() > end:
+                await self._environment.sleep(0)
+                end = now() + SLICE_SECONDS
+        return known
 
     def _announce(self) -> None:
         """Remember the place that the tables show now, and call all callbacks."""

@@ -17,7 +17,7 @@ from treaty.node.encryption import MetadataCipher, decrypt_view
 from treaty.node.environment import Environment
 from treaty.node.follower import Follower
 
-SLICE_SECONDS = 0.005
+SLICE_SECONDS = 0.002
 """How long such a query reads before others have their turn."""
 ENTRIES_OF_LIST = 10
 """For how many names a remembered list counts besides those it has: a list without names takes memory too."""

@@ -20,6 +20,8 @@ log = logging.getLogger("treaty.node")
 
 BATCH_SECONDS = 0.02
 """Deciding stops the event loop; a batch that took this long is sent with what it has."""
+LARGE_BYTES = 131_072
+"""Characters of rows from which on an append is printed in a turn of the event loop of its own."""
 HOLD_AFTER = 2
 """Conflicts in a row after which all other writers are kept out, where the log can do that, until nobody else writes."""
 ALONE = 8
@@ -179,17 +181,23 @@ class Writer:
         return batch
 
     async def _append(self, batch: CommitBatch) -> SentAppend | None:
-        """Send the append of a batch. Between deciding and sending nothing is awaited."""
+        """Send the append of a batch, on the tables that it was decided on.
+
+        A large one is printed in another turn of the event loop. Its commands count as sent from here on: one whose time ends
+        meanwhile may be written. Where the tables move on meanwhile, the append is in conflict.
+        """
         if not batch.commits:
             return None
         rows = [(row, batch.rows[row].key) for one in batch.commits for row in one.rows]
-        roots = roots_with(self._follower.tables, rows)
-        append = make_append(batch.base, self._environment.random(16), tuple(batch.commits), roots)
-        barrier, self._reloads = self._follower.begin(), self._counts.reloads
-        sent = SentState(UnseenCommit(batch.base.sequence, append.last))
+        roots, self._reloads = roots_with(self._follower.tables, rows), self._counts.reloads
+        sent = SentState(UnseenCommit(batch.base.sequence, batch.last))
         for command, _, reason in batch.members:
             if reason is MemberReason.WRITES:
                 command.send(sent)
+        if batch.bytes > LARGE_BYTES:
+            await self._environment.sleep(0)
+        append = make_append(batch.base, self._environment.random(16), tuple(batch.commits), roots)
+        barrier = self._follower.begin()
         self._follower.expect(batch.rows)
         self._counts.appends += 1
         try:

@@ -73,13 +73,15 @@ def read(
         )
     used = follow(view, subject, draft.references, visible)
     bound = resolve_references(view, subject.context, used)
-    parsed: Answer = ParsedSchema(draft.text, ResolvedSchema(draft.format, draft.text, bound).digest.hex())
+    sent = ResolvedSchema(draft.format, draft.text, bound)
+    parsed: Answer = ParsedSchema(draft.text, sent.digest.hex())
     if draft.format in engine.formats:
-        (parsed,) = answers(engine, (ParseSchema(ResolvedSchema(draft.format, draft.text, bound), strict, normalize),))
+        (parsed,) = answers(engine, (ParseSchema(sent, strict, normalize),))
     if isinstance(parsed, InvalidText):
         return parsed
     assert isinstance(parsed, ParsedSchema)
-    return _read(draft, used, parsed, ResolvedSchema(draft.format, parsed.canonical, bound))
+    canonical = sent if parsed.canonical == draft.text else ResolvedSchema(draft.format, parsed.canonical, bound)
+    return _read(draft, used, parsed, canonical)
 
 
 def _read(
