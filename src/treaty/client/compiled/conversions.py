@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from treaty.client.compiled.defaults import round_to_float
-from treaty.client.compiled.logical import READERS
+from treaty.client.compiled.logical import READERS, LossError
 from treaty.client.compiled.matches import UnmatchedError
 from treaty.client.compiled.names import kind_of, logical_of
 
@@ -34,10 +34,6 @@ KNOWN = frozenset({*READERS, *INSTANTS, *WALLS, "bytes-big-decimal", "fixed-dura
 """Logical types with a meaning; all others are ignored, as Avro does."""
 PLAIN = frozenset({"bytes-big-decimal", "fixed-duration", "fixed-uuid"})
 """Those whose values the codec gives as bytes; they say nothing about values that a plain type wrote."""
-
-
-class LossError(ValueError):
-    """A value that the reader's type would cut."""
 
 
 def conversion_of(writer: Any, reader: Any) -> Convert | None:

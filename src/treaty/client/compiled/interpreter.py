@@ -9,8 +9,9 @@ from itertools import repeat
 from struct import Struct
 from typing import Any
 
-from treaty.client.compiled.conversions import LossError, conversion_of
+from treaty.client.compiled.conversions import conversion_of
 from treaty.client.compiled.defaults import default_maker
+from treaty.client.compiled.logical import LossError
 from treaty.client.compiled.matches import RECORDS, Matcher, UnmatchedError, pair_fields
 from treaty.client.compiled.names import NAMED, branch_of, defined, kind_of, logical_of
 

@@ -1,15 +1,19 @@
-"""What plain values mean by their logical types: fastavro's readers, but for those that give a wrong value without a word.
+"""What plain values mean by their logical types: fastavro's functions, but for those that give a wrong value without a word.
 
 A time of day that is none (negative, or past midnight) is refused, and a decimal of more digits than its precision keeps them, as in
-Java.
+Java. A time with microseconds is not written where the schema counts milliseconds.
 """
 
+import datetime as dt
 from collections.abc import Callable, Mapping
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from typing import Any
 
 from fastavro.read import LOGICAL_READERS
+from fastavro.write import LOGICAL_WRITERS
 
+EXACT = "treaty-exact-"
+"""Before the name of a logical type, in schemas that are given to fastavro: values that it would cut are refused."""
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
@@ -37,3 +41,44 @@ READERS: Mapping[str, Callable[..., Any]] = {
     "long-time-micros": _time_reader("long-time-micros", 86_400_000_000),
 }
 """By the key of a logical type, the function from a plain value and its schema to what it means."""
+
+
+class LossError(ValueError):
+    """A value that the type would cut."""
+
+
+def _exact_writer(name: str) -> Callable[[Any, Any], Any]:
+    write: Callable[..., Any] = LOGICAL_WRITERS[name]
+    logical = name.partition("-")[2]
+
+    def write_exact(value: Any, schema: Any) -> Any:
+        if isinstance(value, dt.datetime | dt.time) and value.microsecond % 1000:
+            raise LossError(f"{value.isoformat()} has microseconds, and {logical} counts milliseconds")
+        return write(value, schema)
+
+    return write_exact
+
+
+WRITERS: Mapping[str, Callable[..., Any]] = {
+    name: _exact_writer(name) for name in ("int-time-millis", "long-timestamp-millis", "long-local-timestamp-millis")
+}
+"""By the key of a logical type that fastavro cuts values for, the function that refuses these."""
+LOGICAL_WRITERS.update({name.replace("-", f"-{EXACT}", 1): write for name, write in WRITERS.items()})
+
+
+def find_writer(key: str, *, lossy: bool) -> Callable[..., Any] | None:
+    """Return the function from a value and its schema to a plain value, None for a logical type without one."""
+    found: Callable[..., Any] | None = LOGICAL_WRITERS.get(key)
+    return found if lossy else WRITERS.get(key, found)
+
+
+def mark_exact(schema: Any) -> Any:
+    """Return a parsed schema for fastavro in which logical types refuse what they would cut."""
+    if isinstance(schema, list):
+        return [mark_exact(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {word: each if word == "default" else mark_exact(each) for word, each in schema.items()}
+    if isinstance(schema.get("type"), str) and f"{schema['type']}-{schema.get('logicalType')}" in WRITERS:
+        made["logicalType"] = f"{EXACT}{schema['logicalType']}"
+    return made

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from struct import Struct
 from typing import Any
 
-from fastavro.write import LOGICAL_WRITERS
-
+from treaty.client.compiled.logical import find_writer
 from treaty.client.compiled.names import branch_of, defined, kind_of, logical_of
 from treaty.client.compiled.program import Program, UnsuitedError
 
@@ -25,10 +24,13 @@ class UnsureError(ValueError):
     """A value that the quick way does not take."""
 
 
-def writer(schema: Any, named: Mapping[str, Any]) -> Write | None:
-    """Return the program for a schema as fastavro parsed it; None for one that no program is written for."""
+def writer(schema: Any, named: Mapping[str, Any], *, lossy: bool = False) -> Write | None:
+    """Return the program for a schema as fastavro parsed it; None for one that no program is written for.
+
+    With `lossy`, times are cut to the milliseconds that their types count; otherwise `LossError` is raised.
+    """
     try:
-        return _Writer(named).program(schema)
+        return _Writer(named, lossy=lossy).program(schema)
     except (UnsuitedError, RecursionError, SyntaxError, MemoryError, KeyError):
         return None
 
@@ -51,8 +53,9 @@ def int32(out: bytearray, number: int) -> None:
 
 
 class _Writer:
-    def __init__(self, named: Mapping[str, Any]) -> None:
+    def __init__(self, named: Mapping[str, Any], *, lossy: bool) -> None:
         self._named = named
+        self._lossy = lossy
         self._code = Program()
         self._functions: dict[str, str] = {}
         self._waiting: list[tuple[str, Any]] = []
@@ -85,7 +88,7 @@ class _Writer:
         """Write the lines that write a variable's value."""
         kind = kind_of(schema)
         code = self._code
-        logical = LOGICAL_WRITERS.get(logical_of(schema))
+        logical = find_writer(logical_of(schema), lossy=self._lossy)
         if logical is not None:
             prepared = code.name("l")
             code.add(f"{prepared} = {code.constant(logical)}({of}, {code.constant(schema)})")

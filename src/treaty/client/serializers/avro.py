@@ -66,14 +66,16 @@ class AvroSerializer:
         if value is None:
             return SerializedPart(None)
         bound = self._writer.bind(topic, part, self._name)
-        check, typed = self._writer.settings.check, self._typed
+        check, lossy, typed = self._writer.settings.check, self._writer.settings.lossy, self._typed
         if typed is None:
-            return bound.add_header(write_payload(bound.codec, value, check=check, head=bound.prefix), part)
+            payload = write_payload(bound.codec, value, check=check, head=bound.prefix, lossy=lossy)
+            return bound.add_header(payload, part)
         try:
             plain = typed.take(value)
         except MisfitError as error:
             raise BadValueError(str(error)) from error
-        return bound.add_header(write_payload(bound.codec, plain, check=check, head=bound.prefix, tagged=True), part)
+        payload = write_payload(bound.codec, plain, check=check, head=bound.prefix, tagged=True, lossy=lossy)
+        return bound.add_header(payload, part)
 
     def prepare(self, topic: str = "", part: Part = "value") -> None:
         """Find the schema of a topic's records now, not at the first of them. Raises what the registry raises."""

@@ -18,8 +18,8 @@ import fastavro
 from fastavro.schema import SchemaParseException, UnknownType
 from fastavro.validation import ValidationError
 
-from treaty.client.compiled.conversions import LossError
 from treaty.client.compiled.interpreter import Step, interpreter
+from treaty.client.compiled.logical import EXACT, LossError, mark_exact
 from treaty.client.compiled.matches import UnmatchedError
 from treaty.client.compiled.reading import Read, reader
 from treaty.client.compiled.resolving import resolver
@@ -108,6 +108,16 @@ class AvroCodec:
         return writer(self.payload, self.named)
 
     @cached_property
+    def lossy_writer(self) -> Write | None:
+        """The program that writes payloads, and cuts times to what their types count."""
+        return writer(self.payload, self.named, lossy=True)
+
+    @cached_property
+    def exact_schema(self) -> Any:
+        """The schema for the codec that refuses times which their types would cut."""
+        return mark_exact(self.schema)
+
+    @cached_property
     def lookup_digest(self) -> str:
         """Equal for two schemas whose payloads read the same: everything but what people read and readers fall back on."""
         named = {name: _bare(one) for name, one in self.named.items() if name != _WRAPPER}
@@ -151,7 +161,9 @@ def full_name(text: str) -> str:
     return f"{space}.{name}" if space and "." not in name else name
 
 
-def write_payload(codec: AvroCodec, value: object, *, check: bool, head: bytes = b"", tagged: bool = False) -> bytes:
+def write_payload(
+    codec: AvroCodec, value: object, *, check: bool, head: bytes = b"", tagged: bool = False, lossy: bool = False
+) -> bytes:
     """Return the payload of a value, behind `head`. Raises `BadValueError` with the place where value and schema part.
 
     `tagged`: the value tells branches of unions that the schema may not have; then it is written by its types alone.
@@ -160,24 +172,29 @@ def write_payload(codec: AvroCodec, value: object, *, check: bool, head: bytes =
         if isinstance(value, (bytes, bytearray, memoryview)):
             return head + bytes(value)
         raise BadValueError(f"the schema is bytes, the value is a {type(value).__name__}")
-    if codec.writer is not None:
+    write = codec.lossy_writer if lossy else codec.writer
+    if write is not None:
         quick = bytearray(head)
         try:
-            codec.writer(quick, value)
+            write(quick, value)
             return bytes(quick)
+        except LossError as error:
+            raise BadValueError(f"{error}; SerializerSettings(lossy=True) cuts them") from None
         except PROGRAM_ERRORS:
             pass
-    return head + write_slowly(codec, drop_branch_names(value) if tagged else value, check=check)
+    return head + write_slowly(codec, drop_branch_names(value) if tagged else value, check=check, lossy=lossy)
 
 
-def write_slowly(codec: AvroCodec, value: object, *, check: bool) -> bytes:
+def write_slowly(codec: AvroCodec, value: object, *, check: bool, lossy: bool = False) -> bytes:
     """Write a value the slow way."""
     out = io.BytesIO()
-    wrapped = {"r": value}
+    wrapped, schema = {"r": value}, codec.schema if lossy else codec.exact_schema
     try:
         if check:
-            fastavro.validate(wrapped, codec.schema, raise_errors=True)
-        fastavro.schemaless_writer(out, codec.schema, wrapped, strict_allow_default=check)
+            fastavro.validate(wrapped, schema, raise_errors=True)
+        fastavro.schemaless_writer(out, schema, wrapped, strict_allow_default=check)
+    except LossError as error:
+        raise BadValueError(f"{error}; SerializerSettings(lossy=True) cuts them") from None
     except ValidationError as error:
         raise BadValueError(_describe_errors(error)) from None
     except (*_CODEC_ERRORS, RecursionError) as error:
@@ -286,5 +303,7 @@ def _describe_errors(error: ValidationError) -> str:
 
 
 def _short(one: Any) -> str:
-    expected = one.schema if isinstance(one.schema, str) else json.dumps(one.schema, default=str)[:120]
+    expected = (
+        one.schema if isinstance(one.schema, str) else json.dumps(one.schema, default=str).replace(EXACT, "")[:120]
+    )
     return f"{one.datum!r:.80} is a {type(one.datum).__name__}, the schema asks for {expected}"

@@ -67,6 +67,8 @@ class SerializerSettings:
     framing: Literal["prefix", "header"] = "prefix"
     check: bool = True
     """Compare each value with the schema first: unknown fields, numbers out of range, missing fields."""
+    lossy: bool = False
+    """Cut microseconds from times that an Avro schema counts in milliseconds; otherwise such a value is refused."""
 
 
 @dataclass(frozen=True, slots=True)
