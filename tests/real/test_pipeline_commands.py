@@ -4,6 +4,8 @@ import json
 import os
 import random
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -12,6 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 from confluent_kafka import Producer
@@ -65,10 +69,33 @@ class Commands:
         return json.loads(self(name, code, "--json").stdout)
 
 
+def test_a_first_run_prints_no_stack_trace(tmp_path: Path) -> None:
+    """Spark logged an error of 80 lines for each table that was not there yet."""
+    log, file = f"sqlite://{tmp_path / 'log.db'}", tmp_path / "orders.toml"
+    with connect(log) as registry:
+        put(registry, V1, "orders-value")
+    events = tmp_path / "events"
+    events.mkdir()
+    pq.write_table(pa.table({"value": pa.array([b"no frame"], pa.binary())}), events / "one.parquet")
+    file.write_text(
+        f'registry = "{log}"\ncheckpoint = "{tmp_path}/checkpoint"\nsubject = "orders-value"\n'
+        f'[source.files]\npath = "{events}"\nschema = "value BINARY"\n[trigger]\nkind = "available"\n'
+        f'[good]\nplace = "{tmp_path}/good"\n[bad]\nplace = "{tmp_path}/bad"\n'
+    )
+    words = [sys.executable, "-m", "treaty.cli.main", "pipeline", "run", str(file)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert "1 bad" in done.stdout + done.stderr
+    assert "ExecutionListenerBus" not in done.stderr
+    assert "PATH_NOT_FOUND" not in done.stderr
+
+
 def test_commands_plan_run_tell_and_replay(spark: SparkSession, tmp_path: Path) -> None:
     lines, log = Lines(spark, tmp_path), f"sqlite://{tmp_path / 'log.db'}"
     command = Commands(lines, tmp_path)
     command.describe(log)
+    connect(log).close()
     assert "orders-value" in command.told("plan", 1)["subjects"][0]["refused"][0]
     with connect(log) as registry:
         first = put(registry, V1, "orders-value")

@@ -218,6 +218,7 @@ def test_a_topic_that_would_lose_schemas_is_refused(
 ) -> None:
     target = kafka.topic(f"unfit-{partitions}-{settings['cleanup.policy'].replace(',', '-')}", partitions, settings)
 
+    connect(f"sqlite://{tmp_path}/log.db").close()
     done = run("export", "--registry", f"sqlite://{tmp_path}/log.db", "--output", url(kafka, target))
 
     assert done.exit_code == 2

@@ -85,8 +85,15 @@ def start_session(described: "PipelineDescription") -> Iterator[Any]:
         settings=dict(described.session.settings),
     )
     spark.sparkContext.setLogLevel("ERROR")
+    _silence_observations(spark)
     try:
         yield spark
     finally:
         if not others:
             spark.stop()
+
+
+def _silence_observations(spark: Any) -> None:
+    """Turn one logger of Spark off: it prints a stack trace for each table that a first run looks for and does not find."""
+    log4j = spark.sparkContext._jvm.org.apache.logging.log4j  # noqa: SLF001 - there is no other way to a logger
+    log4j.core.config.Configurator.setLevel("org.apache.spark.sql.util.ExecutionListenerBus", log4j.Level.OFF)
