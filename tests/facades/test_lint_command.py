@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.facades.shouting import offer
+from treaty.assemble import connect
 from treaty.cli.main import group
 from treaty.formats.registry import find_formats
 
@@ -182,3 +183,14 @@ def test_the_settings_of_the_how_to_work(folder: Path) -> None:
     told = json.loads(lint("a.avsc", "vendor/b.avsc", "--json").stdout)
 
     assert {one["file"] for one in told["advice"]} == {"a.avsc"}
+
+
+def test_a_validator_that_there_is_not_is_answered_with_the_nearest_ones(folder: Path) -> None:
+    url = f"sqlite://{folder}/r.db"
+    connect(url).close()
+    words = ["config", "set", "s", "--registry", url, "--validator"]
+    near, far = (CliRunner().invoke(group, [*words, name]).stderr for name in ("DOC_MISSIN", "QQQ"))
+
+    assert "did you mean DOC_MISSING" in near
+    assert "ALIAS_AMBIGUOUS" not in near
+    assert "names; --json lists them" in far

@@ -55,8 +55,8 @@ def test_faults_look_like_a_compilers() -> None:
     result = validate("bad.jsonl", "good.json")
 
     assert result.stdout.splitlines()[0] == 'bad.jsonl:2:1: NOT_A_WORD "c" is none; expected a word'
-    assert result.stderr == "2 of 5 values are not of words.shout.\n"
-    assert validate("good.json").stdout == "The value is of words.shout.\n"
+    assert result.stderr == "2 of 5 values invalid against words.shout.\n"
+    assert validate("good.json").stdout == "1 value valid against words.shout.\n"
 
 
 def test_standard_input() -> None:
@@ -90,7 +90,7 @@ def test_examples_are_json_lines_the_same_for_a_seed() -> None:
 def test_examples_are_valid() -> None:
     made = example("words.shout", "--count", "20").stdout
 
-    assert validate("-", stdin=made).stdout == "All 20 values are of words.shout.\n"
+    assert validate("-", stdin=made).stdout == "20 values valid against words.shout.\n"
 
 
 def test_a_schema_without_a_value_is_told() -> None:

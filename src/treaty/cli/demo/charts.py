@@ -50,9 +50,12 @@ def draw_horizontal_bars(bars: Sequence[ChartBar], name: str, *, left: float = 1
     return _draw_svg(len(bars) * step, body, name)
 
 
-def draw_vertical_bars(bars: Sequence[ChartBar], name: str, unit: str) -> str:
-    """Vertical bars over a common line, with a few grid lines; values below zero hang down."""
-    tall, foot, left = 250.0, 34.0, 60.0
+def draw_vertical_bars(bars: Sequence[ChartBar], name: str, unit: str, across: str) -> str:
+    """Vertical bars over a common line, with a few grid lines; values below zero hang down.
+
+    `unit` is what the values are, `across` what the labels below are.
+    """
+    tall, foot, left = 250.0, 58.0, 60.0
     low, high = min(0.0, *(bar.value for bar in bars)), max(1e-9, *(bar.value for bar in bars))
     step = _round_step((high - low) / 4)
     scale = (tall - 14) / (high - low)
@@ -71,9 +74,10 @@ def draw_vertical_bars(bars: Sequence[ChartBar], name: str, unit: str) -> str:
         y = base - size if bar.value >= 0 else base
         body.append(
             f'<g>{_draw_title(bar)}<rect x="{x + wide * 0.12:.1f}" y="{y:.1f}" width="{wide * 0.76:.1f}" height="{max(size, 1.5):.1f}" '
-            f'rx="4" class="{bar.kind}"/>{_draw_text(x + wide / 2, tall + foot - 12, bar.label, "label", "middle")}</g>'
+            f'rx="4" class="{bar.kind}"/>{_draw_text(x + wide / 2, tall + 22, bar.label, "label", "middle")}</g>'
         )
     body.append(_draw_text(0, 11, unit, "label"))
+    body.append(_draw_text((left + WIDTH) / 2, tall + foot - 8, across, "label", "middle"))
     return _draw_svg(tall + foot, body, name)
 
 

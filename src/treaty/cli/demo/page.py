@@ -109,7 +109,10 @@ def _versions_section(story: DemoResult) -> str:
     )
     told = "".join(f"<li><b>v{number}</b> {escape(words)}</li>" for number, words in enumerate(STORY, 1))
     titles = "<h3>Good rows by the version they were written with</h3>", "<h3>Seconds per batch</h3>"
-    charts = draw_shares(shares, "good rows by version"), draw_vertical_bars(bars, "seconds per batch", "s")
+    charts = (
+        draw_shares(shares, "good rows by version"),
+        draw_vertical_bars(bars, "seconds per batch", "seconds", "batch"),
+    )
     return _card("The journey", lead, f"<ul>{told}</ul>", titles[0], charts[0], titles[1], charts[1], crash)
 
 
@@ -182,7 +185,7 @@ def _delays_section(story: DemoResult) -> str:
         "And what the flights say",
         f"Average departure delay in minutes, from the good table.{wet}",
         "<h3>By scheduled hour in New York</h3>",
-        draw_vertical_bars(hours, "delay by hour", "min"),
+        draw_vertical_bars(hours, "delay by hour", "minutes", "scheduled hour"),
         "<h3>By carrier</h3>",
         draw_horizontal_bars(carriers, "delay by carrier", left=80),
     )

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import IO, Any
 
 import click
@@ -24,6 +25,8 @@ from treaty.wire.confluent.versions import schema_body, version_body
 
 UNREACHABLE = "REGISTRY_UNREACHABLE"
 """The rule of an error where no registry answers."""
+MANY_NAMES = 10
+"""Allowed names from which on people read the nearest ones, and not all."""
 REFUSED = 1
 """Exit code where the registry says no, also where what was asked for is not there."""
 
@@ -58,7 +61,13 @@ class RefusedError(ReportedError):
     def show(self, file: IO[Any] | None = None) -> None:
         """Print the sentence, and what would be allowed."""
         super().show(file)
-        if allowed := self.facts.get("allowed"):
+        allowed, new = self.facts.get("allowed", ""), self.facts.get("new", "")
+        names = allowed.split(", ")
+        if len(names) > MANY_NAMES:
+            near = get_close_matches(new, names)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"one of {len(names)} names; --json lists them"
+            screen.say(hint, err=True)
+        elif allowed:
             screen.say(f"allowed: {allowed}", err=True)
 
 

@@ -63,9 +63,11 @@ def command(
     if as_json:
         screen.say_json({"valid": not wrong, "values": count, "invalid": wrong, "faults": listed})
     elif wrong:
-        screen.say(f"{wrong} of {count} values are not of {one.source.name}.", "red", err=True)
+        screen.say(
+            f"{wrong:,} of {screen.format_count(count, 'value')} invalid against {one.source.name}.", "red", err=True
+        )
     else:
-        screen.say(f"{'The value is' if count == 1 else f'All {count} values are'} of {one.source.name}.", "green")
+        screen.say(f"{screen.format_count(count, 'value')} valid against {one.source.name}.", "green")
     sys.exit(1 if wrong else 0)
 
 
