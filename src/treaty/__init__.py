@@ -1,4 +1,4 @@
-"""Treaty: a schema registry and streaming metastore. `treaty.connect(url)` is the way in."""
+"""Treaty: a schema registry, and decoding on Spark and Arrow. `treaty.connect(url)` returns a registry."""
 
 from typing import TYPE_CHECKING
 

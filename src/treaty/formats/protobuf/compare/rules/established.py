@@ -14,7 +14,7 @@ MESSAGE_REMOVED = CompatibilityRule(
     "MESSAGE_REMOVED",
     "A reader has every message that the writer has, at the same place among the others and under the same name.",
     "The {reader} schema is missing a MESSAGE type at path '{path}' in the {writer} schema",
-    "keep the message where it is; what nobody uses any more may stay empty",
+    "keep the message where it is; an unused message may stay empty",
     "backward",
 )
 FIELD_KIND_CHANGED = CompatibilityRule(
