@@ -202,7 +202,7 @@ def test_a_state_file_has_the_state_of_the_log_and_can_be_removed(log: str, tmp_
     assert not list(tmp_path.glob("*.part"))
     file.unlink()
     assert run("log", "state", log).exit_code == 0
-    assert "say where with --file" in run("log", "state", "memory:").output
+    assert "name the state file with --file" in run("log", "state", "memory:").output
 
 
 def test_space_is_given_back(tmp_path: Path) -> None:

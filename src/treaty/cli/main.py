@@ -13,7 +13,7 @@ from treaty.cli.terminal.errors import exit_with_error
 
 
 class CommandEntry(NamedTuple):
-    """Where a command lies (the `command` of a module, or what stands after a colon), and what it does."""
+    """The module of a command (its `command`, or the name after a colon), and a line of help."""
 
     module: str
     summary: str
@@ -24,38 +24,36 @@ COMMANDS = {
     "openapi": CommandEntry("treaty.cli.openapi", "Print the description of the HTTP interface."),
     "password": CommandEntry("treaty.cli.password", "Print a line for a password file."),
     "demo": CommandEntry("treaty.cli.demo", "Send 336,776 real flights through registry, Spark and back."),
-    "check": CommandEntry("treaty.cli.schemas.check", "Compare schemas and say what would break."),
-    "diff": CommandEntry("treaty.cli.schemas.diff", "Show all that differs between two schemas."),
-    "lint": CommandEntry("treaty.cli.schemas.lint", "Say what could be better in schemas."),
+    "check": CommandEntry("treaty.cli.schemas.check", "Check whether a schema is compatible with earlier ones."),
+    "diff": CommandEntry("treaty.cli.schemas.diff", "Show all differences between two schemas."),
+    "lint": CommandEntry("treaty.cli.schemas.lint", "Lint schemas."),
     "canonical": CommandEntry("treaty.cli.schemas.canonical", "Print a schema as a registry stores it."),
-    "fingerprint": CommandEntry("treaty.cli.schemas.fingerprint", "Print a schema's guid and fingerprints."),
-    "validate": CommandEntry("treaty.cli.schemas.validate", "Check values against a schema."),
-    "example": CommandEntry("treaty.cli.schemas.example", "Make values of a schema."),
-    "subject": CommandEntry("treaty.cli.registry.subject", "List, look at and delete subjects."),
-    "schema": CommandEntry("treaty.cli.registry.schema", "Register, look up, read and delete schemas."),
-    "config": CommandEntry("treaty.cli.registry.config", "Compatibility levels and what goes with them."),
-    "mode": CommandEntry("treaty.cli.registry.mode", "Whether subjects and contexts take schemas."),
-    "context": CommandEntry("treaty.cli.registry.context", "List contexts, delete empty ones."),
-    "association": CommandEntry("treaty.cli.registry.association", "Bind topics to the subjects of their schemas."),
-    "produce": CommandEntry("treaty.cli.records.produce", "Send JSON values to a Kafka topic, under a schema."),
+    "fingerprint": CommandEntry("treaty.cli.schemas.fingerprint", "Print the guid and the fingerprints of a schema."),
+    "validate": CommandEntry("treaty.cli.schemas.validate", "Validate JSON values against a schema."),
+    "example": CommandEntry("treaty.cli.schemas.example", "Print example values of a schema."),
+    "subject": CommandEntry("treaty.cli.registry.subject", "List, show and delete subjects."),
+    "schema": CommandEntry("treaty.cli.registry.schema", "Register, look up, show and delete schemas."),
+    "config": CommandEntry("treaty.cli.registry.config", "Show or change compatibility levels and other settings."),
+    "mode": CommandEntry("treaty.cli.registry.mode", "Show or change the mode of subjects and contexts."),
+    "context": CommandEntry("treaty.cli.registry.context", "List contexts and delete empty ones."),
+    "association": CommandEntry(
+        "treaty.cli.registry.association", "Associate topics with the subjects of their schemas."
+    ),
+    "produce": CommandEntry("treaty.cli.records.produce", "Serialize JSON values and send them to a Kafka topic."),
     "consume": CommandEntry("treaty.cli.records.consume", "Print the records of a Kafka topic as JSON."),
-    "decode": CommandEntry("treaty.cli.records.decode", "Tell a framed record byte by byte."),
-    "import": CommandEntry("treaty.cli.transfer.registry_import", "Take over what another registry or a dump holds."),
-    "export": CommandEntry("treaty.cli.transfer.export", "Write what a registry holds as a dump."),
-    "plan": CommandEntry(
-        "treaty.cli.transfer.desired_state:plan", "Say what applying a folder of schemas would change."
+    "decode": CommandEntry("treaty.cli.records.decode", "Explain a serialized record byte by byte."),
+    "import": CommandEntry(
+        "treaty.cli.transfer.registry_import", "Import schemas from another registry, a topic or a dump."
     ),
-    "apply": CommandEntry(
-        "treaty.cli.transfer.desired_state:apply_", "Make a registry have what a folder of schemas has."
-    ),
-    "promote": CommandEntry(
-        "treaty.cli.transfer.promotion", "Copy subjects to another context or registry, checked first."
-    ),
-    "log": CommandEntry("treaty.cli.log.group", "Look at, check, carry and mend a log."),
-    "completion": CommandEntry("treaty.cli.completion", "Print the script that completes commands in your shell."),
-    "pipeline": CommandEntry("treaty.cli.pipeline.group", "Run streams of frames into tables, and look after them."),
-    "table": CommandEntry("treaty.cli.table", "Make lake tables from subjects, evolve them, tell where they differ."),
-    "spark": CommandEntry("treaty.cli.spark", "Packages and settings for Spark sessions."),
+    "export": CommandEntry("treaty.cli.transfer.export", "Export the schemas of a registry to a dump or a topic."),
+    "plan": CommandEntry("treaty.cli.transfer.desired_state:plan", "Show what `apply` would change."),
+    "apply": CommandEntry("treaty.cli.transfer.desired_state:apply_", "Apply a folder of schemas to a registry."),
+    "promote": CommandEntry("treaty.cli.transfer.promotion", "Copy subjects to another context or registry."),
+    "log": CommandEntry("treaty.cli.log.group", "Inspect, verify, back up, move and repair a log."),
+    "completion": CommandEntry("treaty.cli.completion", "Print the completion script for your shell."),
+    "pipeline": CommandEntry("treaty.cli.pipeline.group", "Run Spark pipelines from Kafka topics into tables."),
+    "table": CommandEntry("treaty.cli.table", "Create, evolve and compare lake tables of subjects."),
+    "spark": CommandEntry("treaty.cli.spark", "Print packages and settings for Spark sessions."),
 }
 """The commands, in the order of the help."""
 
@@ -113,7 +111,7 @@ class CommandGroup(click.Group):
 @click.version_option(None, "-V", "--version", package_name="treaty", prog_name="treaty")
 @click.pass_context
 def group(ctx: click.Context) -> None:
-    """Treaty: a schema registry and streaming metastore."""
+    """Treaty: a schema registry, and Spark pipelines that decode its records."""
     if os.environ.get("NO_COLOR"):  # noqa: TID251 (a convention of terminals, no setting of Treaty)
         ctx.color = False
 

@@ -15,7 +15,7 @@ from treaty.core.limits import PASSWORD_COST
     default=USUAL_COST,
     show_default=True,
     type=click.IntRange(4, PASSWORD_COST),
-    help="Work of bcrypt; each step doubles the time that a check takes.",
+    help="Cost of bcrypt. Each step doubles the time of a check.",
 )
 def command(name: str, cost: int) -> None:
     """Print the line of a password file for the user NAME, for `treaty serve --auth`.

@@ -1,4 +1,4 @@
-"""Options of a server that has neighbours: where they find it, and why they believe each other."""
+"""Options of a server with peers: its public URL, and how peers authenticate."""
 
 import secrets
 from collections.abc import Callable, Iterator
@@ -19,14 +19,14 @@ OPTIONS = (
         envvar="TREATY_ADVERTISE",
         default="",
         metavar="URL",
-        help="Where other nodes reach this server (default: where it listens, if that is an address).",
+        help="URL of this server for peer nodes (default: the address that it listens on).",
     ),
     click.option(
         "--peer-secret-file",
         envvar="TREATY_PEER_SECRET_FILE",
         type=_FILE,
         metavar="FILE",
-        help="A secret that all nodes of the registry know, so that they hand commands to each other.",
+        help="File with the secret by which peer nodes authenticate, the same on all nodes of the registry.",
     ),
     click.option(
         "--peer-name",
@@ -34,14 +34,14 @@ OPTIONS = (
         envvar="TREATY_PEER_NAME",
         multiple=True,
         metavar="NAME",
-        help="Believe clients whose certificate has this name to be nodes; may be given several times.",
+        help="Accept client certificates with this name as peer nodes. Repeatable.",
     ),
     click.option(
         "--peer-ca",
         envvar="TREATY_PEER_CA",
         type=_FILE,
         metavar="FILE",
-        help="Believe servers that these vouch for to be nodes (default: the authorities of the system).",
+        help="CA certificates, in PEM, that verify peer nodes (default: the authorities of the system).",
     ),
     click.option(
         "--peer-port",
@@ -55,7 +55,7 @@ OPTIONS = (
         "--peer-plaintext",
         envvar="TREATY_PEER_PLAINTEXT",
         is_flag=True,
-        help="Send the secret without TLS too, over a network that nobody else listens to.",
+        help="Allow the peer secret over plain HTTP. Only for trusted networks.",
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Options of a server that keep others out: rights, an audit log, reading only, TLS."""
+"""Security options of `treaty serve`: rights, audit log, read-only mode, TLS."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -14,27 +14,41 @@ from treaty.assemble.reach import is_loopback
 
 _FILE = click.Path(path_type=Path)
 OPTIONS = (
-    click.option("--auth", envvar="TREATY_AUTH", type=_FILE, metavar="FILE", help="Who may do what: a file of rights."),
+    click.option(
+        "--auth",
+        envvar="TREATY_AUTH",
+        type=_FILE,
+        metavar="FILE",
+        help="TOML file with users, groups and permissions (docs/howto/rights.md).",
+    ),
     click.option(
         "--audit",
         envvar="TREATY_AUDIT",
         type=_FILE,
         metavar="FILE",
-        help="Write a line of JSON for every change to this file; - is stderr, and where it goes with --auth alone.",
+        help="File of the audit log: a line of JSON for every change. - is stderr, the default with --auth.",
     ),
     click.option("--read-only", envvar="TREATY_READ_ONLY", is_flag=True, help="Refuse every change."),
     click.option(
-        "--tls-cert", envvar="TREATY_TLS_CERT", type=_FILE, metavar="FILE", help="Certificate, in PEM: serve TLS."
+        "--tls-cert",
+        envvar="TREATY_TLS_CERT",
+        type=_FILE,
+        metavar="FILE",
+        help="Certificate of the server, in PEM. Turns TLS on.",
     ),
     click.option(
-        "--tls-key", envvar="TREATY_TLS_KEY", type=_FILE, metavar="FILE", help="Its key, if not in the same file."
+        "--tls-key",
+        envvar="TREATY_TLS_KEY",
+        type=_FILE,
+        metavar="FILE",
+        help="Private key of the certificate, if it is in another file.",
     ),
     click.option(
         "--tls-client-ca",
         envvar="TREATY_TLS_CLIENT_CA",
         type=_FILE,
         metavar="FILE",
-        help="Believe certificates of clients that these vouch for.",
+        help="CA certificates, in PEM, that verify client certificates (mTLS).",
     ),
     click.option(
         "--hsts",
@@ -48,8 +62,8 @@ OPTIONS = (
         envvar="TREATY_ALLOWED_HOST",
         multiple=True,
         metavar="NAME",
-        help="Answer under this host name too, where only this machine reaches the server and there is no --auth; "
-        "pages of this host may send changes. May be given several times.",
+        help="Accept this name in the Host header too, on a loopback address without --auth; "
+        "pages of this host may send changes. Repeatable.",
     ),
     click.option(
         "--trusted-proxy",
@@ -57,14 +71,14 @@ OPTIONS = (
         envvar="TREATY_TRUSTED_PROXY",
         multiple=True,
         metavar="ADDRESS",
-        help="Limits count clients of this proxy by its X-Forwarded-For; an address or a network, may be given several times.",
+        help="Address or network of a proxy whose X-Forwarded-For names the client, for limits by client. Repeatable.",
     ),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class SecurityOptions:
-    """What was asked for. Make it with `read_security_options`."""
+    """The security options of a server. Make it with `read_security_options`."""
 
     protection: ProtectionSettings
     tls: TlsFiles | None = None
@@ -102,7 +116,7 @@ class SecurityOptions:
             return
         if self.protection.auth is None and (self.tls is None or self.tls.client_ca is None):
             able = "read the registry" if self.protection.read_only else "read, change and delete everything"
-            yield f"WARNING: everybody who can reach {host} may {able}: there is no --auth (see docs/howto/rights.md)"
+            yield f"WARNING: every client that reaches {host} may {able}: there is no --auth (see docs/howto/rights.md)"
         elif self.tls is None:
             yield f"WARNING: without --tls-cert, passwords and tokens travel to {host} as everybody on the way can read them"
 

@@ -111,7 +111,7 @@ class ServeOptions(TypedDict):
     "url",
     envvar="TREATY_LOG",
     metavar="URL",
-    help="Where the registry is kept: sqlite:///absolute/path.db, postgresql://user@host/database, "
+    help="Log of the registry: sqlite:///absolute/path.db, postgresql://user@host/database, "
     "kafka://host:port/topic or memory: (default: a SQLite file in the user's data folder).",
 )
 @log_config.log_config_option()
@@ -122,7 +122,7 @@ class ServeOptions(TypedDict):
     envvar="TREATY_HOST",
     default="127.0.0.1",
     show_default=True,
-    help="Address to listen on; others than this machine reach the server only where this says so.",
+    help="Address to listen on. The default accepts connections of this machine only.",
 )
 @click.option(
     "--port",
@@ -144,7 +144,7 @@ class ServeOptions(TypedDict):
     "--state-file",
     envvar="TREATY_STATE_FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A help for starting in a blink and for sharing memory, written by the server (default: beside a SQLite log).",
+    help="Local snapshot of the tables for fast starts. The server writes it and all workers map it into memory; it is safe to delete (default: next to the file of a SQLite log).",
 )
 @add_security_options
 @add_peer_options
@@ -153,7 +153,7 @@ class ServeOptions(TypedDict):
     envvar="TREATY_METADATA_KEY_FILE",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Encrypt sensitive metadata in the log with the first key of this file; the others open older values.",
+    help="Encrypt sensitive metadata in the log with the first key of this file. The other keys decrypt older values.",
 )
 @click.option(
     "--incompatible-code",
@@ -161,7 +161,7 @@ class ServeOptions(TypedDict):
     type=click.Choice([str(INCOMPATIBLE), "409"]),
     default=str(INCOMPATIBLE),
     show_default=True,
-    help="Error code of an incompatible schema; 409 is what clients of Confluent's servers before 8.0 know.",
+    help="Error code of an incompatible schema. Clients of Confluent's servers before 8.0 expect 409.",
 )
 @click.option(
     "--log-format",
@@ -169,16 +169,16 @@ class ServeOptions(TypedDict):
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="Log lines for people, or one JSON object each.",
+    help="Format of log lines: text, or a JSON object a line.",
 )
-@click.option("--access-log", is_flag=True, help="Log every request; hot reads take the slow path then.")
+@click.option("--access-log", is_flag=True, help="Log every request. This turns the response cache off.")
 @click.option("--data-home", envvar="XDG_DATA_HOME", default="~/.local/share", hidden=True)
 @click.option("--worker", nargs=4, type=int, hidden=True, help="Index, socket, parent and count of workers.")
 @click.option("--board", type=click.Path(path_type=Path), hidden=True, help="Folder where workers share their numbers.")
 def command(**options: Unpack[ServeOptions]) -> None:
     """Run a registry on this machine.
 
-    Without options it keeps its log in a SQLite file in your data folder and listens on the loopback address only.
+    Without options the log is a SQLite file in your data folder, and the server listens on the loopback address only.
     """
     logging_setup.set_up_logging(as_json=options["log_format"] == "json", lines=options["access_log"])
     serving = ServeSettings(

@@ -41,7 +41,7 @@ def command() -> None:
     """Lake tables (Delta, Iceberg, Parquet) that hold all versions of a subject."""
 
 
-@command.command("create", epilog="Exit code 0: it is there. 1: the subject can't be a table. 2: unusable input.")
+@command.command("create", epilog="Exit code 0: the table exists. 1: the subject can't be a table. 2: unusable input.")
 @add_table_options
 @click.option("--partition", "partitions", multiple=True, metavar="COLUMN", help="A column to partition by.")
 def create(*, partitions: tuple[str, ...], as_sql: bool, as_json: bool, **where: Any) -> None:
@@ -90,9 +90,14 @@ def evolve(*, as_sql: bool, as_json: bool, **where: Any) -> None:
 
 @command.command("diff", epilog="Exit code 0: they agree. 1: they do not, or there is no table. 2: unusable input.")
 @add_table_options
-@click.option("--also", multiple=True, metavar="COLUMN", help="A column that the table has besides, such as offset.")
+@click.option(
+    "--also",
+    multiple=True,
+    metavar="COLUMN",
+    help="A column that the table may have in addition, such as offset. Repeatable.",
+)
 def diff(*, also: tuple[str, ...], as_sql: bool, as_json: bool, **where: Any) -> None:
-    """Say where a table and SUBJECT's versions differ: columns, types, comments.
+    """Show where a table and SUBJECT's versions differ: columns, types, comments.
 
     \b
     Example:

@@ -20,7 +20,7 @@ TOTAL = 336_776
     help="Where events, tables and the report go; an earlier demo there is replaced.",
 )
 @click.option("--rows", type=click.IntRange(100, TOTAL), default=TOTAL, show_default=True, help="How many flights.")
-@click.option("--serve", "stay", is_flag=True, help="Leave the registry running afterwards, to look at.")
+@click.option("--serve", "stay", is_flag=True, help="Keep the registry running afterwards.")
 @click.pass_context
 def command(ctx: click.Context, folder: Path, rows: int, stay: bool) -> None:  # noqa: FBT001 - click passes it so
     """Send 336,776 real flights through a registry, Spark and a crash into two tables, and prove that all arrived."""

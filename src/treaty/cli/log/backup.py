@@ -32,10 +32,10 @@ SHOWN = 20
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @as_json
 def backup(*, log: str, file: Path, as_json: bool) -> None:
-    """Copy the file of a SQLite LOG to a FILE: one consistent state, page by page. Nodes go on meanwhile.
+    """Copy the file of a SQLite LOG to a FILE: one consistent state, page by page. Nodes continue meanwhile.
 
-    It takes the time that the disk takes, and no memory. The FILE is no log: `treaty log restore` makes one of it, with an
-    identity of its own. For other logs, and to carry one elsewhere, see `treaty log dump`.
+    The speed is that of the disk, and no memory is needed. The FILE is not a log: `treaty log restore` makes a log of it, with
+    an identity of its own. For logs of other backends use `treaty log dump`.
 
     \b
     Examples:
@@ -63,12 +63,14 @@ def backup(*, log: str, file: Path, as_json: bool) -> None:
         screen.say(f"sequence {place.sequence:,} of log {place.identity.hex()}, {size:,} bytes, to {file}", "green")
 
 
-@click.command("dump", epilog="Exit code 0: it can be restored. 1: its rows do not add up to what the log states.")
+@click.command(
+    "dump", epilog="Exit code 0: the dump can be restored. 1: the rows do not match the state root of the log."
+)
 @log
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @as_json
 def dump(*, log: str, file: Path, as_json: bool) -> None:
-    """Write a LOG to a FILE: one consistent state, with identity and sequence. Nodes go on meanwhile.
+    """Write a LOG to a FILE: one consistent state, with identity and sequence. Nodes continue meanwhile.
 
     A FILE that ends in .zst or .gz is compressed. It can be restored to any backend.
 
@@ -122,17 +124,17 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
     default=RESTORE_GAP,
     show_default=True,
     type=click.IntRange(0),
-    help="Ids left free after the highest one: the old log may have given them after the dump was taken.",
+    help="Ids left free after the highest one, for schemas that the old log registered after the dump.",
 )
-@click.option("--unsound", "insists", is_flag=True, help="Restore the rows as they are, though some break a rule.")
+@click.option("--unsound", "insists", is_flag=True, help="Restore the rows as they are, even if some break a rule.")
 @as_json
 def restore_(*, file: str, log: str, gap: int, insists: bool, as_json: bool) -> None:
     """Make a new LOG of a FILE, a dump or a backup. The LOG must be empty; it gets an identity of its own.
 
     The FILE is read twice: first every rule that its rows can show is checked, as `treaty log verify` does, then it is written.
 
-    Tokens of the old log are errors afterwards. Where a restore was cut off, run it again: until it ends no node serves
-    the log.
+    Position tokens of the old log are invalid afterwards. If a restore is interrupted, run it again: until it is complete, no
+    node serves the log.
 
     \b
     Examples:

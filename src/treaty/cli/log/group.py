@@ -1,4 +1,4 @@
-"""`treaty log …`: look after a log."""
+"""`treaty log …`: maintenance of a log."""
 
 import click
 
@@ -12,7 +12,7 @@ from treaty.cli.log.verification import verify
 
 @click.group("log")
 def command() -> None:
-    """Look at, check, carry and mend a log; LOG is a URL as `treaty serve --log` takes it."""
+    """Inspect, verify, back up, move and repair a log. LOG is a URL as for `treaty serve --log`."""
 
 
 for one in (info, verify, backup, dump, restore_, migrate_, compact, repair_, upgrade_, state):

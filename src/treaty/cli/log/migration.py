@@ -23,13 +23,13 @@ SHOWN = 20
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO", default="")
 @log_option
-@click.option("--cancel", is_flag=True, help="Take the seal of FROM away, so that it is written to again.")
+@click.option("--cancel", is_flag=True, help="Unseal FROM, so that its nodes accept writes again.")
 @as_json
 def migrate_(*, source: str, target: str, cancel: bool, as_json: bool) -> None:
-    """Move a log FROM one backend TO another, empty one. Nothing that was acknowledged is lost.
+    """Move a log FROM one backend TO another, empty one. Acknowledged writes are never lost.
 
-    FROM is sealed first: its nodes go on reading and refuse writes, and say where the log went. Then start nodes on
-    TO. Where the move was cut off, run it again.
+    FROM is sealed first: its nodes continue to answer reads, refuse writes and name the new log. Then start nodes on
+    TO. If the move is interrupted, run it again.
 
     \b
     Examples:
@@ -72,21 +72,23 @@ def _unseal(source: str) -> None:
 @click.argument("new", metavar="NEW", default="")
 @log_option
 @click.option(
-    "--dry-run", is_flag=True, help="Read OLD and say what would be written; nothing is, and OLD is not sealed."
+    "--dry-run",
+    is_flag=True,
+    help="Read OLD and print what would be written. Nothing is written, and OLD is not sealed.",
 )
 @click.option(
     "--gap",
     type=click.IntRange(0),
     help="Ids left free after the highest one; 0 for a log, 10000 for a dump or backup, whose log may have given more since.",
 )
-@click.option("--cancel", "undo", is_flag=True, help="Take the seal of OLD away, so that its nodes write again.")
+@click.option("--cancel", "undo", is_flag=True, help="Unseal OLD, so that its nodes accept writes again.")
 @as_json
 def upgrade_(*, old: str, new: str, dry_run: bool, gap: int | None, undo: bool, as_json: bool) -> None:
-    """Carry OLD, a log of format 1 or a dump or backup of one, into NEW, an empty log of today's format.
+    """Upgrade OLD, a log of format 1 or its dump or backup, into NEW, an empty log of today's format.
 
     Stop the old nodes first. OLD is sealed, so that nothing is written to it any more, and stays as it is otherwise. NEW
     has all its ids, guids, versions, configs, modes, associations and counters, and an identity of its own: tokens,
-    state files and remembered outcomes of commands end. At the end every row is compared. Cut off, run it again.
+    state files and stored outcomes of commands end. At the end every row is compared. If interrupted, run it again.
 
     \b
     Examples:
@@ -100,7 +102,7 @@ def upgrade_(*, old: str, new: str, dry_run: bool, gap: int | None, undo: bool, 
         _unseal_old(old)
         return
     if not new and not dry_run:
-        raise click.UsageError("name the log to carry it to, or --dry-run, or --cancel")
+        raise click.UsageError("name the new log, or add --dry-run or --cancel")
 
     async def work() -> UpgradeResult:
         source = await open_old_log(old, read_log_settings(), open_lines)
@@ -171,6 +173,6 @@ def _say_upgrade(done: UpgradeResult) -> None:
     else:
         same = "all are equal" if not done.find_differences else f"{len(done.find_differences):,} differ"
         screen.say(
-            f"{done.rows:,} rows of {place} carried into log {done.end.identity.hex()}, ids raised by {done.gap:,}; {same}",
+            f"{done.rows:,} rows of {place} written to log {done.end.identity.hex()}, ids raised by {done.gap:,}; {same}",
             "red" if done.find_differences else "green",
         )

@@ -31,7 +31,7 @@ from treaty.log.state_roots import read_with_table_roots
 @log
 @as_json
 def compact(*, log: str, as_json: bool) -> None:
-    """Give space back that a LOG does not need any more. Nodes may run meanwhile; writes wait for it.
+    """Reclaim space in a LOG. Nodes may run meanwhile; writes wait.
 
     \b
     Example:
@@ -60,31 +60,30 @@ def compact(*, log: str, as_json: bool) -> None:
 @click.option(
     "--accept-state",
     is_flag=True,
-    help="State the root of the rows as they are, where they are not those that the log states; without it this is only shown.",
-)
-@click.option("--move-aside", is_flag=True, help="Move damaged rows aside; without it they are only shown.")
-@click.option(
-    "--newer", is_flag=True, help="Rows too that a newer version of Treaty has written: an upgrade reads them."
+    help="Accept the rows as they are: a commit states their state root. Without it a difference is only shown.",
 )
 @click.option(
-    "--ids",
-    is_flag=True,
-    help="Lower counters of ids that ids far above the rest hold up; without it they are only shown.",
+    "--move-aside", is_flag=True, help="Move unreadable rows into quarantine. Without it they are only shown."
+)
+@click.option(
+    "--newer", is_flag=True, help="Include rows that a newer version of Treaty wrote. An upgrade would read them."
+)
+@click.option(
+    "--ids", is_flag=True, help="Lower id counters that a few very high ids raised. Without it they are only shown."
 )
 @yes_option
 @as_json
 def repair_(
     *, log: str, accept_state: bool, move_aside: bool, newer: bool, ids: bool, yes: bool, as_json: bool
 ) -> None:
-    """Show the rows of a LOG that can't be read, and with --move-aside move them out of the way.
+    """Show the unreadable rows of a LOG, and move them into quarantine with --move-aside.
 
-    While there are any, nodes only read. Moved rows are kept in the table `quarantine`; stop the nodes first.
+    While there are any, nodes are read-only. Moved rows are kept in the table `quarantine`. Stop the nodes first.
 
-    Rows that were changed past the log do not come to the state root that it states, and nodes only read too. See first what
+    If rows were changed past the log, they do not match its state root, and nodes are read-only too. First find what
     was changed: `treaty log verify LOG --against` a state file, dump, backup or other log. Then restore a copy; or, where the rows
-    are right as they are, --accept-state states their root by a commit. In a log on Kafka with one owner, records that nobody
-    of Treaty's wrote and rows of half a transaction are moved into `quarantine` by the same commit, and what these replaced is put
-    back, as far as they can be told from others.
+    are right as they are, --accept-state commits their state root. In a log on Kafka with one owner the same commit moves foreign
+    records and rows of incomplete transactions into `quarantine`, and restores the rows that these replaced where they are known.
 
     An importer may have given an id so high that none are left, or few. With --ids the counter goes back to the highest id
     below it, such ids stay with their schemas and are passed over when their turn comes. The ids between must never have been
@@ -171,7 +170,7 @@ def _say_root(root: StateCheck, *, err: bool = False) -> None:
             f"the log states other roots for the tables {', '.join(root.tables)} than their rows have", "red", err=err
         )
     for one in root.foreign:
-        screen.say(f"a foreign record, key {one.key[0]}: nobody of Treaty's wrote it", "red", err=err)
+        screen.say(f"a foreign record, key {one.key[0]}: Treaty did not write it", "red", err=err)
     for row in root.orphan_rows:
         screen.say(f"a row that belongs to no append: {row.row.table} {row.row.key}", "red", err=err)
 

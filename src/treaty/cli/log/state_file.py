@@ -1,4 +1,4 @@
-"""`treaty log state`: the state file of a log, written anew."""
+"""`treaty log state`: writes the state file of a log."""
 
 import fcntl
 import os
@@ -21,13 +21,17 @@ TRIES, PAUSE = 10, 0.02
 
 @click.command("state")
 @log
-@click.option("--file", type=click.Path(dir_okay=False, path_type=Path), help="Else beside the file of a SQLite log.")
-@click.option("--background", is_flag=True, help="Leave the processors to others.")
+@click.option(
+    "--file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File to write (default: next to the file of a SQLite log).",
+)
+@click.option("--background", is_flag=True, help="Run with low priority.")
 @as_json
 def state(*, log: str, file: Path | None, background: bool, as_json: bool) -> None:
-    """Write the state file of a LOG, from which nodes start in a blink and whose pages they share.
+    """Write the state file of a LOG: a local snapshot for fast starts, shared by the nodes of a machine.
 
-    A server writes it by itself when much has changed. It is a help and never the truth: remove it as you like.
+    A server writes it by itself when much has changed. The log is the source of truth: a state file is safe to delete.
 
     \b
     Example:
@@ -37,7 +41,7 @@ def state(*, log: str, file: Path | None, background: bool, as_json: bool) -> No
         os.nice(10)
     path = file or state_path(log)
     if path is None:
-        raise click.UsageError("this log is no file: say where with --file")
+        raise click.UsageError("this log is not a file: name the state file with --file")
 
     async def work() -> WrittenStateFile | None:
         with _lock_state_file(path) as mine:

@@ -37,7 +37,7 @@ class VerifyResult:
 
 @click.command(
     "verify",
-    epilog="Exit code 0: sound. 1: a law is broken, rows do not add up, or two states differ. 2: something can't be read.",
+    epilog="Exit code 0: sound. 1: an invariant is broken, a state root is wrong, or two states differ. 2: something can't be read.",
 )
 @click.argument("sources", metavar="LOG-OR-FILE...", nargs=-1, required=True, envvar="TREATY_LOG")
 @click.option(
@@ -49,11 +49,11 @@ class VerifyResult:
 @log_option
 @as_json
 def verify(*, sources: tuple[str, ...], against: str, as_json: bool) -> None:
-    """Check every law that the rows of a LOG (or of a dump, a backup, a state file) can show, build every index again and
-    compare, and add up the rows: they must come to the state root that the LOG states. A table that does not is named.
+    """Verify every invariant of the rows of a LOG (or of a dump, a backup, a state file), rebuild every index and compare it,
+    and compare the state root of the rows with the one that the LOG states. A table that differs is named.
 
     Nodes at one sequence of one log have one state root; compare it with `node.state_root` in their /status.
-    Ids that lie far above the rest and hold the counter of ids up are listed; they break no rule.
+    Very high ids that raised the counter of ids are listed; they break no rule.
 
     \b
     Examples:
@@ -120,10 +120,7 @@ def _say_result(one: VerifyResult) -> None:
             "   where an importer gave them by mistake, `treaty log repair --ids` lowers the counter again", "yellow"
         )
     if not one.faults:
-        screen.say(
-            "sound: every law that rows can show holds, every index shows what the rows say, and the rows add up",
-            "green",
-        )
+        screen.say("sound: all invariants hold, all indexes match the rows, and the state root is right", "green")
 
 
 def _say_comparison(found: StateComparison) -> None:

@@ -1,4 +1,4 @@
-"""`treaty pipeline …`: run, look at and replay streams of frames into tables."""
+"""`treaty pipeline …`: run, inspect and replay pipelines."""
 
 import click
 
@@ -9,7 +9,7 @@ from treaty.cli.pipeline.stream_run import run
 
 @click.group("pipeline")
 def command() -> None:
-    """Streams of frames into tables, each described by a TOML file (docs/howto/pipelines.md)."""
+    """Spark pipelines from Kafka topics into tables, each described by a TOML file (docs/howto/pipelines.md)."""
 
 
 for one in (run, plan, status, replay):

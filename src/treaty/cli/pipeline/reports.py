@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 )
 @context.file
 @context.registry
-@click.option("--topic", "topics", multiple=True, help="Look at this topic too, where the source is a pattern.")
+@click.option("--topic", "topics", multiple=True, help="A topic to plan for, if the source is a pattern. Repeatable.")
 @as_json
 def plan(file: Path, *, registry: str, topics: tuple[str, ...], as_json: bool) -> None:
-    """Say what `treaty pipeline run FILE.toml` would do now, and write nothing.
+    """Show what `treaty pipeline run FILE.toml` would do now. Nothing is written.
 
-    It tells the decode plan of each subject, the columns that would be added and the types that would grow, the schemas whose rows
+    It prints the decode plan of each subject, the columns that would be added and the types that would grow, the schemas whose rows
     would be bad, and what would end the stream.
 
     \b
@@ -90,13 +90,13 @@ def _say_preview(one: "Preview") -> None:
         screen.say(f"  REFUSED  {one.subject}: {sentence}", "red")
 
 
-@click.command("status", epilog="Exit code 0: the state is told. 2: unusable input.")
+@click.command("status", epilog="Exit code 0: the state is printed. 2: unusable input.")
 @context.file
 @as_json
 def status(file: Path, *, as_json: bool) -> None:
-    """Say what the pipeline of FILE.toml did so far, whether it runs or not.
+    """Show what the pipeline of FILE.toml did so far, whether it runs or not.
 
-    It tells the last batch, all rows by schema id and error, how many records of the topics are left, the bad rows that no replay took
+    It prints the last batch, all rows by schema id and error, how many records of the topics are left, the bad rows that no replay took
     over, with their newest reason, and the decode plans in force.
 
     \b

@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 POLL = 1
 """Seconds between two looks at a running stream."""
 RESTARTED = "Spark's Kafka source failed behind a batch that ran again, a known fault of it; nothing is lost, and the stream was started again"
-EXIT = "Exit code 0: the stream ended by itself, or was told to. 1: it failed. 2: unusable input."
+EXIT = "Exit code 0: the stream ended by itself, or was stopped. 1: it failed. 2: unusable input."
 
 
 @click.command("run", epilog=EXIT)
 @context.file
 @context.registry
 @click.option("--metrics-port", type=click.IntRange(0, 65535), metavar="PORT",
-              help="Numbers for Prometheus on this port of the loopback (0: a free one, which is told).")  # fmt: skip
+              help="Numbers for Prometheus on this port of the loopback (0: a free one, which is printed).")  # fmt: skip
 @click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Where that port listens.")
 @as_json
 def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: str, as_json: bool) -> None:
-    """Run the stream that FILE.toml describes, or go on from its checkpoint.
+    """Run the stream that FILE.toml describes. It continues from its checkpoint.
 
     SIGTERM and SIGINT end it after the running batch; a second one ends it at once, which loses nothing either: the batch
     runs again. With --json every batch is a line of JSON on stdout.

@@ -177,7 +177,7 @@ def _format_time(milliseconds: int | None) -> str:
 def command(topic: str, **options: Any) -> None:
     """Print the records of TOPIC up to its end as it is now, whatever the formats they are written in.
 
-    No consumer group is used and no offset is committed. What can't be read is told on standard error, the first ones byte
+    No consumer group is used and no offset is committed. What can't be read is reported on standard error, the first ones byte
     by byte.
 
     \b

@@ -18,7 +18,7 @@ FINE, WRONG = 0, 1
 
 @click.command("decode", epilog="Exit code 0: it is read to its end. 1: something is wrong with it. 2: unusable input.")
 @click.argument("data", default="-")
-@click.option("--header", metavar="HEX", help="The schema header (__value_schema_id), where the frame stands there.")
+@click.option("--header", metavar="HEX", help="The schema header (__value_schema_id), if the frame is in the header.")
 @click.option("--key", is_flag=True, help="It is a record's key and not its value.")
 @connection.registry
 @connection.as_json

@@ -20,8 +20,10 @@ from treaty.wire.confluent.listings import association_body
 
 kinds = click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only the key, or the value.")
 namespace = click.option("--namespace", metavar="NAME", help="Where the topic is: the id of its cluster.")
-topic_id = click.option("--id", "topic_id", metavar="ID", help="The topic's id, which a topic made anew does not have.")
-dry_run = click.option("--dry-run", is_flag=True, help="Say what would come of it, and change nothing.")
+topic_id = click.option(
+    "--id", "topic_id", metavar="ID", help="The topic's id. A topic that was deleted and created again has another id."
+)
+dry_run = click.option("--dry-run", is_flag=True, help="Show what would change. Nothing is written.")
 
 
 @click.group("association")
@@ -105,7 +107,7 @@ class CreateOptions(TypedDict):
 @click.option("--id", "topic_id", required=True, metavar="ID", help="The topic's id.")
 @click.option("--kind", type=click.Choice(KINDS), default="value", show_default=True, help="What the subject is for.")
 @click.option("--lifecycle", type=click.Choice(LIFECYCLES, case_sensitive=False), help="WEAK where none is named.")
-@click.option("--frozen/--not-frozen", default=None, help="Whether nobody may change it.")
+@click.option("--frozen/--not-frozen", default=None, help="Make the association immutable.")
 @click.option("--schema", "file", type=click.Path(allow_dash=True), help="A schema to be registered with it.")
 @format_
 @references
@@ -116,7 +118,7 @@ class CreateOptions(TypedDict):
 def create(topic: str, subject: str, **options: Unpack[CreateOptions]) -> None:
     """Bind TOPIC to SUBJECT: serializers that ask find its schemas there.
 
-    A STRONG association ties the subject to this topic alone. Nobody may refer to it, and it can go with the topic.
+    A STRONG association ties the subject to this topic alone. No other schema may refer to it, and it can be deleted with the topic.
 
     \b
     Examples:
@@ -155,7 +157,7 @@ def create(topic: str, subject: str, **options: Unpack[CreateOptions]) -> None:
 def delete(
     topic_id: str, *, kinds: tuple[str, ...], cascade: bool, dry_run: bool, yes: bool, registry: str, as_json: bool
 ) -> None:
-    """Forget the associations of the topic with this ID.
+    """Delete the associations of the topic with this ID.
 
     \b
     Examples:

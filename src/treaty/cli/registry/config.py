@@ -35,7 +35,7 @@ def _say_config(config: Config, *, as_json: bool) -> None:
 
 @click.group("config")
 def command() -> None:
-    """Config: the compatibility level and what goes with it."""
+    """Show or change compatibility levels and other settings."""
 
 
 @command.command("get")
@@ -62,23 +62,23 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
     "--backward", callback=_parse_range, metavar="RANGE", help="none, latest, all or till:ORDINAL, in place of --level."
 )
 @click.option("--forward", callback=_parse_range, metavar="RANGE", help="The same for the other direction.")
-@click.option("--deny", is_flag=True, help="Refuse every change, in place of --level.")
+@click.option("--deny", is_flag=True, help="Refuse every new version, in place of --level.")
 @click.option("--policy", type=click.Choice(["STRICT", "LENIENT", "LOGICAL"], case_sensitive=False))
 @click.option(
     "--group", metavar="PROPERTY", help="Compare only versions with the same value of this metadata property."
 )
-@click.option("--partition", metavar="PARTITION", help="Or versions of the same format and type: 'type'.")
-@click.option("--alias", metavar="SUBJECT", help="Another name leads here.")
-@click.option("--normalize/--no-normalize", default=None, help="Normalise what is registered.")
+@click.option("--partition", metavar="PARTITION", help="Compare only versions of the same format and type: 'type'.")
+@click.option("--alias", metavar="SUBJECT", help="Make SCOPE an alias of SUBJECT.")
+@click.option("--normalize/--no-normalize", default=None, help="Normalize schemas before they are registered.")
 @click.option(
     "--validator",
     "validators",
     multiple=True,
     metavar="ID",
     shell_complete=complete_lints,
-    help="A lint that every new version must follow.",
+    help="A lint that every new version must pass. Repeatable.",
 )
-@click.option("--clear", multiple=True, metavar="MEMBER", help="Forget a member; may be given often.")
+@click.option("--clear", multiple=True, metavar="MEMBER", help="Unset a member. Repeatable.")
 @connection.registry
 @connection.as_json
 def set_(scope: str, *, clear: tuple[str, ...], registry: str, as_json: bool, **change: Any) -> None:
@@ -116,7 +116,7 @@ def _read_level(backward: VersionRange | None, forward: VersionRange | None, *, 
 @connection.registry
 @connection.as_json
 def delete(scope: str, *, registry: str, as_json: bool) -> None:
-    """Forget the config at SCOPE; shows what it was.
+    """Delete the config at SCOPE, and print what it was.
 
     \b
     Example:

@@ -39,11 +39,13 @@ registry = click.option(
     help="http(s)://[user@]host:port, or the URL of a log such as sqlite:///path.db.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
-yes = click.option("--yes", is_flag=True, help="Do not ask back.")
+yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 scope = click.argument("scope", default="", shell_complete=complete_subjects)
 subject = click.argument("subject", shell_complete=complete_subjects)
-own = click.option("--own", is_flag=True, help="Only what is set there, not what is in force.")
-permanent = click.option("--permanent", is_flag=True, help="For good; what is not deleted yet is deleted softly first.")
+own = click.option("--own", is_flag=True, help="Only what is set at SCOPE itself, without defaults.")
+permanent = click.option(
+    "--permanent", is_flag=True, help="Delete for good. Versions that are still live are soft-deleted first."
+)
 
 
 class RefusedError(ReportedError):

@@ -37,7 +37,7 @@ def list_(*, registry: str, as_json: bool) -> None:
 @connection.registry
 @connection.as_json
 def delete(context: str, *, yes: bool, registry: str, as_json: bool) -> None:
-    """Delete a CONTEXT in which nothing is any more.
+    """Delete an empty CONTEXT.
 
     \b
     Example:

@@ -32,7 +32,7 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
 @command.command("set")
 @click.argument("scope")
 @click.argument("mode", type=click.Choice(MODES, case_sensitive=False))
-@click.option("--force", is_flag=True, help="Enter IMPORT although subjects are there.")
+@click.option("--force", is_flag=True, help="Enter IMPORT even if subjects exist.")
 @connection.registry
 @connection.as_json
 def set_(scope: str, mode: str, *, force: bool, registry: str, as_json: bool) -> None:
@@ -50,11 +50,11 @@ def set_(scope: str, mode: str, *, force: bool, registry: str, as_json: bool) ->
 
 @command.command("delete")
 @connection.scope
-@click.option("--recursive", is_flag=True, help="Modes of the context's subjects too.")
+@click.option("--recursive", is_flag=True, help="Also delete the modes of the context's subjects.")
 @connection.registry
 @connection.as_json
 def delete(scope: str, *, recursive: bool, registry: str, as_json: bool) -> None:
-    """Forget the mode at SCOPE; shows what it was.
+    """Delete the mode at SCOPE, and print what it was.
 
     \b
     Example:

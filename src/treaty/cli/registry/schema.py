@@ -26,7 +26,7 @@ GUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}")
 
 @click.group("schema")
 def command() -> None:
-    """Schemas: register, look up, read, delete."""
+    """Register, look up, show and delete schemas."""
 
 
 class RejectedSchemaError(connection.RefusedError):
@@ -83,8 +83,14 @@ def _parse_reference(found: Connection, word: str) -> Reference:
 @format_
 @references
 @click.option("--property", "properties", multiple=True, metavar="NAME=VALUE", help="Metadata of the schema.")
-@click.option("--normalize", is_flag=True, help="Store one text for all that differ only in order and the like.")
-@click.option("--force", metavar="WHY", help="Past the compatibility level; who and why are kept with the version.")
+@click.option(
+    "--normalize", is_flag=True, help="Normalize the schema before it is registered, as Confluent's normalize=true."
+)
+@click.option(
+    "--force",
+    metavar="WHY",
+    help="Skip the compatibility check. The reason and the caller are stored with the version.",
+)
 @connection.registry
 @output_options
 def register(
@@ -99,7 +105,7 @@ def register(
     registry: str,
     output: OutputOptions,
 ) -> None:
-    """Make the schema in FILE (``-`` reads standard input) a version of SUBJECT, unless it is one already.
+    """Register the schema in FILE (- is standard input) as a version of SUBJECT, unless it is one already.
 
     \b
     Examples:
@@ -140,7 +146,7 @@ def _parse_property(word: str) -> tuple[str, str]:
 def lookup(
     subject: str, file: str, *, format_: str | None, references: tuple[str, ...], registry: str, as_json: bool
 ) -> None:
-    """Find the version of SUBJECT that the schema in FILE is.
+    """Find the version of SUBJECT that equals the schema in FILE.
 
     \b
     Example:
@@ -205,7 +211,7 @@ def _say_schema(one: SchemaFound, *, as_json: bool) -> None:
 @command.command("list")
 @click.argument("prefix", default="", shell_complete=complete_subjects)
 @click.option("--latest", is_flag=True, help="Only the newest version of each subject.")
-@click.option("--deleted", is_flag=True, help="Those too that are softly deleted.")
+@click.option("--deleted", is_flag=True, help="Include soft-deleted ones.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many; else all.")
 @connection.registry
 @connection.as_json
@@ -255,7 +261,7 @@ def _list_all(
 @connection.registry
 @connection.as_json
 def delete(subject: str, version: str, *, permanent: bool, yes: bool, registry: str, as_json: bool) -> None:
-    """Delete a VERSION of a SUBJECT; softly, so that it can still be read by its id, or for good.
+    """Delete a VERSION of a SUBJECT. A soft delete keeps it readable by id; --permanent deletes it for good.
 
     \b
     Example:

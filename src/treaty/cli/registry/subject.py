@@ -12,12 +12,12 @@ from treaty.core.requests import Visible
 
 @click.group("subject")
 def command() -> None:
-    """Subjects: list, look at, delete."""
+    """List, show and delete subjects."""
 
 
 @command.command("list")
 @click.argument("prefix", default=":*:", shell_complete=complete_subjects)
-@click.option("--deleted", is_flag=True, help="Those too that are softly deleted.")
+@click.option("--deleted", is_flag=True, help="Include soft-deleted ones.")
 @connection.registry
 @connection.as_json
 def list_(prefix: str, *, deleted: bool, registry: str, as_json: bool) -> None:
@@ -41,7 +41,7 @@ def list_(prefix: str, *, deleted: bool, registry: str, as_json: bool) -> None:
 
 @command.command("get")
 @connection.subject
-@click.option("--deleted", is_flag=True, help="Versions too that are softly deleted.")
+@click.option("--deleted", is_flag=True, help="Include soft-deleted versions.")
 @connection.registry
 @connection.as_json
 def get(subject: str, *, deleted: bool, registry: str, as_json: bool) -> None:
@@ -81,7 +81,7 @@ def get(subject: str, *, deleted: bool, registry: str, as_json: bool) -> None:
 @connection.registry
 @connection.as_json
 def delete(subject: str, *, permanent: bool, yes: bool, registry: str, as_json: bool) -> None:
-    """Delete all versions of a SUBJECT; softly, so that they can still be read by id, or for good.
+    """Delete all versions of a SUBJECT. A soft delete keeps them readable by id; --permanent deletes them for good.
 
     \b
     Examples:

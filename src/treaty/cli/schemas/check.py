@@ -88,7 +88,7 @@ class CheckTarget:
     help="With --history; else found from the folder.",
 )
 @click.option(
-    "--sample", type=click.FloatRange(0, 1, min_open=True), help="With --history: look at this share of the rows."
+    "--sample", type=click.FloatRange(0, 1, min_open=True), help="With --history: read this share of the rows."
 )
 @click.option(
     "--column", metavar="NAME", help="With --history: the column with the frames; else value, payload, or the only one."

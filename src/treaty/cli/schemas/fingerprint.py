@@ -32,7 +32,7 @@ GUID = "as every registry of Confluent's kind knows the schema"
     "--stands",
     multiple=True,
     metavar="NAME=SUBJECT:VERSION",
-    help="Where the reference NAME stands in the registry; part of the guid (else NAME:1).",
+    help="The version in the registry that the reference NAME leads to; part of the guid (else NAME:1).",
 )
 @options.as_json
 def command(

@@ -8,7 +8,7 @@ import click
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 format_ = click.option(
-    "--format", "format_", metavar="NAME", help="AVRO, JSON or PROTOBUF; else told by the file's name or its content."
+    "--format", "format_", metavar="NAME", help="AVRO, JSON or PROTOBUF; default: from the file's name or content."
 )
 
 

@@ -27,7 +27,7 @@ folder = click.argument("folder", metavar="DIR", type=click.Path(exists=True, fi
 @connection.registry
 @output_options
 def plan(folder: str, *, registry: str, output: OutputOptions) -> None:
-    """Say what `treaty apply DIR` would do, and write nothing.
+    """Show what `treaty apply DIR` would do. Nothing is written.
 
     Every schema file in DIR is the latest version that its subject should have. The subject is the file's name without
     its ending, unless treaty.toml says otherwise. Names that a text needs are looked for among the other files: the full
@@ -54,7 +54,7 @@ def plan(folder: str, *, registry: str, output: OutputOptions) -> None:
 @connection.registry
 @output_options
 def apply_(folder: str, *, registry: str, output: OutputOptions) -> None:
-    """Make the registry have what DIR has: new versions, in the order in which they need each other, and levels.
+    """Apply DIR to a registry: register new versions, referenced schemas first, and set levels.
 
     Everything is tried in memory first; where anything is refused, nothing is written. Subjects that DIR does not have
     are left alone. See `treaty plan --help` for what belongs into DIR.

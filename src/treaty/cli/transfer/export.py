@@ -48,7 +48,7 @@ from treaty.core.names import EVERYWHERE, Subject, subject_of
     show_default=True,
     help="Only subjects that begin with this, e.g. :.prod:orders",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be written into the topic, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written to the topic. Nothing is written.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts and problems as JSON; needs --output.")
 @kafka.kafka_config
 def command(

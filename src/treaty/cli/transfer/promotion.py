@@ -29,7 +29,7 @@ from treaty.core.names import DEFAULT_CONTEXT, Subject, context_of
 )
 @click.option("--to-context", default=DEFAULT_CONTEXT, show_default=True, help="The context that they go to.")
 @click.option("--all-versions", "every", is_flag=True, help="Every live version, not only the latest.")
-@click.option("--dry-run", is_flag=True, help="Try it in memory, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Try it in memory. Nothing is written.")
 @output_options
 def command(
     subjects: tuple[str, ...],

@@ -31,11 +31,11 @@ DONE, PROBLEMS = 0, 1
     metavar="URL",
     help="Where to: http://host:port, sqlite:///path.db, or a .properties file.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written. Nothing is written.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @kafka.kafka_config
 def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_config: tuple[str, ...]) -> None:
-    """Take over what SOURCE holds: schemas with ids, versions and guids, soft deletions, associations, config and modes.
+    """Import the schemas of SOURCE with ids, versions and guids, soft deletions, associations, config and modes.
 
     SOURCE is a registry's URL (any that speaks Confluent's API), a .properties file with its url and what else its clients
     have to say (basic.auth.user.info, ssl.ca.location, ...), the topic that a registry keeps its schemas in
