@@ -9,8 +9,7 @@ from typing import Any
 import treaty
 import treaty.arrow
 import treaty.spark
-from treaty.client import cache, cache_policy, connection, credentials, settings
-from treaty.client.plugs import context, values
+from treaty.client import adapters, cache, cache_policy, connection, credentials, settings
 from treaty.client.serializers import async_serializers, avro, errors, jsonschema, protobuf, subject_names
 from treaty.client.serializers import settings as serializer_settings
 from treaty.client.types import classes, marks, typed
@@ -30,7 +29,7 @@ SECTIONS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
         "Values to framed bytes and back.",
         (avro, jsonschema, protobuf, serializer_settings, subject_names),
     ),
-    ("Serializers for asyncio, confluent_kafka and aiokafka", "", (async_serializers, context, values, errors)),
+    ("Serializers for asyncio, confluent_kafka and aiokafka", "", (async_serializers, adapters, errors)),
     ("Python classes as schemas", "", (typed, classes, marks, type_failures)),
     ("Spark", "Import these names from `treaty.spark`.", (treaty.spark,)),
     ("Arrow, pandas and Polars", "Import these names from `treaty.arrow`.", (treaty.arrow,)),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.behaviours.test_serializers_protobuf import kinds, order
 from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.client.explain.record import Explained, explain
+from treaty.client.explain.record import RecordExplanation, explain_record
 from treaty.client.serializers.avro import AvroSerializer
 from treaty.client.serializers.frames import encode_id
 from treaty.client.serializers.jsonschema import JsonSerializer
@@ -41,42 +41,42 @@ VALUE: dict[str, Any] = {
 }  # fmt: skip
 
 
-def whole(told: Explained, data: bytes) -> None:
+def whole(told: RecordExplanation, data: bytes) -> None:
     """Pieces stand one behind the other and are all of the record."""
-    assert b"".join(step.data for step in told.steps) == data
+    assert b"".join(step.data for step in told.pieces) == data
     at = 0
-    for step in told.steps:
+    for step in told.pieces:
         assert step.offset == at
         at += len(step.data)
 
 
-def said(told: Explained) -> list[tuple[str, str]]:
-    return [(step.path, step.says) for step in told.steps]
+def said(told: RecordExplanation) -> list[tuple[str, str]]:
+    return [(step.path, step.says) for step in told.pieces]
 
 
 def test_an_avro_record(connection: Connection) -> None:
     framed = AvroSerializer(connection, SCHEMA)({**VALUE, "next": VALUE}, "orders")
     assert framed.data is not None
-    told = explain(connection, framed.data)
+    told = explain_record(connection, framed.data)
 
     whole(told, framed.data)
-    assert told.wrong == ""
-    assert told.written is not None
-    assert told.written.schema_id == framed.schema_id
+    assert told.problem == ""
+    assert told.writer_schema is not None
+    assert told.writer_schema.schema_id == framed.schema_id
     assert said(told)[:5] == [("", "an id follows"), ("", "1"), ("/id", "-7"), ("/note", "string"), ("/note", "Käse")]
     assert ("/next/lines/0/a", "1.5") in said(told)
     assert ("/next/state", "SENT") in said(told)
-    assert {"int (date)", "fixed shop.Mark", "boolean"} <= {step.what for step in told.steps}
+    assert {"int (date)", "fixed shop.Mark", "boolean"} <= {step.what for step in told.pieces}
 
 
 def test_a_protobuf_record(connection: Connection) -> None:
     value = order(id=300, lines=[kinds()[1](what="cheese")])
     framed = ProtobufSerializer(connection, kinds()[0])(value, "orders")
     assert framed.data is not None
-    told = explain(connection, framed.data)
+    told = explain_record(connection, framed.data)
 
     whole(told, framed.data)
-    assert told.wrong == ""
+    assert told.problem == ""
     assert ("", "[1]") in said(told)
     assert ("/id", "300") in said(told)
     assert ("/price/cents", "5") in said(told)
@@ -86,17 +86,17 @@ def test_a_protobuf_record(connection: Connection) -> None:
 def test_a_json_record_and_one_with_its_frame_in_a_header(connection: Connection) -> None:
     framed = JsonSerializer(connection, '{"type": "object"}')({"a": 1}, "j")
     assert framed.data is not None
-    told = explain(connection, framed.data)
+    told = explain_record(connection, framed.data)
     whole(told, framed.data)
     assert said(told)[-1] == ("", '{"a":1}')
     for write, value in ((AvroSerializer(connection, '"long"', SerializerSettings(framing="header")), 5),):
         headed = write(value, "h")
         assert headed.data is not None
-        told = explain(connection, headed.data, headed.headers)
-        assert (told.wrong, said(told)[-1]) == ("", ("", "5"))
+        told = explain_record(connection, headed.data, headed.headers)
+        assert (told.problem, said(told)[-1]) == ("", ("", "5"))
     line = ProtobufSerializer(connection, kinds()[1], SerializerSettings(framing="header"))(kinds()[1](what="x"), "p")
     assert line.data is not None
-    assert said(explain(connection, line.data, line.headers))[-1] == ("/what", "x")
+    assert said(explain_record(connection, line.data, line.headers))[-1] == ("/what", "x")
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def registry() -> Any:
 @given(st.integers(1, 3), st.binary(max_size=60))
 def test_whatever_the_bytes_are_every_one_has_its_piece(registry: Connection, schema_id: int, payload: bytes) -> None:
     data = encode_id(schema_id) + payload
-    whole(explain(registry, data), data)
+    whole(explain_record(registry, data), data)
 
 
 @pytest.mark.parametrize(
@@ -136,17 +136,17 @@ def test_whatever_the_bytes_are_every_one_has_its_piece(registry: Connection, sc
     ids=["nothing", "magic", "id", "branch", "cut", "group", "length", "index", "tag", "json"],
 )
 def test_what_is_wrong_is_told_with_its_place(registry: Connection, data: bytes, wrong: str) -> None:
-    told = explain(registry, data)
+    told = explain_record(registry, data)
 
     whole(told, data)
-    assert wrong in told.wrong
+    assert wrong in told.problem
 
 
 def test_a_deep_record_ends_at_a_limit(registry: Connection) -> None:
     payload = b""
     for _ in range(400):
         payload = b"\x1a" + _varint(len(payload)) + payload
-    assert "limit SCHEMA_DEPTH" in explain(registry, encode_id(2) + b"\x00" + payload).wrong
+    assert "limit SCHEMA_DEPTH" in explain_record(registry, encode_id(2) + b"\x00" + payload).problem
 
 
 def _varint(number: int) -> bytes:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from treaty.client.kafka.words import named_cluster
+from treaty.client.kafka.cluster_settings import parse_cluster
 from treaty.core.kafka import KafkaCluster, KafkaSettingsError
 from treaty.core.limits import CHAIN_BYTES, COMMIT_BYTES, SNAPSHOT_CHUNK_BYTES
 from treaty.log.kafka.broker.library import MESSAGE_BYTES
@@ -25,7 +25,7 @@ from treaty.log.kafka.broker.topic_config import RECORD_BYTES, find_wrong_settin
     ids=["url", "host", "several", "address", "address alone"],
 )
 def test_urls(text: str, servers: str, topic: str) -> None:
-    assert named_cluster(text) == (KafkaCluster(servers), topic)
+    assert parse_cluster(text) == (KafkaCluster(servers), topic)
 
 
 def test_later_settings_count_and_files_may_name_the_brokers(tmp_path: Path) -> None:
@@ -36,11 +36,11 @@ def test_later_settings_count_and_files_may_name_the_brokers(tmp_path: Path) -> 
         "utf-8",
     )
 
-    found, _ = named_cluster("", [str(file), "client.id=y"])
+    found, _ = parse_cluster("", [str(file), "client.id=y"])
 
     assert found.servers == "a:1,b:9092"
     assert dict(found.settings) == {"client.id": "y", "sasl.username": "ann", "sasl.password": 'a "b" c'}
-    assert named_cluster("c:3", [str(file)])[0].servers == "c:3"
+    assert parse_cluster("c:3", [str(file)])[0].servers == "c:3"
     assert "ann" not in repr(found)
 
 
@@ -59,7 +59,7 @@ def test_later_settings_count_and_files_may_name_the_brokers(tmp_path: Path) -> 
 )
 def test_what_cannot_be_used_is_told_without_values(text: str, words: tuple[str, ...], said: str) -> None:
     with pytest.raises(KafkaSettingsError) as refused:
-        named_cluster(text, words)
+        parse_cluster(text, words)
 
     assert said in str(refused.value)
     assert "geheim" not in str(refused.value)

@@ -22,8 +22,8 @@ from confluent_kafka.serialization import MessageField, SerializationContext
 from tests.behaviours.served import Served
 from tests.behaviours.test_serializers_protobuf import kinds, order
 from treaty.assemble import connect, connect_async
+from treaty.client.adapters import for_async_consumer, for_async_producer, for_consumer, for_producer
 from treaty.client.connection import Connection
-from treaty.client.plugs.context import for_async_consumer, for_async_producer, for_consumer, for_producer
 from treaty.client.serializers.async_serializers import AsyncDeserializer, AsyncSerializer
 from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
 from treaty.client.serializers.jsonschema import JsonDeserializer, JsonSerializer

@@ -12,7 +12,7 @@ from tests.behaviours.served import Served
 from tests.behaviours.test_serializers import MONEY, PRICED
 from tests.behaviours.test_serializers_protobuf import kinds, order
 from treaty.assemble import connect, connect_async
-from treaty.client.plugs.values import bound, half, opened, unbound
+from treaty.client.adapters import bind_deserializer, bind_serializer, deserialize_part, serialize_part
 from treaty.client.serializers.async_serializers import AsyncDeserializer, AsyncSerializer
 from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
 from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
@@ -209,11 +209,11 @@ async def waiting(url: str) -> None:
 async def plugs(url: str) -> None:
     registry = connect_async(url)
     headed = AsyncSerializer(registry, lambda door: AvroSerializer(door, LONG, SerializerSettings(framing="header")))
-    made = await half(headed, 5, "orders")
+    made = await serialize_part(headed, 5, "orders")
     record = Consumed("orders", None, made.data, made.headers)
     read = AsyncDeserializer(registry, AvroDeserializer)
-    assert await opened(read, record) == 5
-    assert await opened(read, record, "key") is None
+    assert await deserialize_part(read, record) == 5
+    assert await deserialize_part(read, record, "key") is None
     with pytest.raises(Unavailable, match="is in a header"):
         (await headed.bind("orders"))(5)
     latest = AsyncSerializer(registry, lambda door: AvroSerializer(door, settings=SerializerSettings(UseLatest())))
@@ -236,11 +236,11 @@ def test_asyncio(server: Served, story: Callable[[str], Any]) -> None:
 
 def test_plain_functions_of_a_value(server: Served) -> None:
     with connect(server.url) as connection:
-        write = bound(AvroSerializer(connection, Line), "lines")
-        read = unbound(AvroDeserializer(connection, Line), "lines")
+        write = bind_serializer(AvroSerializer(connection, Line), "lines")
+        read = bind_deserializer(AvroDeserializer(connection, Line), "lines")
         assert read(write(Line("a"))) == Line("a")
         assert write(None) is None
         assert read(None) is None
-        headed = bound(AvroSerializer(connection, Line, SerializerSettings(framing="header")), "lines")
+        headed = bind_serializer(AvroSerializer(connection, Line, SerializerSettings(framing="header")), "lines")
         with pytest.raises(ValueError, match=r"take half\(\)"):
             headed(Line("a"))

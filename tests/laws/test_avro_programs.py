@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treaty.client.compiled import reading, writing
-from treaty.client.compiled.reading import reader
-from treaty.client.compiled.writing import writer
+from treaty.client.compiled import program, reader_program
+from treaty.client.compiled.reader_program import make_reader
+from treaty.client.compiled.writer_program import make_writer
 from treaty.client.serializers import avro_codec
 from treaty.client.serializers.avro_codec import AvroCodec, make_avro_codec
 from treaty.client.serializers.errors import BadRecordError, BadValueError
@@ -217,7 +217,7 @@ def test_a_payload_nested_without_end_is_refused_as_the_slow_way_refuses_it() ->
         payload = b"\x02" * depth + b"\x00"
         with pytest.raises(avro_codec.PROGRAM_ERRORS):
             one.reader(payload)
-        with pytest.raises(BadRecordError, match=f"deeper than {reading.MAX_DEPTH}"):
+        with pytest.raises(BadRecordError, match=f"deeper than {reader_program.MAX_DEPTH}"):
             avro_codec.read_payload(one, None, payload, 1)
 
 
@@ -231,7 +231,7 @@ def test_branches_may_be_named() -> None:
     ]
     named_types: dict[str, Any] = {}
     parsed = fastavro.parse_schema([each for each in union if each != "long"], named_schemas=named_types)
-    write, read = writer(parsed, named_types), reader(parsed, named_types, tagged=True)
+    write, read = make_writer(parsed, named_types), make_reader(parsed, named_types, tagged=True)
     assert write is not None
     assert read is not None
     for value in (
@@ -243,7 +243,7 @@ def test_branches_may_be_named() -> None:
         out = bytearray()
         write(out, value)
         assert read(bytes(out)) == value
-    with pytest.raises(writing.UnsureError):
+    with pytest.raises(program.SlowPathError):
         write(bytearray(), ("double", 1.0))
 
 

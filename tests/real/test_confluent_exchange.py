@@ -48,8 +48,8 @@ from tests.facades.test_confluent_python_protobuf import compiled
 from tests.real.running import Running, serving
 from tests.servers.kafka import Kafka
 from treaty.assemble import connect
+from treaty.client.adapters import for_consumer, for_producer
 from treaty.client.connection import Connection
-from treaty.client.plugs.context import for_consumer, for_producer
 from treaty.client.serializers import avro as ours_avro
 from treaty.client.serializers import jsonschema as ours_json
 from treaty.client.serializers import protobuf as ours_protobuf

@@ -47,7 +47,7 @@ def fill(kafka: Kafka, topic: str, made: Topic) -> Producer:
 
 
 def records(kafka: Kafka, topic: str) -> int:
-    from treaty.client.kafka.reading import read as read_records  # noqa: PLC0415 (its name is taken here)
+    from treaty.client.kafka.consumer import read_records  # noqa: PLC0415 (its name is taken here)
 
     return sum(one is not None for one in read_records(KafkaCluster(kafka.bootstrap), topic))
 

@@ -13,9 +13,8 @@ from confluent_kafka import DeserializingConsumer, SerializingProducer
 from tests.behaviours.served import served
 from tests.servers.kafka import Kafka
 from treaty.assemble import connect, connect_async
+from treaty.client.adapters import deserialize_part, for_consumer, for_producer, serialize_part
 from treaty.client.connection import Connection
-from treaty.client.plugs.context import for_consumer, for_producer
-from treaty.client.plugs.values import half, opened
 from treaty.client.serializers.async_serializers import AsyncDeserializer, AsyncSerializer
 from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer
 from treaty.client.serializers.jsonschema import JsonDeserializer, JsonSerializer
@@ -106,11 +105,11 @@ def test_aiokafka_calls_our_serializers(kafka: Kafka, topic: str, registry: tupl
                     await each.start()
                 for order in ORDERS:
                     await plain.send_and_wait(topic, order, key=order.id)
-                one = await half(headed, ORDERS[1], topic)
+                one = await serialize_part(headed, ORDERS[1], topic)
                 await bare.send_and_wait(topic, one.data, headers=one.headers)
                 records = [await asyncio.wait_for(consumer.getone(), SECONDS) for _ in range(4)]
-                assert [await opened(read, record) for record in records] == [*ORDERS, ORDERS[1]]
-                assert [await opened(read_key, record, "key") for record in records] == [0, 1, 2, None]
+                assert [await deserialize_part(read, record) for record in records] == [*ORDERS, ORDERS[1]]
+                assert [await deserialize_part(read_key, record, "key") for record in records] == [0, 1, 2, None]
             finally:
                 for each in started:
                     await each.stop()

@@ -11,7 +11,7 @@ from typing import Any
 
 from treaty.arrow.avro import primitives
 from treaty.arrow.avro.leaves import MemberWriter, convert_default, write_conversion
-from treaty.client.compiled.program import Program
+from treaty.client.compiled.program import ProgramBuilder
 from treaty.core.limits import AVRO_ITEMS
 from treaty.formats.avro.model import (
     AbsentDefault,
@@ -47,20 +47,20 @@ class _ReaderCompiler:
 
     def __init__(self, writer: AvroSchema, reader: AvroSchema) -> None:
         self.writer, self.reader = writer, reader
-        self.code = Program(LINES)
+        self.code = ProgramBuilder(LINES)
         self.functions: dict[tuple[str, str], str] = {}
         self.unions: dict[int, tuple[BranchTable, MemberWriter]] = {}
         self.waiting: list[Callable[[], None]] = []
         self.code.constants.update(primitives.NAMES, left=[0])
 
     def program(self) -> Read:
-        with self.code.under("def read(d):"):
+        with self.code.block("def read(d):"):
             self.code.add("p, z = 0, len(d)", f"left[0] = {AVRO_ITEMS}")
             self.value(self.writer.root, self.reader.root, "v")
             self.code.add("return v, p")
         while self.waiting:
             self.waiting.pop()()
-        made: Read = self.code.made("read")
+        made: Read = self.code.compile_function("read")
         return made
 
     # ------------------------------------------------------------------------------------------------ values
@@ -83,7 +83,7 @@ class _ReaderCompiler:
             symbols = tuple(one if one in known else new.default for one in old.symbols)
             self.number("index", to)
             self.code.add(
-                f"{to} = {self.code.constant(symbols)}[{to}] if {to} >= 0 else None", f"if {to} is None: {WRONG}"
+                f"{to} = {self.code.add_constant(symbols)}[{to}] if {to} >= 0 else None", f"if {to} is None: {WRONG}"
             )
         elif isinstance(old, AvroPrimitive | AvroFixed) and isinstance(new, AvroPrimitive | AvroFixed):
             self.leaf(old, new, to)
@@ -95,7 +95,7 @@ class _ReaderCompiler:
         known = self.unions.get(id(new))
         if known is None:
             table = BranchTable([Side(self.reader, one) for one in new.branches])
-            known = self.unions[id(new)] = table, MemberWriter(new, self.reader.names, self.code.constant)
+            known = self.unions[id(new)] = table, MemberWriter(new, self.reader.names, self.code.add_constant)
         table, member = known
         place = table.find(Side(self.writer, writer))
         if place is None:
@@ -112,7 +112,7 @@ class _ReaderCompiler:
 
     def choice(self, count: int, part: Callable[[int], None]) -> None:
         """One of so many branches, by the index that stands before it."""
-        place = self.code.name("u")
+        place = self.code.fresh_name("u")
         self.number("index", place)
         self.search(place, range(count), part)
 
@@ -120,13 +120,13 @@ class _ReaderCompiler:
         """The lines for one of these branches: a few one after the other, many by halves, as Python nests no 1,000 `elif`."""
         if len(places) > CHAIN:
             half = len(places) // 2
-            with self.code.under(f"if {place} < {places[half]}:"):
+            with self.code.block(f"if {place} < {places[half]}:"):
                 self.search(place, places[:half], part)
-            with self.code.under("else:"):
+            with self.code.block("else:"):
                 self.search(place, places[half:], part)
             return
         for at in places:
-            with self.code.under(f"{'if' if at == places.start else 'elif'} {place} == {at}:"):
+            with self.code.block(f"{'if' if at == places.start else 'elif'} {place} == {at}:"):
                 part(at)
         self.code.add(f"else: {WRONG}" if places else WRONG)
 
@@ -152,7 +152,7 @@ class _ReaderCompiler:
             case "fixed":
                 assert isinstance(old, AvroFixed)
                 self.code.add(f"q = p + {old.size}", f"if q > z: {WRONG}", f"{to} = d[p:q]; p = q")
-        for line in write_conversion(old, new, self.code.constant):
+        for line in write_conversion(old, new, self.code.add_constant):
             self.code.add(line.replace("@", to))
 
     # --------------------------------------------------------------------------------------------- functions
@@ -160,10 +160,10 @@ class _ReaderCompiler:
     def function(self, key: tuple[str, str], body: Callable[[], None]) -> str:
         """The name of a function, which is written later."""
         if key not in self.functions:
-            name = self.functions[key] = self.code.name("f")
+            name = self.functions[key] = self.code.fresh_name("f")
 
             def write() -> None:
-                with self.code.under(f"def {name}(d, p, z):"):
+                with self.code.block(f"def {name}(d, p, z):"):
                     body()
 
             self.waiting.append(write)
@@ -171,7 +171,7 @@ class _ReaderCompiler:
 
     def alone(self, body: Callable[[], None]) -> str:
         """A function that nothing else calls."""
-        return self.function((self.code.name("k"), ""), body)
+        return self.function((self.code.fresh_name("k"), ""), body)
 
     def record(self, old: AvroRecord, new: AvroRecord) -> str:
         def body() -> None:
@@ -182,7 +182,7 @@ class _ReaderCompiler:
                 if target is None:
                     self.skip(one.type)
                 else:
-                    found[target.name] = self.code.name("v")
+                    found[target.name] = self.code.fresh_name("v")
                     self.value(one.type, target.type, found[target.name])
             parts = []
             for field in new.fields:
@@ -200,12 +200,12 @@ class _ReaderCompiler:
 
     def default(self, value: Any) -> str:
         """A constant; what can be changed is made anew for each record."""
-        made = self.code.constant(value)
+        made = self.code.add_constant(value)
         return f"copied({made})" if isinstance(value, list | dict) else made
 
     def array(self, old: AvroArray, new: AvroArray) -> str:
         def body() -> None:
-            item = self.code.name("i")
+            item = self.code.fresh_name("i")
             self.code.add("found = []", "add = found.append")
             with self.blocks("found", free=_is_free(self.writer, old.items)):
                 self.value(old.items, new.items, item)
@@ -215,7 +215,7 @@ class _ReaderCompiler:
 
     def map(self, old: AvroMap, new: AvroMap) -> str:
         def body() -> None:
-            key, item = self.code.name("k"), self.code.name("i")
+            key, item = self.code.fresh_name("k"), self.code.fresh_name("i")
             self.code.add("found = {}")
             with self.blocks("entries(found)", free=False):
                 self.number("long", "n")
@@ -228,11 +228,11 @@ class _ReaderCompiler:
     @contextmanager
     def blocks(self, result: str, *, free: bool) -> Iterator[None]:
         """The lines around the items of an array or map: blocks of so many items, up to an empty one."""
-        code, count = self.code, self.code.name("m")
+        code, count = self.code, self.code.fresh_name("m")
         code.add("done = 0")
-        with code.under("while True:"):
+        with code.block("while True:"):
             self.number("long", count)
-            with code.under(f"if {count} <= 0:"):
+            with code.block(f"if {count} <= 0:"):
                 code.add(f"if not {count}: return {result}, p")
                 self.number("long", "n")  # the bytes of the block, which nobody looks at
                 code.add(f"{count} = -{count}")
@@ -241,7 +241,7 @@ class _ReaderCompiler:
             code.add(f"done += {count}", f"if done > {AVRO_ITEMS}: {WRONG}")
             if free:
                 code.add(f"left[0] -= {count}", f"if left[0] < 0: {WRONG}")
-            with code.under(f"for _ in range({count}):"):
+            with code.block(f"for _ in range({count}):"):
                 yield
 
     # ----------------------------------------------------------------------------------------- passing over
@@ -281,10 +281,10 @@ class _ReaderCompiler:
         self.code.add("return p")
 
     def skip_items(self, items: AvroType, *, keys: bool) -> None:
-        count, free = self.code.name("m"), not keys and _is_free(self.writer, items)
-        with self.code.under("while True:"):
+        count, free = self.code.fresh_name("m"), not keys and _is_free(self.writer, items)
+        with self.code.block("while True:"):
             self.number("long", count)
-            with self.code.under(f"while {count} < 0:"):  # a block that says its bytes is passed over as a whole
+            with self.code.block(f"while {count} < 0:"):  # a block that says its bytes is passed over as a whole
                 self.number("long", "n")
                 self.code.add("if n > 0: p += n", f"if p > z: {WRONG}")
                 self.number("long", count)
@@ -292,7 +292,7 @@ class _ReaderCompiler:
             if free:
                 self.code.add(f"left[0] -= {count}", f"if left[0] < 0: {WRONG}")
                 return
-            with self.code.under(f"for _ in range({count}):"):
+            with self.code.block(f"for _ in range({count}):"):
                 if keys:
                     self.skip_leaf("string")
                 self.skip(items)

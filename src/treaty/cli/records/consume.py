@@ -12,9 +12,9 @@ from treaty.cli.records.decode import say_explained
 from treaty.cli.registry import connection
 from treaty.cli.terminal import kafka, screen
 from treaty.client.connection import Connection
-from treaty.client.explain.record import explain
-from treaty.client.kafka.reading import Record, Span, Start, read
-from treaty.client.kafka.words import named_cluster
+from treaty.client.explain.record import explain_record
+from treaty.client.kafka.cluster_settings import parse_cluster
+from treaty.client.kafka.consumer import ReadRange, StartOffset, TopicRecord, read_records
 from treaty.client.records.decoder import DecodedPart, DecodeMode, RecordDecoder, show_base64, show_data
 from treaty.client.serializers.errors import BadRecordError
 from treaty.client.serializers.frames import HEADER_OF, Part
@@ -27,22 +27,22 @@ EXPLAINED = 3
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class StartType(click.ParamType[Start]):
+class StartType(click.ParamType[StartOffset]):
     """Where to begin: ``beginning``, ``end``, an offset, ``-N`` for the last N, or a time in ISO 8601."""
 
     name = "place"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Start:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> StartOffset:
         """Read a word."""
-        if isinstance(value, Start):
+        if isinstance(value, StartOffset):
             return value
         if value == "beginning":
-            return Start("beginning")
+            return StartOffset("beginning")
         if value == "end":
-            return Start("end")
+            return StartOffset("end")
         bare = value.removeprefix("-")
         if bare.isascii() and bare.isdecimal():
-            return Start("offset" if bare == value else "last", int(bare))
+            return StartOffset("offset" if bare == value else "last", int(bare))
         try:
             time = datetime.fromisoformat(value)
         except ValueError:
@@ -51,7 +51,7 @@ class StartType(click.ParamType[Start]):
             )
         if time.tzinfo is None:
             self.fail(f"{value!r} has no zone; put Z behind it for UTC", param, ctx)
-        return Start("time", int((time - EPOCH).total_seconds() * 1000))
+        return StartOffset("time", int((time - EPOCH).total_seconds() * 1000))
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ class RecordPrinter:
     markers: int = 0
     partitions: set[int] = field(default_factory=set)
 
-    def show(self, one: Record) -> None:
+    def show(self, one: TopicRecord) -> None:
         """Print a record, or what is wrong with it."""
         self.count += 1
         self.markers += one.value is None
@@ -93,13 +93,13 @@ class RecordPrinter:
                 return
         self._print(one, halves["key"], halves["value"], wrong)
 
-    def _explain(self, one: Record, part: Part, bad: BadRecordError) -> None:
+    def _explain(self, one: TopicRecord, part: Part, bad: BadRecordError) -> None:
         screen.say(f"{one.partition}:{one.offset} {part}: {bad}", "red", err=True)
         if self.bad <= EXPLAINED:
             data = (one.key if part == "key" else one.value) or b""
-            say_explained(explain(self.registry, data, one.headers, part), err=True)
+            say_explained(explain_record(self.registry, data, one.headers, part), err=True)
 
-    def _print(self, one: Record, key: DecodedPart, value: DecodedPart, wrong: dict[Part, BadRecordError]) -> None:
+    def _print(self, one: TopicRecord, key: DecodedPart, value: DecodedPart, wrong: dict[Part, BadRecordError]) -> None:
         if self.form == "values":
             click.echo(_format_json(value.value))
             return
@@ -189,13 +189,13 @@ def command(topic: str, **options: Any) -> None:
     if options["as_json"] and options["values"]:
         raise click.UsageError("--json and --values: only one of them can be the form")
     form = "json" if options["as_json"] else "values" if options["values"] else "lines"
-    span = Span(options["start"], options["partitions"], options["follow"], committed=not options["uncommitted"])
+    span = ReadRange(options["start"], options["partitions"], options["follow"], committed=not options["uncommitted"])
     with kafka.exit_on_kafka_error(), connection.open_registry(options["registry"]) as found:
-        cluster, _ = named_cluster(options["kafka"], options["kafka_config"])
+        cluster, _ = parse_cluster(options["kafka"], options["kafka_config"])
         decoder = RecordDecoder(found, context_of(options["context"]))
         showing = RecordPrinter(found, decoder, options["key_as"], form, options["raw_on_error"])
         try:
-            with closing(read(cluster, topic, span)) as records:
+            with closing(read_records(cluster, topic, span)) as records:
                 for one in records:
                     if one is None:
                         sys.stdout.flush()

@@ -8,8 +8,8 @@ import click
 
 from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
-from treaty.client.explain.record import Explained, explain
-from treaty.client.explain.steps import Step
+from treaty.client.explain.pieces import RecordPiece
+from treaty.client.explain.record import RecordExplanation, explain_record
 from treaty.client.serializers.frames import HEADER_OF, Part
 from treaty.core.limits import REQUEST_BYTES
 
@@ -36,12 +36,12 @@ def command(data: str, *, header: str | None, key: bool, registry: str, as_json:
     record = _read_stdin() if data == "-" else _parse_bytes(data, "DATA")
     headers = () if header is None else ((HEADER_OF[part], _parse_bytes(header, "--header")),)
     with connection.open_registry(registry) as found:
-        explained = explain(found, record, headers, part)
+        explained = explain_record(found, record, headers, part)
     if as_json:
         screen.say_json(_explanation_members(explained))
     else:
         say_explained(explained)
-    sys.exit(WRONG if explained.wrong else FINE)
+    sys.exit(WRONG if explained.problem else FINE)
 
 
 def _read_stdin() -> bytes:
@@ -68,25 +68,27 @@ def _parse_bytes(text: str, what: str) -> bytes:
         raise click.BadParameter("neither hex nor base64", param_hint=what) from None
 
 
-def _explanation_members(explained: Explained) -> dict[str, object]:
+def _explanation_members(explained: RecordExplanation) -> dict[str, object]:
     steps = [
         {"offset": one.offset, "bytes": one.data.hex(), "path": one.path, "what": one.what, "says": one.says}
-        for one in explained.steps
+        for one in explained.pieces
     ]
-    written = None if explained.written is None else connection.answer_members(explained.written)
-    return {"fine": not explained.wrong, "wrong": explained.wrong, "schema": written, "steps": steps}
+    written = None if explained.writer_schema is None else connection.answer_members(explained.writer_schema)
+    return {"fine": not explained.problem, "wrong": explained.problem, "schema": written, "steps": steps}
 
 
-def say_explained(explained: Explained, *, err: bool = False) -> None:
+def say_explained(explained: RecordExplanation, *, err: bool = False) -> None:
     """Print the pieces of a record."""
-    if explained.written is not None:
-        one = explained.written
+    if explained.writer_schema is not None:
+        one = explained.writer_schema
         used = f", {one.subject} version {one.number}" if one.subject else ""
         screen.say(f"written with id {one.schema_id}{used} ({one.format}, guid {one.guid})", bold=True, err=err)
-    screen.say_rows(("offset", "bytes", "path", "what", "says"), [_step_row(step) for step in explained.steps], err=err)
-    if explained.wrong:
-        screen.say(explained.wrong, "red", err=True)
+    screen.say_rows(
+        ("offset", "bytes", "path", "what", "says"), [_step_row(step) for step in explained.pieces], err=err
+    )
+    if explained.problem:
+        screen.say(explained.problem, "red", err=True)
 
 
-def _step_row(step: Step) -> tuple[str, str, str, str, str]:
+def _step_row(step: RecordPiece) -> tuple[str, str, str, str, str]:
     return (str(step.offset), step.hex, step.path, step.what, step.says)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from treaty.cli.terminal.source import display_path, read_lines, read_text, refuse_second_stdin
-from treaty.client.kafka.sending import ANY
+from treaty.client.kafka.producer import ANY
 from treaty.client.serializers.errors import BadValueError
 from treaty.client.serializers.frames import Headers
 from treaty.core.limits import VALUE_BYTES

@@ -16,9 +16,9 @@ from treaty.cli.terminal.options import format_
 from treaty.cli.terminal.source import STDIN
 from treaty.cli.terminal.subject_completion import complete_subjects
 from treaty.client.connection import Connection
-from treaty.client.kafka.library import library
-from treaty.client.kafka.sending import ANY, Sender
-from treaty.client.kafka.words import named_cluster
+from treaty.client.kafka.cluster_settings import parse_cluster
+from treaty.client.kafka.library import load_library
+from treaty.client.kafka.producer import ANY, RecordProducer
 
 DONE, WRONG, STOPPED = 0, 1, 130
 """Exit codes: every record arrived; one did not; Ctrl-C."""
@@ -76,7 +76,7 @@ def command(topic: str, files: tuple[str, ...], **options: Any) -> None:
     settings = _read_options(topic, options)
     with kafka.exit_on_kafka_error():
         if not options["dry_run"]:
-            library()  # before the registry is asked
+            load_library()  # before the registry is asked
     with kafka.exit_on_kafka_error(), connection.open_registry(options["registry"]) as found:
         job = ProduceRun(settings, *_select_schemas(found, topic, options))
         code = _run_job(job, read_records(files or (STDIN,), records=options["records"]), options)
@@ -95,8 +95,8 @@ def _run_job(job: ProduceRun, source: Iterator[InputRecord | InvalidInput], opti
                     screen.say(name, bold=True)
                     screen.say_facts(facts)
         else:
-            cluster, _ = named_cluster(options["kafka"], options["kafka_config"])
-            job.send(source, Sender(cluster, job.counts.report_lost, options["compression"]))
+            cluster, _ = parse_cluster(options["kafka"], options["kafka_config"])
+            job.send(source, RecordProducer(cluster, job.counts.report_lost, options["compression"]))
         code = WRONG if job.counts.wrong or job.counts.lost else DONE
     except KeyboardInterrupt:
         screen.say("stopped", "yellow", err=True)

@@ -11,7 +11,7 @@ from treaty.cli.records.input_records import UNSET, InputRecord, InvalidInput, e
 from treaty.cli.records.schema_selection import UNKNOWN_ID, SelectedSchema, schema_members
 from treaty.cli.terminal import screen
 from treaty.cli.transfer.endpoints import show_progress
-from treaty.client.kafka.sending import ANY, Outgoing, Sender
+from treaty.client.kafka.producer import ANY, OutgoingRecord, RecordProducer
 from treaty.client.serializers.errors import BadValueError
 from treaty.client.serializers.frames import Headers
 
@@ -64,11 +64,11 @@ class ProduceRun:
     key: SelectedSchema | None
     counts: ProduceCounts = field(default_factory=ProduceCounts)
 
-    def send(self, source: Iterator[InputRecord | InvalidInput], sender: Sender) -> None:
+    def send(self, source: Iterator[InputRecord | InvalidInput], sender: RecordProducer) -> None:
         """Send every record, and wait until all have arrived or are lost."""
         try:
             with _show_count() as progress, sender:
-                partitions = sender.see(self.options.topic, self.options.partition)
+                partitions = sender.find_partitions(self.options.topic, self.options.partition)
                 for item, made in self._each(source, partitions):
                     sender.send(made, item.name)
                     progress(sender.sent)
@@ -102,7 +102,7 @@ class ProduceRun:
 
     def _each(
         self, source: Iterator[InputRecord | InvalidInput], partitions: frozenset[int] = frozenset()
-    ) -> Iterator[tuple[InputRecord, Outgoing]]:
+    ) -> Iterator[tuple[InputRecord, OutgoingRecord]]:
         """Records that can be sent; the others are reported, and end it unless they are to be skipped.
 
         `partitions` are those of the topic, where it was asked for them.
@@ -120,7 +120,7 @@ class ProduceRun:
                 assert isinstance(item, InputRecord)
                 yield item, made
 
-    def _outgoing(self, item: InputRecord, partitions: frozenset[int]) -> Outgoing:
+    def _outgoing(self, item: InputRecord, partitions: frozenset[int]) -> OutgoingRecord:
         """A record in its frames. Raises `BadValueError`."""
         options = self.options
         data, more = frame_value(self.value, item.value, options.framing)
@@ -133,7 +133,7 @@ class ProduceRun:
                 f"the record names partition {partition}, and {options.topic} has {counted}; --no-partition drops it"
             )
         headers = (*options.headers, *item.headers, *stamps, *more)
-        return Outgoing(options.topic, front, data, headers, partition, item.time)
+        return OutgoingRecord(options.topic, front, data, headers, partition, item.time)
 
     def _find_key(self, item: InputRecord) -> Any:
         """The key of a record: of the command line, of the value, or of the input."""

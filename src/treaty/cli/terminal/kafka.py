@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import click
 
 from treaty.cli.terminal.source import UnusableError
-from treaty.client.kafka.failures import KafkaFailure
+from treaty.client.kafka.errors import KafkaClientError
 from treaty.client.kafka.library import KafkaMissingError
 from treaty.core.kafka import KafkaSettingsError
 
@@ -34,5 +34,5 @@ def exit_on_kafka_error() -> Iterator[None]:
     """What Kafka can't do ends the program with exit code 2 and a sentence."""
     try:
         yield
-    except (KafkaFailure, KafkaMissingError, KafkaSettingsError) as error:
+    except (KafkaClientError, KafkaMissingError, KafkaSettingsError) as error:
         raise UnusableError(str(error)) from error

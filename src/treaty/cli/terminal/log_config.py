@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import click
 
 from treaty.assemble import LOG_CONFIG
-from treaty.client.kafka.words import settings_of
+from treaty.client.kafka.cluster_settings import parse_settings
 from treaty.core.kafka import KafkaSettingsError
 from treaty.core.schema import Pairs
 
@@ -41,7 +41,7 @@ def log_config_option(*, callback: Callable[..., Any] | None = None) -> Callable
 def parse_log_config(words: Sequence[str]) -> Pairs:
     """The settings that words give. Raises `click.UsageError` without the values of any."""
     try:
-        found = settings_of(words, "--log-config")
+        found = parse_settings(words, "--log-config")
     except KafkaSettingsError as error:
         raise click.UsageError(str(error)) from error
     for name, value in found:

@@ -12,8 +12,8 @@ from treaty.cli.terminal import registry_url, screen
 from treaty.cli.terminal.kafka import exit_on_kafka_error
 from treaty.cli.terminal.source import STDIN, UnusableError
 from treaty.client.connection import Connection
+from treaty.client.kafka.cluster_settings import parse_cluster
 from treaty.client.kafka.registry_topic import read_topic
-from treaty.client.kafka.words import named_cluster
 from treaty.client.transfer.dump import read_lines
 from treaty.client.transfer.reading import Told, read, silent
 from treaty.client.transfer.snapshot import Problem, Snapshot
@@ -77,7 +77,7 @@ def is_topic(text: str) -> bool:
 
 def parse_topic(text: str, kafka_config: Iterable[str]) -> tuple[KafkaCluster, str]:
     """The cluster and the topic that a URL names; raises `KafkaSettingsError`."""
-    cluster, topic = named_cluster(text, kafka_config)
+    cluster, topic = parse_cluster(text, kafka_config)
     if not topic:
         raise KafkaSettingsError(f"{text} names no topic; Confluent registries have {SCHEME}host:port/_schemas")
     return cluster, topic

@@ -94,7 +94,7 @@ def _write_topic(
 ) -> NoReturn:
     with show_progress() as progress, kafka.exit_on_kafka_error():
         cluster, topic = parse_topic(output, kafka_config)
-        done = write_topic(found, cluster, topic, dry_run=dry_run, told=progress)
+        done = write_topic(found, cluster, topic, dry_run=dry_run, report=progress)
     problems = (*found.problems, *done.problems)
     if as_json:
         counts = {"output": output, "records": done.records, "written": done.written, "dry_run": dry_run}

@@ -6,7 +6,7 @@ from struct import Struct
 from typing import Any
 
 from treaty.client.compiled.logical import READERS
-from treaty.client.compiled.names import defined, kind_of, logical_of
+from treaty.client.compiled.names import find_definition, kind_of, logical_of
 
 _FLOAT = Struct("<f")
 _KINDS: Mapping[str, tuple[type, ...]] = {
@@ -55,7 +55,7 @@ def default_maker(field: Any, named: Mapping[str, Any]) -> Callable[[], Any]:
 
 def default_of(schema: Any, default: Any, named: Mapping[str, Any]) -> Any:
     """Return a default as the codec gives values; of a union it is one of the first branch that it fits."""
-    schema = defined(schema, named)
+    schema = find_definition(schema, named)
     if isinstance(schema, list):
         fitting = (branch for branch in schema if is_default_of(branch, default, named))
         return default_of(next(fitting, schema[0]), default, named)
@@ -79,7 +79,7 @@ def default_of(schema: Any, default: Any, named: Mapping[str, Any]) -> Any:
 
 def is_default_of(schema: Any, default: Any, named: Mapping[str, Any]) -> bool:
     """Say whether a default in JSON is one of a type."""
-    schema = defined(schema, named)
+    schema = find_definition(schema, named)
     if isinstance(schema, list):
         return any(is_default_of(branch, default, named) for branch in schema)
     kind = kind_of(schema)

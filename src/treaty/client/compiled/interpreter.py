@@ -13,16 +13,16 @@ from treaty.client.compiled.conversions import conversion_of
 from treaty.client.compiled.defaults import default_maker
 from treaty.client.compiled.logical import LossError
 from treaty.client.compiled.matches import RECORDS, Matcher, UnmatchedError, pair_fields
-from treaty.client.compiled.names import NAMED, branch_of, defined, kind_of, logical_of
+from treaty.client.compiled.names import NAMED, branch_of, find_definition, kind_of, logical_of
 
-Step = Callable[[bytes, int], tuple[Any, int]]
+ReadStep = Callable[[bytes, int], tuple[Any, int]]
 """From a payload and a position to a value and the next position. Raises `UnmatchedError` or some `ValueError`."""
 Parsed = tuple[Any, Mapping[str, Any]]
 """A schema as fastavro parsed it, and its named types."""
 _FLOAT, _DOUBLE = Struct("<f"), Struct("<d")
 
 
-def interpreter(writer: Parsed, reader: Parsed, *, tagged: bool = False) -> Step:
+def make_interpreter(writer: Parsed, reader: Parsed, *, tagged: bool = False) -> ReadStep:
     """Return the function that reads payloads of a writer as values of a reader; `tagged` as for programs."""
     return _Interpreter(writer[1], reader[1], tagged=tagged).resolve(writer[0], reader[0])
 
@@ -35,12 +35,12 @@ class _Interpreter:
         self._wanted = wanted
         self._tagged = tagged
         self._matcher = Matcher(written, wanted)
-        self._records: dict[tuple[str, str], Step] = {}
-        self._skips: dict[str, Step] = {}
+        self._records: dict[tuple[str, str], ReadStep] = {}
+        self._skips: dict[str, ReadStep] = {}
 
-    def resolve(self, writer: Any, reader: Any) -> Step:
+    def resolve(self, writer: Any, reader: Any) -> ReadStep:
         """The function that reads a type of the writer as one of the reader."""
-        writer, reader = defined(writer, self._written), defined(reader, self._wanted)
+        writer, reader = find_definition(writer, self._written), find_definition(reader, self._wanted)
         if isinstance(writer, list):
             places = range(len(writer)) if writer is reader else self._matcher.find_places(writer, reader)
             return _choice([self._branch(each, reader, at) for each, at in zip(writer, places, strict=True)])
@@ -59,19 +59,19 @@ class _Interpreter:
                 return _enum(writer, reader)
         return _scalar(writer, reader)
 
-    def _branch(self, writer: Any, reader: Any, at: int | None) -> Step:
+    def _branch(self, writer: Any, reader: Any, at: int | None) -> ReadStep:
         """What reads a type as the branch of a union at a place; None: no branch takes it."""
         if not isinstance(reader, list):
             return self.resolve(writer, reader)
         if at is None:
-            writer = defined(writer, self._written)
+            writer = find_definition(writer, self._written)
             return _refuse(
                 f"the writer's {_name(writer)} is no branch of the reader's union of {_list_branches(reader)}"
             )
         step = self.resolve(writer, reader[at])
         if not self._tagged or reader[at] == "null" or len([each for each in reader if each != "null"]) < 2:
             return step
-        name = branch_of(defined(reader[at], self._wanted))
+        name = branch_of(find_definition(reader[at], self._wanted))
 
         def tag(data: bytes, at: int) -> tuple[Any, int]:
             value, at = step(data, at)
@@ -79,7 +79,7 @@ class _Interpreter:
 
         return tag
 
-    def _record(self, writer: Any, reader: Any) -> Step:
+    def _record(self, writer: Any, reader: Any) -> ReadStep:
         key = (str(writer["name"]), str(reader["name"]))
         if key in self._records:
             return self._records[key]
@@ -88,7 +88,7 @@ class _Interpreter:
         if lacking is not None:
             refuse = _refuse(f"the writer's {key[0]} has no field {lacking}, and the reader's has no default")
             return self._records.setdefault(key, refuse)
-        steps: list[tuple[Step, str | None]] = []
+        steps: list[tuple[ReadStep, str | None]] = []
         defaults = [] if self._tagged else [(field["name"], self._default(field)) for field in missing]
         order = [field["name"] for field in reader["fields"]]
 
@@ -122,9 +122,9 @@ class _Interpreter:
 
             return refuse
 
-    def skip(self, writer: Any) -> Step:
+    def skip(self, writer: Any) -> ReadStep:
         """The function that reads a value of the writer and drops it."""
-        writer = defined(writer, self._written)
+        writer = find_definition(writer, self._written)
         if isinstance(writer, list):
             return _choice([self.skip(each) for each in writer])
         match kind_of(writer):
@@ -142,10 +142,10 @@ class _Interpreter:
                 return _SCALARS["bytes"]
         return _SCALARS[kind_of(writer)]
 
-    def _skip_record(self, writer: Any) -> Step:
+    def _skip_record(self, writer: Any) -> ReadStep:
         name = str(writer["name"])
         if name not in self._skips:
-            steps: list[Step] = []
+            steps: list[ReadStep] = []
 
             def record(data: bytes, at: int) -> tuple[Any, int]:
                 for step in steps:
@@ -171,14 +171,14 @@ def _list_branches(branches: list[Any]) -> str:
     return ", ".join(branch if isinstance(branch, str) else _name(branch) for branch in branches[:5]) + more
 
 
-def _refuse(message: str) -> Step:
+def _refuse(message: str) -> ReadStep:
     def refuse(data: bytes, at: int) -> tuple[Any, int]:
         raise UnmatchedError(message)
 
     return refuse
 
 
-def _choice(steps: list[Step]) -> Step:
+def _choice(steps: list[ReadStep]) -> ReadStep:
     def choose(data: bytes, at: int) -> tuple[Any, int]:
         index, at = _long(data, at)
         return steps[index](data, at)
@@ -191,7 +191,7 @@ def _blocks(data: bytes, at: int) -> tuple[int, int]:
     return (-count, _long(data, at)[1]) if count < 0 else (count, at)
 
 
-def _array(step: Step) -> Step:
+def _array(step: ReadStep) -> ReadStep:
     def array(data: bytes, at: int) -> tuple[Any, int]:
         items: list[Any] = []
         count, at = _blocks(data, at)
@@ -205,7 +205,7 @@ def _array(step: Step) -> Step:
     return array
 
 
-def _map(step: Step) -> Step:
+def _map(step: ReadStep) -> ReadStep:
     def entries(data: bytes, at: int) -> tuple[Any, int]:
         made: dict[str, Any] = {}
         count, at = _blocks(data, at)
@@ -219,7 +219,7 @@ def _map(step: Step) -> Step:
     return entries
 
 
-def _enum(writer: Any, reader: Any) -> Step:
+def _enum(writer: Any, reader: Any) -> ReadStep:
     known = frozenset(reader["symbols"])
 
     def enum(data: bytes, at: int) -> tuple[Any, int]:
@@ -234,7 +234,7 @@ def _enum(writer: Any, reader: Any) -> Step:
     return enum
 
 
-def _scalar(writer: Any, reader: Any) -> Step:
+def _scalar(writer: Any, reader: Any) -> ReadStep:
     kind = kind_of(writer)
     step = _fixed_step(int(writer["size"])) if kind == "fixed" else _SCALARS[kind]
     try:
@@ -297,11 +297,11 @@ def _string(data: bytes, at: int) -> tuple[str, int]:
         raise ValueError(f"a string is no UTF-8: {error.reason} at byte {at - len(value) + error.start}") from None
 
 
-def _fixed_step(size: int) -> Step:
+def _fixed_step(size: int) -> ReadStep:
     return lambda data, at: (bytes(data[at : at + size]), at + size)
 
 
-_SCALARS: Mapping[str, Step] = {
+_SCALARS: Mapping[str, ReadStep] = {
     "null": _null,
     "boolean": _boolean,
     "int": _long,

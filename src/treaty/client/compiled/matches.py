@@ -7,7 +7,7 @@ chooses among the branches of a union. Parts of a value are matched when they ar
 from collections.abc import Mapping
 from typing import Any
 
-from treaty.client.compiled.names import NAMED, defined, kind_of
+from treaty.client.compiled.names import NAMED, find_definition, kind_of
 
 PROMOTIONS = frozenset(
     {
@@ -43,7 +43,7 @@ class Matcher:
 
     def define(self, writer: Any, reader: Any) -> tuple[Any, Any]:
         """Return the definitions of two types that may be names."""
-        return defined(writer, self._written), defined(reader, self._wanted)
+        return find_definition(writer, self._written), find_definition(reader, self._wanted)
 
     def is_match(self, writer: Any, reader: Any) -> bool:
         """Say whether a value of one type may be one of another; neither is a union."""
@@ -58,7 +58,7 @@ class Matcher:
         The best name decides among the branches that can be read at all. Among records that only share the name without its
         namespace it is the one at `place`, or else the last of them, as in Java.
         """
-        writer = defined(writer, self._written)
+        writer = find_definition(writer, self._written)
         table, best = self._enter(branches), None
         for strength in range(len(table.places)):
             places = table.find(writer, strength)
@@ -155,7 +155,7 @@ class _BranchTable:
         self._promoted: dict[str, int] = {}
         for at, branch in enumerate(branches):
             self._promoted.setdefault(kind_of(branch), at)
-            solid = defined(branch, wanted)
+            solid = find_definition(branch, wanted)
             for strength, names in enumerate(_find_names(solid)):
                 for name in names:
                     self.places[strength].setdefault((*_find_shape(solid), name), []).append(at)

@@ -30,6 +30,6 @@ def branch_of(schema: Any) -> str:
     return logical_of(schema) or kind
 
 
-def defined(schema: Any, named: Mapping[str, Any]) -> Any:
+def find_definition(schema: Any, named: Mapping[str, Any]) -> Any:
     """The definition where a schema only names a type."""
     return named.get(schema, schema) if isinstance(schema, str) else schema

@@ -16,11 +16,15 @@ MAX_LINES = 20_000
 """Lines of one program: some thousand fields. Python takes about 10 us for each, once."""
 
 
-class UnsuitedError(ValueError):
+class NotCompilableError(ValueError):
     """A schema that no program is written for."""
 
 
-class Program:
+class SlowPathError(ValueError):
+    """A value or bytes that a program does not handle: the slower function is called."""
+
+
+class ProgramBuilder:
     """Lines of functions, and the constants that they use."""
 
     def __init__(self, most: int = MAX_LINES) -> None:
@@ -35,11 +39,11 @@ class Program:
     def add(self, *lines: str) -> None:
         """Add lines at the current depth. Raises `UnsuitedError` where the program gets too long."""
         if len(self._lines) > self.most:
-            raise UnsuitedError(f"a program of more than {self.most} lines")
+            raise NotCompilableError(f"a program of more than {self.most} lines")
         self._lines += ["    " * self._depth + line for line in lines]
 
     @contextmanager
-    def under(self, head: str) -> Iterator[None]:
+    def block(self, head: str) -> Iterator[None]:
         """A block under a line that ends in a colon."""
         self.add(head)
         self._depth += 1
@@ -53,9 +57,9 @@ class Program:
         """The same for a loop. Raises `UnsuitedError` where too many stand inside each other."""
         self._loops += 1
         if self._loops > MAX_NESTED:
-            raise UnsuitedError(f"more than {MAX_NESTED} arrays or maps inside each other")
+            raise NotCompilableError(f"more than {MAX_NESTED} arrays or maps inside each other")
         try:
-            with self.under(head):
+            with self.block(head):
                 yield
         finally:
             self._loops -= 1
@@ -70,18 +74,18 @@ class Program:
             del self._lines[before:]
             self.add(line)
 
-    def name(self, letter: str) -> str:
+    def fresh_name(self, prefix: str) -> str:
         """A name that nothing else has."""
         self._count += 1
-        return f"{letter}{self._count}"
+        return f"{prefix}{self._count}"
 
-    def constant(self, value: Any) -> str:
+    def add_constant(self, value: Any) -> str:
         """A name for a value."""
-        name = self.name("c")
+        name = self.fresh_name("c")
         self.constants[name] = value
         return name
 
-    def made(self, function: str) -> Any:
+    def compile_function(self, function: str) -> Any:
         """Run the program, and return one of its functions."""
         code = compile("\n".join(self._lines), "<avro>", "exec")
         exec(code, self.constants)  # noqa: S102 (the lines are this package's own; of a schema they hold quoted texts alone)

@@ -3,7 +3,7 @@
 import struct
 from collections.abc import Callable, Iterator, Mapping
 
-from treaty.client.explain.steps import Bytes, WrongError
+from treaty.client.explain.pieces import PieceReader, UnexpectedBytesError
 from treaty.core.limits import SCHEMA_DEPTH
 from treaty.formats.avro.model import (
     AvroArray,
@@ -22,8 +22,8 @@ Walk = Iterator[tuple[AvroType, str]]
 """Reads one value: yields the values inside it, with their paths, when they come next."""
 
 
-def explain(schema: AvroSchema, data: Bytes) -> None:
-    """Note every piece of a payload. Raises `WrongError` where it stops being what the schema says."""
+def explain(schema: AvroSchema, data: PieceReader) -> None:
+    """Note every piece of a payload. Raises `UnexpectedBytesError` where it stops being what the schema says."""
     waiting = [_value(schema, data, schema.root, "")]
     while waiting:
         try:
@@ -32,11 +32,13 @@ def explain(schema: AvroSchema, data: Bytes) -> None:
             waiting.pop()
         else:
             if len(waiting) > SCHEMA_DEPTH:
-                raise WrongError(data.at, path, f"values nest deeper than {SCHEMA_DEPTH} (limit SCHEMA_DEPTH)")
+                raise UnexpectedBytesError(
+                    data.at, path, f"values nest deeper than {SCHEMA_DEPTH} (limit SCHEMA_DEPTH)"
+                )
             waiting.append(_value(schema, data, node, path))
 
 
-def _value(schema: AvroSchema, data: Bytes, node: AvroType, path: str) -> Walk:
+def _value(schema: AvroSchema, data: PieceReader, node: AvroType, path: str) -> Walk:
     found = schema.resolve(node)
     match found:
         case AvroPrimitive():
@@ -51,7 +53,7 @@ def _value(schema: AvroSchema, data: Bytes, node: AvroType, path: str) -> Walk:
             value = data.take(found.size, path, f"fixed {found.full}")
             data.note(start, path, f"fixed {found.full}{_logical(found)}", value.hex())
         case AvroUnion():
-            at = _one_of(data, path, [_named(one) for one in found.branches], "union")
+            at = _one_of(data, path, [_name_of(one) for one in found.branches], "union")
             yield found.branches[at], path
         case AvroArray():
             yield from _blocks(data, path, lambda at: iter([(found.items, f"{path}/{at}")]))
@@ -59,22 +61,22 @@ def _value(schema: AvroSchema, data: Bytes, node: AvroType, path: str) -> Walk:
             yield from _blocks(data, path, lambda at: _entry(found, data, path))
 
 
-def _named(node: AvroType) -> str:
+def _name_of(node: AvroType) -> str:
     if isinstance(node, AvroPrimitive):
         return node.kind
     return node.full if hasattr(node, "full") else node.kind
 
 
-def _one_of(data: Bytes, path: str, names: list[str] | tuple[str, ...], what: str) -> int:
+def _one_of(data: PieceReader, path: str, names: list[str] | tuple[str, ...], what: str) -> int:
     start = data.at
     at = data.zigzag(path, what)
     if not 0 <= at < len(names):
-        raise WrongError(start, path, f"{what} has {len(names)} choices, this is number {at}")
+        raise UnexpectedBytesError(start, path, f"{what} has {len(names)} choices, this is number {at}")
     data.note(start, path, f"{what}, choice {at}", names[at])
     return at
 
 
-def _blocks(data: Bytes, path: str, item: Callable[[int], Walk]) -> Walk:
+def _blocks(data: PieceReader, path: str, item: Callable[[int], Walk]) -> Walk:
     at = 0
     while True:
         start = data.at
@@ -92,18 +94,18 @@ def _blocks(data: Bytes, path: str, item: Callable[[int], Walk]) -> Walk:
             at += 1
 
 
-def _entry(found: AvroMap, data: Bytes, path: str) -> Walk:
+def _entry(found: AvroMap, data: PieceReader, path: str) -> Walk:
     key = _text(data, path, "key")
     yield found.values, f"{path}/{key}"
 
 
-def _text(data: Bytes, path: str, what: str) -> str:
+def _text(data: PieceReader, path: str, what: str) -> str:
     start = data.at
     raw = data.take(data.zigzag(path, f"length of {what}"), path, what)
     try:
         text = str(raw, "utf-8")
     except UnicodeDecodeError as error:
-        raise WrongError(start, path, f"{what} is not UTF-8") from error
+        raise UnexpectedBytesError(start, path, f"{what} is not UTF-8") from error
     data.note(start, path, f"{what}, {len(raw)} bytes", text)
     return text
 
@@ -113,7 +115,7 @@ def _logical(node: ResolvedType) -> str:
     return f" ({name})" if isinstance(name, str) else ""
 
 
-def _primitive(node: AvroPrimitive, data: Bytes, path: str) -> None:
+def _primitive(node: AvroPrimitive, data: PieceReader, path: str) -> None:
     start, what = data.at, f"{node.kind}{_logical(node)}"
     match node.kind:
         case "null":
@@ -121,7 +123,7 @@ def _primitive(node: AvroPrimitive, data: Bytes, path: str) -> None:
         case "boolean":
             value = data.take(1, path, what)[0]
             if value > 1:
-                raise WrongError(start, path, f"a boolean is 00 or 01, this is {value:02x}")
+                raise UnexpectedBytesError(start, path, f"a boolean is 00 or 01, this is {value:02x}")
             data.note(start, path, what, "true" if value else "false")
         case "string":
             _text(data, path, what)
@@ -131,7 +133,7 @@ def _primitive(node: AvroPrimitive, data: Bytes, path: str) -> None:
         case "int" | "long":
             value = data.zigzag(path, what)
             if not -(1 << _BITS[node.kind]) <= value < 1 << _BITS[node.kind]:
-                raise WrongError(start, path, f"{value} is no {node.kind}")
+                raise UnexpectedBytesError(start, path, f"{value} is no {node.kind}")
             data.note(start, path, what, value)
         case _:
             size, form = _FLOATS[node.kind]

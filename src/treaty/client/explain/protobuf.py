@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from treaty.client.explain.steps import Bytes, WrongError
+from treaty.client.explain.pieces import PieceReader, UnexpectedBytesError
 from treaty.core.limits import SCHEMA_DEPTH
 
 WIRE = {0: "varint", 1: "64 bits", 2: "length", 3: "group", 4: "end of group", 5: "32 bits"}
@@ -15,8 +15,8 @@ Inside = tuple[Descriptor | None, int, str, int]
 """A message inside: its descriptor, where it ends (-1: at the end of its group), its path, the group's number."""
 
 
-def explain(descriptor: Descriptor, data: Bytes) -> None:
-    """Note every piece of a message. Raises `WrongError` where the bytes are no message."""
+def explain(descriptor: Descriptor, data: PieceReader) -> None:
+    """Note every piece of a message. Raises `UnexpectedBytesError` where the bytes are no message."""
     waiting = [_message(data, (descriptor, len(data.data), "", 0))]
     while waiting:
         try:
@@ -25,21 +25,23 @@ def explain(descriptor: Descriptor, data: Bytes) -> None:
             waiting.pop()
         else:
             if len(waiting) > SCHEMA_DEPTH:
-                raise WrongError(data.at, inside[2], f"messages nest deeper than {SCHEMA_DEPTH} (limit SCHEMA_DEPTH)")
+                raise UnexpectedBytesError(
+                    data.at, inside[2], f"messages nest deeper than {SCHEMA_DEPTH} (limit SCHEMA_DEPTH)"
+                )
             waiting.append(_message(data, inside))
 
 
-def _message(data: Bytes, message: Inside) -> Iterator[Inside]:
+def _message(data: PieceReader, message: Inside) -> Iterator[Inside]:
     descriptor, end, path, group = message
     while data.at < end or end < 0:
         start = data.at
         tag = data.varint(path, "tag")
         number, wire = tag >> 3, tag & 7
         if wire not in WIRE or not 0 < number < 1 << 29:
-            raise WrongError(start, path, f"{tag} is no tag: field {number}, wire type {wire}")
+            raise UnexpectedBytesError(start, path, f"{tag} is no tag: field {number}, wire type {wire}")
         if wire == 4:
             if number != group:
-                raise WrongError(
+                raise UnexpectedBytesError(
                     start, path, f"the end of group {number}, in {f'group {group}' if group else 'no group'}"
                 )
             data.note(start, path, f"end of group {number}")
@@ -50,7 +52,7 @@ def _message(data: Bytes, message: Inside) -> Iterator[Inside]:
         yield from _field(data, (field, wire, number), f"{path}/{name}", end)
 
 
-def _field(data: Bytes, tagged: tuple[FieldDescriptor | None, int, int], path: str, end: int) -> Iterator[Inside]:
+def _field(data: PieceReader, tagged: tuple[FieldDescriptor | None, int, int], path: str, end: int) -> Iterator[Inside]:
     field, wire, number = tagged
     start = data.at
     if wire == 3:
@@ -60,46 +62,46 @@ def _field(data: Bytes, tagged: tuple[FieldDescriptor | None, int, int], path: s
         data.note(start, path, _word(field, "varint"), _varint(field, value))
     elif wire in {1, 5}:
         raw = data.take(8 if wire == 1 else 4, path, WIRE[wire])
-        data.note(start, path, _word(field, WIRE[wire]), _fixed(field, raw))
+        data.note(start, path, _word(field, WIRE[wire]), _read_fixed(field, raw))
     else:
         size = data.varint(path, "length")
         stop = data.at + size
         if stop > (end if end >= 0 else len(data.data)):
-            raise WrongError(start, path, f"length {size} leads beyond what it stands in")
+            raise UnexpectedBytesError(start, path, f"length {size} leads beyond its message")
         if field is not None and field.message_type is not None:
             data.note(start, path, "length", f"{field.message_type.full_name}, {size} bytes")
             yield field.message_type, stop, path, 0
         elif field is not None and field.type in _SCALARS:
             data.note(start, path, "length", f"packed, {size} bytes")
-            _packed(data, field, path, stop)
+            _note_packed(data, field, path, stop)
         else:
             data.note(start, path, "length", f"{size} bytes")
             _text(data, field, path, size)
 
 
-def _text(data: Bytes, field: FieldDescriptor | None, path: str, size: int) -> None:
+def _text(data: PieceReader, field: FieldDescriptor | None, path: str, size: int) -> None:
     start = data.at
     raw = data.take(size, path, "value")
     if field is not None and field.type == FieldDescriptor.TYPE_STRING:
         try:
             data.note(start, path, "string", str(raw, "utf-8"))
         except UnicodeDecodeError as error:
-            raise WrongError(start, path, "a string that is not UTF-8") from error
+            raise UnexpectedBytesError(start, path, "a string that is not UTF-8") from error
     else:
         data.note(start, path, _word(field, "bytes"), raw.hex())
 
 
-def _packed(data: Bytes, field: FieldDescriptor, path: str, stop: int) -> None:
+def _note_packed(data: PieceReader, field: FieldDescriptor, path: str, stop: int) -> None:
     at = 0
     while data.at < stop:
         start = data.at
         if field.type in _FIXED:
             size = struct.calcsize(_FIXED[field.type])
-            shown: object = _fixed(field, data.take(size, path, "packed value"))
+            shown: object = _read_fixed(field, data.take(size, path, "packed value"))
         else:
             shown = _varint(field, data.varint(path, "packed value"))
         if data.at > stop:
-            raise WrongError(start, path, "a packed value leads beyond its length")
+            raise UnexpectedBytesError(start, path, "a packed value leads beyond its length")
         data.note(start, f"{path}/{at}", _word(field, ""), shown)
         at += 1
 
@@ -112,19 +114,19 @@ def _varint(field: FieldDescriptor | None, value: int) -> object:
     if field is None:
         return value
     if field.enum_type is not None:
-        known = field.enum_type.values_by_number.get(_signed(value, 32))
+        known = field.enum_type.values_by_number.get(_to_signed(value, 32))
         return known.name if known is not None else f"{value}, no value of {field.enum_type.full_name}"
     return _VARINTS.get(field.type, int)(value)
 
 
-def _fixed(field: FieldDescriptor | None, raw: bytes) -> object:
+def _read_fixed(field: FieldDescriptor | None, raw: bytes) -> object:
     form = _FIXED.get(field.type) if field is not None else None
     if form is None or struct.calcsize(form) != len(raw):
         return int.from_bytes(raw, "little")
     return struct.unpack(form, raw)[0]
 
 
-def _signed(value: int, bits: int) -> int:
+def _to_signed(value: int, bits: int) -> int:
     value &= (1 << bits) - 1
     return value - (1 << bits) if value >> (bits - 1) else value
 
@@ -134,8 +136,8 @@ def _zigzag(value: int) -> int:
 
 
 _VARINTS: Mapping[int, Callable[[int], object]] = {
-    FieldDescriptor.TYPE_INT32: lambda value: _signed(value, 32),
-    FieldDescriptor.TYPE_INT64: lambda value: _signed(value, 64),
+    FieldDescriptor.TYPE_INT32: lambda value: _to_signed(value, 32),
+    FieldDescriptor.TYPE_INT64: lambda value: _to_signed(value, 64),
     FieldDescriptor.TYPE_SINT32: _zigzag,
     FieldDescriptor.TYPE_SINT64: _zigzag,
     FieldDescriptor.TYPE_UINT32: lambda value: value & 0xFFFFFFFF,

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from treaty.client.explain import avro, protobuf
-from treaty.client.explain.steps import Bytes, Step, WrongError
+from treaty.client.explain.pieces import PieceReader, RecordPiece, UnexpectedBytesError
 from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.errors import BadRecordError
 from treaty.client.serializers.frames import MAGIC_GUID, MAGIC_ID, Frame, Part, unframe
@@ -22,43 +22,43 @@ from treaty.formats.registry import find_formats
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
+class RecordExplanation:
     """The pieces of a record, the schema it was written with (where one was found), and what is wrong, if anything."""
 
-    steps: tuple[Step, ...]
-    written: SchemaFound | None = None
-    wrong: str = ""
+    pieces: tuple[RecordPiece, ...]
+    writer_schema: SchemaFound | None = None
+    problem: str = ""
 
 
-def explain(
+def explain_record(
     registry: Registry, data: bytes, headers: Iterable[tuple[str, bytes]] = (), part: Part = "value"
-) -> Explained:
-    """Explain half a record. What is wrong with it is told and not raised; a registry that is away raises."""
+) -> RecordExplanation:
+    """Explain the key or value of a record. An error in it is returned as `problem`; an unreachable registry raises."""
     given = tuple(headers)
-    whole = Bytes(data)
+    whole = PieceReader(data)
     try:
         frame = unframe(data, given, part, headed=True)
         _frame(whole, frame)
-        written = _found(registry, frame)
+        written = _find_schema(registry, frame)
     except BadRecordError as bad:
         whole.rest("not read")
-        return Explained(tuple(whole), None, str(bad))
+        return RecordExplanation(tuple(whole), None, str(bad))
     except NotFound as absent:
         whole.rest("not read")
-        return Explained(tuple(whole), None, str(absent))
+        return RecordExplanation(tuple(whole), None, str(absent))
     try:
         _payload(registry, written, whole, frame)
         if whole.left:
             wrong = f"{whole.left} bytes are left after the record"
             whole.rest("left over")
-            return Explained(tuple(whole), written, wrong)
-    except (WrongError, InvalidSchemaError, ValueError, TypeError) as error:
+            return RecordExplanation(tuple(whole), written, wrong)
+    except (UnexpectedBytesError, InvalidSchemaError, ValueError, TypeError) as error:
         whole.rest("not read")
-        return Explained(tuple(whole), written, str(error))
-    return Explained(tuple(whole), written)
+        return RecordExplanation(tuple(whole), written, str(error))
+    return RecordExplanation(tuple(whole), written)
 
 
-def _frame(whole: Bytes, frame: Frame) -> None:
+def _frame(whole: PieceReader, frame: Frame) -> None:
     """Note the frame; one that stands in a header has no bytes here."""
     if frame.head is not None:
         whole.note(0, "", "frame", f"in the header: guid {frame.schema}")
@@ -71,13 +71,13 @@ def _frame(whole: Bytes, frame: Frame) -> None:
     whole.note(start, "", "schema id, big-endian" if magic == MAGIC_ID else "schema guid", frame.schema)
 
 
-def _found(registry: Registry, frame: Frame) -> SchemaFound:
+def _find_schema(registry: Registry, frame: Frame) -> SchemaFound:
     if isinstance(frame.schema, int):
         return registry.ask(GetSchema(frame.schema)).answer
     return registry.ask(GetGuid(frame.schema)).answer
 
 
-def _payload(registry: Registry, written: SchemaFound, whole: Bytes, frame: Frame) -> None:
+def _payload(registry: Registry, written: SchemaFound, whole: PieceReader, frame: Frame) -> None:
     if written.format == "JSON":
         _json(whole)
         return
@@ -90,13 +90,13 @@ def _payload(registry: Registry, written: SchemaFound, whole: Bytes, frame: Fram
         path = _path(whole, frame)
         name = messages(model).get(path)
         if name is None:
-            raise WrongError(whole.at, "", f"the schema has no message at {list(path)}")
+            raise UnexpectedBytesError(whole.at, "", f"the schema has no message at {list(path)}")
         protobuf.explain(build_pool(model).FindMessageTypeByName(name), whole)
     else:
         whole.rest(f"a payload of format {written.format}")
 
 
-def _path(whole: Bytes, frame: Frame) -> Path:
+def _path(whole: PieceReader, frame: Frame) -> Path:
     """Note the message indexes, before the payload or behind the guid in the header."""
     if frame.head is not None:
         return split_path(frame.head or b"\x00", frame.schema)[0]
@@ -107,12 +107,12 @@ def _path(whole: Bytes, frame: Frame) -> Path:
     return path
 
 
-def _json(whole: Bytes) -> None:
+def _json(whole: PieceReader) -> None:
     start = whole.at
     raw = whole.take(whole.left, "", "JSON text")
     try:
         text = str(raw, "utf-8")
         json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise WrongError(start, "", f"not JSON: {error}") from error
+        raise UnexpectedBytesError(start, "", f"not JSON: {error}") from error
     whole.note(start, "", "JSON text", text)

@@ -17,7 +17,7 @@ class KafkaMissingError(RuntimeError):
         super().__init__("Kafka's client library is not installed; install it with: pip install 'treaty[kafka]'")
 
 
-def library() -> ModuleType:
+def load_library() -> ModuleType:
     """The module ``confluent_kafka``. Raises `KafkaMissingError` where it is not installed."""
     try:
         import confluent_kafka  # noqa: PLC0415 (an extra)

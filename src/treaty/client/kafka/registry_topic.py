@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from treaty.client.kafka.reading import read as read_records
-from treaty.client.kafka.sending import Outgoing, Sender
-from treaty.client.kafka.topics import compacted
+from treaty.client.kafka.consumer import read_records
+from treaty.client.kafka.producer import OutgoingRecord, RecordProducer
+from treaty.client.kafka.topics import ensure_compacted
 from treaty.client.transfer.dump import MarkBody, mark_body, mark_of
 from treaty.client.transfer.plan import Plan, make_plan
 from treaty.client.transfer.reading import Told, silent
@@ -21,7 +21,7 @@ from treaty.core.names import subject_of
 from treaty.wire.confluent.records import RecordError, context_record, record_of, version_record
 
 STEP = 1000
-"""Records after which a watcher is told."""
+"""Records between two reports of progress."""
 HEADER = "treaty"
 """The header of a record with what it has no word for, as in the lines of dumps; other registries overlook it."""
 Last = tuple[bytes, bytes]
@@ -30,7 +30,7 @@ _mark = msgspec.json.Decoder(MarkBody)
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class TopicExport:
     """What an export did: records of the snapshot, how many were written (or would be), and what was not."""
 
     records: int
@@ -38,15 +38,15 @@ class Written:
     problems: tuple[Problem, ...] = ()
 
 
-def read_topic(cluster: KafkaCluster, topic: str, told: Told = silent) -> Snapshot:
+def read_topic(cluster: KafkaCluster, topic: str, report: Told = silent) -> Snapshot:
     """What a registry's topic comes to, up to its end as it is now; records that can't be read become problems.
 
-    Raises `KafkaFailure`.
+    Raises `KafkaClientError`.
     """
-    return _folded(cluster, topic, told)[0]
+    return _read_image(cluster, topic, report)[0]
 
 
-def _folded(cluster: KafkaCluster, topic: str, told: Told) -> tuple[Snapshot, dict[bytes, Last]]:
+def _read_image(cluster: KafkaCluster, topic: str, report: Told) -> tuple[Snapshot, dict[bytes, Last]]:
     """The snapshot, and what stands last under every key."""
     folding, last = Folding(), dict[bytes, Last]()
     count = 0
@@ -55,7 +55,7 @@ def _folded(cluster: KafkaCluster, topic: str, told: Told) -> tuple[Snapshot, di
             continue
         count += 1
         if count % STEP == 0:
-            told("records", count, 0)
+            report("records", count, 0)
         where = f"offset {one.offset}"
         if one.key is None or len(one.value or b"") > DUMP_LINE_BYTES:
             why = "it has no key" if one.key is None else f"longer than the limit DUMP_LINE_BYTES of {DUMP_LINE_BYTES}"
@@ -77,34 +77,36 @@ def _folded(cluster: KafkaCluster, topic: str, told: Told) -> tuple[Snapshot, di
 
 
 def write_topic(
-    snapshot: Snapshot, cluster: KafkaCluster, topic: str, *, dry_run: bool = False, told: Told = silent
-) -> Written:
+    snapshot: Snapshot, cluster: KafkaCluster, topic: str, *, dry_run: bool = False, report: Told = silent
+) -> TopicExport:
     """Write a snapshot into a registry's topic, which is made (compacted, one partition) where it is missing.
 
-    A place or an id that belongs to another schema there is a problem, and is not overwritten. Raises `KafkaFailure` for a
+    A place or an id that belongs to another schema there is a problem, and is not overwritten. Raises `KafkaClientError` for a
     topic that is not compacted or has more partitions.
     """
-    there = compacted(cluster, topic, dry_run=dry_run)
-    target, last = _folded(cluster, topic, silent) if there else (Snapshot(), {})
+    there = ensure_compacted(cluster, topic, dry_run=dry_run)
+    target, last = _read_image(cluster, topic, silent) if there else (Snapshot(), {})
     plan = make_plan(snapshot, target)
-    fresh, total = _fresh(snapshot, plan, last)
+    fresh, total = _find_missing(snapshot, plan, last)
     if dry_run:
-        return Written(total, len(fresh), plan.conflicts)
+        return TopicExport(total, len(fresh), plan.conflicts)
     problems = list(plan.conflicts)
 
     def lost(name: str, why: str) -> None:
         problems.append(Problem(name, "not written", why))
 
-    with Sender(cluster, lost) as sender:
+    with RecordProducer(cluster, lost) as sender:
         for at, (key, value, beside) in enumerate(fresh, 1):
             headers = ((HEADER, beside),) if beside else ()
-            sender.send(Outgoing(topic, key, value, headers), key.decode())
+            sender.send(OutgoingRecord(topic, key, value, headers), key.decode())
             if at % STEP == 0:
-                told("records", at, len(fresh))
-    return Written(total, sender.sent, tuple(problems))
+                report("records", at, len(fresh))
+    return TopicExport(total, sender.sent, tuple(problems))
 
 
-def _fresh(snapshot: Snapshot, plan: Plan, last: dict[bytes, Last]) -> tuple[list[tuple[bytes, bytes, bytes]], int]:
+def _find_missing(
+    snapshot: Snapshot, plan: Plan, last: dict[bytes, Last]
+) -> tuple[list[tuple[bytes, bytes, bytes]], int]:
     """Records that have to be written, and how many the snapshot has in all.
 
     What the plan does not write is there in other words, or in conflict; only what is said beside it may be missing.

@@ -1,33 +1,34 @@
-"""Topics as a whole: made where they are missing, and whether they are compacted."""
+"""Topics as a whole: their end offsets, whether they are compacted; and a new one where it is missing."""
 
+from contextlib import closing
 from types import ModuleType
 from typing import Any
 
-from treaty.client.kafka.failures import KafkaFailure, told
-from treaty.client.kafka.library import LOGGER, library
-from treaty.client.kafka.reading import ASK, metadata
+from treaty.client.kafka.consumer import ASK, fetch_metadata, partitions_of
+from treaty.client.kafka.errors import KafkaClientError, translate_errors
+from treaty.client.kafka.library import LOGGER, load_library
 from treaty.core.kafka import KafkaCluster, LastBrokerError
 
 REPLICAS = 3
 """Copies of a new topic, where there are as many brokers."""
 
 
-def compacted(cluster: KafkaCluster, topic: str, *, dry_run: bool = False) -> bool:
+def ensure_compacted(cluster: KafkaCluster, topic: str, *, dry_run: bool = False) -> bool:
     """See that a topic is compacted and has one partition; returns whether it is there.
 
-    One that is missing is made, unless this is a dry run. Raises `KafkaFailure` for one that a registry could not use.
+    One that is missing is made, unless this is a dry run. Raises `KafkaClientError` for one that a registry could not use.
     """
-    kafka = library()
+    kafka = load_library()
     heard = LastBrokerError()
-    with told(kafka, cluster.servers, heard):
+    with translate_errors(kafka, cluster.servers, heard):
         admin = kafka.admin.AdminClient(cluster.client_settings({"error_cb": heard}), logger=LOGGER)
-        found = metadata(kafka, admin, topic)
+        found = fetch_metadata(kafka, admin, topic)
         there = found.topics[topic]
         if there.error is None:
             _refuse_unfit(kafka, admin, topic, len(there.partitions))
             return True
         if there.error.code() != kafka.KafkaError.UNKNOWN_TOPIC_OR_PART:
-            raise KafkaFailure(f"the topic {topic!r} can't be used: {there.error.str()}")
+            raise KafkaClientError(f"the topic {topic!r} can't be used: {there.error.str()}")
         if not dry_run:
             _make(kafka, admin, topic, min(REPLICAS, len(found.brokers)))
         return False
@@ -44,10 +45,32 @@ def _refuse_unfit(kafka: ModuleType, admin: Any, topic: str, partitions: int) ->
         message = (
             f"the topic {topic!r} has {partitions} partitions; a registry's has 1, which keeps its records in order"
         )
-        raise KafkaFailure(message)
+        raise KafkaClientError(message)
     resource = kafka.admin.ConfigResource(kafka.admin.ConfigResource.Type.TOPIC, topic)
     (asked,) = admin.describe_configs([resource], request_timeout=ASK).values()
     policy = asked.result(ASK * 2)["cleanup.policy"].value
     if policy != "compact":
         remedy = "set cleanup.policy=compact there, or name another topic"
-        raise KafkaFailure(f"the topic {topic!r} has cleanup.policy={policy}, so its records go with time; {remedy}")
+        raise KafkaClientError(
+            f"the topic {topic!r} has cleanup.policy={policy}, so its records go with time; {remedy}"
+        )
+
+
+def find_end_offsets(cluster: KafkaCluster, topic: str) -> dict[int, int]:
+    """The offset after the last record of each partition. Raises `KafkaClientError` where the topic is not there."""
+    kafka = load_library()
+    heard = LastBrokerError()
+    own: dict[str, object] = {
+        "group.id": "treaty-reads-without-a-group",
+        "enable.auto.commit": False,
+        "allow.auto.create.topics": False,
+        "error_cb": heard,
+    }
+    with (
+        translate_errors(kafka, cluster.servers, heard),
+        closing(kafka.Consumer(cluster.client_settings(own), logger=LOGGER)) as consumer,
+    ):
+        return {
+            number: consumer.get_watermark_offsets(kafka.TopicPartition(topic, number), timeout=ASK)[1]
+            for number in partitions_of(kafka, consumer, cluster, topic)
+        }

@@ -18,12 +18,12 @@ import fastavro
 from fastavro.schema import SchemaParseException, UnknownType
 from fastavro.validation import ValidationError
 
-from treaty.client.compiled.interpreter import Step, interpreter
+from treaty.client.compiled.interpreter import ReadStep, make_interpreter
 from treaty.client.compiled.logical import EXACT, LossError, mark_exact
 from treaty.client.compiled.matches import UnmatchedError
-from treaty.client.compiled.reading import Read, reader
-from treaty.client.compiled.resolving import resolver
-from treaty.client.compiled.writing import Write, writer
+from treaty.client.compiled.reader_program import Read, make_reader
+from treaty.client.compiled.resolver_program import make_resolver
+from treaty.client.compiled.writer_program import Write, make_writer
 from treaty.client.serializers.avro_skipper import MalformedPayloadError, Skip, make_skipper
 from treaty.client.serializers.errors import BadRecordError, BadValueError, RecordErrorCode
 from treaty.core.names import Subject
@@ -61,7 +61,7 @@ class AvroCodec:
     name: str
     raw: bool
     programs: dict[tuple[str, str, bool], Read | None] = field(default_factory=dict, compare=False, repr=False)
-    interpreters: dict[tuple[str, str, bool], Step] = field(default_factory=dict, compare=False, repr=False)
+    interpreters: dict[tuple[str, str, bool], ReadStep] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def skim(self) -> Skip:
@@ -71,12 +71,12 @@ class AvroCodec:
     @cached_property
     def reader(self) -> Read | None:
         """The program that reads payloads."""
-        return reader(self.payload, self.named)
+        return make_reader(self.payload, self.named)
 
     @cached_property
     def tagged_reader(self) -> Read | None:
         """The program that reads payloads and tells the branches of unions."""
-        return reader(self.payload, self.named, tagged=True)
+        return make_reader(self.payload, self.named, tagged=True)
 
     def find_program(self, reader: "AvroCodec | None", *, tagged: bool) -> Read | None:
         """The program that reads payloads as another schema's values (None: as they are)."""
@@ -87,10 +87,10 @@ class AvroCodec:
             if len(self.programs) >= MAX_READERS:
                 self.programs.clear()
             wanted = (reader.payload, reader.named)
-            self.programs[key] = resolver((self.payload, self.named), wanted, tagged=tagged)
+            self.programs[key] = make_resolver((self.payload, self.named), wanted, tagged=tagged)
         return self.programs[key]
 
-    def find_interpreter(self, reader: "AvroCodec | None", *, tagged: bool) -> Step:
+    def find_interpreter(self, reader: "AvroCodec | None", *, tagged: bool) -> ReadStep:
         """The function that reads payloads the slow way, as another schema's values (None: as they are)."""
         if reader is None or reader.lookup_digest == self.lookup_digest:
             reader = self
@@ -99,18 +99,18 @@ class AvroCodec:
             if len(self.interpreters) >= MAX_READERS:
                 self.interpreters.clear()
             wanted = (reader.payload, reader.named)
-            self.interpreters[key] = interpreter((self.payload, self.named), wanted, tagged=tagged)
+            self.interpreters[key] = make_interpreter((self.payload, self.named), wanted, tagged=tagged)
         return self.interpreters[key]
 
     @cached_property
     def writer(self) -> Write | None:
         """The program that writes payloads."""
-        return writer(self.payload, self.named)
+        return make_writer(self.payload, self.named)
 
     @cached_property
     def lossy_writer(self) -> Write | None:
         """The program that writes payloads, and cuts times to what their types count."""
-        return writer(self.payload, self.named, lossy=True)
+        return make_writer(self.payload, self.named, lossy=True)
 
     @cached_property
     def exact_schema(self) -> Any:

@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from treaty.client.kafka.ends import ends
+from treaty.client.kafka.topics import find_end_offsets
 from treaty.core.kafka import KafkaCluster, translate_setting
 from treaty.spark.pipelines.source import KafkaSource, client_settings
 
@@ -76,4 +76,4 @@ def ends_of(source: KafkaSource, read: Offsets) -> dict[str, dict[int, int]]:
         for pair in translate_setting(name, value, "the pipeline")
     ]
     cluster = KafkaCluster(source.servers, tuple(settings))
-    return {topic: ends(cluster, topic) for topic in source.topics or sorted(read)}
+    return {topic: find_end_offsets(cluster, topic) for topic in source.topics or sorted(read)}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from treaty.client.kafka.failures import KafkaFailure
+from treaty.client.kafka.errors import KafkaClientError
 from treaty.client.kafka.library import KafkaMissingError
 from treaty.core.kafka import KafkaSettingsError
 from treaty.plan.value import DecodePlan
@@ -75,7 +75,7 @@ def _lag(pipeline: Pipeline, spark: SparkSession, last: Report | None) -> tuple[
         return None, "no batch has ended"
     try:
         return behind(read, ends_of(source, read)).lag, ""
-    except (KafkaFailure, KafkaMissingError, KafkaSettingsError, SourceError) as away:
+    except (KafkaClientError, KafkaMissingError, KafkaSettingsError, SourceError) as away:
         return None, str(away)
 
 

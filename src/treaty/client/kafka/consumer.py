@@ -1,6 +1,6 @@
 """Records of a topic, from a place to its end or for ever: without a group, and without leaving a trace.
 
-The end is told by positions and not by the offsets of records: after compaction and transactions the last offsets of a
+The end is found by positions and not by the offsets of records: after compaction and transactions the last offsets of a
 partition may have no record.
 """
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Literal
 
-from treaty.client.kafka.failures import KafkaFailure, failure, told
-from treaty.client.kafka.library import LOGGER, library
+from treaty.client.kafka.errors import KafkaClientError, make_client_error, translate_errors
+from treaty.client.kafka.library import LOGGER, load_library
 from treaty.client.serializers.frames import Headers
 from treaty.core.kafka import KafkaCluster, LastBrokerError
 
@@ -27,7 +27,7 @@ IDLE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class TopicRecord:
     """One record of a topic; `time` is in milliseconds since 1970, or None where it has none."""
 
     partition: int
@@ -39,7 +39,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartOffset:
     """Where to begin in each partition: an offset, so many records before the end, or a time (ms since 1970)."""
 
     kind: Literal["beginning", "end", "offset", "last", "time"] = "beginning"
@@ -47,10 +47,10 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ReadRange:
     """What to read of a topic."""
 
-    start: Start = Start()
+    start: StartOffset = StartOffset()
     partitions: tuple[int, ...] = ()
     """None named: all of them."""
     follow: bool = False
@@ -60,22 +60,22 @@ class Span:
 
 
 @dataclass(slots=True)
-class _Ends:
+class _EndOffsets:
     """Offsets that end partitions; those that are reached are taken out."""
 
     left: dict[int, int] = field(default_factory=dict)
 
-    def reached(self, partition: int, position: int) -> None:
+    def note_position(self, partition: int, position: int) -> None:
         if partition in self.left and position >= self.left[partition]:
             del self.left[partition]
 
 
-def read(cluster: KafkaCluster, topic: str, span: Span = Span()) -> Generator[Record | None]:
+def read_records(cluster: KafkaCluster, topic: str, span: ReadRange = ReadRange()) -> Generator[TopicRecord | None]:
     """The records of a topic; None now and then while nothing comes.
 
-    Raises `KafkaFailure` where there is no such topic, and where nothing comes for `SECONDS` before the end.
+    Raises `KafkaClientError` where there is no such topic, and where nothing comes for `SECONDS` before the end.
     """
-    kafka = library()
+    kafka = load_library()
     heard = LastBrokerError()
     own: dict[str, object] = {
         "group.id": "treaty-reads-without-a-group",
@@ -88,19 +88,19 @@ def read(cluster: KafkaCluster, topic: str, span: Span = Span()) -> Generator[Re
         "error_cb": heard,
     }
     with (
-        told(kafka, cluster.servers, heard),
+        translate_errors(kafka, cluster.servers, heard),
         closing(kafka.Consumer(cluster.client_settings(own), logger=LOGGER)) as consumer,
     ):
         partitions = span.partitions or partitions_of(kafka, consumer, cluster, topic)
-        ends = _Ends()
+        ends = _EndOffsets()
         begin = [_begin(kafka, consumer, kafka.TopicPartition(topic, one), span.start, ends) for one in partitions]
         consumer.assign(begin)
         yield from _records(kafka, consumer, cluster, heard, None if span.follow else ends)
 
 
 def _records(
-    kafka: ModuleType, consumer: Any, cluster: KafkaCluster, heard: LastBrokerError, ends: _Ends | None
-) -> Iterator[Record | None]:
+    kafka: ModuleType, consumer: Any, cluster: KafkaCluster, heard: LastBrokerError, ends: _EndOffsets | None
+) -> Iterator[TopicRecord | None]:
     last = time.monotonic()
     while ends is None or ends.left:
         batch = consumer.consume(BATCH, IDLE)
@@ -108,34 +108,36 @@ def _records(
             last = time.monotonic()
         elif ends is not None and time.monotonic() - last > SECONDS:
             why = f": {heard.last}" if heard.last else ""
-            raise KafkaFailure(f"nothing came from {cluster.servers} for {SECONDS:.0f} s{why}; try again", again=True)
+            raise KafkaClientError(
+                f"nothing came from {cluster.servers} for {SECONDS:.0f} s{why}; try again", is_retriable=True
+            )
         else:
             yield None
         for one in batch:
             error = one.error()
             if error is None:
-                record = record_of(one)
+                record = make_record(one)
                 if ends is None or record.partition in ends.left:
                     yield record
                 position = record.offset + 1
             elif error.code() == kafka.KafkaError._PARTITION_EOF:  # noqa: SLF001 (that is its name)
                 position = one.offset()
             else:
-                raise failure(error, cluster.servers, heard)
+                raise make_client_error(error, cluster.servers, heard)
             if ends is not None:
-                ends.reached(one.partition(), position)
+                ends.note_position(one.partition(), position)
 
 
-def record_of(message: Any) -> Record:
+def make_record(message: Any) -> TopicRecord:
     """A message of the library as a value."""
     kind, stamp = message.timestamp()
     headers = tuple((name, content or b"") for name, content in message.headers() or ())
-    return Record(
+    return TopicRecord(
         message.partition(), message.offset(), message.key(), message.value(), headers, stamp if kind else None
     )
 
 
-def metadata(kafka: ModuleType, client: Any, topic: str) -> Any:
+def fetch_metadata(kafka: ModuleType, client: Any, topic: str) -> Any:
     """What the brokers say about a topic and themselves; where they say nothing, `error_cb` has heard why."""
     try:
         return client.list_topics(topic, timeout=ASK)
@@ -145,16 +147,16 @@ def metadata(kafka: ModuleType, client: Any, topic: str) -> Any:
 
 
 def partitions_of(kafka: ModuleType, client: Any, cluster: KafkaCluster, topic: str) -> Sequence[int]:
-    """The partitions of a topic. Raises `KafkaFailure` where there is none of that name."""
-    found = metadata(kafka, client, topic).topics[topic]
+    """The partitions of a topic. Raises `KafkaClientError` where there is none of that name."""
+    found = fetch_metadata(kafka, client, topic).topics[topic]
     if found.error is not None:
         if found.error.code() in {kafka.KafkaError.UNKNOWN_TOPIC_OR_PART, kafka.KafkaError.TOPIC_EXCEPTION}:
-            raise KafkaFailure(f"there is no topic {topic!r} at {cluster.servers}; create it, or name another")
-        raise failure(found.error, cluster.servers)
+            raise KafkaClientError(f"there is no topic {topic!r} at {cluster.servers}; create it, or name another")
+        raise make_client_error(found.error, cluster.servers)
     return sorted(found.partitions)
 
 
-def _begin(kafka: ModuleType, consumer: Any, place: Any, start: Start, ends: _Ends) -> Any:
+def _begin(kafka: ModuleType, consumer: Any, place: Any, start: StartOffset, ends: _EndOffsets) -> Any:
     """Where to begin in one partition; notes its end where there is anything before it."""
     low, high = consumer.get_watermark_offsets(place, timeout=ASK)
     match start.kind:
@@ -168,7 +170,7 @@ def _begin(kafka: ModuleType, consumer: Any, place: Any, start: Start, ends: _En
             offset = start.number
             if not low <= offset <= high:
                 message = f"offset {offset} is not in partition {place.partition}; it has {low} to {high}"
-                raise KafkaFailure(message)
+                raise KafkaClientError(message)
         case "time":
             (found,) = consumer.offsets_for_times(
                 [kafka.TopicPartition(place.topic, place.partition, start.number)], timeout=ASK

@@ -1,4 +1,4 @@
-"""Steps: pieces of a record in the order of its bytes, each with its meaning."""
+"""Pieces of a record in the order of its bytes, each with its meaning."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ SHOWN = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RecordPiece:
     """So many bytes from `offset` on: where they belong (`path`), what they are, and what they say."""
 
     offset: int
@@ -27,7 +27,7 @@ class Step:
         return cut.hex(" ") + (f" … {more} more" if more else "")
 
 
-class WrongError(Exception):
+class UnexpectedBytesError(Exception):
     """The bytes from here on are not what they should be."""
 
     def __init__(self, offset: int, path: str, why: str) -> None:
@@ -39,12 +39,12 @@ class WrongError(Exception):
 
 
 @dataclass(slots=True)
-class Bytes:
+class PieceReader:
     """Reads a record from front to back and notes what it finds."""
 
     data: bytes
     at: int = 0
-    steps: list[Step] = field(default_factory=list)
+    pieces: list[RecordPiece] = field(default_factory=list)
 
     @property
     def left(self) -> int:
@@ -52,15 +52,15 @@ class Bytes:
         return len(self.data) - self.at
 
     def note(self, start: int, path: str, what: str, says: object = "") -> None:
-        """Note the piece from `start` to here. Raises `WrongError` past the limit of pieces."""
-        if len(self.steps) >= EXPLAINED_STEPS:
-            raise WrongError(start, path, f"more than {EXPLAINED_STEPS} pieces (limit EXPLAINED_STEPS)")
-        self.steps.append(Step(start, self.data[start : self.at], path, what, short(str(says))))
+        """Note the piece from `start` to here. Raises `UnexpectedBytesError` past the limit of pieces."""
+        if len(self.pieces) >= EXPLAINED_STEPS:
+            raise UnexpectedBytesError(start, path, f"more than {EXPLAINED_STEPS} pieces (limit EXPLAINED_STEPS)")
+        self.pieces.append(RecordPiece(start, self.data[start : self.at], path, what, shorten_text(str(says))))
 
     def take(self, count: int, path: str, what: str) -> bytes:
-        """The next bytes; raises `WrongError` where there are fewer."""
+        """The next bytes; raises `UnexpectedBytesError` where there are fewer."""
         if count < 0 or count > self.left:
-            raise WrongError(self.at, path, f"{what} takes {count} bytes, {self.left} are left")
+            raise UnexpectedBytesError(self.at, path, f"{what} takes {count} bytes, {self.left} are left")
         self.at += count
         return self.data[self.at - count : self.at]
 
@@ -73,7 +73,7 @@ class Bytes:
             value |= (byte & 0x7F) << (7 * place)
             if byte < 0x80:
                 return value
-        raise WrongError(start, path, f"{what}: a number of more than ten bytes")
+        raise UnexpectedBytesError(start, path, f"{what}: a number of more than ten bytes")
 
     def zigzag(self, path: str, what: str) -> int:
         """The next zig-zag varint; nothing is noted."""
@@ -82,16 +82,16 @@ class Bytes:
 
     def rest(self, what: str) -> None:
         """Note everything that was not noted yet, if there is something."""
-        start = self.steps[-1].offset + len(self.steps[-1].data) if self.steps else 0
+        start = self.pieces[-1].offset + len(self.pieces[-1].data) if self.pieces else 0
         if start < len(self.data):
             self.at = len(self.data)
-            self.steps.append(Step(start, self.data[start:], "", what, f"{len(self.data) - start} bytes"))
+            self.pieces.append(RecordPiece(start, self.data[start:], "", what, f"{len(self.data) - start} bytes"))
 
-    def __iter__(self) -> Iterator[Step]:
-        return iter(self.steps)
+    def __iter__(self) -> Iterator[RecordPiece]:
+        return iter(self.pieces)
 
 
-def short(text: str) -> str:
+def shorten_text(text: str) -> str:
     """A text that fits on a line."""
     shown = text if text.isprintable() else text.encode("unicode_escape").decode()
     return shown if len(shown) <= 60 else f"{shown[:57]}..."

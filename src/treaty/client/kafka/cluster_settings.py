@@ -7,14 +7,14 @@ from treaty.core.kafka import KafkaCluster, KafkaSettingsError, parse_kafka_url,
 from treaty.core.schema import Pairs
 
 
-def settings_of(words: Iterable[str], option: str) -> Pairs:
+def parse_settings(words: Iterable[str], option: str) -> Pairs:
     """The settings that words give, in their order; `option` names them in messages. Raises `KafkaSettingsError`."""
     return tuple(pair for word in words for pair in _pairs(word, option))
 
 
-def named_cluster(text: str, words: Iterable[str] = ()) -> tuple[KafkaCluster, str]:
+def parse_cluster(text: str, words: Iterable[str] = ()) -> tuple[KafkaCluster, str]:
     """The cluster and topic that a URL and words of ``--kafka-config`` name. Raises `KafkaSettingsError`."""
-    return parse_kafka_url(text, settings_of(words, "--kafka-config"))
+    return parse_kafka_url(text, parse_settings(words, "--kafka-config"))
 
 
 def _pairs(word: str, option: str) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """A program that reads values of one schema from bytes.
 
-It accepts nothing but what is right, and is rough with everything else: any error means "ask somebody slower". Lengths
+It accepts nothing but what is right, and is rough with everything else: any error means that the slower function is called. Lengths
 that lead past the end are not looked at one by one: the position passes the end too, and the caller compares it.
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from treaty.client.compiled.logical import READERS
 from treaty.client.compiled.names import branch_of, kind_of, logical_of
-from treaty.client.compiled.program import Program, UnsuitedError
+from treaty.client.compiled.program import NotCompilableError, ProgramBuilder, SlowPathError
 
 MAX_DEPTH = 100
 """Nesting of values in one payload."""
@@ -19,22 +19,18 @@ Read = Callable[[bytes], Any]
 """From a payload to its value. Raises some exception for a payload that is not exactly one value."""
 
 
-class RoughError(ValueError):
-    """Bytes that the quick way does not read."""
-
-
-def reader(schema: Any, named: Mapping[str, Any], *, tagged: bool = False) -> Read | None:
+def make_reader(schema: Any, named: Mapping[str, Any], *, tagged: bool = False) -> Read | None:
     """Return the program for a schema as fastavro parsed it; None for one that no program is written for.
 
     `tagged`: a value of a union with more than one branch beside null comes as ``(branch, value)``.
     """
     try:
-        return Reading(named, tagged=tagged).program(schema)
-    except (UnsuitedError, RecursionError, SyntaxError, MemoryError, KeyError):
+        return ReaderProgram(named, tagged=tagged).program(schema)
+    except (NotCompilableError, RecursionError, SyntaxError, MemoryError, KeyError):
         return None
 
 
-def long(data: bytes, at: int) -> tuple[int, int]:
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
     """Read a varint before its zig-zag is undone: number and next position."""
     value = shift = 0
     while True:
@@ -43,76 +39,76 @@ def long(data: bytes, at: int) -> tuple[int, int]:
         value |= (byte & 127) << shift
         if byte < 128:
             if value >> 64:
-                raise RoughError
+                raise SlowPathError
             return value, at
         shift += 7
         if shift > 63:
-            raise RoughError
+            raise SlowPathError
 
 
-def length(data: bytes, at: int) -> tuple[int, int]:
+def read_length(data: bytes, at: int) -> tuple[int, int]:
     """Read a length: not negative."""
-    value, at = long(data, at)
+    value, at = read_varint(data, at)
     if value & 1:
-        raise RoughError
+        raise SlowPathError
     return value >> 1, at
 
 
-def int32(data: bytes, at: int) -> tuple[int, int]:
+def read_int32(data: bytes, at: int) -> tuple[int, int]:
     """Read an int of 32 bits, its zig-zag undone."""
-    value, at = long(data, at)
+    value, at = read_varint(data, at)
     if value >> 32:
-        raise RoughError
+        raise SlowPathError
     return (value >> 1) ^ -(value & 1), at
 
 
-def count(data: bytes, at: int) -> tuple[int, int]:
+def read_count(data: bytes, at: int) -> tuple[int, int]:
     """Read the head of a block: the number of its items."""
-    value, at = long(data, at)
+    value, at = read_varint(data, at)
     if value & 1:
-        return (value + 1) >> 1, long(data, at)[1]
+        return (value + 1) >> 1, read_varint(data, at)[1]
     return value >> 1, at
 
 
-class Reading:
+class ReaderProgram:
     """A program that reads, under construction."""
 
     def __init__(self, named: Mapping[str, Any], *, tagged: bool) -> None:
         """Begin one for schemas with these named types."""
         self._named = named
         self._tagged = tagged
-        self.code = Program()
+        self.code = ProgramBuilder()
         self._functions: dict[str, str] = {}
         self._waiting: list[tuple[str, Any]] = []
         self.code.constants.update(
-            long=long, length=length, int32=int32, count=count, wrong=RoughError,
+            long=read_varint, length=read_length, int32=read_int32, count=read_count, wrong=SlowPathError,
             float_=Struct("<f").unpack_from, double_=Struct("<d").unpack_from,
         )  # fmt: skip
 
     def program(self, schema: Any) -> Read:
         """The program for a schema."""
-        return self.made(lambda to: self.value(schema, to, 0))
+        return self.compile(lambda to: self.value(schema, to, 0))
 
-    def made(self, value: Callable[[str], None], functions: Callable[[], None] = lambda: None) -> Read:
+    def compile(self, value: Callable[[str], None], functions: Callable[[], None] = lambda: None) -> Read:
         """The program that reads one value into a variable; `functions` writes those that its lines call."""
         code = self.code
-        with code.under("def read(d):"):
+        with code.block("def read(d):"):
             code.add("z = len(d)", "k = 0", "p = 0")
             value("v")
             code.add("if p != z: raise wrong", "return v")
         functions()
         while self._waiting:
             self._function(*self._waiting.pop())
-        made: Read = code.made("read")
+        made: Read = code.compile_function("read")
         return made
 
     def _function(self, name: str, schema: Any) -> None:
         code = self.code
-        with code.under(f"def {name}(d, p, z, k):"):
+        with code.block(f"def {name}(d, p, z, k):"):
             code.add(f"if k > {MAX_DEPTH}: raise wrong")
             parts = []
             for field in schema["fields"]:
-                variable = code.name("f")
+                variable = code.fresh_name("f")
                 self.value(field["type"], variable, 1)
                 parts.append(f"{field['name']!r}: {variable}")
             code.add(f"return {{{', '.join(parts)}}}, p")
@@ -126,7 +122,7 @@ class Reading:
         """The line that makes of a plain value what its logical type says, where it has one."""
         made = READERS.get(logical_of(schema))
         if made is not None:
-            self.code.add(f"{to} = {self.code.constant(made)}({to}, {self.code.constant(schema)})")
+            self.code.add(f"{to} = {self.code.add_constant(made)}({to}, {self.code.add_constant(schema)})")
 
     def raw(self, schema: Any, to: str, depth: int) -> None:
         """The lines that read a value as it is stored, whatever its logical type."""
@@ -135,9 +131,9 @@ class Reading:
         if scalar is not None:
             self.code.add(*(line.replace("@", to) for line in scalar))
         else:
-            self._made_of_parts(schema, kind, to, depth)
+            self._add_compound(schema, kind, to, depth)
 
-    def _made_of_parts(self, schema: Any, kind: str, to: str, depth: int) -> None:
+    def _add_compound(self, schema: Any, kind: str, to: str, depth: int) -> None:
         code = self.code
         if kind == "union":
             self._union(schema, to, depth)
@@ -145,11 +141,11 @@ class Reading:
             code.add(f"{to}, p = {self._record(schema)}(d, p, z, k + {depth})")
         elif kind == "array":
             code.add(f"{to} = []")
-            item = code.name("i")
+            item = code.fresh_name("i")
             self.blocks(lambda: self.value(schema["items"], item, depth + 1), f"{to}.append({item})", depth)
         elif kind == "map":
             code.add(f"{to} = {{}}")
-            key, item = code.name("n"), code.name("i")
+            key, item = code.fresh_name("n"), code.fresh_name("i")
 
             def pair() -> None:
                 self.value("string", key, depth + 1)
@@ -157,7 +153,7 @@ class Reading:
 
             self.blocks(pair, f"{to}[{key}] = {item}", depth)
         elif kind == "enum":
-            code.add(*LENGTH, f"{to} = {code.constant(tuple(schema['symbols']))}[n]")
+            code.add(*LENGTH, f"{to} = {code.add_constant(tuple(schema['symbols']))}[n]")
         elif kind == "fixed":
             code.add(f"e = p + {int(schema['size'])}", f"{to} = d[p:e]", "p = e")
         else:
@@ -166,23 +162,23 @@ class Reading:
     def _record(self, schema: Any) -> str:
         name = schema["name"]
         if name not in self._functions:
-            self._functions[name] = self.code.name("r")
+            self._functions[name] = self.code.fresh_name("r")
             self._waiting.append((self._functions[name], schema))
         return self._functions[name]
 
     def blocks(self, item: Callable[[], None], keep: str, depth: int) -> None:
         """Blocks of items. More items than bytes are left to who counts items that take none."""
         code = self.code
-        left = code.name("m")
+        left = code.fresh_name("m")
         code.add(f"if k + {depth} > {MAX_DEPTH}: raise wrong")
         with code.loop("while True:"):
             code.add(f"{left} = d[p]")
-            with code.under(f"if {left} & 129:"):
+            with code.block(f"if {left} & 129:"):
                 code.add(f"{left}, p = count(d, p)")
-            with code.under("else:"):
+            with code.block("else:"):
                 code.add(f"{left} >>= 1", "p += 1")
             code.add(f"if not {left}: break", f"if {left} > z: raise wrong")
-            with code.under(f"for _ in range({left}):"):
+            with code.block(f"for _ in range({left}):"):
                 item()
                 code.add(keep)
 
@@ -192,17 +188,17 @@ class Reading:
         def branch(at: int) -> None:
             self.value(branches[at], to, depth)
             if tagged and branches[at] != "null":
-                self.code.add(f"{to} = ({self.code.constant(branch_of(branches[at]))}, {to})")
+                self.code.add(f"{to} = ({self.code.add_constant(branch_of(branches[at]))}, {to})")
 
         self.branches(len(branches), branch)
 
     def branches(self, count: int, branch: Callable[[int], None]) -> None:
         """One byte tells the branch; of more than 64 the later ones are left to others."""
         code = self.code
-        index = code.name("u")
+        index = code.fresh_name("u")
         code.add(f"{index} = d[p]", "p += 1")
         for at in range(min(count, 64)):
-            with code.under(f"{'elif' if at else 'if'} {index} == {at * 2}:"):
+            with code.block(f"{'elif' if at else 'if'} {index} == {at * 2}:"):
                 branch(at)
         code.add("else: raise wrong" if count else "raise wrong")
 

@@ -10,14 +10,14 @@ from typing import Any
 from treaty.client.compiled.conversions import conversion_of
 from treaty.client.compiled.defaults import default_maker
 from treaty.client.compiled.matches import Matcher, UnmatchedError, pair_fields
-from treaty.client.compiled.names import branch_of, defined, kind_of
-from treaty.client.compiled.program import UnsuitedError
-from treaty.client.compiled.reading import LENGTH, MAX_DEPTH, Read, Reading
+from treaty.client.compiled.names import branch_of, find_definition, kind_of
+from treaty.client.compiled.program import NotCompilableError
+from treaty.client.compiled.reader_program import LENGTH, MAX_DEPTH, Read, ReaderProgram
 
 Parsed = tuple[Any, Mapping[str, Any]]
 """A schema as fastavro parsed it, and its named types."""
 UNWRITABLE = (
-    UnsuitedError,
+    NotCompilableError,
     RecursionError,
     SyntaxError,
     MemoryError,
@@ -29,7 +29,7 @@ UNWRITABLE = (
 """What stops the writing of a program: a schema too large for one, and defaults that are no values."""
 
 
-def resolver(writer: Parsed, reader: Parsed, *, tagged: bool = False) -> Read | None:
+def make_resolver(writer: Parsed, reader: Parsed, *, tagged: bool = False) -> Read | None:
     """Return the program that reads the writer's payloads as the reader's values; None where none is written.
 
     `tagged`: values of the reader's unions tell their branch, and fields that the writer lacks are left out (whoever makes
@@ -43,8 +43,8 @@ def resolver(writer: Parsed, reader: Parsed, *, tagged: bool = False) -> Read | 
 
 class _Resolver:
     def __init__(self, written: Mapping[str, Any], wanted: Mapping[str, Any], *, tagged: bool) -> None:
-        self._reading = Reading(written, tagged=False)
-        self._code = self._reading.code
+        self._reader = ReaderProgram(written, tagged=False)
+        self._code = self._reader.code
         self._written = written
         self._wanted = wanted
         self._matcher = Matcher(written, wanted)
@@ -53,7 +53,7 @@ class _Resolver:
         self._waiting: list[tuple[str, Any, Any]] = []
 
     def program(self, writer: Any, reader: Any) -> Read:
-        return self._reading.made(lambda to: self._value(writer, reader, to, 0), self._rest)
+        return self._reader.compile(lambda to: self._value(writer, reader, to, 0), self._rest)
 
     def _rest(self) -> None:
         while self._waiting:
@@ -61,7 +61,7 @@ class _Resolver:
 
     def _value(self, writer: Any, reader: Any, to: str, depth: int) -> None:
         """The lines that read a value of the writer into a variable as the reader's. Raises `UnmatchedError`."""
-        writer, reader = defined(writer, self._written), defined(reader, self._wanted)
+        writer, reader = find_definition(writer, self._written), find_definition(reader, self._wanted)
         if isinstance(writer, list):
             places = self._matcher.find_places(writer, reader)
 
@@ -72,7 +72,7 @@ class _Resolver:
                     else:
                         self._value(writer[at], reader, to, depth)
 
-            self._reading.branches(len(writer), branch)
+            self._reader.branches(len(writer), branch)
         elif isinstance(reader, list):
             self._branch(writer, reader, self._matcher.find_branch(writer, reader), (to, depth))
         elif not self._matcher.is_match(writer, reader):
@@ -85,8 +85,8 @@ class _Resolver:
             raise UnmatchedError
         self._value(writer, reader[place], *into)
         if self._tagged and reader[place] != "null" and len([each for each in reader if each != "null"]) > 1:
-            name = branch_of(defined(reader[place], self._wanted))
-            self._code.add(f"{into[0]} = ({self._code.constant(name)}, {into[0]})")
+            name = branch_of(find_definition(reader[place], self._wanted))
+            self._code.add(f"{into[0]} = ({self._code.add_constant(name)}, {into[0]})")
 
     def _or_wrong(self, writer: Any, reader: Any, to: str, depth: int) -> None:
         with self._code.or_else(UnmatchedError, "raise wrong"):
@@ -97,51 +97,51 @@ class _Resolver:
         if kind in {"record", "error"}:
             code.add(f"{to}, p = {self._record(writer, reader)}(d, p, z, k + {depth})")
         elif kind == "array":
-            item = code.name("i")
+            item = code.fresh_name("i")
             code.add(f"{to} = []")
-            self._reading.blocks(
+            self._reader.blocks(
                 lambda: self._or_wrong(writer["items"], reader["items"], item, depth + 1), f"{to}.append({item})", depth
             )
         elif kind == "map":
-            key, item = code.name("n"), code.name("i")
+            key, item = code.fresh_name("n"), code.fresh_name("i")
 
             def pair() -> None:
-                self._reading.value("string", key, depth + 1)
+                self._reader.value("string", key, depth + 1)
                 self._or_wrong(writer["values"], reader["values"], item, depth + 1)
 
             code.add(f"{to} = {{}}")
-            self._reading.blocks(pair, f"{to}[{key}] = {item}", depth)
+            self._reader.blocks(pair, f"{to}[{key}] = {item}", depth)
         elif kind == "enum":
             known = frozenset(reader["symbols"])
             symbols = tuple(each if each in known else reader.get("default") for each in writer["symbols"])
-            code.add(*LENGTH, f"{to} = {code.constant(symbols)}[n]", f"if {to} is None: raise wrong")
+            code.add(*LENGTH, f"{to} = {code.add_constant(symbols)}[n]", f"if {to} is None: raise wrong")
         else:
             self._scalar(writer, reader, to, depth)
 
     def _scalar(self, writer: Any, reader: Any, to: str, depth: int) -> None:
-        self._reading.raw(writer, to, depth)
+        self._reader.raw(writer, to, depth)
         convert = conversion_of(writer, reader)
         if convert is not None:
-            function, *more = map(self._code.constant, (convert[0], *convert[1]))
+            function, *more = map(self._code.add_constant, (convert[0], *convert[1]))
             self._code.add(f"{to} = {function}({', '.join([to, *more])})")
 
     def _record(self, writer: Any, reader: Any) -> str:
         key = (str(writer["name"]), str(reader["name"]))
         if key not in self._functions:
-            self._functions[key] = self._code.name("s")
+            self._functions[key] = self._code.fresh_name("s")
             self._waiting.append((self._functions[key], writer, reader))
         return self._functions[key]
 
     def _function(self, name: str, writer: Any, reader: Any) -> None:
         code = self._code
         pairs, missing = pair_fields(writer, reader)
-        with code.under(f"def {name}(d, p, z, k):"):
+        with code.block(f"def {name}(d, p, z, k):"):
             code.add(f"if k > {MAX_DEPTH}: raise wrong")
             found: dict[str, str] = {}
             for field, target in pairs:
-                variable = code.name("f")
+                variable = code.fresh_name("f")
                 if target is None:
-                    self._reading.value(field["type"], variable, 1)
+                    self._reader.value(field["type"], variable, 1)
                 else:
                     found[target["name"]] = variable
                     self._or_wrong(field["type"], target["type"], variable, 1)
@@ -158,4 +158,4 @@ class _Resolver:
     def _default(self, field: Any) -> str:
         make = default_maker(field, self._wanted)
         made = make()
-        return f"{self._code.constant(make)}()" if isinstance(made, (list, dict)) else self._code.constant(made)
+        return f"{self._code.add_constant(make)}()" if isinstance(made, (list, dict)) else self._code.add_constant(made)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from types import ModuleType, TracebackType
 from typing import Any, Self
 
-from treaty.client.kafka.failures import KafkaFailure, failure, told
-from treaty.client.kafka.library import LOGGER, library
-from treaty.client.kafka.reading import partitions_of
+from treaty.client.kafka.consumer import partitions_of
+from treaty.client.kafka.errors import KafkaClientError, make_client_error, translate_errors
+from treaty.client.kafka.library import LOGGER, load_library
 from treaty.client.serializers.frames import Headers
 from treaty.core.kafka import KafkaCluster, LastBrokerError
 
@@ -19,7 +19,7 @@ ANY = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class OutgoingRecord:
     """A record to be sent; `time` is in milliseconds since 1970, 0 is now."""
 
     topic: str
@@ -31,11 +31,11 @@ class Outgoing:
 
 
 @dataclass(slots=True)
-class Sender(AbstractContextManager["Sender"]):
-    """Sends while the block runs: idempotent, acknowledged by all replicas. `lost` is told what did not arrive, and why."""
+class RecordProducer(AbstractContextManager["RecordProducer"]):
+    """Sends while the block runs: idempotent, acknowledged by all replicas. `on_failure` is called with what did not arrive, and why."""
 
     cluster: KafkaCluster
-    lost: Callable[[str, str], None]
+    on_failure: Callable[[str, str], None]
     compression: str = "none"
     sent: int = 0
     bytes: int = 0
@@ -44,8 +44,8 @@ class Sender(AbstractContextManager["Sender"]):
     _producer: Any = field(init=False)
 
     def __post_init__(self) -> None:
-        """Set the library up; raises `KafkaFailure` for settings that it does not take."""
-        self._kafka = library()
+        """Set the library up; raises `KafkaClientError` for settings that it does not take."""
+        self._kafka = load_library()
         own: dict[str, object] = {
             "enable.idempotence": True,
             "acks": "all",
@@ -53,7 +53,7 @@ class Sender(AbstractContextManager["Sender"]):
             "message.timeout.ms": int(SECONDS * 1000),
             "error_cb": self._heard,
         }
-        with told(self._kafka, self.cluster.servers):
+        with translate_errors(self._kafka, self.cluster.servers):
             self._producer = self._kafka.Producer(self.cluster.client_settings(own), logger=LOGGER)
 
     def __exit__(
@@ -69,28 +69,28 @@ class Sender(AbstractContextManager["Sender"]):
     def __enter__(self) -> Self:
         return self
 
-    def see(self, topic: str, partition: int = ANY) -> frozenset[int]:
-        """Return the partitions of a topic; raises `KafkaFailure` where it, or this partition of it, does not exist."""
-        with told(self._kafka, self.cluster.servers, self._heard):
+    def find_partitions(self, topic: str, partition: int = ANY) -> frozenset[int]:
+        """Return the partitions of a topic; raises `KafkaClientError` where it, or this partition of it, does not exist."""
+        with translate_errors(self._kafka, self.cluster.servers, self._heard):
             found = partitions_of(self._kafka, self._producer, self.cluster, topic)
         if partition not in {ANY, *found}:
-            raise KafkaFailure(f"the topic {topic!r} has no partition {partition}; it has 0 to {max(found)}")
+            raise KafkaClientError(f"the topic {topic!r} has no partition {partition}; it has 0 to {max(found)}")
         return frozenset(found)
 
-    def send(self, record: Outgoing, name: str) -> None:
-        """Send a record; `name` is what `lost` is told if it does not arrive. Raises `KafkaFailure`."""
+    def send(self, record: OutgoingRecord, name: str) -> None:
+        """Send a record; `name` is passed to `on_failure` if it does not arrive. Raises `KafkaClientError`."""
 
         def done(error: Any, message: Any) -> None:
             if error is None:
                 self.sent += 1
                 self.bytes += len(message.value() or b"") + len(message.key() or b"")
             else:
-                self.lost(name, str(failure(error, self.cluster.servers, self._heard)))
+                self.on_failure(name, str(make_client_error(error, self.cluster.servers, self._heard)))
 
         words = {"partition": record.partition, "timestamp": record.time, "on_delivery": done}
         if record.headers:
             words["headers"] = list(record.headers)
-        with told(self._kafka, self.cluster.servers, self._heard):
+        with translate_errors(self._kafka, self.cluster.servers, self._heard):
             while True:
                 try:
                     self._producer.produce(record.topic, record.value, record.key, **words)

@@ -1,7 +1,7 @@
 """A program that writes values of one schema as bytes.
 
 It takes values whose Python types say at once what they are, and writes them as fastavro does; any error means "ask
-somebody slower", who tells what is wrong or finds the value good after all (a subclass, a default left out).
+somebody slower", which describes the error or accepts the value (a subclass, a default left out).
 """
 
 import datetime as dt
@@ -13,74 +13,70 @@ from struct import Struct
 from typing import Any
 
 from treaty.client.compiled.logical import find_writer
-from treaty.client.compiled.names import branch_of, defined, kind_of, logical_of
-from treaty.client.compiled.program import Program, UnsuitedError
+from treaty.client.compiled.names import branch_of, find_definition, kind_of, logical_of
+from treaty.client.compiled.program import NotCompilableError, ProgramBuilder, SlowPathError
 
 Write = Callable[[bytearray, Any], None]
 """Add a value to bytes. Raises some exception where it does not fit at once; the bytes are of no use then."""
 
 
-class UnsureError(ValueError):
-    """A value that the quick way does not take."""
-
-
-def writer(schema: Any, named: Mapping[str, Any], *, lossy: bool = False) -> Write | None:
+def make_writer(schema: Any, named: Mapping[str, Any], *, lossy: bool = False) -> Write | None:
     """Return the program for a schema as fastavro parsed it; None for one that no program is written for.
 
     With `lossy`, times are cut to the milliseconds that their types count; otherwise `LossError` is raised.
     """
     try:
-        return _Writer(named, lossy=lossy).program(schema)
-    except (UnsuitedError, RecursionError, SyntaxError, MemoryError, KeyError):
+        return _WriterProgram(named, lossy=lossy).program(schema)
+    except (NotCompilableError, RecursionError, SyntaxError, MemoryError, KeyError):
         return None
 
 
-def long(out: bytearray, number: int) -> None:
+def write_varint(out: bytearray, number: int) -> None:
     """Add a varint, zig-zag done; at most 64 bits."""
     if number >> 64:
-        raise UnsureError
+        raise SlowPathError
     while number > 127:
         out.append(number & 127 | 128)
         number >>= 7
     out.append(number)
 
 
-def int32(out: bytearray, number: int) -> None:
+def write_int32(out: bytearray, number: int) -> None:
     """Add a varint, zig-zag done; at most 32 bits."""
     if number >> 32:
-        raise UnsureError
-    long(out, number)
+        raise SlowPathError
+    write_varint(out, number)
 
 
-class _Writer:
+class _WriterProgram:
     def __init__(self, named: Mapping[str, Any], *, lossy: bool) -> None:
         self._named = named
         self._lossy = lossy
-        self._code = Program()
+        self._code = ProgramBuilder()
         self._functions: dict[str, str] = {}
         self._waiting: list[tuple[str, Any]] = []
         self._code.constants.update(
-            long=long, int32=int32, wrong=UnsureError, float_=Struct("<f").pack, double_=Struct("<d").pack,
+            long=write_varint, int32=write_int32, wrong=SlowPathError, float_=Struct("<f").pack, double_=Struct("<d").pack,
             date_=dt.date, datetime_=dt.datetime, time_=dt.time, decimal_=decimal.Decimal, uuid_=uuid.UUID,
         )  # fmt: skip
 
     def program(self, schema: Any) -> Write:
         code = self._code
-        with code.under("def write(o, v):"):
+        with code.block("def write(o, v):"):
             code.add("a = o.append")
             self._value(schema, "v")
         while self._waiting:
             self._function(*self._waiting.pop())
-        made: Write = code.made("write")
+        made: Write = code.compile_function("write")
         return made
 
     def _function(self, name: str, schema: Any) -> None:
         code = self._code
         fields = schema["fields"]
-        with code.under(f"def {name}(o, a, v):"):
+        with code.block(f"def {name}(o, a, v):"):
             code.add(f"if type(v) is not dict or len(v) != {len(fields)}: raise wrong")
             for field in fields:
-                variable = code.name("f")
+                variable = code.fresh_name("f")
                 code.add(f"{variable} = v[{field['name']!r}]")
                 self._value(field["type"], variable)
 
@@ -90,8 +86,8 @@ class _Writer:
         code = self._code
         logical = find_writer(logical_of(schema), lossy=self._lossy)
         if logical is not None:
-            prepared = code.name("l")
-            code.add(f"{prepared} = {code.constant(logical)}({of}, {code.constant(schema)})")
+            prepared = code.fresh_name("l")
+            code.add(f"{prepared} = {code.add_constant(logical)}({of}, {code.add_constant(schema)})")
             of = prepared
         scalar = _SCALARS.get(kind)
         if scalar is not None:
@@ -102,18 +98,18 @@ class _Writer:
             code.add(f"{self._record(schema)}(o, a, {of})")
         elif kind == "array":
             code.add(f"if type({of}) is not list and type({of}) is not tuple: raise wrong")
-            item = code.name("i")
+            item = code.fresh_name("i")
             with self._items(of, f"for {item} in {of}:"):
                 self._value(schema["items"], item)
         elif kind == "map":
             code.add(f"if type({of}) is not dict: raise wrong")
-            key, item = code.name("n"), code.name("i")
+            key, item = code.fresh_name("n"), code.fresh_name("i")
             with self._items(of, f"for {key}, {item} in {of}.items():"):
                 self._value("string", key)
                 self._value(schema["values"], item)
         elif kind == "enum":
             places = {symbol: at for at, symbol in enumerate(schema["symbols"])}
-            code.add(f"n = {code.constant(places)}[{of}] << 1", *_LENGTH)
+            code.add(f"n = {code.add_constant(places)}[{of}] << 1", *_LENGTH)
         elif kind == "fixed":
             code.add(f"if type({of}) is not bytes or len({of}) != {int(schema['size'])}: raise wrong", f"o += {of}")
         else:
@@ -122,7 +118,7 @@ class _Writer:
     def _record(self, schema: Any) -> str:
         name = schema["name"]
         if name not in self._functions:
-            self._functions[name] = self._code.name("w")
+            self._functions[name] = self._code.fresh_name("w")
             self._waiting.append((self._functions[name], schema))
         return self._functions[name]
 
@@ -131,7 +127,7 @@ class _Writer:
         """One block with all items, and the end."""
         code = self._code
         code.add(f"n = len({of}) << 1")
-        with code.under("if n:"):
+        with code.block("if n:"):
             code.add(*_LENGTH)
         with code.loop(head):
             yield
@@ -139,14 +135,14 @@ class _Writer:
 
     def _union(self, branches: list[Any], of: str) -> None:
         if not branches:
-            raise UnsuitedError("a union without branches")
+            raise NotCompilableError("a union without branches")
         others = [at for at, branch in enumerate(branches) if branch != "null"]
         if len(others) == 1 and len(branches) == 2:
-            with self._code.under(f"if {of} is None:"):
+            with self._code.block(f"if {of} is None:"):
                 self._branch(branches, 1 - others[0], of)
             if kind_of(branches[others[0]]) == "array":  # a pair may be a branch's name and a value
                 self._code.add(f"elif type({of}) is tuple: raise wrong")
-            with self._code.under("else:"):
+            with self._code.block("else:"):
                 self._branch(branches, others[0], of)
         else:
             self._choice(branches, of)
@@ -155,14 +151,14 @@ class _Writer:
         """By the value's type where that leaves no doubt, or by the branch that it names."""
         code, word = self._code, "if"
         for test, index in _tests(branches, self._named):
-            with code.under(f"{word} {test.replace('@', of)}:"):
+            with code.block(f"{word} {test.replace('@', of)}:"):
                 self._branch(branches, index, of)
             word = "elif"
-        with code.under(f"{word} type({of}) is tuple:"):
-            name, inner = code.name("n"), code.name("t")
+        with code.block(f"{word} type({of}) is tuple:"):
+            name, inner = code.fresh_name("n"), code.fresh_name("t")
             code.add(f"{name}, {inner} = {of}")
             for at, branch in enumerate(branches):
-                with code.under(f"{'elif' if at else 'if'} {name} == {code.constant(branch_of(branch))}:"):
+                with code.block(f"{'elif' if at else 'if'} {name} == {code.add_constant(branch_of(branch))}:"):
                     self._branch(branches, at, inner)
             code.add("else: raise wrong")
         code.add("else: raise wrong")
@@ -175,7 +171,7 @@ class _Writer:
 
 def _tests(branches: list[Any], named: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
     """Tests of a value (``@``) that leave no doubt which branch it goes to, in fastavro's way of choosing."""
-    kinds = [kind_of(defined(branch, named)) for branch in branches]
+    kinds = [kind_of(find_definition(branch, named)) for branch in branches]
     logical = {logical_of(branch): at for at, branch in enumerate(branches)}
 
     def places(*wanted: str) -> list[int]:

@@ -1,1 +1,0 @@
-"""Serializers in the shapes that Kafka clients want, without importing any of those clients."""
