@@ -68,7 +68,7 @@ def test_a_plugin_is_found_by_its_entry_point_and_replaces_nothing() -> None:
 
     assert isinstance(answer, ParsedSchema)
     assert answer.canonical == "HELLO"
-    assert parser.table.find("AVRO") is FORMAT
+    assert parser.formats.find("AVRO") is FORMAT
 
 
 def test_a_valid_schema_is_answered_with_its_texts() -> None:
@@ -125,7 +125,7 @@ def test_validators_are_asked_about_a_text_and_those_of_other_formats_are_silent
     assert [one.rule for one in other.faults] == ["ADDITIONAL_PROPERTIES_UNSPECIFIED"]
     assert parser.answer(InspectSchema(POINT, ())) == InspectionResult()
     assert isinstance(parser.answer(InspectSchema(ResolvedSchema("AVRO", "{}"), names)), InvalidText)
-    assert set(names) < parser.table.validators()
+    assert set(names) < parser.formats.validators()
 
 
 def test_strict_and_stored_reading_are_remembered_apart() -> None:

@@ -13,24 +13,27 @@ from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.encoding.files import serialize_descriptor
 from treaty.formats.protobuf.model import ProtoSchema
-from treaty.formats.protobuf.parse import parse
-from treaty.formats.protobuf.printing.normal import normal
-from treaty.formats.protobuf.printing.plain import plain
-from treaty.formats.protobuf.printing.text import text
+from treaty.formats.protobuf.parser import parse_schema
+from treaty.formats.protobuf.printer.normal_form import to_normal_form
+from treaty.formats.protobuf.printer.plain import strip_extensions
+from treaty.formats.protobuf.printer.text import print_file
 
 CASES = Path(__file__).parents[1] / "cases" / "protobuf" / "canonical"
 FOLDERS = sorted(path.parent for path in CASES.glob("*/schema.proto"))
 INSTALLED = sorted(SITE.glob("google/**/*.proto"))
 SHOWN: dict[str, Callable[[ProtoSchema], str]] = {
-    "canonical": lambda schema: text(schema.file),
-    "normal": lambda schema: text(normal(schema)),
+    "canonical": lambda schema: print_file(schema.file),
+    "normal": lambda schema: print_file(to_normal_form(schema)),
 }
-VIEWS: dict[str, Callable[[ProtoSchema], str]] = {**SHOWN, "plain": lambda schema: text(plain(schema.file))}
+VIEWS: dict[str, Callable[[ProtoSchema], str]] = {
+    **SHOWN,
+    "plain": lambda schema: print_file(strip_extensions(schema.file)),
+}
 
 
 def model(written: str, other: str = "", *, strict: bool = True) -> ProtoSchema:
     bound = (ResolvedReference("other.proto", "other", 1, ResolvedSchema("PROTOBUF", other)),) if other else ()
-    return parse(ResolvedSchema("PROTOBUF", written, bound), strict)
+    return parse_schema(ResolvedSchema("PROTOBUF", written, bound), strict)
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -89,10 +92,10 @@ def test_protoc_makes_the_same_of_a_text_and_of_its_canonical_and_normal_text(
 def test_an_installed_file_keeps_its_meaning(figure: Callable[[str], None]) -> None:
     for path in INSTALLED:
         schema = model(path.read_text("utf-8"))
-        printed = text(schema.file)
+        printed = print_file(schema.file)
         again = model(printed)
-        assert text(again.file) == printed, path
+        assert print_file(again.file) == printed, path
         assert arranged(serialize_descriptor(again), schema) == arranged(serialize_descriptor(schema), schema), path
-        shown = text(normal(schema))
-        assert text(normal(model(shown))) == shown, path
+        shown = print_file(to_normal_form(schema))
+        assert print_file(to_normal_form(model(shown))) == shown, path
     figure(f"{len(INSTALLED)} files")

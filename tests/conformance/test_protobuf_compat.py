@@ -9,13 +9,13 @@ import pytest
 from treaty.core import limits
 from treaty.core.finding import Finding
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
-from treaty.formats.protobuf.compare.comparison import compare, differences
+from treaty.formats.protobuf.compare.comparison import compare, find_differences
 from treaty.formats.protobuf.compare.rules.established import ESTABLISHED
 from treaty.formats.protobuf.compare.rules.harmless import HARMLESS
-from treaty.formats.protobuf.compare.rules.own import COMPARISON_TOO_LARGE, OWN
-from treaty.formats.protobuf.compare.rules.table import RULES
+from treaty.formats.protobuf.compare.rules.treaty import COMPARISON_TOO_LARGE, OWN
+from treaty.formats.protobuf.format import RULES
 from treaty.formats.protobuf.model import ProtoSchema
-from treaty.formats.protobuf.parse import parse
+from treaty.formats.protobuf.parser import parse_schema
 from treaty.formats.rule import POLICIES, CompatibilityRule
 
 CASES = Path(__file__).parents[1] / "cases" / "protobuf"
@@ -27,7 +27,7 @@ def schema(folder: Path, side: str) -> ProtoSchema:
     text, other = folder / f"{side}.proto", folder / f"{side}.line.proto"
     meaning = ResolvedSchema("PROTOBUF", other.read_text("utf-8")) if other.exists() else None
     bound = (ResolvedReference("line.proto", "line", 1, meaning),) if meaning else ()
-    return parse(ResolvedSchema("PROTOBUF", text.read_text("utf-8"), bound), strict=True)
+    return parse_schema(ResolvedSchema("PROTOBUF", text.read_text("utf-8"), bound), strict=True)
 
 
 def full(finding: Finding, *, backward: bool) -> dict[str, str]:
@@ -51,7 +51,7 @@ def test_a_change_gets_its_recorded_findings(folder: Path) -> None:
 
     assert [full(one, backward=True) for one in compare(new, old)] == recorded["backward"]
     assert [full(one, backward=False) for one in compare(old, new)] == recorded["forward"]
-    told = [{"rule": one.rule, "path": one.path} for one in differences(new, old)]
+    told = [{"rule": one.rule, "path": one.path} for one in find_differences(new, old)]
     assert told == recorded["differences"]
     assert [one for one in told if RULES[one["rule"]].harm != "none"] == _short(recorded["backward"])
     assert len({compare(new, old, policy) for policy in POLICIES}) == 1
@@ -96,7 +96,7 @@ def bound(texts: dict[str, str], text: str) -> ProtoSchema:
     for name, one in texts.items():
         inner = tuple(bindings[-1:]) if "import" in one else ()
         bindings.append(ResolvedReference(name, name, 1, ResolvedSchema("PROTOBUF", one, inner)))
-    return parse(ResolvedSchema("PROTOBUF", text, tuple(bindings)), strict=False)
+    return parse_schema(ResolvedSchema("PROTOBUF", text, tuple(bindings)), strict=False)
 
 
 def chain(files: int, last: str) -> ProtoSchema:

@@ -11,13 +11,13 @@ from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.core.state.columns import Column, Decimal, List, Map, Scalar, Struct
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.columns import PLAIN, derive_columns
-from treaty.formats.protobuf.compare.comparison import compare, differences
+from treaty.formats.protobuf.compare.comparison import compare, find_differences
 from treaty.formats.protobuf.example import generate_example
 from treaty.formats.protobuf.lints import LINTS
 from treaty.formats.protobuf.model import ProtoSchema
-from treaty.formats.protobuf.parse import parse
-from treaty.formats.protobuf.printing.normal import normal
-from treaty.formats.protobuf.printing.text import text
+from treaty.formats.protobuf.parser import parse_schema
+from treaty.formats.protobuf.printer.normal_form import to_normal_form
+from treaty.formats.protobuf.printer.text import print_file
 from treaty.formats.protobuf.value import VALUE_RULES, check_value
 
 IMPORTS = "".join(
@@ -30,7 +30,7 @@ IMPORTS = "".join(
 
 
 def model(body: str, head: str = 'syntax = "proto3"; package acme; ') -> ProtoSchema:
-    return parse(ResolvedSchema("PROTOBUF", f"{head}{IMPORTS}{body}"), strict=True)
+    return parse_schema(ResolvedSchema("PROTOBUF", f"{head}{IMPORTS}{body}"), strict=True)
 
 
 def shape(schema: ProtoSchema) -> dict[str, object]:
@@ -263,7 +263,7 @@ def test_a_hostile_value_is_refused_and_does_no_harm() -> None:
 
 def test_an_extension_is_a_member_under_its_full_name() -> None:
     proto = 'syntax = "proto2"; package a; message A { extensions 5 to 9; } extend A { optional int32 note = 5; }'
-    schema = parse(ResolvedSchema("PROTOBUF", proto), strict=True)
+    schema = parse_schema(ResolvedSchema("PROTOBUF", proto), strict=True)
 
     assert check_value(schema, '{"[a.note]": 1}') == ()
     assert [one.rule for one in check_value(schema, '{"[a.note]": "x"}')] == ["VALUE_FIELD_UNKNOWN"]
@@ -292,7 +292,9 @@ def test_without_an_end_there_is_no_example() -> None:
 def test_a_message_of_a_reference_is_filled_too() -> None:
     line = ResolvedSchema("PROTOBUF", 'syntax = "proto3"; package dep; message Line { int32 count = 1; }')
     proto = 'syntax = "proto3"; import "line.proto"; message A { dep.Line line = 1; }'
-    schema = parse(ResolvedSchema("PROTOBUF", proto, (ResolvedReference("line.proto", "line", 1, line),)), strict=True)
+    schema = parse_schema(
+        ResolvedSchema("PROTOBUF", proto, (ResolvedReference("line.proto", "line", 1, line),)), strict=True
+    )
 
     assert "count" in json.loads(generate_example(schema, 3))["line"]
     assert check_value(schema, '{"line": {"count": 1}}') == ()
@@ -308,10 +310,12 @@ WITHOUT_VALUES = ("escapes", "fields", "maps")
 
 @pytest.mark.parametrize("name", FITS)
 def test_what_is_large_is_handled_in_all_ways(name: str) -> None:
-    one, other = (parse(ResolvedSchema("PROTOBUF", FITS[name]), strict=False) for _ in range(2))
+    one, other = (parse_schema(ResolvedSchema("PROTOBUF", FITS[name]), strict=False) for _ in range(2))
 
-    assert compare(one, other) == differences(one, other) == ()
-    assert text(normal(parse(ResolvedSchema("PROTOBUF", text(normal(one))), strict=False))) == text(normal(one))
+    assert compare(one, other) == find_differences(one, other) == ()
+    assert print_file(
+        to_normal_form(parse_schema(ResolvedSchema("PROTOBUF", print_file(to_normal_form(one))), strict=False))
+    ) == print_file(to_normal_form(one))
     for lint in LINTS.values():
         assert len(lint.find(one)) <= FAULTS
     with suppress(InvalidSchemaError):
@@ -334,20 +338,28 @@ def test_extensions_and_what_is_reserved_are_compared_in_near_linear_time() -> N
         f"extensions 10000 to 18999; {fields} optional int32 z = 50002;",
     )
     bare = [f'syntax = "proto2"; message A {{ {body} }}' for body in bodies]
-    old = parse(ResolvedSchema("PROTOBUF", f"{bare[0]} extend A {{ {extends} }}"), strict=True)
-    new = parse(ResolvedSchema("PROTOBUF", bare[1]), strict=True)
+    old = parse_schema(ResolvedSchema("PROTOBUF", f"{bare[0]} extend A {{ {extends} }}"), strict=True)
+    new = parse_schema(ResolvedSchema("PROTOBUF", bare[1]), strict=True)
 
     assert compare(new, old) == compare(old, new) == ()
-    assert {one.rule for one in differences(new, old)} == {"FIELD_ADDED", "RESERVED_NUMBER_USED", "EXTENSION_REMOVED"}
+    assert {one.rule for one in find_differences(new, old)} == {
+        "FIELD_ADDED",
+        "RESERVED_NUMBER_USED",
+        "EXTENSION_REMOVED",
+    }
 
 
 def test_pieces_of_one_option_become_one_in_near_linear_time() -> None:
     head = 'syntax = "proto2"; import "google/protobuf/descriptor.proto"; '
     defined = "message R { repeated int32 n = 1; optional R r = 2; } extend google.protobuf.FileOptions { optional R x = 50000; } "
     pieces = "".join(f"option (x).r.n = {at};" for at in range(15_000))
-    shown = text(normal(parse(ResolvedSchema("PROTOBUF", f"{head}{defined}{pieces}"), strict=False)))
-    deep = parse(ResolvedSchema("PROTOBUF", f"{head}{defined}option (x){'.r' * 500}.n = 1;"), strict=False)
+    shown = print_file(
+        to_normal_form(parse_schema(ResolvedSchema("PROTOBUF", f"{head}{defined}{pieces}"), strict=False))
+    )
+    deep = parse_schema(ResolvedSchema("PROTOBUF", f"{head}{defined}option (x){'.r' * 500}.n = 1;"), strict=False)
 
     assert shown.count("\n      ") == 15_000
     assert shown.count("option (") == 1
-    assert text(normal(parse(ResolvedSchema("PROTOBUF", text(normal(deep))), strict=False))) == text(normal(deep))
+    assert print_file(
+        to_normal_form(parse_schema(ResolvedSchema("PROTOBUF", print_file(to_normal_form(deep))), strict=False))
+    ) == print_file(to_normal_form(deep))

@@ -13,7 +13,7 @@ from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.format import FORMAT
 from treaty.formats.protobuf.model import ProtoSchema
-from treaty.formats.protobuf.parse import parse
+from treaty.formats.protobuf.parser import parse_schema
 
 BY_HAND = hand_made()
 
@@ -56,7 +56,7 @@ def test_what_is_accepted_says_the_same_as_a_text(answers: list[Answer]) -> None
     for one in answers:
         schema = ours(one.files) if one.said.descriptor is not None else None
         if isinstance(schema, ProtoSchema):
-            again = parse(ResolvedSchema("PROTOBUF", FORMAT.views["resolved"](schema)), strict=True)
+            again = parse_schema(ResolvedSchema("PROTOBUF", FORMAT.views["resolved"](schema)), strict=True)
             assert sorted(_facts(again)) == sorted(_facts(schema))
             count += 1
 
@@ -87,17 +87,17 @@ def test_an_import_that_came_along_is_judged_too() -> None:
     message.oneof_decl.add(name="choice")
     field = message.field.add(name="a", number=1, oneof_index=0)
     field.type = FieldDescriptorProto.TYPE_INT32
-    parse(ResolvedSchema("PROTOBUF", _set(bad)), strict=True)
+    parse_schema(ResolvedSchema("PROTOBUF", _set(bad)), strict=True)
 
     for index in (1, -1):
         field.oneof_index = index
         with pytest.raises(InvalidSchemaError) as refused:
-            parse(ResolvedSchema("PROTOBUF", _set(bad)), strict=True)
+            parse_schema(ResolvedSchema("PROTOBUF", _set(bad)), strict=True)
         fault = refused.value.faults[0]
         assert (fault.rule, fault.path) == ("DESCRIPTOR_INVALID", "Bad.a")
         assert "bad.proto" in fault.message
 
-    parse(ResolvedSchema("PROTOBUF", _set(bad)), strict=False)  # what is stored is read as it was
+    parse_schema(ResolvedSchema("PROTOBUF", _set(bad)), strict=False)  # what is stored is read as it was
 
 
 def test_an_import_that_came_along_and_is_not_needed_is_not_judged() -> None:
@@ -107,7 +107,7 @@ def test_an_import_that_came_along_and_is_not_needed_is_not_judged() -> None:
     root.message_type.add(name="Root")
     text = base64.b64encode(FileDescriptorSet(file=[spare, root]).SerializeToString()).decode()
 
-    assert parse(ResolvedSchema("PROTOBUF", text), strict=True).file.messages[0].name == "Root"
+    assert parse_schema(ResolvedSchema("PROTOBUF", text), strict=True).file.messages[0].name == "Root"
 
 
 def test_every_fault_of_a_descriptor_has_a_path_and_says_what_would_be_right(answers: list[Answer]) -> None:

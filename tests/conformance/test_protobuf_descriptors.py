@@ -14,10 +14,10 @@ from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError, ReferenceName
 from treaty.formats.protobuf.encoding.files import build_descriptor, build_descriptor_set
 from treaty.formats.protobuf.format import FORMAT
-from treaty.formats.protobuf.known.files import PATHS
-from treaty.formats.protobuf.linking.link import known_schema
+from treaty.formats.protobuf.linker.link import get_known_schema
 from treaty.formats.protobuf.model import Message, ProtoSchema
-from treaty.formats.protobuf.parse import parse, references
+from treaty.formats.protobuf.parser import find_references, parse_schema
+from treaty.formats.protobuf.well_known import PATHS
 
 PROTO3 = 'syntax = "proto3";\n'
 MONEY = f"{PROTO3}package shop; message Money {{ int64 units = 1; }}"
@@ -39,7 +39,7 @@ def schemas(count: int) -> Iterable[ProtoSchema]:
 def test_a_descriptor_says_what_its_text_says() -> None:
     count = alike = 0
     for schema in schemas(300):
-        again = parse(ResolvedSchema("PROTOBUF", FORMAT.views["serialized"](schema)), strict=True)
+        again = parse_schema(ResolvedSchema("PROTOBUF", FORMAT.views["serialized"](schema)), strict=True)
         assert FORMAT.views["serialized"](again) == FORMAT.views["serialized"](schema)
         shown = FORMAT.show(schema, True)
         # A descriptor has custom options in the order of their numbers, and a default of 32 bits as it is kept.
@@ -53,7 +53,7 @@ def test_a_descriptor_says_what_its_text_says() -> None:
 
 
 def test_a_set_brings_its_imports_along() -> None:
-    schema = parse(meaning(ORDER, {"shop/money.proto": MONEY}), strict=True)
+    schema = parse_schema(meaning(ORDER, {"shop/money.proto": MONEY}), strict=True)
     whole = build_descriptor_set(schema)
     assert [one.name for one in whole.file] == ["shop/money.proto", "default"]
 
@@ -61,22 +61,23 @@ def test_a_set_brings_its_imports_along() -> None:
         file=[FileDescriptorProto.FromString(one.SerializeToString()) for one in whole.file[::-1]]
     )
     for text in (encoded(whole), encoded(turned)):
-        again = parse(ResolvedSchema("PROTOBUF", text), strict=True)
+        again = parse_schema(ResolvedSchema("PROTOBUF", text), strict=True)
         assert again.file.messages[0].name == "Order"
         assert FORMAT.fingerprints["PRAVEGA"](again) == FORMAT.fingerprints["PRAVEGA"](schema)
-        assert references(text) == ()
+        assert find_references(text) == ()
 
 
 def test_a_descriptor_alone_needs_references() -> None:
-    schema = parse(meaning(ORDER, {"shop/money.proto": MONEY}), strict=True)
+    schema = parse_schema(meaning(ORDER, {"shop/money.proto": MONEY}), strict=True)
     text = FORMAT.views["serialized"](schema)
 
-    assert [one.name for one in references(text)] == ["shop/money.proto"]
+    assert [one.name for one in find_references(text)] == ["shop/money.proto"]
     with pytest.raises(InvalidSchemaError) as refused:
-        parse(ResolvedSchema("PROTOBUF", text), strict=True)
+        parse_schema(ResolvedSchema("PROTOBUF", text), strict=True)
     assert refused.value.faults[0].rule == "IMPORT_UNRESOLVED"
     assert (
-        parse(meaning(text, {"shop/money.proto": MONEY}), strict=True).file.messages[0].fields[0].type == ".shop.Money"
+        parse_schema(meaning(text, {"shop/money.proto": MONEY}), strict=True).file.messages[0].fields[0].type
+        == ".shop.Money"
     )
 
 
@@ -85,8 +86,8 @@ def test_custom_options_of_a_descriptor_are_those_of_its_imports() -> None:
         'syntax = "proto3";\nimport "confluent/meta.proto";\n'
         'message A { option (confluent.message_meta) = { doc: "d" params: { key: "k" value: "v" } }; }'
     )
-    schema = parse(ResolvedSchema("PROTOBUF", text), strict=True)
-    again = parse(ResolvedSchema("PROTOBUF", FORMAT.views["serialized"](schema)), strict=True)
+    schema = parse_schema(ResolvedSchema("PROTOBUF", text), strict=True)
+    again = parse_schema(ResolvedSchema("PROTOBUF", FORMAT.views["serialized"](schema)), strict=True)
 
     assert again.file.messages[0].options == schema.file.messages[0].options
 
@@ -94,7 +95,7 @@ def test_custom_options_of_a_descriptor_are_those_of_its_imports() -> None:
 def test_references_are_import_paths_that_are_not_known() -> None:
     text = f'{PROTO3}import "google/type/date.proto";\nimport public "b.proto"; import "a.proto"; import "b.proto"; message'
 
-    assert references(text) == (ReferenceName("b.proto", "3:1"), ReferenceName("a.proto", "3:26"))
+    assert find_references(text) == (ReferenceName("b.proto", "3:1"), ReferenceName("a.proto", "3:26"))
 
 
 def test_known_files_are_those_of_confluents_client() -> None:
@@ -106,7 +107,7 @@ def test_known_files_are_those_of_confluents_client() -> None:
     }.items():
         theirs = FileDescriptorProto()
         import_module(f"confluent_kafka.schema_registry.confluent.{module}").DESCRIPTOR.CopyToProto(theirs)
-        schema = known_schema(path)
+        schema = get_known_schema(path)
         assert schema is not None
         ours = FileDescriptorProto.FromString(build_descriptor(schema).SerializeToString())
         for one in (theirs, ours):
@@ -123,7 +124,7 @@ def _forget_names(proto: FileDescriptorProto) -> None:
 
 def test_every_known_file_is_linked() -> None:
     for path in sorted(PATHS):
-        schema = known_schema(path)
+        schema = get_known_schema(path)
         assert schema is not None
         assert schema.path == path
         assert set(schema.imports) == {one.path for one in schema.file.imports}
@@ -132,14 +133,14 @@ def test_every_known_file_is_linked() -> None:
 def test_a_reference_takes_the_place_of_a_known_file_but_not_of_googles_own() -> None:
     text = f'{PROTO3}import "google/type/date.proto"; message A {{ google.type.Date d = 1; }}'
     mine = f"{PROTO3}package google.type; message Date {{ string text = 1; }}"
-    schema = parse(meaning(text, {"google/type/date.proto": mine}), strict=True)
+    schema = parse_schema(meaning(text, {"google/type/date.proto": mine}), strict=True)
     date = schema.resolve("A", "google.type.Date")
     assert date is not None
     assert isinstance(date.node, Message)
     assert [one.name for one in date.node.fields] == ["text"]
 
     text = text.replace("type/date", "protobuf/empty").replace("google.type.Date", "google.protobuf.Empty")
-    schema = parse(meaning(text, {"google/protobuf/empty.proto": "broken"}), strict=True)
+    schema = parse_schema(meaning(text, {"google/protobuf/empty.proto": "broken"}), strict=True)
     assert schema.resolve("A", "google.protobuf.Empty") is not None
 
 

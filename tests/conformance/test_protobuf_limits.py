@@ -15,10 +15,10 @@ from treaty.core.limits import FULL_NAME, NUMBER_DIGITS, REFERENCE_DEPTH, REFERE
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.budget import StepBudget, use_budget
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.protobuf.encoding.wire import LENGTH, tagged
+from treaty.formats.protobuf.encoding.wire import LENGTH, encode_tagged
 from treaty.formats.protobuf.format import FORMAT
-from treaty.formats.protobuf.linking.rules import EXPECTED
-from treaty.formats.protobuf.parse import parse, references
+from treaty.formats.protobuf.linker.diagnostics import EXPECTED
+from treaty.formats.protobuf.parser import find_references, parse_schema
 from treaty.formats.seeded_random import SeededRandom
 
 PROTO3 = 'syntax = "proto3";\n'
@@ -131,7 +131,7 @@ def test_a_bomb_is_refused_by_name(name: str) -> None:
         if rule == "RANGE_OVERLAP" and not strict:
             continue
         with pytest.raises(InvalidSchemaError) as refused:
-            parse(ResolvedSchema("PROTOBUF", text), strict)
+            parse_schema(ResolvedSchema("PROTOBUF", text), strict)
         first = refused.value.faults[0]
         assert first.rule == rule
         assert first.expected
@@ -141,7 +141,7 @@ def test_a_bomb_is_refused_by_name(name: str) -> None:
 
 @pytest.mark.parametrize("name", FITS)
 def test_what_is_large_but_right_is_read(name: str) -> None:
-    schema = parse(ResolvedSchema("PROTOBUF", FITS[name]), strict=True)
+    schema = parse_schema(ResolvedSchema("PROTOBUF", FITS[name]), strict=True)
 
     assert FORMAT.show(schema, True).canonical
 
@@ -150,7 +150,7 @@ def test_what_is_large_but_right_is_read(name: str) -> None:
 def test_the_references_of_a_hostile_text_can_be_asked_for(name: str) -> None:
     text = BOMBS[name][0] if name in BOMBS else FITS[name]
     with suppress(InvalidSchemaError):
-        assert len(references(text)) <= 1
+        assert len(find_references(text)) <= 1
 
 
 @pytest.mark.parametrize("seed", range(300))
@@ -158,7 +158,7 @@ def test_a_mangled_descriptor_is_refused_or_can_be_shown(seed: int) -> None:
     draw = SeededRandom(seed)
     text = made(seed, DIALECTS[seed % len(DIALECTS)])
     data = bytearray(
-        base64.b64decode(FORMAT.views["serialized"](parse(ResolvedSchema("PROTOBUF", text), strict=False)))
+        base64.b64decode(FORMAT.views["serialized"](parse_schema(ResolvedSchema("PROTOBUF", text), strict=False)))
     )
     for _ in range(1 + draw.below(3)):
         data[draw.below(len(data))] = draw.below(256)
@@ -166,10 +166,10 @@ def test_a_mangled_descriptor_is_refused_or_can_be_shown(seed: int) -> None:
 
     for strict in (True, False):
         with suppress(InvalidSchemaError):
-            schema = parse(mangled, strict)
+            schema = parse_schema(mangled, strict)
             assert FORMAT.show(schema, True).canonical
             assert FORMAT.views["serialized"](schema)
-            assert references(mangled.text) is not None
+            assert find_references(mangled.text) is not None
 
 
 def diamonds(levels: int, width: int, word: str) -> ResolvedSchema:
@@ -192,21 +192,21 @@ def diamonds(levels: int, width: int, word: str) -> ResolvedSchema:
 
 @pytest.mark.parametrize("word", ["", "public "])
 def test_an_exponential_graph_of_imports_is_linked_once_for_each_file(word: str) -> None:
-    schema = parse(diamonds(30, 6, word), strict=True)
+    schema = parse_schema(diamonds(30, 6, word), strict=True)
 
     assert len(schema.files) == 181
 
 
 def test_nested_values_of_an_option_are_encoded_once_each() -> None:
     """Encoding a value twice at each level would not end in a lifetime."""
-    made = FORMAT.views["serialized"](parse(ResolvedSchema("PROTOBUF", NESTED_VALUES), strict=True))
+    made = FORMAT.views["serialized"](parse_schema(ResolvedSchema("PROTOBUF", NESTED_VALUES), strict=True))
     proto = FileDescriptorProto.FromString(base64.b64decode(made))
     body = b""
     for _ in range(60):
-        body = tagged(2, LENGTH, body)
-    schema = parse(ResolvedSchema("PROTOBUF", NESTED_VALUES), strict=False)
+        body = encode_tagged(2, LENGTH, body)
+    schema = parse_schema(ResolvedSchema("PROTOBUF", NESTED_VALUES), strict=False)
 
-    assert proto.options.SerializeToString() == tagged(50000, LENGTH, body)
+    assert proto.options.SerializeToString() == encode_tagged(50000, LENGTH, body)
     assert len(FORMAT.fingerprints["PRAVEGA"](schema)) == 32
     assert FORMAT.check is not None
     assert FORMAT.check(schema, '{"a": 1, "m": [{"s": ["x"]}]}') == ()
@@ -217,24 +217,24 @@ def test_nested_values_of_an_option_are_encoded_once_each() -> None:
 
 def test_chains_and_crowds_of_references_end_at_limits() -> None:
     with pytest.raises(InvalidSchemaError) as deep:
-        parse(diamonds(REFERENCE_DEPTH + 1, 2, ""), strict=True)
+        parse_schema(diamonds(REFERENCE_DEPTH + 1, 2, ""), strict=True)
     assert deep.value.faults[0].rule == "REFERENCES_TOO_DEEP"
     with pytest.raises(InvalidSchemaError) as wide:
-        parse(meaning(PROTO3, {f"a{at}.proto": PROTO3 for at in range(REFERENCES + 1)}), strict=True)
+        parse_schema(meaning(PROTO3, {f"a{at}.proto": PROTO3 for at in range(REFERENCES + 1)}), strict=True)
     assert wide.value.faults[0].rule == "TOO_MANY_REFERENCES"
 
 
 def test_a_chain_a_crowd_and_a_text_that_just_fit_are_read() -> None:
-    chain = parse(diamonds(REFERENCE_DEPTH, 2, ""), strict=True)
+    chain = parse_schema(diamonds(REFERENCE_DEPTH, 2, ""), strict=True)
     imports = many(REFERENCES, lambda at: f'import "a{at}.proto";')
-    crowd = parse(meaning(PROTO3 + imports, {f"a{at}.proto": PROTO3 for at in range(REFERENCES)}), strict=True)
+    crowd = parse_schema(meaning(PROTO3 + imports, {f"a{at}.proto": PROTO3 for at in range(REFERENCES)}), strict=True)
     filled = f"{PROTO3}message A {{}}".ljust(SCHEMA_BYTES)
 
     assert len(chain.files) == 2 * REFERENCE_DEPTH + 1
     assert len(crowd.files) == REFERENCES + 1
-    assert "A" in parse(ResolvedSchema("PROTOBUF", filled), strict=True).visible
+    assert "A" in parse_schema(ResolvedSchema("PROTOBUF", filled), strict=True).visible
     with pytest.raises(InvalidSchemaError) as refused:
-        parse(ResolvedSchema("PROTOBUF", f"{filled} "), strict=True)
+        parse_schema(ResolvedSchema("PROTOBUF", f"{filled} "), strict=True)
     assert [one.rule for one in refused.value.faults] == ["SCHEMA_TOO_LARGE"]
 
 
@@ -245,7 +245,7 @@ def test_one_path_means_one_text() -> None:
     text = f'{PROTO3}import "a.proto"; import "b.proto";'
     importing = f'{PROTO3}import "a.proto";'
 
-    parse(
+    parse_schema(
         ResolvedSchema(
             "PROTOBUF",
             text,
@@ -254,7 +254,7 @@ def test_one_path_means_one_text() -> None:
         True,
     )
     with pytest.raises(InvalidSchemaError) as refused:
-        parse(
+        parse_schema(
             ResolvedSchema(
                 "PROTOBUF",
                 text,
@@ -273,8 +273,8 @@ def test_in_a_stored_schema_the_first_text_under_a_path_counts() -> None:
     )
     text = f'{PROTO3}import "a.proto"; import "b.proto";'
 
-    assert "A" in parse(ResolvedSchema("PROTOBUF", text, (first, importing)), strict=False).visible
-    assert "B" in parse(ResolvedSchema("PROTOBUF", text, (importing, first)), strict=False).visible
+    assert "A" in parse_schema(ResolvedSchema("PROTOBUF", text, (first, importing)), strict=False).visible
+    assert "B" in parse_schema(ResolvedSchema("PROTOBUF", text, (importing, first)), strict=False).visible
 
 
 def test_faults_of_a_reference_say_whose_they_are() -> None:
@@ -286,7 +286,7 @@ def test_faults_of_a_reference_say_whose_they_are() -> None:
 def test_several_faults_are_told_at_once_up_to_a_limit() -> None:
     text = f"{PROTO3}message A {{{many(100, lambda at: f'B b{at} = {at + 1};')}}}"
     with pytest.raises(InvalidSchemaError) as refused:
-        parse(ResolvedSchema("PROTOBUF", text), strict=True)
+        parse_schema(ResolvedSchema("PROTOBUF", text), strict=True)
 
     assert [one.rule for one in refused.value.faults] == ["NAME_UNDEFINED"] * 20
     assert [one.column for one in refused.value.faults[:2]] == [12, 21]

@@ -9,18 +9,18 @@ import pytest
 from tests.oracle.protobuf_files import DIALECTS, made
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
-from treaty.formats.protobuf.compare.rules.table import RULES
-from treaty.formats.protobuf.linking.rules import EXPECTED
+from treaty.formats.protobuf.format import RULES
+from treaty.formats.protobuf.linker.diagnostics import EXPECTED
 from treaty.formats.protobuf.lints import LINTS
 from treaty.formats.protobuf.model import ProtoSchema
-from treaty.formats.protobuf.parse import parse
+from treaty.formats.protobuf.parser import parse_schema
 
 CASES = Path(__file__).parents[1] / "cases" / "protobuf" / "lint"
 FOLDERS = sorted(path.parent for path in CASES.glob("*/faults.json"))
 
 
 def model(text: str) -> ProtoSchema:
-    return parse(ResolvedSchema("PROTOBUF", text), strict=True)
+    return parse_schema(ResolvedSchema("PROTOBUF", text), strict=True)
 
 
 @pytest.mark.parametrize("folder", [pytest.param(folder, id=folder.name) for folder in FOLDERS])

@@ -11,7 +11,7 @@ from tests.oracle.protobuf_mutations import mutated
 from tests.oracle.protobuf_treaty import DIFFERENCES, difference, hand_made, judged, lacks_options
 from tests.oracle.protoc import BUNDLED, RENAMED, SITE, Protoc
 from treaty.core.finding import Diagnostic
-from treaty.formats.protobuf.known.files import PATHS
+from treaty.formats.protobuf.well_known import PATHS
 
 CASES = [(name, row) for name, row in hand_made() if "unasked" not in row]
 SHARE = range(1_200)

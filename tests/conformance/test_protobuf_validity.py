@@ -6,7 +6,7 @@ import pytest
 
 from tests.oracle.protobuf_treaty import DIFFERENCES, hand_made, judged
 from treaty.core.finding import Diagnostic
-from treaty.formats.protobuf.linking.rules import EXPECTED
+from treaty.formats.protobuf.linker.diagnostics import EXPECTED
 
 CASES = hand_made()
 LIMITS = {"REFERENCES_TOO_DEEP", "SCHEMA_TOO_LARGE", "TOO_MANY", "TOO_MANY_REFERENCES"}

@@ -9,11 +9,11 @@ import pytest
 from tests.oracle.protobuf_pairs import pair
 from tests.oracle.protobuf_wire import Files, Wrong, try_all
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
-from treaty.formats.protobuf.compare.comparison import compare, differences
-from treaty.formats.protobuf.compare.rules.own import COMPARISON_TOO_LARGE, OWN
-from treaty.formats.protobuf.compare.rules.table import RULES
+from treaty.formats.protobuf.compare.comparison import compare, find_differences
+from treaty.formats.protobuf.compare.rules.treaty import COMPARISON_TOO_LARGE, OWN
+from treaty.formats.protobuf.format import RULES
 from treaty.formats.protobuf.model import ProtoSchema
-from treaty.formats.protobuf.parse import parse
+from treaty.formats.protobuf.parser import parse_schema
 from treaty.formats.seeded_random import SeededRandom
 
 SAMPLES = 3
@@ -25,7 +25,7 @@ FEW = 800
 def model(texts: tuple[str, str]) -> ProtoSchema:
     """A schema with the other file that it imports."""
     other = ResolvedReference("other.proto", "other", 1, ResolvedSchema("PROTOBUF", texts[1]))
-    return parse(ResolvedSchema("PROTOBUF", texts[0], (other,)), strict=True)
+    return parse_schema(ResolvedSchema("PROTOBUF", texts[0], (other,)), strict=True)
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Told:
         sides = [(schema, Files(schema)) for schema in map(model, pair(seed))]
         for (writer, written), (reader, read) in (sides, sides[::-1]):
             found = {one.rule for one in compare(reader, writer)} - ignored
-            self.rules.update(found | {one.rule for one in differences(reader, writer)})
+            self.rules.update(found | {one.rule for one in find_differences(reader, writer)})
             self.verdicts[not found] += 1
             try:
                 self.readings += try_all(written, read, SeededRandom(seed), SAMPLES)

@@ -19,10 +19,10 @@ from treaty.formats.engine import FormatEngine
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.history import check_compatibility
 from treaty.formats.protobuf.columns import derive_columns
-from treaty.formats.protobuf.compare.comparison import compare, differences
-from treaty.formats.protobuf.compare.rules.table import RULES
+from treaty.formats.protobuf.compare.comparison import compare, find_differences
 from treaty.formats.protobuf.encoding.files import serialize_descriptor
 from treaty.formats.protobuf.example import generate_example
+from treaty.formats.protobuf.format import RULES
 from treaty.formats.protobuf.model import (
     AggregateValue,
     Constant,
@@ -34,11 +34,11 @@ from treaty.formats.protobuf.model import (
     ProtoOption,
     ProtoSchema,
 )
-from treaty.formats.protobuf.parse import parse
-from treaty.formats.protobuf.printing.constants import gathered
-from treaty.formats.protobuf.printing.normal import normal
-from treaty.formats.protobuf.printing.plain import plain
-from treaty.formats.protobuf.printing.text import text
+from treaty.formats.protobuf.parser import parse_schema
+from treaty.formats.protobuf.printer.constants import merge_members
+from treaty.formats.protobuf.printer.normal_form import to_normal_form
+from treaty.formats.protobuf.printer.plain import strip_extensions
+from treaty.formats.protobuf.printer.text import print_file
 from treaty.formats.protobuf.value import check_value
 from treaty.formats.registry import find_formats
 from treaty.formats.seeded_random import SeededRandom
@@ -51,7 +51,7 @@ dialects = st.sampled_from(DIALECTS)
 
 def model(written: str, other: str = "") -> ProtoSchema:
     bound = (ResolvedReference("other.proto", "other", 1, ResolvedSchema("PROTOBUF", other)),) if other else ()
-    return parse(ResolvedSchema("PROTOBUF", written, bound), strict=True)
+    return parse_schema(ResolvedSchema("PROTOBUF", written, bound), strict=True)
 
 
 def some(seed: int, dialect: str) -> ProtoSchema:
@@ -94,7 +94,7 @@ def _constant(value: Constant) -> Constant:
     if isinstance(value, tuple):
         return tuple(map(_constant, value))
     return (
-        AggregateValue(tuple((name, _constant(one)) for name, one in gathered(value)))
+        AggregateValue(tuple((name, _constant(one)) for name, one in merge_members(value)))
         if isinstance(value, AggregateValue)
         else value
     )
@@ -135,22 +135,22 @@ def _enum(enum: Enum) -> Enum:
 @given(seeds, dialects)
 def test_printing_then_parsing_is_identity(seed: int, dialect: str) -> None:
     schema = some(seed, dialect)
-    printed = text(schema.file)
+    printed = print_file(schema.file)
     again = model(printed)
 
     assert again.file == settled(schema.file)
-    assert text(again.file) == printed
+    assert print_file(again.file) == printed
     assert arranged(serialize_descriptor(again), schema) == arranged(serialize_descriptor(schema), schema)
 
 
 @given(seeds, dialects)
 def test_normal_form_is_normal_and_means_the_same(seed: int, dialect: str) -> None:
     schema = some(seed, dialect)
-    shown = text(normal(schema))
+    shown = print_file(to_normal_form(schema))
     again = model(shown)
 
-    assert text(normal(again)) == shown
-    assert text(normal(model(text(schema.file)))) == shown
+    assert print_file(to_normal_form(again)) == shown
+    assert print_file(to_normal_form(model(print_file(schema.file)))) == shown
     before, after = (arranged(serialize_descriptor(one), schema, renamed=True) for one in (schema, again))
     assert before == after
     assert compare(again, schema) == compare(schema, again) == ()
@@ -159,9 +159,9 @@ def test_normal_form_is_normal_and_means_the_same(seed: int, dialect: str) -> No
 @given(seeds, dialects, seeds)
 def test_normal_form_does_not_depend_on_the_order_of_declarations(seed: int, dialect: str, order: int) -> None:
     schema = some(seed, dialect)
-    other = model(text(_shuffled(schema.file, SeededRandom(order))))
+    other = model(print_file(_shuffled(schema.file, SeededRandom(order))))
 
-    assert text(normal(other)) == text(normal(schema))
+    assert print_file(to_normal_form(other)) == print_file(to_normal_form(schema))
 
 
 def _mixed(items: tuple[Any, ...], draw: SeededRandom) -> tuple[Any, ...]:
@@ -207,10 +207,10 @@ def _shuffled_enum(enum: Enum, draw: SeededRandom) -> Enum:
 @given(seeds, dialects)
 def test_without_extensions_there_are_none_and_nothing_else_is_lost(seed: int, dialect: str) -> None:
     schema = some(seed, dialect)
-    bare = plain(schema.file)
+    bare = strip_extensions(schema.file)
 
-    assert plain(bare) == bare
-    assert text(bare).count("extend ") == text(bare).count("extensions ") == 0
+    assert strip_extensions(bare) == bare
+    assert print_file(bare).count("extend ") == print_file(bare).count("extensions ") == 0
     left = replace(bare, extends=schema.file.extends)
     assert [one.name for one in left.messages] == [one.name for one in schema.file.messages]
     assert "(" not in "".join(option.name[0] for message in bare.messages for option in message.options)
@@ -218,7 +218,7 @@ def test_without_extensions_there_are_none_and_nothing_else_is_lost(seed: int, d
 
 @given(seeds, seeds, dialects)
 def test_equal_canonical_texts_have_equal_guids_and_others_have_not(one: int, other: int, dialect: str) -> None:
-    printed = [text(some(seed % 50, dialect).file) for seed in (one, other)]
+    printed = [print_file(some(seed % 50, dialect).file) for seed in (one, other)]
     guids = [guid(each, (), None, None) for each in printed]
 
     assert (printed[0] == printed[1]) == (guids[0] == guids[1])
@@ -232,14 +232,14 @@ def test_every_schema_reads_itself(seed: int) -> None:
     old, _ = pair(seed)
     one, other = model(*old), model(*old)
 
-    assert compare(one, one) == compare(one, other) == differences(one, other) == ()
+    assert compare(one, one) == compare(one, other) == find_differences(one, other) == ()
 
 
 @given(seeds)
 def test_what_refuses_is_among_the_differences_and_only_the_harmless_are_left(seed: int) -> None:
     old, new = (model(*texts) for texts in pair(seed))
     for reader, writer in ((old, new), (new, old)):
-        every = differences(reader, writer)
+        every = find_differences(reader, writer)
         assert compare(reader, writer) == tuple(one for one in every if RULES[one.rule].harm != "none")
         assert all(one.path.startswith("#/") and one.remedy for one in every)
 
@@ -263,7 +263,9 @@ def test_full_is_backward_and_forward(seed: int) -> None:
 def test_how_a_schema_is_written_makes_no_difference(seed: int) -> None:
     old, new = (model(*texts) for texts in pair(seed))
     others = [model(texts[0], texts[1]) for texts in pair(seed)]
-    shown = [model(text(normal(schema)), texts[1]) for schema, texts in zip(others, pair(seed), strict=True)]
+    shown = [
+        model(print_file(to_normal_form(schema)), texts[1]) for schema, texts in zip(others, pair(seed), strict=True)
+    ]
 
     rules = [sorted((one.rule, one.path) for one in compare(*sides)) for sides in ((new, old), (shown[1], shown[0]))]
     assert rules[0] == rules[1]

@@ -11,7 +11,7 @@ from tests.oracle.protobuf_wire import Wrong, try_all
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.budget import StepBudget, StepsError, use_budget
 from treaty.formats.protobuf.compare.comparison import compare
-from treaty.formats.protobuf.parse import parse
+from treaty.formats.protobuf.parser import parse_schema
 from treaty.formats.seeded_random import SeededRandom
 
 SAMPLES = 1
@@ -31,7 +31,7 @@ class Counts:
     def judge(self, seed: int) -> None:
         """Make a pair and compare it; where it is compatible, write a value of each message and read it."""
         old, new = MessagePairs(random.Random(seed)).make()
-        writer, reader = (parse(ResolvedSchema("PROTOBUF", write_text(one)), strict=True) for one in (old, new))
+        writer, reader = (parse_schema(ResolvedSchema("PROTOBUF", write_text(one)), strict=True) for one in (old, new))
         self.pairs += 1
         try:
             with use_budget(StepBudget()):

@@ -20,7 +20,7 @@ from tests.oracle.protobuf_files import DIALECTS, made
 from tests.oracle.protobuf_treaty import judged, lacks_options
 from tests.oracle.protoc import Protoc, Verdict, plain
 from treaty.core.finding import Diagnostic
-from treaty.formats.protobuf.descriptors.classes import file_class, set_class
+from treaty.formats.protobuf.descriptors.classes import get_file_class, get_set_class
 from treaty.formats.protobuf.encoding.files import build_descriptor, build_descriptor_set
 from treaty.formats.protobuf.model import ProtoSchema
 
@@ -45,8 +45,8 @@ def hand_made() -> list[tuple[str, bytes]]:
     """The cases in protobuf's text format, as descriptor sets."""
     found = []
     for row in json.loads(CASES.read_text("utf-8")):
-        made_by_hand = set_class()()
-        made_by_hand.file.append(text_format.Parse(f'name: "{NAME}" {row["file"]}', file_class()()))
+        made_by_hand = get_set_class()()
+        made_by_hand.file.append(text_format.Parse(f'name: "{NAME}" {row["file"]}', get_file_class()()))
         found.append((row["case"], made_by_hand.SerializeToString()))
     return found
 
@@ -262,7 +262,7 @@ def ours(files: bytes) -> ProtoSchema | Diagnostic:
 
 def bare(proto: FileDescriptorProto) -> bytes:
     """A descriptor by which two are compared: no names of oneofs for labels, no empty options, entries of maps last."""
-    copy = file_class().FromString(plain(proto))
+    copy = get_file_class().FromString(plain(proto))
     waiting: list[Any] = [copy, *copy.message_type, *copy.enum_type, *copy.service, *copy.extension]
     while waiting:
         one = waiting.pop()
@@ -308,7 +308,7 @@ def outcome(answer: Answer) -> str:
 
 def without_customs(proto: FileDescriptorProto) -> FileDescriptorProto:
     """A descriptor without custom options: those whose definition was changed are bytes that mean nothing."""
-    copy = file_class().FromString(proto.SerializeToString())
+    copy = get_file_class().FromString(proto.SerializeToString())
     copy.DiscardUnknownFields()
     return copy
 
@@ -324,7 +324,7 @@ def kept() -> list[Answer]:
     """What protoc said when it was asked."""
     found = []
     for row in json.loads(lzma.decompress(FILE.read_bytes())):
-        said = None if row["descriptor"] is None else file_class().FromString(base64.b64decode(row["descriptor"]))
+        said = None if row["descriptor"] is None else get_file_class().FromString(base64.b64decode(row["descriptor"]))
         found.append(Answer(base64.b64decode(row["files"]), Verdict(said, row["messages"], crashed=row["crashed"])))
     return found
 

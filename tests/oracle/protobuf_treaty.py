@@ -12,7 +12,7 @@ from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.encoding.files import build_descriptor
 from treaty.formats.protobuf.model import ProtoSchema
-from treaty.formats.protobuf.parse import parse
+from treaty.formats.protobuf.parser import parse_schema
 
 CASES = Path(__file__).parents[1] / "cases" / "protobuf" / "validity"
 DIFFERENCES = (
@@ -51,7 +51,7 @@ def _given(one: str | Mapping[str, Any]) -> ResolvedSchema:
 def judged(text: str, others: Mapping[str, Any] | None = None) -> ProtoSchema | Diagnostic:
     """The schema, or its first fault."""
     try:
-        return parse(meaning(text, others), strict=True)
+        return parse_schema(meaning(text, others), strict=True)
     except InvalidSchemaError as wrong:
         return wrong.faults[0]
 

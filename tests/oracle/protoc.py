@@ -19,7 +19,7 @@ from typing import Any, Self
 
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
-from treaty.formats.protobuf.descriptors.classes import file_class, set_class
+from treaty.formats.protobuf.descriptors.classes import get_file_class, get_set_class
 
 ROOT = Path(__file__).parents[2]
 BUNDLED = Path(str(files("grpc_tools"))) / "_proto"
@@ -88,7 +88,7 @@ class Protoc:
         answer = json.loads(line)
         if answer["set"] is None:
             return Verdict(None, answer["messages"])
-        found = set_class().FromString(base64.b64decode(answer["set"]))
+        found = get_set_class().FromString(base64.b64decode(answer["set"]))
         return Verdict(next(one for one in found.file if one.name == name), answer["messages"])
 
 
@@ -97,7 +97,7 @@ def plain(proto: FileDescriptorProto) -> bytes:
 
     protoc sets them for the empty braces of a method.
     """
-    copy = file_class().FromString(proto.SerializeToString())
+    copy = get_file_class().FromString(proto.SerializeToString())
     for service in copy.service:
         for method in service.method:
             if method.HasField("options") and not method.options.ByteSize():

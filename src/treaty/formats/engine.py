@@ -1,4 +1,4 @@
-"""Answers to the law's questions about schemas, given by the table of formats."""
+"""Answers to the questions of the handlers about schemas."""
 
 import hashlib
 from dataclasses import dataclass, field, replace
@@ -57,25 +57,25 @@ def _read_bounded(form: Format[Any], schema: ResolvedSchema) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class FormatEngine:
-    """A table of formats and a memo of parsed models; pure but for the memo."""
+    """A registry of formats and a cache of parsed models; pure but for the cache."""
 
-    table: FormatRegistry
-    memo: ModelCache = field(default_factory=ModelCache)
+    formats: FormatRegistry
+    cache: ModelCache = field(default_factory=ModelCache)
 
     def model(self, schema: ResolvedSchema, *, strict: bool) -> tuple[Format[Any], Any]:
         """The format of a text and its parsed model; raises `InvalidSchemaError`."""
-        form = self.table.find(schema.format)
+        form = self.formats.find(schema.format)
         if form is None:
-            known = ", ".join(self.table.names)
+            known = ", ".join(self.formats.names)
             unknown = Diagnostic("FORMAT_UNKNOWN", "", f"there is no format {schema.format!r} here", f"one of {known}")
             raise InvalidSchemaError((unknown,))
-        judged, stored = ((schema.format, schema.digest, strictly) for strictly in (True, False))
-        found = self.memo.get(judged)
+        strict_key, stored_key = ((schema.format, schema.digest, strictly) for strictly in (True, False))
+        found = self.cache.get(strict_key)
         if found is None and not strict:
-            found = self.memo.get(stored)
+            found = self.cache.get(stored_key)
         if found is None:
             found = _read_bounded(form, schema) if strict else _read(form, schema, strict=False)
-            self.memo.keep(judged if strict else stored, found, count_characters(schema))
+            self.cache.keep(strict_key if strict else stored_key, found, count_characters(schema))
         return form, found
 
     def answer(self, question: Question, budget: StepBudget | None = None) -> Answer:

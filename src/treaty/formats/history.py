@@ -73,7 +73,7 @@ class VersionComparison:
 
 @dataclass(frozen=True, slots=True)
 class HistoryComparison:
-    """A new schema (its `faults`) after earlier ones, the oldest first: compared once, judged under any level."""
+    """A new schema (its `faults`) after earlier ones, the oldest first: compared once, checked under any level."""
 
     faults: tuple[Diagnostic, ...] = ()
     steps: tuple[VersionComparison, ...] = ()
@@ -108,13 +108,13 @@ def _directions(level: str) -> tuple[bool, bool]:
 def check_compatibility(
     parser: FormatEngine, old: ResolvedSchema, new: ResolvedSchema, level: str, policy: str = "STRICT"
 ) -> CompatibilityCheck:
-    """Judge `new` after `old` under one of Confluent's levels, ``NONE`` to ``FULL_TRANSITIVE``, and policies.
+    """Check `new` after `old` under one of Confluent's levels, ``NONE`` to ``FULL_TRANSITIVE``, and policies.
 
     The new text is read as strictly as a registration reads it, the old one as stored. Raises `KeyError` for a level
     that does not exist.
     """
     new_faults = _faults(parser.answer(ParseSchema(new)))
-    step = _compare_version(parser, old, new, policy, ways=_directions(level))
+    step = _compare_versions(parser, old, new, policy, ways=_directions(level))
     if step.faults or new_faults:
         return CompatibilityCheck(level, step.faults, new_faults)
     return CompatibilityCheck(level, reasons=step.reasons(level))
@@ -126,11 +126,11 @@ def compare_history(
     """Compare `new` with every one of `olds` in both directions, under one of Confluent's policies."""
     faults = _faults(parser.answer(ParseSchema(new)))
     return HistoryComparison(
-        faults, tuple(_compare_version(parser, old, new, policy, ways=(True, True)) for old in olds)
+        faults, tuple(_compare_versions(parser, old, new, policy, ways=(True, True)) for old in olds)
     )
 
 
-def _compare_version(
+def _compare_versions(
     parser: FormatEngine, old: ResolvedSchema, new: ResolvedSchema, policy: str, *, ways: tuple[bool, bool]
 ) -> VersionComparison:
     if faults := _faults(parser.answer(ParseSchema(old, strict=False))):

@@ -10,7 +10,7 @@ Model = TypeVar("Model")
 
 Harm = Literal["backward", "both", "none"]
 POLICIES = ("STRICT", "LENIENT", "LOGICAL")
-"""Confluent's compatibility policies: how strictly differences are judged (spec of its API, 2.8)."""
+"""Confluent's compatibility policies: how strictly differences are checked (spec of its API, 2.8)."""
 
 
 @dataclass(frozen=True, slots=True)

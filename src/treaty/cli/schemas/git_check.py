@@ -74,7 +74,7 @@ class RevisionCheck:
 
     def check_file(self, path: str) -> CheckResult:
         """Compare a file with itself at the revision; a new one has nothing before it."""
-        since, formats = self.since, self.parser.table
+        since, formats = self.since, self.parser.formats
         before = self.then.text(path)
         now = read_text(path) if self.index is None else self.index.text(path)
         if now is None:

@@ -23,7 +23,7 @@ def parse_schema(resolved: ResolvedSchema, strict: bool) -> AvroSchema:  # noqa:
     """The model of a text and its references.
 
     With `strict`, illegal names and defaults are faults; without it they are kept, as stored schemas may have
-    them. References are never judged again. Raises `InvalidSchemaError` with all faults found, the first one first.
+    them. References are never checked again. Raises `InvalidSchemaError` with all faults found, the first one first.
     """
     names: dict[str, NamedType] = {}
     outside = frozenset(_parse_references(resolved, names))

@@ -1,4 +1,4 @@
-"""Schemas that need themselves to judge one and the same value: their meaning is not defined."""
+"""Schemas that need themselves to check one and the same value: their meaning is not defined."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,7 +11,7 @@ _CYCLE = "a way that passes a property, an item or another part of the value bef
 
 
 def list_in_place_schemas(document: JsonSchema, node: SchemaNode) -> Iterator[SchemaNode]:
-    """The schemas that judge the same value as this one, as parts of it: references' targets and branches."""
+    """The schemas that check the same value as this one, as parts of it: references' targets and branches."""
     for word in REFERRING:
         to = get_reference(node, word)
         target = locate_schema(document, node, to) if to is not None else None

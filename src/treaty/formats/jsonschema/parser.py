@@ -29,7 +29,7 @@ def parse_schema(resolved: ResolvedSchema, strict: bool) -> JsonSchema:  # noqa:
     """The model of a text and its references.
 
     With `strict`, the text must be valid by its meta-schema, its regular expressions must compile and its references
-    lead somewhere. References are never judged again. Raises `InvalidSchemaError` with all faults found, the first one
+    lead somewhere. References are never checked again. Raises `InvalidSchemaError` with all faults found, the first one
     first.
     """
     library = DocumentBuilder()
@@ -70,7 +70,7 @@ def find_references(text: str) -> tuple[ReferenceName, ...]:
 
 
 def _schema(text: str, limit: int) -> Json:
-    spend(len(text) >> 1)  # what reading and judging takes for a character, before it begins
+    spend(len(text) >> 1)  # what reading and checking takes for a character, before it begins
     value = read_exact_json(text, limit)
     if not isinstance(value, dict | bool):
         message = f"a schema is an object or a boolean, not {_kind(value)}"

@@ -50,5 +50,5 @@ def is_regex(regex: str) -> bool:
 
 def is_match(regex: str, text: str) -> bool:
     """Whether the expression is found in the text; False if it can't be compiled."""
-    judge = _compile_regex(regex)
-    return judge is not None and bool(judge.is_valid(text))
+    validator = _compile_regex(regex)
+    return validator is not None and bool(validator.is_valid(text))

@@ -6,9 +6,9 @@ from treaty.core.limits import COLUMN_RECURSION, COLUMNS, SCHEMA_DEPTH
 from treaty.core.state import columns as table
 from treaty.core.state.columns import Column, ColumnLoss, Columns, ColumnType, Decimal, Scalar, Struct
 from treaty.formats.json_reader import text_error
-from treaty.formats.protobuf.circles import circular
-from treaty.formats.protobuf.linking.features import features_of, inherited
+from treaty.formats.protobuf.linker.features import get_features, inherit_features
 from treaty.formats.protobuf.model import AggregateValue, Enum, Field, Message, ProtoOption, ProtoSchema, ProtoSymbol
+from treaty.formats.protobuf.recursion import find_recursive_messages
 
 PLAIN: Mapping[str, ColumnType] = {
     "bool": Scalar("boolean"),
@@ -62,7 +62,7 @@ def derive_columns(schema: ProtoSchema, name: str = "", depth: int = COLUMN_RECU
     symbol = schema.symbols.get(full) or schema.symbols.get(f"{schema.file.package}.{full}")
     if symbol is None or not isinstance(symbol.node, Message):
         raise text_error("MESSAGE_MISSING", f"there is no message {full!r}" if full else "there is no message")
-    maker = _Maker(schema, depth)
+    maker = _ColumnBuilder(schema, depth)
     made = maker.message(schema, symbol, "", 1)
     return Columns(made.columns if made is not None else (), tuple(maker.losses))
 
@@ -74,31 +74,31 @@ def _first(schema: ProtoSchema) -> str:
     return f"{package}.{name}" if package else name
 
 
-def nullable(home: ProtoSchema, full: str, field: Field) -> bool:
+def is_nullable(home: ProtoSchema, full: str, field: Field) -> bool:
     """Whether a field of the message `full`, outside of oneofs, knows that it is not set."""
     if field.label or field.key:
         return field.label == "optional"
-    presence = inherited(features_of(home, full), field.options)["field_presence"]
+    presence = inherit_features(get_features(home, full), field.options)["field_presence"]
     if presence == "IMPLICIT" and field.type not in PLAIN:
         symbol = home.resolve(full, field.type)
         return symbol is not None and isinstance(symbol.node, Message)
     return presence == "EXPLICIT"
 
 
-class _Maker:
+class _ColumnBuilder:
     """Makes the types of one schema. `level` counts the messages around a place that contain themselves."""
 
     __slots__ = ("_circular", "_count", "_depth", "_level", "_schema", "losses")
 
     def __init__(self, schema: ProtoSchema, depth: int) -> None:
         self._schema = schema
-        self._circular = circular(schema)
+        self._circular = find_recursive_messages(schema)
         self._depth = depth
         self._level = 0
         self._count = 0
         self.losses: list[ColumnLoss] = []
 
-    def _lose(self, rule: str, way: str, detail: str = "") -> None:
+    def _add_loss(self, rule: str, way: str, detail: str = "") -> None:
         self.losses.append(ColumnLoss(rule, way, detail))
 
     def message(self, home: ProtoSchema, symbol: ProtoSymbol, way: str, depth: int) -> Struct | None:
@@ -110,11 +110,11 @@ class _Maker:
             raise text_error("SCHEMA_TOO_DEEP", message, f"at most {SCHEMA_DEPTH} levels")
         turns = symbol.full in self._circular
         if turns and self._level >= self._depth:
-            self._lose("RECURSION_CUT", way, f"{symbol.full} at depth {self._depth}")
+            self._add_loss("RECURSION_CUT", way, f"{symbol.full} at depth {self._depth}")
             return None
         self._level += turns
         if node.extensions:
-            self._lose("UNKNOWN_FIELDS", way, "extensions")
+            self._add_loss("UNKNOWN_FIELDS", way, "extensions")
         inside: list[Column] = []
         single = {one.number for oneof in node.oneofs for one in oneof.fields}
         for field in sorted(node.all_fields, key=lambda one: one.place):
@@ -122,7 +122,7 @@ class _Maker:
             self._grow()
             made = self._field(home, symbol.full, field, at, depth)
             if made is not None:
-                free = field.number in single or nullable(home, symbol.full, field)
+                free = field.number in single or is_nullable(home, symbol.full, field)
                 inside.append(Column(field.name, made, free, field.doc))
         self._level -= turns
         return Struct(tuple(inside))
@@ -143,23 +143,23 @@ class _Maker:
         if symbol is None or not isinstance(symbol.node, Message | Enum):
             return Scalar("binary")
         if isinstance(symbol.node, Enum):
-            self._lose("ENUM_AS_STRING", way, f"{len(symbol.node.values)} values of {symbol.full}")
+            self._add_loss("ENUM_AS_STRING", way, f"{len(symbol.node.values)} values of {symbol.full}")
             return Scalar("string")
         if symbol.full in WRAPPED:
             return self._plain(WRAPPED[symbol.full], way)
         if symbol.full in KNOWN:
             made, loss = KNOWN[symbol.full]
-            self._lose(loss, way, symbol.full)
+            self._add_loss(loss, way, symbol.full)
             return made
         if symbol.full == DECIMAL and (found := read_digits(field.options)):
             if found[0] <= DECIMAL_DIGITS:
                 return Decimal(*found)
-            self._lose("DECIMAL_TOO_WIDE", way, f"{found[0]} digits")
+            self._add_loss("DECIMAL_TOO_WIDE", way, f"{found[0]} digits")
         return self.message(self._schema.files.get(symbol.path, home), symbol, way, depth + 1)
 
     def _plain(self, kind: str, way: str) -> ColumnType:
         if kind in ("uint64", "fixed64"):
-            self._lose("UNSIGNED_AS_DECIMAL", way, kind)
+            self._add_loss("UNSIGNED_AS_DECIMAL", way, kind)
         return PLAIN[kind]
 
     def _grow(self) -> None:

@@ -36,11 +36,11 @@ def generate_example(schema: ProtoSchema, seed: int) -> str:
         message = "the schema has no message that a value could be of"
         raise ValueError(message)
     made = create_message(descriptor)
-    _Maker(SeededRandom(seed)).fill(made, descriptor, 1)
+    _ExampleGenerator(SeededRandom(seed)).fill(made, descriptor, 1)
     return json.dumps(MessageToDict(made), ensure_ascii=False)
 
 
-class _Maker:
+class _ExampleGenerator:
     """Fills messages."""
 
     __slots__ = ("_count", "_draw")

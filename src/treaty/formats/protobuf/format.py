@@ -1,33 +1,40 @@
-"""Protobuf as a `Format`: the record of functions that the rest of the house knows."""
+"""Protobuf as a `Format`: the record of functions that the other packages use."""
+
+from collections.abc import Mapping
 
 from treaty.formats.format import Format, TagSupport
 from treaty.formats.protobuf.columns import derive_columns
-from treaty.formats.protobuf.compare.comparison import compare, differences
-from treaty.formats.protobuf.compare.rules.table import RULES
+from treaty.formats.protobuf.compare.comparison import compare, find_differences
+from treaty.formats.protobuf.compare.rules.established import ESTABLISHED
+from treaty.formats.protobuf.compare.rules.harmless import HARMLESS
+from treaty.formats.protobuf.compare.rules.treaty import OWN
 from treaty.formats.protobuf.example import generate_example
-from treaty.formats.protobuf.linking.rules import EXPECTED
+from treaty.formats.protobuf.linker.diagnostics import EXPECTED
 from treaty.formats.protobuf.lints import LINTS
-from treaty.formats.protobuf.logical.reading import logical_view
-from treaty.formats.protobuf.logical.writing import written
-from treaty.formats.protobuf.parse import parse, references
-from treaty.formats.protobuf.tags.reading import entities
-from treaty.formats.protobuf.tags.writing import write
+from treaty.formats.protobuf.logical_types import from_logical, to_logical
+from treaty.formats.protobuf.parser import find_references, parse_schema
+from treaty.formats.protobuf.tags import list_entities, write_tags
 from treaty.formats.protobuf.value import check_value
-from treaty.formats.protobuf.views import plain_view, pravega, print_texts, resolved_view, serialized_view, sha256
+from treaty.formats.protobuf.views import pravega, print_descriptor, print_plain, print_resolved, print_texts, sha256
+from treaty.formats.rule import CompatibilityRule
+
+RULES: Mapping[str, CompatibilityRule] = {**ESTABLISHED, **OWN, **HARMLESS}
+"""All rules by their identifiers."""
+
 
 FORMAT = Format(
     name="PROTOBUF",
-    parse=parse,
+    parse=parse_schema,
     show=print_texts,
-    references=references,
+    references=find_references,
     compare=compare,
-    differences=differences,
+    differences=find_differences,
     fingerprints={"SHA-256": sha256, "PRAVEGA": pravega},
     views={
-        "resolved": resolved_view,
-        "serialized": serialized_view,
-        "ignore_extensions": plain_view,
-        "logical": logical_view,
+        "resolved": print_resolved,
+        "serialized": print_descriptor,
+        "ignore_extensions": print_plain,
+        "logical": to_logical,
     },
     faults=EXPECTED,
     rules=RULES,
@@ -36,6 +43,6 @@ FORMAT = Format(
     check=check_value,
     example=generate_example,
     suffixes=(".proto",),
-    tagging=TagSupport(entities, write),
-    from_logical=written,
+    tagging=TagSupport(list_entities, write_tags),
+    from_logical=from_logical,
 )

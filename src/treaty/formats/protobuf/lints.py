@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from treaty.core.finding import Diagnostic
 from treaty.core.limits import FAULTS
-from treaty.formats.protobuf.judging.options import is_unknown
-from treaty.formats.protobuf.linking.features import own
+from treaty.formats.protobuf.linker.features import read_features
 from treaty.formats.protobuf.model import (
     Enum,
     EnumValue,
@@ -20,6 +19,7 @@ from treaty.formats.protobuf.model import (
     RpcService,
     SourceLocation,
 )
+from treaty.formats.protobuf.validation.options import is_unknown
 from treaty.formats.rule import LintRule
 
 Node = Message | Enum | RpcService | RpcMethod | Field | OneOf | EnumValue
@@ -36,7 +36,7 @@ _KINDS: Mapping[type[Node], str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class NamedDefinition:
     """Something with a name: its full name, and what it is."""
 
     full: str
@@ -48,7 +48,7 @@ class Definition:
         return _KINDS[type(self.node)]
 
 
-Told = Iterable[tuple[Definition, str]]
+Advice = Iterable[tuple[NamedDefinition, str]]
 """What stands there."""
 
 _PASCAL = re.compile(r"[A-Z][A-Za-z0-9]*")
@@ -63,22 +63,22 @@ HIGH = 19_000
 """Where the numbers begin that Protobuf keeps for itself."""
 
 
-def definitions(schema: ProtoSchema) -> Iterator[Definition]:
+def list_definitions(schema: ProtoSchema) -> Iterator[NamedDefinition]:
     """Everything in a file that has a name, from the first to the last."""
     scope = schema.file.package
     tops: list[Node] = [*schema.file.messages, *schema.file.enums, *schema.file.services]
-    waiting = [Definition(f"{scope}.{one.name}" if scope else one.name, one) for one in reversed(tops)]
+    waiting = [NamedDefinition(f"{scope}.{one.name}" if scope else one.name, one) for one in reversed(tops)]
     for extend in schema.file.extends:
-        waiting += (Definition(f"{scope}.{one.name}" if scope else one.name, one) for one in extend.fields)
+        waiting += (NamedDefinition(f"{scope}.{one.name}" if scope else one.name, one) for one in extend.fields)
     while waiting:
         one = waiting.pop()
         yield one
         scope = one.full if isinstance(one.node, Message | RpcService) else one.full.rpartition(".")[0]
-        inner = reversed(_inside(one.node))
-        waiting += (Definition(f"{scope}.{each.name}" if scope else each.name, each) for each in inner)
+        inner = reversed(_list_inner(one.node))
+        waiting += (NamedDefinition(f"{scope}.{each.name}" if scope else each.name, each) for each in inner)
 
 
-def _inside(node: Node) -> list[Node]:
+def _list_inner(node: Node) -> list[Node]:
     match node:
         case Message():
             extended = [one for extend in node.extends for one in extend.fields]
@@ -94,8 +94,8 @@ def _inside(node: Node) -> list[Node]:
     return []
 
 
-def _found(
-    rule: str, expected: str, find: Callable[[ProtoSchema], Told]
+def _make_finder(
+    rule: str, expected: str, find: Callable[[ProtoSchema], Advice]
 ) -> Callable[[ProtoSchema], tuple[Diagnostic, ...]]:
     def faults(schema: ProtoSchema) -> tuple[Diagnostic, ...]:
         found: list[Diagnostic] = []
@@ -121,18 +121,18 @@ def _of_file(
     return faults
 
 
-def _documented(*kinds: str) -> Callable[[ProtoSchema], Told]:
-    def find(schema: ProtoSchema) -> Told:
-        for one in definitions(schema):
+def _find_undocumented(*kinds: str) -> Callable[[ProtoSchema], Advice]:
+    def find(schema: ProtoSchema) -> Advice:
+        for one in list_definitions(schema):
             if one.kind in kinds and not isinstance(one.node, OneOf) and not one.node.doc.strip():
                 yield one, f"the {one.kind} {one.node.name!r} has no comment"
 
     return find
 
 
-def _styled(pattern: re.Pattern[str], *kinds: str) -> Callable[[ProtoSchema], Told]:
-    def find(schema: ProtoSchema) -> Told:
-        for one in definitions(schema):
+def _find_other_style(pattern: re.Pattern[str], *kinds: str) -> Callable[[ProtoSchema], Advice]:
+    def find(schema: ProtoSchema) -> Advice:
+        for one in list_definitions(schema):
             if one.kind in kinds and not _fits(pattern, one.node):
                 yield one, f"the {one.kind} {one.node.name!r}"
 
@@ -143,48 +143,48 @@ def _fits(pattern: re.Pattern[str], node: Node) -> bool:
     return pattern.fullmatch(node.name) is not None or (isinstance(node, Field) and node.group is not None)
 
 
-def _zero(schema: ProtoSchema) -> Told:
-    for one in definitions(schema):
+def _zero(schema: ProtoSchema) -> Advice:
+    for one in list_definitions(schema):
         if isinstance(one.node, Enum):
             zero = next((value for value in one.node.values if value.number == 0), None)
             if zero is None or not zero.name.endswith("_UNSPECIFIED"):
                 yield one, f"zero is {zero.name!r}" if zero else f"the enum {one.node.name!r} has no zero"
 
 
-def _prefixed(schema: ProtoSchema) -> Told:
-    for one in definitions(schema):
+def _find_unprefixed(schema: ProtoSchema) -> Advice:
+    for one in list_definitions(schema):
         if isinstance(one.node, Enum):
             prefix = f"{_HUMP.sub('_', one.node.name).upper()}_"
             scope = one.full.rpartition(".")[0]
             for value in one.node.values:
                 if not value.name.startswith(prefix):
                     full = f"{scope}.{value.name}" if scope else value.name
-                    yield Definition(full, value), f"the value {value.name!r} does not begin with {prefix!r}"
+                    yield NamedDefinition(full, value), f"the value {value.name!r} does not begin with {prefix!r}"
 
 
-def _high(schema: ProtoSchema) -> Told:
-    for one in definitions(schema):
+def _high(schema: ProtoSchema) -> Advice:
+    for one in list_definitions(schema):
         if isinstance(one.node, Field) and one.node.number >= HIGH:
             yield one, f"the number {one.node.number}"
 
 
-def _required(schema: ProtoSchema) -> Told:
-    for one in definitions(schema):
+def _find_required(schema: ProtoSchema) -> Advice:
+    for one in list_definitions(schema):
         if isinstance(one.node, Field):
-            legacy = own(one.node.options).get("field_presence") == "LEGACY_REQUIRED"
+            legacy = read_features(one.node.options).get("field_presence") == "LEGACY_REQUIRED"
             if one.node.label == "required" or legacy:
                 yield one, f"the field {one.node.name!r} is required"
 
 
-def _groups(schema: ProtoSchema) -> Told:
-    for one in definitions(schema):
+def _groups(schema: ProtoSchema) -> Advice:
+    for one in list_definitions(schema):
         if isinstance(one.node, Field) and one.node.group is not None:
             yield one, f"the group {one.node.type!r}"
 
 
-def _wasted(schema: ProtoSchema) -> Told:
+def _find_wasted_numbers(schema: ProtoSchema) -> Advice:
     """Messages whose fields would all fit into one byte and don't."""
-    for one in definitions(schema):
+    for one in list_definitions(schema):
         if isinstance(one.node, Message):
             numbers = {field.number for field in one.node.all_fields}
             kept = {n for each in one.node.reserved for r in each.ranges for n in range(r.start, min(r.end, SMALL) + 1)}
@@ -195,7 +195,7 @@ def _wasted(schema: ProtoSchema) -> Told:
                 yield one, f"{len(large)} fields have numbers from {large[0]} on, and {first} is free"
 
 
-def _unused(schema: ProtoSchema) -> tuple[Diagnostic, ...]:
+def _find_unused_imports(schema: ProtoSchema) -> tuple[Diagnostic, ...]:
     """Imports of which nothing is used: no type, no extended message, no option."""
     used = {schema.visible[full].path for full in _names(schema) if full in schema.visible}
     found = [
@@ -207,12 +207,14 @@ def _unused(schema: ProtoSchema) -> tuple[Diagnostic, ...]:
             *_at(one.place),
         )
         for one in schema.file.imports
-        if one.kind == "" and one.path in schema.imports and used.isdisjoint(_offered(schema.imports[one.path]))
+        if one.kind == ""
+        and one.path in schema.imports
+        and used.isdisjoint(_list_offered_paths(schema.imports[one.path]))
     ]
     return tuple(found[:FAULTS])
 
 
-def _offered(home: ProtoSchema) -> set[str]:
+def _list_offered_paths(home: ProtoSchema) -> set[str]:
     """Paths of the files whose names an import brings: its own, and those that it imports publicly."""
     found: set[str] = set()
     waiting = [home]
@@ -236,7 +238,7 @@ def _names(schema: ProtoSchema) -> Iterator[str]:
     """Full names that a file uses."""
     written: list[tuple[str, str]] = [(schema.file.package, one.extendee) for one in schema.file.extends]
     options = list(schema.file.options)
-    for one in definitions(schema):
+    for one in list_definitions(schema):
         scope = one.full.rpartition(".")[0]
         options += one.node.options
         match one.node:
@@ -279,7 +281,7 @@ def _unknown_options(schema: ProtoSchema) -> tuple[Diagnostic, ...]:
 def _options(schema: ProtoSchema) -> Iterator[tuple[str, Iterable[ProtoOption]]]:
     """The options of each definition, by its full name."""
     yield "", schema.file.options
-    for one in definitions(schema):
+    for one in list_definitions(schema):
         yield one.full, one.node.options
         if isinstance(one.node, Message):
             yield from ((one.full, statement.options) for statement in one.node.extensions)
@@ -298,32 +300,32 @@ def _no_syntax(schema: ProtoSchema) -> str:
     return "" if schema.file.syntax or schema.file.edition else "the file names neither syntax nor edition"
 
 
-_Find = Callable[[ProtoSchema], Told]
+_Find = Callable[[ProtoSchema], Advice]
 _ROWS: tuple[tuple[str, str, str, _Find], ...] = (
     (
         "DOC_MISSING",
         "Messages, enums, services and methods have a comment.",
         "a comment directly above it",
-        _documented("message", "enum", "service", "method"),
+        _find_undocumented("message", "enum", "service", "method"),
     ),
-    ("FIELD_DOC_MISSING", "Fields have a comment.", "a comment directly above it", _documented("field")),
+    ("FIELD_DOC_MISSING", "Fields have a comment.", "a comment directly above it", _find_undocumented("field")),
     (
         "TYPE_NAME_STYLE",
         "Messages, enums, services and methods have names in PascalCase.",
         "a name like OrderLine",
-        _styled(_PASCAL, "message", "enum", "service", "method"),
+        _find_other_style(_PASCAL, "message", "enum", "service", "method"),
     ),
     (
         "FIELD_NAME_STYLE",
         "Fields and oneofs have names in lower_snake_case.",
         "a name like order_line",
-        _styled(_SNAKE, "field", "oneof"),
+        _find_other_style(_SNAKE, "field", "oneof"),
     ),
     (
         "ENUM_VALUE_STYLE",
         "Values of enums have names in UPPER_SNAKE_CASE.",
         "a name like ORDER_OPEN",
-        _styled(_UPPER, "value"),
+        _find_other_style(_UPPER, "value"),
     ),
     (
         "ENUM_ZERO_UNSPECIFIED",
@@ -335,7 +337,7 @@ _ROWS: tuple[tuple[str, str, str, _Find], ...] = (
         "ENUM_VALUE_PREFIX",
         "Values begin with the name of their enum, because they stand beside it and not inside.",
         "a name that begins with the enum's in UPPER_SNAKE_CASE",
-        _prefixed,
+        _find_unprefixed,
     ),
     (
         "FIELD_NUMBER_RESERVED_RANGE",
@@ -343,18 +345,18 @@ _ROWS: tuple[tuple[str, str, str, _Find], ...] = (
         "a number below 19000",
         _high,
     ),
-    ("REQUIRED_USED", "No field is required: that can never be undone.", "an optional field", _required),
+    ("REQUIRED_USED", "No field is required: that can never be undone.", "an optional field", _find_required),
     ("GROUP_USED", "No field is a group, which newer syntaxes do not have.", "a message of its own", _groups),
     (
         "FIELD_NUMBERS_WASTED",
         "Fields use the numbers 1 to 15, whose tags take one byte, before they use larger ones.",
         "the free numbers up to 15 for new fields, or reserved if they were used once",
-        _wasted,
+        _find_wasted_numbers,
     ),
 )
 
 _LINTS: tuple[LintRule[ProtoSchema], ...] = (
-    *(LintRule(id_, purpose, _found(id_, expected, find)) for id_, purpose, expected, find in _ROWS),
+    *(LintRule(id_, purpose, _make_finder(id_, expected, find)) for id_, purpose, expected, find in _ROWS),
     LintRule(
         "PACKAGE_MISSING",
         "A file has a package, so that its names are unique.",
@@ -370,7 +372,7 @@ _LINTS: tuple[LintRule[ProtoSchema], ...] = (
         "A file says which syntax or edition it is written in; without a word it is proto2.",
         _of_file("SYNTAX_MISSING", 'a statement like syntax = "proto3"', _no_syntax),
     ),
-    LintRule("IMPORT_UNUSED", "A file uses what it imports.", _unused),
+    LintRule("IMPORT_UNUSED", "A file uses what it imports.", _find_unused_imports),
     LintRule(
         "CUSTOM_OPTION_UNKNOWN",
         "A file imports what defines its custom options; others are kept as they were written, and not checked.",

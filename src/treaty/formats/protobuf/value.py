@@ -46,7 +46,7 @@ Inside = list[tuple[Descriptor, Json, ValuePath]]
 Unit = tuple[str, Json, FieldDescriptor, Json, ValuePath]
 """A value for the runtime to read: its field's JSON name, what to put there, and the scalar in it with its place."""
 
-Told = tuple[ValuePath, tuple[str, str, str]]
+Violation = tuple[ValuePath, tuple[str, str, str]]
 """A place; a rule, what stands there, and what was expected."""
 
 
@@ -71,7 +71,7 @@ def check_value(schema: ProtoSchema, text: str) -> tuple[Diagnostic, ...]:
     return tuple(replace(one, line=places[one.path][0], column=places[one.path][1]) for one in found)
 
 
-def _faults(root: Descriptor, value: Json) -> Iterator[Told]:
+def _faults(root: Descriptor, value: Json) -> Iterator[Violation]:
     waiting: list[tuple[Descriptor, Json, ValuePath]] = [(root, value, None)]
     while waiting:
         descriptor, here, path = waiting.pop()
@@ -79,14 +79,17 @@ def _faults(root: Descriptor, value: Json) -> Iterator[Told]:
             if (why := _refusal(descriptor, here)) is not None:
                 yield path, ("VALUE_TYPE_MISMATCH", why, f"the JSON encoding of {descriptor.full_name}")
         elif not isinstance(here, dict):
-            yield path, ("VALUE_TYPE_MISMATCH", _shown(here), f"an object with the fields of {descriptor.full_name}")
+            yield (
+                path,
+                ("VALUE_TYPE_MISMATCH", _describe_value(here), f"an object with the fields of {descriptor.full_name}"),
+            )
         else:
             inside: Inside = []
             yield from _members(descriptor, here, path, inside)
             waiting += reversed(inside)
 
 
-def _members(descriptor: Descriptor, here: dict[str, Json], path: ValuePath, inside: Inside) -> Iterator[Told]:
+def _members(descriptor: Descriptor, here: dict[str, Json], path: ValuePath, inside: Inside) -> Iterator[Violation]:
     """Faults of the members of an object; messages that are members go to `inside`."""
     names = {one.json_name: one for one in descriptor.fields} | {one.name: one for one in descriptor.fields}
     met: set[int] = set()
@@ -122,13 +125,15 @@ def _members(descriptor: Descriptor, here: dict[str, Json], path: ValuePath, ins
             yield path, ("VALUE_FIELD_MISSING", told, "a value for every required field")
 
 
-def _field(field: FieldDescriptor, member: Json, at: ValuePath, places: tuple[Inside, list[Unit]]) -> Iterator[Told]:
+def _field(
+    field: FieldDescriptor, member: Json, at: ValuePath, places: tuple[Inside, list[Unit]]
+) -> Iterator[Violation]:
     """Put what a field holds where it is looked at: messages inside, everything else among the units."""
     inside, units = places
     target, name = field.message_type, field.json_name
     if target is not None and target.GetOptions().map_entry:
         if not isinstance(member, dict):
-            yield at, ("VALUE_TYPE_MISMATCH", _shown(member), "an object: keys and values of a map")
+            yield at, ("VALUE_TYPE_MISMATCH", _describe_value(member), "an object: keys and values of a map")
             return
         held = target.fields_by_name["value"]
         opened = held.message_type is not None and held.message_type.full_name not in ENCODED
@@ -139,7 +144,7 @@ def _field(field: FieldDescriptor, member: Json, at: ValuePath, places: tuple[In
                 inside.append((held.message_type, one, (at, key)))
     elif field.is_repeated:
         if not isinstance(member, list):
-            yield at, ("VALUE_TYPE_MISMATCH", _shown(member), "an array")
+            yield at, ("VALUE_TYPE_MISMATCH", _describe_value(member), "an array")
             return
         for index, one in enumerate(member):
             if target is not None:
@@ -152,7 +157,7 @@ def _field(field: FieldDescriptor, member: Json, at: ValuePath, places: tuple[In
         units.append((name, member, field, member, at))
 
 
-def _unread(descriptor: Descriptor, units: list[Unit]) -> Iterator[Told]:
+def _unread(descriptor: Descriptor, units: list[Unit]) -> Iterator[Violation]:
     """Units that the runtime does not read, in their order: all at once first, then by halves.
 
     The runtime is more generous with bytes than JSON's encoding of them is, so those are looked at here too.
@@ -160,7 +165,7 @@ def _unread(descriptor: Descriptor, units: list[Unit]) -> Iterator[Told]:
     waiting = [units] if units else []
     while waiting:
         some = waiting.pop()
-        why = _refusal(descriptor, _together(some))
+        why = _refusal(descriptor, _merge_units(some))
         if why is not None and len(some) > 1:
             half = len(some) // 2
             waiting += (some[half:], some[:half])
@@ -168,11 +173,11 @@ def _unread(descriptor: Descriptor, units: list[Unit]) -> Iterator[Told]:
         for _, _, kind, one, at in some:
             bad = kind.type == FieldDescriptor.TYPE_BYTES and isinstance(one, str) and not _BASE64.fullmatch(one)
             if why is not None or bad:
-                told = why if why is not None and kind.message_type is not None else _shown(one)
-                yield at, ("VALUE_TYPE_MISMATCH", told, _wanted(kind))
+                told = why if why is not None and kind.message_type is not None else _describe_value(one)
+                yield at, ("VALUE_TYPE_MISMATCH", told, _describe_expected(kind))
 
 
-def _together(units: list[Unit]) -> dict[str, Json]:
+def _merge_units(units: list[Unit]) -> dict[str, Json]:
     """One object with all of the units."""
     made: dict[str, Json] = {}
     for name, value, *_ in units:
@@ -192,11 +197,11 @@ def _refusal(descriptor: Descriptor, value: Json) -> str | None:
         ParseDict(value, create_message(descriptor), descriptor_pool=descriptor.file.pool)  # type: ignore[arg-type]
     except _REFUSED as wrong:
         first_line = (str(wrong).splitlines() or [type(wrong).__name__])[0]
-        return _AROUND.sub("", first_line) or _shown(value)
+        return _AROUND.sub("", first_line) or _describe_value(value)
     return None
 
 
-def _wanted(field: FieldDescriptor) -> str:
+def _describe_expected(field: FieldDescriptor) -> str:
     if field.enum_type is not None:
         names = ", ".join(one.name for one in field.enum_type.values[:10])
         return f"a value of {field.enum_type.full_name} by its name or number: {names}"
@@ -231,7 +236,7 @@ _WANTED: Mapping[int, str] = {
 }
 
 
-def _shown(value: Json) -> str:
+def _describe_value(value: Json) -> str:
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "an array"
     return print_json(value)[:60]

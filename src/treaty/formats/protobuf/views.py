@@ -5,17 +5,17 @@ import hashlib
 
 from treaty.formats.format import SchemaTexts
 from treaty.formats.protobuf.encoding.files import build_descriptor_set, serialize_descriptor
-from treaty.formats.protobuf.known.files import PATHS
 from treaty.formats.protobuf.model import ProtoSchema
-from treaty.formats.protobuf.printing.normal import normal
-from treaty.formats.protobuf.printing.plain import plain
-from treaty.formats.protobuf.printing.text import text
+from treaty.formats.protobuf.printer.normal_form import to_normal_form
+from treaty.formats.protobuf.printer.plain import strip_extensions
+from treaty.formats.protobuf.printer.text import print_file
+from treaty.formats.protobuf.well_known import PATHS
 
 
 def print_texts(schema: ProtoSchema, normalize: bool) -> SchemaTexts:  # noqa: FBT001 - the signature of `Format.show`
     """Canonical text, the same with what it imports, the full name of the first message or enum, and its fields."""
     file = schema.file
-    canonical = text(normal(schema) if normalize else file)
+    canonical = print_file(to_normal_form(schema) if normalize else file)
     names = [one.name for one in file.messages[:1]] or [one.name for one in file.enums[:1]]
     full = ".".join([file.package, *names] if file.package else names) if names else ""
     fields = tuple(one.name for one in file.messages[0].all_fields) if file.messages else ()
@@ -25,27 +25,27 @@ def print_texts(schema: ProtoSchema, normalize: bool) -> SchemaTexts:  # noqa: F
 def _with_imports(schema: ProtoSchema, canonical: str) -> str:
     """A text followed by those of all files that it needs, but for the known ones: two that differ there differ."""
     brought = [one for path, one in sorted(schema.files.items()) if one is not schema and path not in PATHS]
-    return "".join((canonical, *(f"\n// {one.path}\n{text(one.file)}" for one in brought)))
+    return "".join((canonical, *(f"\n// {one.path}\n{print_file(one.file)}" for one in brought)))
 
 
-def resolved_view(schema: ProtoSchema) -> str:
+def print_resolved(schema: ProtoSchema) -> str:
     """The canonical text: nothing is written into it from other files."""
-    return text(schema.file)
+    return print_file(schema.file)
 
 
-def plain_view(schema: ProtoSchema) -> str:
+def print_plain(schema: ProtoSchema) -> str:
     """The canonical text without custom options and extensions."""
-    return text(plain(schema.file))
+    return print_file(strip_extensions(schema.file))
 
 
-def serialized_view(schema: ProtoSchema) -> str:
+def print_descriptor(schema: ProtoSchema) -> str:
     """The descriptor of the file in base64, without what it imports."""
     return base64.b64encode(serialize_descriptor(schema)).decode()
 
 
 def sha256(schema: ProtoSchema) -> bytes:
     """SHA-256 of the canonical text."""
-    return hashlib.sha256(text(schema.file).encode()).digest()
+    return hashlib.sha256(print_file(schema.file).encode()).digest()
 
 
 def pravega(schema: ProtoSchema) -> bytes:

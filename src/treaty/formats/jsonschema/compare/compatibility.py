@@ -75,7 +75,7 @@ def _more_harms(harms: list[SchemaDifference], old: SchemaView, new: SchemaView,
 
 
 def _too_large(stop: StepsError, *own: str) -> list[SchemaDifference]:
-    """The one difference that says so; a budget of those who ask is theirs to judge."""
+    """The one difference that says so; a budget of those who ask is theirs to check."""
     if stop.limit not in own:
         raise stop
     return [SchemaDifference(COMPARISON_TOO_LARGE, None, None, None, stop.message)]

@@ -1,7 +1,7 @@
 """The keywords of a schema in the words of draft 2020-12, whatever draft it is written in.
 
 What a draft does not know is left out, and so is what has not the form that the standard asks for: a text that a
-reference leads to may never have been judged.
+reference leads to may never have been checked.
 """
 
 from collections.abc import Callable, Mapping
@@ -86,7 +86,7 @@ _RENAMED = frozenset(
 
 
 def normalize_keywords(node: SchemaNode) -> tuple[dict[str, Json], dict[str, Steps]]:
-    """What a schema demands: keywords that judge values, and the steps to those that stand elsewhere than their name.
+    """What a schema demands: keywords that check values, and the steps to those that stand elsewhere than their name.
 
     A boolean ``exclusiveMaximum`` (draft 4) becomes the number beside the ``maximum`` that it sharpens; lists of items
     become ``prefixItems`` and ``items``; ``dependencies`` become ``dependentRequired`` and ``dependentSchemas``.

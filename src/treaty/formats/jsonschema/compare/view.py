@@ -221,5 +221,5 @@ def _pattern(pattern: str) -> jsonschema_rs.Validator | None:
 def matches(pattern: str, text: str) -> bool | None:
     """Whether a regular expression finds something in a text, in linear time; None if that can't be told so."""
     spend(2 + (len(text) >> 4))
-    judge = _pattern(pattern)
-    return None if judge is None else judge.is_valid(text)
+    validator = _pattern(pattern)
+    return None if validator is None else validator.is_valid(text)

@@ -1,1 +1,1 @@
-"""Values of a JSON Schema: judged, made up, and laid out in columns."""
+"""Values of a JSON Schema: checked, made up, and laid out in columns."""

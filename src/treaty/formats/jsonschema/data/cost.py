@@ -1,4 +1,4 @@
-"""How many steps a judgement takes, known before it begins: references can make few words mean many."""
+"""How many steps a check takes, known before it begins: references can make few words mean many."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,11 +15,11 @@ _OUTSIDE = frozenset({"definitions", "$defs", "contentSchema"})
 
 Key = tuple[int, str]
 Edge = tuple[str, SchemaNode]
-"""A way from a schema to one that judges a part of its value: ``p`` and the name, ``i`` and the index, or ``*``."""
+"""A way from a schema to one that checks a part of its value: ``p`` and the name, ``i`` and the index, or ``*``."""
 
 
 def list_parts(node: SchemaNode) -> Iterator[Edge]:
-    """The schemas that judge members and items."""
+    """The schemas that check members and items."""
     value = node.value
     if not isinstance(value, dict) or ignores_siblings(node):
         return
@@ -37,7 +37,7 @@ def list_parts(node: SchemaNode) -> Iterator[Edge]:
 
 
 def measure_weight(document: JsonSchema) -> int | None:
-    """The most steps that judging takes for one place of a value; None if it may grow with the value's depth."""
+    """The most steps that checking takes for one place of a value; None if it may grow with the value's depth."""
     return _Weighing(document).weigh()
 
 
@@ -130,7 +130,7 @@ def count_values(value: Json) -> int:
 
 
 def count_steps(document: JsonSchema, value: Json) -> int | None:
-    """Steps that judging this value takes at most, counted one by one; None if they are too many to count or to take."""
+    """Steps that checking this value takes at most, counted one by one; None if they are too many to count or to take."""
     counted: dict[tuple[Key, int], int] = {}
     ids: dict[tuple[int, str], int] = {}
     open_: set[tuple[Key, int]] = set()

@@ -1,4 +1,4 @@
-"""What all schemas that judge one place ask for together, as far as it can be said without looking at a value."""
+"""What all schemas that check one place ask for together, as far as it can be said without looking at a value."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Is a value valid: the judgement of the validator library over the schema's own texts, and never over others."""
+"""Is a value valid: the check of the validator library over the schema's own texts, and never over others."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -56,7 +56,7 @@ def get_validator(document: JsonSchema) -> ValueValidator:
 
 
 def _count_steps(document: JsonSchema, validator: ValueValidator, value: Json) -> int:
-    """The steps that a judgement takes; raises `ValueError` if they are too many."""
+    """The steps that a check takes; raises `ValueError` if they are too many."""
     if validator.weight is not None and (total := validator.weight * count_values(value)) <= _CALM:
         return total
     counted = count_steps(document, value)
@@ -87,7 +87,7 @@ def _compile_validator(document: JsonSchema) -> Any:
 
 
 def is_valid(document: JsonSchema, value: Json) -> bool:
-    """Whether a value, nested no deeper than a text may be, is valid; raises `ValueError` as `judge_of` does, and for one
+    """Whether a value, nested no deeper than a text may be, is valid; raises `ValueError` as `get_validator` does, and for one
     that takes too many steps.
     """
     validator = get_validator(document)
@@ -108,7 +108,7 @@ def check_value(document: JsonSchema, text: str) -> tuple[Diagnostic, ...]:
         validator = get_validator(document)
         steps = _count_steps(document, validator, value)
     except ValueError as wrong:
-        message = f"values can't be judged by this schema: {wrong}"
+        message = f"values can't be checked by this schema: {wrong}"
         return (Diagnostic("VALUE_NOT_JUDGED", "", message, "a schema that the validator can compile and run"),)
     if validator.compiled.is_valid(value):
         return ()

@@ -6,12 +6,12 @@ from treaty.core.finding import Finding
 from treaty.core.limits import COMPARE_STEPS, FINDINGS
 from treaty.formats.budget import StepsError, current_budget, limit_steps
 from treaty.formats.protobuf.compare import extras
-from treaty.formats.protobuf.compare.rules import established, harmless, own
-from treaty.formats.protobuf.compare.side import GROUPS, Body, Kind, Side, has
+from treaty.formats.protobuf.compare.rules import established, harmless, treaty
+from treaty.formats.protobuf.compare.side import GROUPS, FieldKind, MessageBody, SchemaSide, has_option
 from treaty.formats.protobuf.model import Field, Message, ProtoSchema
 from treaty.formats.rule import CompatibilityRule
 
-Task = Generator[tuple[Body, Body], bool, None]
+Task = Generator[tuple[MessageBody, MessageBody], bool, None]
 """Compares something: yields pairs of messages, is sent whether one of them does not fit."""
 
 
@@ -25,33 +25,33 @@ def compare(reader: ProtoSchema, writer: ProtoSchema, policy: str = "STRICT") ->
     Fields are matched by number; names, defaults and the order of fields do not count. Raises `StepsError` where the
     budget of who asks is spent.
     """
-    return _run(reader, writer, told=False)
+    return _compare_schemas(reader, writer, with_harmless=False)
 
 
-def differences(reader: ProtoSchema, writer: ProtoSchema) -> tuple[Finding, ...]:
+def find_differences(reader: ProtoSchema, writer: ProtoSchema) -> tuple[Finding, ...]:
     """All differences, also those that harm nobody."""
-    return _run(reader, writer, told=True)
+    return _compare_schemas(reader, writer, with_harmless=True)
 
 
-def _run(reader: ProtoSchema, writer: ProtoSchema, *, told: bool) -> tuple[Finding, ...]:
+def _compare_schemas(reader: ProtoSchema, writer: ProtoSchema, *, with_harmless: bool) -> tuple[Finding, ...]:
     try:
         with limit_steps(COMPARE_STEPS, "COMPARE_STEPS"):
-            return _Comparison(reader, writer, told=told).run()
+            return _Comparison(reader, writer, with_harmless=with_harmless).run()
     except StepsError as stop:
         if stop.limit != "COMPARE_STEPS":
             raise
-        return (own.COMPARISON_TOO_LARGE.finding("#/", str(COMPARE_STEPS), writer="", reader=""),)
+        return (treaty.COMPARISON_TOO_LARGE.finding("#/", str(COMPARE_STEPS), writer="", reader=""),)
 
 
 class _Comparison:
-    """One comparison; `told` says that harmless differences are told too."""
+    """One comparison; `with_harmless` adds the harmless differences."""
 
-    __slots__ = ("_budget", "_found", "_harm", "_memo", "_reader", "_told", "_writer")
+    __slots__ = ("_budget", "_found", "_harm", "_memo", "_reader", "_with_harmless", "_writer")
 
-    def __init__(self, reader: ProtoSchema, writer: ProtoSchema, *, told: bool) -> None:
-        self._reader = Side(reader)
-        self._writer = Side(writer)
-        self._told = told
+    def __init__(self, reader: ProtoSchema, writer: ProtoSchema, *, with_harmless: bool) -> None:
+        self._reader = SchemaSide(reader)
+        self._writer = SchemaSide(writer)
+        self._with_harmless = with_harmless
         self._found: list[Finding] = []
         self._harm = 0
         self._memo: dict[tuple[int, int], bool] = {}
@@ -81,9 +81,9 @@ class _Comparison:
             pass
         return tuple(self._found[:FINDINGS])
 
-    def _tell(self, rule: CompatibilityRule, path: str, reader: str = "", writer: str = "", detail: str = "") -> None:
+    def _add(self, rule: CompatibilityRule, path: str, reader: str = "", writer: str = "", detail: str = "") -> None:
         if rule.harm == "none":
-            if not self._told:
+            if not self._with_harmless:
                 return
         else:
             self._harm += 1
@@ -96,32 +96,32 @@ class _Comparison:
         reader, writer = self._reader.schema, self._writer.schema
         if reader.file.package != writer.file.package:
             sides = (one.file.package or "no package" for one in (reader, writer))
-            self._tell(established.PACKAGE_CHANGED, "#/", *sides)
-        yield from self._messages(_top(reader), _top(writer), "#")
-        if self._told:
-            for rule, path in extras.enums(reader.file.enums, writer.file.enums, "#"):
-                self._tell(rule, path)
+            self._add(established.PACKAGE_CHANGED, "#/", *sides)
+        yield from self._messages(_wrap_file(reader), _wrap_file(writer), "#")
+        if self._with_harmless:
+            for rule, path in extras.compare_enums(reader.file.enums, writer.file.enums, "#"):
+                self._add(rule, path)
         yield from self._extensions()
 
-    def _messages(self, reader: Body, writer: Body, path: str) -> Task:
+    def _messages(self, reader: MessageBody, writer: MessageBody, path: str) -> Task:
         """Messages inside two others, by their names."""
         mine, theirs = _by_name(reader.node.messages), _by_name(writer.node.messages)
         for name, (at, node) in theirs.items():
             inner = f"{path}/{name}"
             found = mine.get(name)
             if found is None:
-                if not (has(node, "map_entry") or _has_group(reader.node, name)):
-                    self._tell(established.MESSAGE_REMOVED, inner, "no such message", f"message {name}")
+                if not (has_option(node, "map_entry") or _has_group(reader.node, name)):
+                    self._add(established.MESSAGE_REMOVED, inner, "no such message", f"message {name}")
                 continue
-            yield from self._message(_inside(reader, found[1]), _inside(writer, node), inner)
+            yield from self._message(_nest_body(reader, found[1]), _nest_body(writer, node), inner)
             if found[0] != at:
-                self._tell(harmless.MESSAGE_MOVED, inner, str(found[0]), str(at))
-        if self._told:
+                self._add(harmless.MESSAGE_MOVED, inner, str(found[0]), str(at))
+        if self._with_harmless:
             for name, (_, node) in mine.items():
-                if name not in theirs and not (has(node, "map_entry") or _has_group(writer.node, name)):
-                    self._tell(harmless.MESSAGE_ADDED, f"{path}/{name}", f"message {name}", "no such message")
+                if name not in theirs and not (has_option(node, "map_entry") or _has_group(writer.node, name)):
+                    self._add(harmless.MESSAGE_ADDED, f"{path}/{name}", f"message {name}", "no such message")
 
-    def _message(self, reader: Body, writer: Body, path: str) -> Task:
+    def _message(self, reader: MessageBody, writer: MessageBody, path: str) -> Task:
         key = (id(reader.node), id(writer.node))
         if key in self._memo:
             return
@@ -130,22 +130,27 @@ class _Comparison:
         mine, theirs = reader.node, writer.node
         self._budget.spend(6 + len(mine.fields) + len(theirs.fields) + len(mine.messages) + len(theirs.messages))
         if mine.options or theirs.options:
-            sets = [has(one, "message_set_wire_format") for one in (mine, theirs)]
+            sets = [has_option(one, "message_set_wire_format") for one in (mine, theirs)]
             if sets[0] != sets[1]:
-                self._tell(own.MESSAGE_SET_CHANGED, path, *("a message set" if one else "a message" for one in sets))
+                self._add(treaty.MESSAGE_SET_CHANGED, path, *("a message set" if one else "a message" for one in sets))
         if mine.oneofs or theirs.oneofs:
             yield from self._with_oneofs(reader, writer, path)
         else:
-            yield from self._fields(reader, writer, _numbered(mine.fields), _numbered(theirs.fields), path)
-        if self._told:
-            for rule, where in extras.message(mine, theirs, path):
-                self._tell(rule, where)
+            yield from self._fields(reader, writer, _map_by_number(mine.fields), _map_by_number(theirs.fields), path)
+        if self._with_harmless:
+            for rule, where in extras.compare_messages(mine, theirs, path):
+                self._add(rule, where)
         if mine.messages or theirs.messages:
             yield from self._messages(reader, writer, path)
         self._memo[key] = self._harm > before
 
     def _fields(
-        self, reader: Body, writer: Body, mine: Mapping[int, Field], theirs: Mapping[int, Field], path: str
+        self,
+        reader: MessageBody,
+        writer: MessageBody,
+        mine: Mapping[int, Field],
+        theirs: Mapping[int, Field],
+        path: str,
     ) -> Task:
         """Fields outside of oneofs, by their numbers."""
         numbers = mine.keys() | theirs.keys() if len(mine) != len(theirs) or mine.keys() != theirs.keys() else mine
@@ -156,30 +161,30 @@ class _Comparison:
                 assert other is not None
                 required = self._writer.label(writer, other) == "required"
                 rule = established.REQUIRED_FIELD_REMOVED if required else harmless.FIELD_REMOVED
-                self._tell(rule, f"{path}/{number}", "no such field", _shown(other))
+                self._add(rule, f"{path}/{number}", "no such field", _describe_field(other))
             elif other is None:
                 required = self._reader.label(reader, one) == "required"
                 rule = established.REQUIRED_FIELD_ADDED if required else harmless.FIELD_ADDED
-                self._tell(rule, f"{path}/{number}", _shown(one), "no such field")
+                self._add(rule, f"{path}/{number}", _describe_field(one), "no such field")
             elif plain and one.type == other.type and one.label == other.label and _simple(one, other):
                 if one.name != other.name:
-                    self._tell(harmless.FIELD_NAME_CHANGED, f"{path}/{number}", one.name, other.name)
+                    self._add(harmless.FIELD_NAME_CHANGED, f"{path}/{number}", one.name, other.name)
             else:
                 yield from self._field(reader, one, writer, other, f"{path}/{number}")
 
-    def _with_oneofs(self, reader: Body, writer: Body, path: str) -> Task:
+    def _with_oneofs(self, reader: MessageBody, writer: MessageBody, path: str) -> Task:
         """Fields inside and outside of oneofs."""
         mine, theirs = _oneofs(reader.node), _oneofs(writer.node)
         self._budget.spend(2 * (len(reader.node.all_fields) + len(writer.node.all_fields)))
         inside = {number: name for name, fields in mine.items() for number in fields}
         was_inside = {number: name for name, fields in theirs.items() for number in fields}
-        outside, was_outside = _numbered(reader.node.fields), _numbered(writer.node.fields)
+        outside, was_outside = _map_by_number(reader.node.fields), _map_by_number(writer.node.fields)
         for name, fields in mine.items():
             self._exclusion(fields, was_outside, was_inside, f"{path}/{name}")
         everything = outside.keys() | inside.keys()
         for name in (*mine, *(name for name in theirs if name not in mine)):
             if name not in theirs or name not in mine:
-                self._tell(harmless.ONEOF_ADDED if name in mine else harmless.ONEOF_REMOVED, f"{path}/{name}")
+                self._add(harmless.ONEOF_ADDED if name in mine else harmless.ONEOF_REMOVED, f"{path}/{name}")
                 if name in theirs and not everything.isdisjoint(theirs[name]):
                     self._report_dropped(theirs[name], everything, f"{path}/{name}")
                 continue
@@ -189,7 +194,7 @@ class _Comparison:
                 if one is not None and other is not None:
                     yield from self._field(reader, one, writer, other, where)
                 elif one is not None:
-                    self._tell(harmless.ONEOF_FIELD_ADDED, where, _shown(one), "no such field in the oneof")
+                    self._add(harmless.ONEOF_FIELD_ADDED, where, _describe_field(one), "no such field in the oneof")
             self._report_dropped(theirs[name], everything, f"{path}/{name}")
         left = {number: one for number, one in outside.items() if number not in was_inside}
         yield from self._fields(
@@ -200,13 +205,15 @@ class _Comparison:
         for number in sorted(now.keys() & before.keys()):
             if inside.get(number) != was_inside.get(number):
                 if number in outside:
-                    self._tell(harmless.ONEOF_FIELD_MOVED_TO_TOP_LEVEL, f"{path}/{number}")
+                    self._add(harmless.ONEOF_FIELD_MOVED_TO_TOP_LEVEL, f"{path}/{number}")
                 yield from self._field(reader, now[number], writer, before[number], f"{path}/{number}")
 
     def _report_dropped(self, members: Mapping[int, Field], everything: Collection[int], path: str) -> None:
         """Tell which members of a oneof the reader lost: those that are nowhere in its message, whatever the name."""
         for number in sorted(members.keys() - everything):
-            self._tell(established.ONEOF_FIELD_REMOVED, f"{path}/{number}", "no such field", _shown(members[number]))
+            self._add(
+                established.ONEOF_FIELD_REMOVED, f"{path}/{number}", "no such field", _describe_field(members[number])
+            )
 
     def _exclusion(
         self, fields: Iterable[int], was_outside: Mapping[int, Field], was_inside: Mapping[int, str], path: str
@@ -221,13 +228,13 @@ class _Comparison:
                 else established.FIELD_MOVED_TO_EXISTING_ONEOF
             )
             before = [*(f"field {name}" for name in alone), *(f"oneof {name}" for name in oneofs)]
-            self._tell(rule, path, "one oneof", " and ".join(before[:10]))
+            self._add(rule, path, "one oneof", " and ".join(before[:10]))
 
-    def _field(self, reader: Body, one: Field, writer: Body, other: Field, path: str) -> Task:
+    def _field(self, reader: MessageBody, one: Field, writer: MessageBody, other: Field, path: str) -> Task:
         """The same field on both sides."""
         self._budget.spend(8)
         if one.name != other.name:
-            self._tell(harmless.FIELD_NAME_CHANGED, path, one.name, other.name)
+            self._add(harmless.FIELD_NAME_CHANGED, path, one.name, other.name)
         mine, theirs = self._reader.kind(reader, one), self._writer.kind(writer, other)
         if mine.name == theirs.name == "MAP":
             assert mine.parts is not None
@@ -245,30 +252,30 @@ class _Comparison:
         if label == "required" and mine.symbol is not None:
             known, written = self._reader.numbers(mine), self._writer.numbers(theirs)
             if known is not None and (written is None or not written <= known):
-                self._tell(own.REQUIRED_ENUM_NARROWED, path, mine.word, theirs.word)
+                self._add(treaty.REQUIRED_ENUM_NARROWED, path, mine.word, theirs.word)
         if mine.name == "MESSAGE" == theirs.name:
             encodings = [self._reader.delimited(reader, one), self._writer.delimited(writer, other)]
             if encodings[0] != encodings[1]:
                 words = ("between marks" if each else "with its length" for each in encodings)
-                self._tell(own.FIELD_ENCODING_CHANGED, path, *words)
+                self._add(treaty.FIELD_ENCODING_CHANGED, path, *words)
 
-    def _kinds(self, mine: Kind, theirs: Kind, path: str, place: tuple[Body, Field]) -> Task:
+    def _kinds(self, mine: FieldKind, theirs: FieldKind, path: str, place: tuple[MessageBody, Field]) -> Task:
         """What a field, a key or a value is on both sides; `place` is the reader's field."""
         if mine.name != theirs.name:
-            self._tell(established.FIELD_KIND_CHANGED, path, mine.word, theirs.word)
+            self._add(established.FIELD_KIND_CHANGED, path, mine.word, theirs.word)
         elif mine.name == "MESSAGE":
             yield from self._named(mine, theirs, path)
         elif mine.group != theirs.group:
-            self._tell(established.FIELD_SCALAR_KIND_CHANGED, path, mine.word, theirs.word)
+            self._add(established.FIELD_SCALAR_KIND_CHANGED, path, mine.word, theirs.word)
         elif theirs.word == "bytes" and mine.word == "string" and self._reader.checked(*place):
-            self._tell(own.FIELD_BYTES_READ_AS_TEXT, path, mine.word, theirs.word)
+            self._add(treaty.FIELD_BYTES_READ_AS_TEXT, path, mine.word, theirs.word)
 
-    def _named(self, mine: Kind, theirs: Kind, path: str) -> Task:
+    def _named(self, mine: FieldKind, theirs: FieldKind, path: str) -> Task:
         """Messages by their names without packages; those that the walk by names does not see, by their fields too."""
-        one, other = _body(self._reader, mine), _body(self._writer, theirs)
+        one, other = _get_body(self._reader, mine), _get_body(self._writer, theirs)
         names = (one.local if one else mine.word, other.local if other else theirs.word)
         if names[0] != names[1]:
-            self._tell(established.FIELD_NAMED_TYPE_CHANGED, path, mine.word, theirs.word)
+            self._add(established.FIELD_NAMED_TYPE_CHANGED, path, mine.word, theirs.word)
             return
         if one is None or other is None or (one.node is other.node and one.home is other.home):
             return
@@ -278,31 +285,31 @@ class _Comparison:
         self._budget.spend(4 + len(one.node.fields))
         wrong = yield one, other
         if wrong and not at_home:
-            self._tell(established.FIELD_NAMED_TYPE_CHANGED, path, mine.word, theirs.word)
+            self._add(established.FIELD_NAMED_TYPE_CHANGED, path, mine.word, theirs.word)
 
-    def _labels(self, kind: Kind, mine: str, theirs: str, path: str) -> None:
+    def _labels(self, kind: FieldKind, mine: str, theirs: str, path: str) -> None:
         if mine == theirs:
             return
         numeric = kind.name == "SCALAR" and kind.group != "text"
         words = (mine or "no label", theirs or "no label")
         if kind.name == "SCALAR" and mine and theirs:
             if numeric:
-                self._tell(established.FIELD_NUMERIC_LABEL_CHANGED, path, *words)
+                self._add(established.FIELD_NUMERIC_LABEL_CHANGED, path, *words)
                 return
-            self._tell(harmless.FIELD_STRING_OR_BYTES_LABEL_CHANGED, path, *words)
+            self._add(harmless.FIELD_STRING_OR_BYTES_LABEL_CHANGED, path, *words)
         if mine == "required":
-            self._tell(own.FIELD_BECAME_REQUIRED, path, *words)
+            self._add(treaty.FIELD_BECAME_REQUIRED, path, *words)
         elif numeric and theirs == "repeated":
-            self._tell(own.FIELD_LIST_READ_AS_ONE, path, *words)
+            self._add(treaty.FIELD_LIST_READ_AS_ONE, path, *words)
 
     def _extensions(self) -> Task:
         """Fields that extend messages, by the message's name and their number; options of definitions are no data."""
-        mine, theirs = (extras.extensions(side.schema) for side in (self._reader, self._writer))
+        mine, theirs = (extras.list_extensions(side.schema) for side in (self._reader, self._writer))
         names = {
             name for name, number in mine.keys() ^ theirs.keys()
         }  # one side may have a field where the other has none
         fields = [
-            {key: place for name in names for key, place in extras.members(side.schema, name).items()}
+            {key: place for name in names for key, place in extras.list_members(side.schema, name).items()}
             for side in (self._reader, self._writer)
         ]
         for key in sorted(mine.keys() | theirs.keys()):
@@ -312,28 +319,28 @@ class _Comparison:
             if one is not None and other is not None:
                 yield from self._field(*one, *other, path)
             else:
-                self._tell(harmless.EXTENSION_ADDED if one is not None else harmless.EXTENSION_REMOVED, path)
+                self._add(harmless.EXTENSION_ADDED if one is not None else harmless.EXTENSION_REMOVED, path)
 
 
-def _top(schema: ProtoSchema) -> Body:
+def _wrap_file(schema: ProtoSchema) -> MessageBody:
     """A file as if it were a message that holds its messages."""
-    return Body(schema, schema.file.package, Message("", messages=schema.file.messages))
+    return MessageBody(schema, schema.file.package, Message("", messages=schema.file.messages))
 
 
 def _by_name(messages: Sequence[Message]) -> dict[str, tuple[int, Message]]:
     return {one.name: (at, one) for at, one in enumerate(messages)}
 
 
-def _numbered(fields: Iterable[Field]) -> dict[int, Field]:
+def _map_by_number(fields: Iterable[Field]) -> dict[int, Field]:
     return {one.number: one for one in fields}
 
 
 def _oneofs(node: Message) -> dict[str, dict[int, Field]]:
-    return {oneof.name: _numbered(oneof.fields) for oneof in node.oneofs}
+    return {oneof.name: _map_by_number(oneof.fields) for oneof in node.oneofs}
 
 
-def _inside(body: Body, node: Message) -> Body:
-    return Body(body.home, f"{body.full}.{node.name}" if body.full else node.name, node)
+def _nest_body(body: MessageBody, node: Message) -> MessageBody:
+    return MessageBody(body.home, f"{body.full}.{node.name}" if body.full else node.name, node)
 
 
 def _has_group(node: Message, name: str) -> bool:
@@ -346,14 +353,14 @@ def _simple(one: Field, other: Field) -> bool:
     return one.type in GROUPS and one.key == other.key
 
 
-def _shown(field: Field) -> str:
+def _describe_field(field: Field) -> str:
     kind = f"map<{field.key}, {field.type}>" if field.key else field.type
     return f"{f'{field.label} ' if field.label else ''}{kind} {field.name}"
 
 
-def _body(side: Side, kind: Kind) -> Body | None:
+def _get_body(side: SchemaSide, kind: FieldKind) -> MessageBody | None:
     """The message that a type means, where it is known."""
     symbol = kind.symbol
     if symbol is None or not isinstance(symbol.node, Message):
         return None
-    return Body(side.home(symbol), symbol.full, symbol.node)
+    return MessageBody(side.home(symbol), symbol.full, symbol.node)

@@ -4,18 +4,18 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from treaty.formats.protobuf.compare.rules import harmless
-from treaty.formats.protobuf.compare.side import Body, local
-from treaty.formats.protobuf.known.files import PATHS
+from treaty.formats.protobuf.compare.side import MessageBody, get_local_name
 from treaty.formats.protobuf.model import Enum, Field, Message, ProtoSchema, ReservedStatement
+from treaty.formats.protobuf.well_known import PATHS
 from treaty.formats.rule import CompatibilityRule
 
-Told = Iterator[tuple[CompatibilityRule, str]]
+RuleMatches = Iterator[tuple[CompatibilityRule, str]]
 """Harmless rules and where they apply."""
 
 Key = tuple[str, int]
 """An extension: the extended message's name without package, and a number."""
 
-Place = tuple[Body, Field]
+FieldPlace = tuple[MessageBody, Field]
 """A field and what it stands in."""
 
 MAX = 2**31
@@ -25,21 +25,21 @@ DESCRIPTOR = "google/protobuf/descriptor.proto"
 """The file whose messages are options of definitions, which no data holds."""
 
 
-def message(reader: Message, writer: Message, path: str) -> Told:
+def compare_messages(reader: Message, writer: Message, path: str) -> RuleMatches:
     """Harmless differences of two messages beside their fields."""
-    yield from enums(reader.enums, writer.enums, path)
-    mine, theirs = (_offered(side) for side in (reader, writer))
+    yield from compare_enums(reader.enums, writer.enums, path)
+    mine, theirs = (_list_extension_ranges(side) for side in (reader, writer))
     if mine != theirs:
         yield harmless.EXTENSION_RANGE_CHANGED, path
     used = [(one.name, one.number) for one in reader.all_fields]
-    yield from _aside(used, writer.reserved, path)
+    yield from _find_reserved_use(used, writer.reserved, path)
 
 
-def _offered(node: Message) -> list[tuple[int, int]]:
+def _list_extension_ranges(node: Message) -> list[tuple[int, int]]:
     return sorted((one.start, one.end) for each in node.extensions for one in each.ranges)
 
 
-def enums(reader: Iterable[Enum], writer: Iterable[Enum], path: str) -> Told:
+def compare_enums(reader: Iterable[Enum], writer: Iterable[Enum], path: str) -> RuleMatches:
     """Harmless differences of the enums of two messages or files."""
     mine, theirs = ({one.name: one for one in side} for side in (reader, writer))
     for name in (*theirs, *(name for name in mine if name not in theirs)):
@@ -50,7 +50,7 @@ def enums(reader: Iterable[Enum], writer: Iterable[Enum], path: str) -> Told:
             yield from _values(mine[name], theirs[name], where)
 
 
-def _values(reader: Enum, writer: Enum, path: str) -> Told:
+def _values(reader: Enum, writer: Enum, path: str) -> RuleMatches:
     mine, theirs = ({one.number: one.name for one in side.values} for side in (reader, writer))
     for number in sorted(mine.keys() | theirs.keys()):
         where = f"{path}/{number}"
@@ -58,10 +58,12 @@ def _values(reader: Enum, writer: Enum, path: str) -> Told:
             yield harmless.ENUM_CONST_ADDED if number in mine else harmless.ENUM_CONST_REMOVED, where
         elif mine[number] != theirs[number]:
             yield harmless.ENUM_CONST_CHANGED, where
-    yield from _aside([(one.name, one.number) for one in reader.values], writer.reserved, path)
+    yield from _find_reserved_use([(one.name, one.number) for one in reader.values], writer.reserved, path)
 
 
-def _aside(used: Iterable[tuple[str, int]], reserved: Sequence[ReservedStatement], path: str) -> Told:
+def _find_reserved_use(
+    used: Iterable[tuple[str, int]], reserved: Sequence[ReservedStatement], path: str
+) -> RuleMatches:
     if reserved:
         ranges = sorted((one.start, one.end) for each in reserved for one in each.ranges)
         names = {name for each in reserved for name in each.names}
@@ -73,16 +75,16 @@ def _aside(used: Iterable[tuple[str, int]], reserved: Sequence[ReservedStatement
                 yield harmless.RESERVED_NAME_USED, f"{path}/{number}"
 
 
-def extensions(schema: ProtoSchema) -> Mapping[Key, Place]:
+def list_extensions(schema: ProtoSchema) -> Mapping[Key, FieldPlace]:
     """The extensions that a schema and its references define, but for options of definitions."""
-    found: dict[Key, Place] = {}
+    found: dict[Key, FieldPlace] = {}
     for path, home in schema.files.items():
         if path not in PATHS:
             _extends(home, found)
     return found
 
 
-def _extends(home: ProtoSchema, found: dict[Key, Place]) -> None:
+def _extends(home: ProtoSchema, found: dict[Key, FieldPlace]) -> None:
     waiting: list[tuple[str, Message]] = [
         (home.file.package, Message("", (), (), home.file.messages, (), home.file.extends))
     ]
@@ -91,22 +93,22 @@ def _extends(home: ProtoSchema, found: dict[Key, Place]) -> None:
         for extend in node.extends:
             symbol = home.resolve(scope, extend.extendee)
             if symbol is not None and symbol.path != DESCRIPTOR:
-                body = Body(home, scope, node)
-                name = local(symbol.full, home.files.get(symbol.path, home))
+                body = MessageBody(home, scope, node)
+                name = get_local_name(symbol.full, home.files.get(symbol.path, home))
                 found.update({(name, field.number): (body, field) for field in extend.fields})
         inner = [*node.messages, *(one.group for one in node.all_fields if one.group is not None)]
         waiting += ((f"{scope}.{one.name}" if scope else one.name, one) for one in inner)
 
 
-def members(schema: ProtoSchema, name: str) -> Mapping[Key, Place]:
+def list_members(schema: ProtoSchema, name: str) -> Mapping[Key, FieldPlace]:
     """The fields of a message by its name without package, in whichever file it is."""
-    found: dict[Key, Place] = {}
+    found: dict[Key, FieldPlace] = {}
     for home in schema.files.values():
         package = home.file.package
         full = f"{package}.{name}" if package else name
         symbol = home.symbols.get(full)
         if symbol is not None and isinstance(symbol.node, Message):
-            body = Body(home, full, symbol.node)
+            body = MessageBody(home, full, symbol.node)
             for field in symbol.node.all_fields:
                 found.setdefault((name, field.number), (body, field))
     return found

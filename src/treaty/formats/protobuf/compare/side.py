@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from treaty.formats.protobuf.linking.features import Features, features_of, inherited, is_closed
+from treaty.formats.protobuf.linker.features import Features, get_features, inherit_features, is_closed
 from treaty.formats.protobuf.model import Enum, Field, IdentifierValue, Message, ProtoSchema, ProtoSymbol
 
 GROUPS: Mapping[str, str] = {
@@ -19,7 +19,7 @@ GROUPS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FieldKind:
     """What a type is: SCALAR with its group (and symbol, if an enum), MESSAGE with its symbol, or MAP with the types of its parts."""
 
     name: str
@@ -30,7 +30,7 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class MessageBody:
     """A message, its full name and the file in which it is defined."""
 
     home: ProtoSchema
@@ -40,24 +40,24 @@ class Body:
     @property
     def local(self) -> str:
         """The full name without its package."""
-        return local(self.full, self.home)
+        return get_local_name(self.full, self.home)
 
 
-def local(full: str, home: ProtoSchema) -> str:
+def get_local_name(full: str, home: ProtoSchema) -> str:
     """A full name without the package of its file."""
     package = home.file.package
     return full[len(package) + 1 :] if package else full
 
 
-def has(node: Message, option: str) -> bool:
+def has_option(node: Message, option: str) -> bool:
     """Whether an option of a message is switched on."""
     return any(one.name == (option,) and one.value == IdentifierValue("true") for one in node.options)
 
 
-_SCALAR = {name: Kind("SCALAR", name, group) for name, group in GROUPS.items()}
+_SCALAR = {name: FieldKind("SCALAR", name, group) for name, group in GROUPS.items()}
 
 
-class Side:
+class SchemaSide:
     """One schema, with what was found out about it."""
 
     __slots__ = ("_features", "_walked", "schema")
@@ -82,53 +82,53 @@ class Side:
         """The file that defines a name."""
         return self.schema.files.get(symbol.path, self.schema)
 
-    def kind(self, body: Body, field: Field) -> Kind:
+    def kind(self, body: MessageBody, field: Field) -> FieldKind:
         """What a field of a message is, a list or not."""
         if field.key:
-            return Kind("MAP", f"map<{field.key}, {field.type}>", parts=(field.key, field.type))
+            return FieldKind("MAP", f"map<{field.key}, {field.type}>", parts=(field.key, field.type))
         return self.named(body, field.type)
 
-    def named(self, body: Body, written: str) -> Kind:
+    def named(self, body: MessageBody, written: str) -> FieldKind:
         """What a name of a type means inside a message."""
         scalar = _SCALAR.get(written)
         if scalar is not None:
             return scalar
         symbol = body.home.resolve(body.full, written)
         if symbol is None:
-            return Kind("MESSAGE", written)
+            return FieldKind("MESSAGE", written)
         if isinstance(symbol.node, Enum):
-            return Kind("SCALAR", f"enum {symbol.full}", "number", symbol)
-        if isinstance(symbol.node, Message) and has(symbol.node, "map_entry"):
+            return FieldKind("SCALAR", f"enum {symbol.full}", "number", symbol)
+        if isinstance(symbol.node, Message) and has_option(symbol.node, "map_entry"):
             by_name = {one.name: one.type for one in symbol.node.fields}
             parts = (by_name.get("key", "string"), by_name.get("value", "string"))
-            return Kind("MAP", f"map<{', '.join(parts)}>", parts=parts)
-        return Kind("MESSAGE", symbol.full, symbol=symbol)
+            return FieldKind("MAP", f"map<{', '.join(parts)}>", parts=parts)
+        return FieldKind("MESSAGE", symbol.full, symbol=symbol)
 
-    def numbers(self, kind: Kind) -> frozenset[int] | None:
+    def numbers(self, kind: FieldKind) -> frozenset[int] | None:
         """The numbers that a closed enum has; None for every other type."""
         symbol = kind.symbol
         if symbol is None or not isinstance(symbol.node, Enum) or not is_closed(self.schema, symbol):
             return None
         return frozenset(one.number for one in symbol.node.values)
 
-    def label(self, body: Body, field: Field) -> str:
+    def label(self, body: MessageBody, field: Field) -> str:
         """The label that was written, or that features put in its place; a oneof's fields have none."""
         if field.label or not body.home.file.edition:
             return field.label
         return "required" if self._of(body, field)["field_presence"] == "LEGACY_REQUIRED" else ""
 
-    def delimited(self, body: Body, field: Field) -> bool:
+    def delimited(self, body: MessageBody, field: Field) -> bool:
         """Whether a message field stands between marks, as groups do."""
         if field.group is not None or not body.home.file.edition:
             return field.group is not None
         return self._of(body, field)["message_encoding"] == "DELIMITED"
 
-    def checked(self, body: Body, field: Field) -> bool:
+    def checked(self, body: MessageBody, field: Field) -> bool:
         """Whether a string field refuses what is no UTF-8."""
         return self._of(body, field)["utf8_validation"] == "VERIFY"
 
-    def _of(self, body: Body, field: Field) -> Features:
+    def _of(self, body: MessageBody, field: Field) -> Features:
         key = (id(body.home), body.full)
         if key not in self._features:
-            self._features[key] = features_of(body.home, body.full)
-        return inherited(self._features[key], field.options)
+            self._features[key] = get_features(body.home, body.full)
+        return inherit_features(self._features[key], field.options)

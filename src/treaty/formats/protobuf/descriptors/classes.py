@@ -15,28 +15,28 @@ _SET = "google.protobuf.FileDescriptorSet"
 
 @lru_cache(maxsize=1)
 def _plain() -> tuple[type[FileDescriptorProto], type[FileDescriptorSet]]:
-    return _pooled(())
+    return _build_classes(())
 
 
-def file_class() -> type[FileDescriptorProto]:
+def get_file_class() -> type[FileDescriptorProto]:
     """`FileDescriptorProto` that knows no extension: options of other files stay as they were written."""
     return _plain()[0]
 
 
-def set_class() -> type[FileDescriptorSet]:
+def get_set_class() -> type[FileDescriptorSet]:
     """`FileDescriptorSet` that knows no extension."""
     return _plain()[1]
 
 
-def informed(files: Iterable[FileDescriptorProto]) -> type[FileDescriptorProto]:
+def build_file_class(files: Iterable[FileDescriptorProto]) -> type[FileDescriptorProto]:
     """`FileDescriptorProto` that knows the options which these files define; each file after those that it imports.
 
     Raises `TypeError` for files that do not belong together.
     """
-    return _pooled(files)[0]
+    return _build_classes(files)[0]
 
 
-def _pooled(files: Iterable[FileDescriptorProto]) -> tuple[type[FileDescriptorProto], type[FileDescriptorSet]]:
+def _build_classes(files: Iterable[FileDescriptorProto]) -> tuple[type[FileDescriptorProto], type[FileDescriptorSet]]:
     pool = DescriptorPool()
     own = descriptor_pb2.DESCRIPTOR
     pool.AddSerializedFile(own.serialized_pb)

@@ -1,11 +1,12 @@
-"""Default values: the text in a descriptor, and the constant in a model."""
+"""Default values: the text in a descriptor as a constant of the model, and the constant as that text."""
 
 import re
+import struct
 
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 
 from treaty.formats.protobuf.model import Constant, IdentifierValue
-from treaty.formats.protobuf.syntax.literals import InvalidLiteralError, string
+from treaty.formats.protobuf.syntax.literals import InvalidLiteralError, parse_string
 
 _NUMBER = re.compile(
     r"\s*[+-]?(?:0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)(?:[pP][+-]?[0-9]+)?"
@@ -15,7 +16,7 @@ _NUMBER = re.compile(
 """What ``strtod`` reads to its end; for whole numbers less is right."""
 
 
-def default(proto: FieldDescriptorProto) -> Constant:
+def parse_default(proto: FieldDescriptorProto) -> Constant:
     """The default of a descriptor as a constant; a text that is none of its type becomes a word, which fits nowhere."""
     text: str | bytes = proto.default_value
     if isinstance(text, bytes):  # what is no UTF-8 comes as bytes, whatever the types say
@@ -29,7 +30,7 @@ def default(proto: FieldDescriptorProto) -> Constant:
         if (len(text) - len(text.rstrip("\\"))) % 2:
             return IdentifierValue(text)  # the last character begins an escape
         try:
-            return string(f'"{text}"')
+            return parse_string(f'"{text}"')
         except InvalidLiteralError:
             return IdentifierValue(text)
     if kind in ("bool", "enum", "message", "group"):
@@ -51,3 +52,47 @@ def _number(text: str, kind: str) -> Constant:
     except ValueError:
         return IdentifierValue(text)
     return -whole if "-" in text else whole
+
+
+_ESCAPES = {9: "\\t", 10: "\\n", 13: "\\r", 34: '\\"', 39: "\\'", 92: "\\\\"}
+
+
+def print_default(kind: str, value: Constant) -> bytes:
+    """The text of a default; `kind` is the field's type as it was written."""
+    if isinstance(value, IdentifierValue):
+        return value.text.encode()
+    if isinstance(value, bytes):
+        return _escape_bytes(value) if kind == "bytes" else value
+    if kind == "double" and isinstance(value, int | float):
+        return _digits(float(value), 15, 17, "<d")
+    if kind == "float" and isinstance(value, int | float):
+        return _digits(_single(float(value)), 6, 9, "<f")
+    return str(value).encode()
+
+
+def _single(value: float) -> float:
+    """The nearest number of 32 bits."""
+    try:
+        (near,) = struct.unpack("<f", struct.pack("<f", value))
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+    return float(near)
+
+
+def _digits(value: float, few: int, many: int, form: str) -> bytes:
+    """The shorter of two precisions that still means the same number."""
+    if value != value:  # noqa: PLR0124 - the one value that differs from itself
+        return b"nan"
+    if value in (float("inf"), float("-inf")):
+        return b"inf" if value > 0 else b"-inf"
+    short = f"{value:.{few}g}"
+    try:
+        same = struct.pack(form, float(short)) == struct.pack(form, value)
+    except OverflowError:
+        same = False
+    return (short if same else f"{value:.{many}g}").encode()
+
+
+def _escape_bytes(value: bytes) -> bytes:
+    """Bytes as they would stand between quotes."""
+    return "".join(_ESCAPES.get(one) or (chr(one) if 32 <= one < 127 else f"\\{one:03o}") for one in value).encode()

@@ -12,10 +12,16 @@ from google.protobuf.descriptor_pb2 import (
     SymbolVisibility,
 )
 
-from treaty.formats.protobuf.descriptors.defaults import default
-from treaty.formats.protobuf.descriptors.legal import dialect, dotted, legible, name, refusal
-from treaty.formats.protobuf.descriptors.names import json_name
-from treaty.formats.protobuf.descriptors.options import options
+from treaty.formats.protobuf.descriptors.defaults import parse_default
+from treaty.formats.protobuf.descriptors.names import (
+    check_dotted_name,
+    check_name,
+    check_text,
+    descriptor_error,
+    get_dialect,
+    get_json_name,
+)
+from treaty.formats.protobuf.descriptors.options import read_options
 from treaty.formats.protobuf.model import (
     Enum,
     EnumValue,
@@ -47,21 +53,23 @@ _MESSAGE = FieldDescriptorProto.TYPE_MESSAGE
 _ENUM = FieldDescriptorProto.TYPE_ENUM
 
 
-def file(proto: FileDescriptorProto) -> ProtoFile:
+def read_file(proto: FileDescriptorProto) -> ProtoFile:
     """The model of a descriptor, not linked. Raises `InvalidSchemaError` where no text could say the same."""
-    legible(proto)
-    return _Reader(proto).file()
+    check_text(proto)
+    return _DescriptorReader(proto).file()
 
 
-class _Reader:
+class _DescriptorReader:
     """Reads one descriptor, and counts places."""
 
     def __init__(self, proto: FileDescriptorProto) -> None:
         self.proto = proto
         self.places = (SourceLocation(0, number) for number in count(1))
-        written = dialect(proto)
+        written = get_dialect(proto)
         if written not in (*SYNTAXES, *EDITIONS):
-            raise refusal(f"the syntax {proto.syntax!r} {written}", f"one of {', '.join((*SYNTAXES, *EDITIONS))}")
+            raise descriptor_error(
+                f"the syntax {proto.syntax!r} {written}", f"one of {', '.join((*SYNTAXES, *EDITIONS))}"
+            )
         self.syntax = "" if written in EDITIONS or not proto.syntax else written
         self.edition = written if written in EDITIONS else ""
         self.explicit = written == "proto2"
@@ -75,7 +83,7 @@ class _Reader:
             self.edition,
             _package(proto.package) if proto.package else "",
             tuple(self.imports()),
-            options(proto.options),
+            read_options(proto.options),
             tuple(self.message(one, 1) for one in proto.message_type if one.name not in groups),
             tuple(self.enum(one) for one in proto.enum_type),
             self.extends(proto.extension, proto.message_type),
@@ -103,19 +111,27 @@ class _Reader:
     def message(self, proto: DescriptorProto, depth: int, place: SourceLocation | None = None) -> Message:
         """A message with everything inside."""
         if depth > MESSAGE_DEPTH:
-            raise refusal(f"more than {MESSAGE_DEPTH} levels inside each other", f"at most {MESSAGE_DEPTH} levels")
+            raise descriptor_error(
+                f"more than {MESSAGE_DEPTH} levels inside each other", f"at most {MESSAGE_DEPTH} levels"
+            )
         place = place or next(self.places)
         entries = {one.name: one for one in proto.nested_type if one.options.map_entry}
         hidden = self.groups([*proto.field, *proto.extension]) | set(entries)
         places: dict[str, SourceLocation] = {}
         loose, members = self.fields(proto, entries, hidden, places)
         oneofs = tuple(
-            OneOf(name(one.name), tuple(members[index]), options(one.options), "", _first(members[index], place))
+            OneOf(
+                check_name(one.name),
+                tuple(members[index]),
+                read_options(one.options),
+                "",
+                _first(members[index], place),
+            )
             for index, one in enumerate(proto.oneof_decl)
             if index in members
         )
         return Message(
-            name(proto.name),
+            check_name(proto.name),
             tuple(loose),
             oneofs,
             tuple(
@@ -126,11 +142,13 @@ class _Reader:
             tuple(self.enum(one) for one in proto.enum_type),
             self.extends(proto.extension, proto.nested_type),
             tuple(
-                ExtensionsStatement((NumberRange(one.start, one.end - 1),), options(one.options), next(self.places))
+                ExtensionsStatement(
+                    (NumberRange(one.start, one.end - 1),), read_options(one.options), next(self.places)
+                )
                 for one in proto.extension_range
             ),
-            reserved([NumberRange(one.start, one.end - 1) for one in proto.reserved_range], proto.reserved_name),
-            options(proto.options),
+            build_reserved([NumberRange(one.start, one.end - 1) for one in proto.reserved_range], proto.reserved_name),
+            read_options(proto.options),
             _VISIBILITY[proto.visibility],
             "",
             place,
@@ -178,24 +196,26 @@ class _Reader:
         found = tuple(self.assigned(proto))
         if entry is not None and repeated and len(entry.field) == 2:
             key, value = entry.field
-            return Field(name(proto.name), proto.number, _type(value), "", _type(key), found, None, "", place)
+            return Field(check_name(proto.name), proto.number, _type(value), "", _type(key), found, None, "", place)
         if proto.type == _GROUP:
             local = proto.type_name.rpartition(".")[2]
             body = nested.get(local)
             if body is None or proto.name != local.lower():
-                raise refusal(f"the group {proto.name!r}", "a message of the same name beside it")
+                raise descriptor_error(f"the group {proto.name!r}", "a message of the same name beside it")
             group = self.message(body, 1)
             return Field(proto.name, proto.number, local, "" if inside else label, "", found, group, "", place)
-        return Field(name(proto.name), proto.number, _type(proto), "" if inside else label, "", found, None, "", place)
+        return Field(
+            check_name(proto.name), proto.number, _type(proto), "" if inside else label, "", found, None, "", place
+        )
 
     def assigned(self, proto: FieldDescriptorProto) -> Iterable[ProtoOption]:
         """Options in brackets, with those that a descriptor keeps elsewhere."""
         if proto.HasField("default_value"):
-            yield ProtoOption(("default",), default(proto))
-        if proto.HasField("json_name") and proto.json_name != json_name(proto.name):
+            yield ProtoOption(("default",), parse_default(proto))
+        if proto.HasField("json_name") and proto.json_name != get_json_name(proto.name):
             given: str | bytes = proto.json_name
             yield ProtoOption(("json_name",), given if isinstance(given, bytes) else given.encode())
-        yield from options(proto.options)
+        yield from read_options(proto.options)
 
     def extends(
         self, fields: Sequence[FieldDescriptorProto], nested: Iterable[DescriptorProto]
@@ -203,7 +223,9 @@ class _Reader:
         """Extensions, neighbours of the same message together."""
         by_name = _by_name(nested)
         return tuple(
-            ExtendStatement(dotted(extendee), tuple(self.field(one, by_name) for one in group), next(self.places))
+            ExtendStatement(
+                check_dotted_name(extendee), tuple(self.field(one, by_name) for one in group), next(self.places)
+            )
             for extendee, group in groupby(fields, key=lambda one: one.extendee)
         )
 
@@ -211,14 +233,15 @@ class _Reader:
         """An enum."""
         place = next(self.places)
         values = tuple(
-            EnumValue(name(one.name), one.number, options(one.options), "", next(self.places)) for one in proto.value
+            EnumValue(check_name(one.name), one.number, read_options(one.options), "", next(self.places))
+            for one in proto.value
         )
         ranges = [NumberRange(one.start, one.end) for one in proto.reserved_range]
         return Enum(
-            name(proto.name),
+            check_name(proto.name),
             values,
-            options(proto.options),
-            reserved(ranges, proto.reserved_name),
+            read_options(proto.options),
+            build_reserved(ranges, proto.reserved_name),
             _VISIBILITY[proto.visibility],
             "",
             place,
@@ -229,18 +252,18 @@ class _Reader:
         place = next(self.places)
         methods = tuple(
             RpcMethod(
-                name(one.name),
-                dotted(one.input_type),
-                dotted(one.output_type),
+                check_name(one.name),
+                check_dotted_name(one.input_type),
+                check_dotted_name(one.output_type),
                 one.client_streaming,
                 one.server_streaming,
-                options(one.options),
+                read_options(one.options),
                 "",
                 next(self.places),
             )
             for one in proto.method
         )
-        return RpcService(name(proto.name), methods, options(proto.options), "", place)
+        return RpcService(check_name(proto.name), methods, read_options(proto.options), "", place)
 
 
 def _by_name(messages: Iterable[DescriptorProto]) -> dict[str, DescriptorProto]:
@@ -255,7 +278,7 @@ def _first(members: list[Field], place: SourceLocation) -> SourceLocation:
     return members[0].place if members else place
 
 
-def reserved(ranges: list[NumberRange], names: Iterable[str]) -> tuple[ReservedStatement, ...]:
+def build_reserved(ranges: list[NumberRange], names: Iterable[str]) -> tuple[ReservedStatement, ...]:
     """Statements for what is set aside: one for the numbers, one for the names."""
     found = [ReservedStatement(ranges=tuple(ranges))] if ranges else []
     listed = tuple(names)
@@ -270,11 +293,11 @@ def _may_be_message(proto: FieldDescriptorProto) -> bool:
 def _type(proto: FieldDescriptorProto) -> str:
     named = proto.type in (_MESSAGE, _ENUM, _GROUP) if proto.HasField("type") else bool(proto.type_name)
     if named:
-        return dotted(proto.type_name)
+        return check_dotted_name(proto.type_name)
     return FieldDescriptorProto.Type.Name(proto.type).removeprefix("TYPE_").lower()
 
 
 def _package(text: str) -> str:
     if len(text) > PACKAGE or text.count(".") > PACKAGE_POINTS or text[0] == ".":
-        raise refusal(f"a package of {len(text)} characters", f"at most {PACKAGE} and {PACKAGE_POINTS} points")
-    return dotted(text)
+        raise descriptor_error(f"a package of {len(text)} characters", f"at most {PACKAGE} and {PACKAGE_POINTS} points")
+    return check_dotted_name(text)

@@ -7,16 +7,16 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.descriptor_pb2 import UninterpretedOption
 from google.protobuf.message import Message
 
-from treaty.formats.protobuf.descriptors.legal import dotted, legible, refusal
-from treaty.formats.protobuf.descriptors.legal import name as legal
+from treaty.formats.protobuf.descriptors.names import check_dotted_name, check_text, descriptor_error
+from treaty.formats.protobuf.descriptors.names import check_name as legal
 from treaty.formats.protobuf.model import AggregateValue, Constant, IdentifierValue, ProtoOption
-from treaty.formats.protobuf.syntax.cursor import Cursor
-from treaty.formats.protobuf.syntax.options import value
+from treaty.formats.protobuf.syntax.cursor import TokenCursor
+from treaty.formats.protobuf.syntax.options import read_value
 
 
-def options(message: Message) -> tuple[ProtoOption, ...]:
+def read_options(message: Message) -> tuple[ProtoOption, ...]:
     """Every option that is set, in the order of their numbers; those that this program does not know are left out."""
-    left = tuple(_uninterpreted(one) for one in getattr(message, "uninterpreted_option", ()))
+    left = tuple(_read_uninterpreted(one) for one in getattr(message, "uninterpreted_option", ()))
     names = {one.name for one in left}
     return (*_options(message, names), *left)
 
@@ -38,19 +38,19 @@ def _options(message: Message, replaced: set[tuple[str, ...]]) -> Iterator[Proto
             yield ProtoOption((name,), _constant(field, found))
 
 
-def _uninterpreted(option: UninterpretedOption) -> ProtoOption:
+def _read_uninterpreted(option: UninterpretedOption) -> ProtoOption:
     """An option as a parser leaves it that knows no other file."""
-    legible(option)
+    check_text(option)
     if not option.name:
-        raise refusal("an option without a name", "a name")
+        raise descriptor_error("an option without a name", "a name")
     parts = ((part.is_extension, part.name_part) for part in option.name)
-    name = tuple(f"({dotted(part)})" if extension else legal(part) for extension, part in parts)
+    name = tuple(f"({check_dotted_name(part)})" if extension else legal(part) for extension, part in parts)
     if option.HasField("identifier_value"):
         found: Constant = IdentifierValue(option.identifier_value)
     elif option.HasField("string_value"):
         found = option.string_value
     elif option.HasField("aggregate_value"):
-        found = value(Cursor(f"{{{option.aggregate_value}}}"))
+        found = read_value(TokenCursor(f"{{{option.aggregate_value}}}"))
     elif option.HasField("double_value"):
         found = option.double_value
     elif option.HasField("negative_int_value"):

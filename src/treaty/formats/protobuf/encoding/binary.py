@@ -9,14 +9,14 @@ from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from treaty.core.limits import REFERENCES, SCHEMA_BYTES
-from treaty.formats.protobuf.descriptors.classes import file_class, informed, set_class
-from treaty.formats.protobuf.descriptors.files import file
-from treaty.formats.protobuf.descriptors.legal import refusal
+from treaty.formats.protobuf.descriptors.classes import build_file_class, get_file_class, get_set_class
+from treaty.formats.protobuf.descriptors.files import read_file
+from treaty.formats.protobuf.descriptors.names import descriptor_error
 from treaty.formats.protobuf.encoding.files import build_descriptor_set
 from treaty.formats.protobuf.model import ProtoFile, ProtoSchema
 
 
-def decoded(text: str) -> tuple[FileDescriptorProto, ...]:
+def decode_descriptors(text: str) -> tuple[FileDescriptorProto, ...]:
     """The descriptors in a text: the schema's own comes first. Empty where the text is no base64 of any.
 
     The text is a ``FileDescriptorProto``, or a ``FileDescriptorSet`` whose last file that no other one imports is the
@@ -29,7 +29,7 @@ def decoded(text: str) -> tuple[FileDescriptorProto, ...]:
     except (binascii.Error, ValueError):
         return ()
     try:
-        single = file_class().FromString(data)
+        single = get_file_class().FromString(data)
     except DecodeError:
         return _several(data)
     if single.HasField("syntax") or single.message_type or single.enum_type or single.service or single.extension:
@@ -45,7 +45,7 @@ def _is_bare(proto: FileDescriptorProto) -> bool:
 
 def _several(data: bytes) -> tuple[FileDescriptorProto, ...]:
     try:
-        files = list(set_class().FromString(data).file)
+        files = list(get_set_class().FromString(data).file)
     except DecodeError:
         return ()
     if not files or len(files) > REFERENCES + 1 or not all(one.name for one in files):
@@ -53,12 +53,12 @@ def _several(data: bytes) -> tuple[FileDescriptorProto, ...]:
     needed = {path for one in files for path in (*one.dependency, *one.option_dependency)}
     roots = [one for one in files if one.name not in needed]
     if not roots:
-        raise refusal("files that all import each other", "one file that no other one needs")
+        raise descriptor_error("files that all import each other", "one file that no other one needs")
     root = roots[-1]
     return (root, *(one for one in files if one is not root))
 
 
-def custom(proto: FileDescriptorProto, schema: ProtoSchema) -> ProtoFile | None:
+def read_custom(proto: FileDescriptorProto, schema: ProtoSchema) -> ProtoFile | None:
     """The file of a descriptor once more, with the options that it and its imports define; None where there are none.
 
     `schema` is the same file without those options.
@@ -66,13 +66,13 @@ def custom(proto: FileDescriptorProto, schema: ProtoSchema) -> ProtoFile | None:
     if not any(symbol.kind == "extension" for symbol in schema.offered.values()):
         return None
     try:
-        known = informed(_named(build_descriptor_set(schema).file, proto.name))
-        return file(known.FromString(proto.SerializeToString()))
+        known = build_file_class(_drop_named(build_descriptor_set(schema).file, proto.name))
+        return read_file(known.FromString(proto.SerializeToString()))
     except (TypeError, DecodeError):
         return None
 
 
-def _named(files: Iterable[FileDescriptorProto], name: str) -> Iterable[FileDescriptorProto]:
+def _drop_named(files: Iterable[FileDescriptorProto], name: str) -> Iterable[FileDescriptorProto]:
     """Files without those that have the name of another."""
     seen: set[str] = set()
     for one in files:

@@ -15,15 +15,13 @@ from google.protobuf.descriptor_pb2 import (
     SymbolVisibility,
 )
 from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
-from google.protobuf.message import Message as EncodedRow
+from google.protobuf.message import Message as RuntimeMessage
 
-from treaty.formats.protobuf.descriptors.classes import file_class, set_class
-from treaty.formats.protobuf.descriptors.names import entry_name, json_name, synthetic_name
-from treaty.formats.protobuf.encoding.defaults import default_text
-from treaty.formats.protobuf.encoding.wire import LENGTH, Encoder, keep_uninterpreted, tagged
-from treaty.formats.protobuf.judging.options import Options, is_unknown
-from treaty.formats.protobuf.linking.faults import Faults
-from treaty.formats.protobuf.linking.rules import EXPECTED
+from treaty.formats.protobuf.descriptors.classes import get_file_class, get_set_class
+from treaty.formats.protobuf.descriptors.defaults import print_default
+from treaty.formats.protobuf.descriptors.names import get_entry_name, get_json_name, get_synthetic_name
+from treaty.formats.protobuf.encoding.wire import LENGTH, OptionEncoder, encode_tagged, keep_uninterpreted
+from treaty.formats.protobuf.linker.diagnostics import EXPECTED, DiagnosticList
 from treaty.formats.protobuf.model import (
     Enum,
     ExtendStatement,
@@ -36,6 +34,7 @@ from treaty.formats.protobuf.model import (
     find_symbol,
 )
 from treaty.formats.protobuf.syntax.messages import SCALARS
+from treaty.formats.protobuf.validation.options import OptionResolver, is_unknown
 
 DEFAULT_NAME = "default"
 """The name of a file that is stored under no path."""
@@ -52,12 +51,12 @@ class _Placed(Protocol):
     """A definition with options."""
 
     @property
-    def options(self) -> EncodedRow: ...
+    def options(self) -> RuntimeMessage: ...
 
 
 def build_descriptor(schema: ProtoSchema, name: str = "") -> FileDescriptorProto:
     """The descriptor of a file, without places and comments; `name` is used for a schema without a path."""
-    return _Writer(schema).file(schema.path or name or DEFAULT_NAME)
+    return _DescriptorWriter(schema).file(schema.path or name or DEFAULT_NAME)
 
 
 def serialize_descriptor(schema: ProtoSchema) -> bytes:
@@ -67,7 +66,7 @@ def serialize_descriptor(schema: ProtoSchema) -> bytes:
 
 def build_descriptor_set(schema: ProtoSchema) -> FileDescriptorSet:
     """The descriptors of a file and of all that it needs, each after those that it imports."""
-    found = set_class()()
+    found = get_set_class()()
     done: set[str] = set()
     waiting = [(schema, False)]
     while waiting:
@@ -83,19 +82,19 @@ def build_descriptor_set(schema: ProtoSchema) -> FileDescriptorSet:
     return found
 
 
-class _Writer:
+class _DescriptorWriter:
     """Writes the descriptor of one file."""
 
     def __init__(self, schema: ProtoSchema) -> None:
         self.schema = schema
         self.dialect = schema.file.dialect
-        self.understood = Options(schema, Faults(EXPECTED))
-        self.encoder = Encoder(self.understood.judge)
+        self.understood = OptionResolver(schema, DiagnosticList(EXPECTED))
+        self.encoder = OptionEncoder(self.understood.validator)
 
     def file(self, name: str) -> FileDescriptorProto:
         """The whole file."""
         file = self.schema.file
-        proto = file_class()(name=name)
+        proto = get_file_class()(name=name)
         if file.package:
             proto.package = file.package
         if file.edition:
@@ -153,7 +152,7 @@ class _Writer:
 
     def entry(self, proto: DescriptorProto, field: Field, scope: str) -> None:
         """The message that stands for an entry of a map."""
-        proto.name = entry_name(field.name)
+        proto.name = get_entry_name(field.name)
         features = tuple(one for one in field.options if one.name[0] == "features")
         for number, (name, type_) in enumerate((("key", field.key), ("value", field.type)), 1):
             part = Field(name, number, type_, "optional", options=features)
@@ -197,7 +196,7 @@ class _Writer:
             elif field.label == "optional" and self.dialect == "proto3":
                 made.proto3_optional = True
                 made.oneof_index = len(proto.oneof_decl)
-                name = synthetic_name(field.name, taken)
+                name = get_synthetic_name(field.name, taken)
                 taken.add(name)
                 proto.oneof_decl.add(name=name)
 
@@ -206,11 +205,11 @@ class _Writer:
         proto.name = field.name
         proto.number = field.number
         scope = full.rpartition(".")[0]
-        proto.json_name = json_name(field.name)
+        proto.json_name = get_json_name(field.name)
         if field.key:
             proto.label = _REPEATED
             proto.type = FieldDescriptorProto.TYPE_MESSAGE
-            proto.type_name = f".{scope}.{entry_name(field.name)}"
+            proto.type_name = f".{scope}.{get_entry_name(field.name)}"
         else:
             proto.label = _LABELS[field.label]
             self.type(proto, field, scope)
@@ -218,9 +217,9 @@ class _Writer:
             return
         for option in field.options:
             if option.name == ("default",):
-                proto.MergeFromString(tagged(_DEFAULT, LENGTH, default_text(field.type, option.value)))
+                proto.MergeFromString(encode_tagged(_DEFAULT, LENGTH, print_default(field.type, option.value)))
             elif option.name == ("json_name",) and isinstance(option.value, bytes):
-                proto.MergeFromString(tagged(_JSON_NAME, LENGTH, option.value))
+                proto.MergeFromString(encode_tagged(_JSON_NAME, LENGTH, option.value))
         self.options(proto, field.options, "field", full)
 
     def type(self, proto: FieldDescriptorProto, field: Field, scope: str) -> None:

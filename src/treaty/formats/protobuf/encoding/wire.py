@@ -4,10 +4,9 @@ import struct
 from math import isnan
 
 from google.protobuf.descriptor_pb2 import UninterpretedOption
-from google.protobuf.message import Message as EncodedRow
+from google.protobuf.message import Message as RuntimeMessage
 
-from treaty.formats.protobuf.judging.constants import ADDRESSES, Judge, Slot
-from treaty.formats.protobuf.linking.features import DEFAULTS, Features, features_of, inherited
+from treaty.formats.protobuf.linker.features import DEFAULTS, Features, get_features, inherit_features
 from treaty.formats.protobuf.model import (
     AggregateValue,
     Constant,
@@ -17,7 +16,8 @@ from treaty.formats.protobuf.model import (
     ProtoOption,
     ProtoSymbol,
 )
-from treaty.formats.protobuf.printing.constants import constant
+from treaty.formats.protobuf.printer.constants import print_constant
+from treaty.formats.protobuf.validation.constants import ADDRESSES, ConstantValidator, FieldSlot
 
 _VARINT, _FIXED64, LENGTH, _START, _END, _FIXED32 = range(6)
 """How a field is encoded; `LENGTH` is for bytes with their length before them."""
@@ -41,20 +41,20 @@ def encode_varint(value: int) -> bytes:
     return bytes(out)
 
 
-def tagged(number: int, kind: int, body: bytes) -> bytes:
+def encode_tagged(number: int, kind: int, body: bytes) -> bytes:
     """A field with its number: bytes with their length, everything else as it is."""
     head = encode_varint(number << 3 | kind)
     return head + encode_varint(len(body)) + body if kind == LENGTH else head + body
 
 
-class Encoder:
+class OptionEncoder:
     """Encodes constants that fit their fields."""
 
-    def __init__(self, judge: Judge) -> None:
-        """Look up types with this judge."""
-        self.judge = judge
+    def __init__(self, validator: ConstantValidator) -> None:
+        """Look up types with this validator."""
+        self.validator = validator
 
-    def setting(self, way: tuple[Slot, ...], value: Constant) -> bytes:
+    def setting(self, way: tuple[FieldSlot, ...], value: Constant) -> bytes:
         """An option: its value inside the messages that lead to it."""
         if isinstance(value, float) and isnan(value):
             value = abs(value)  # as protoc, which keeps the sign inside messages alone
@@ -63,27 +63,27 @@ class Encoder:
             out = self.message(slot, out)
         return out
 
-    def message(self, slot: Slot, body: bytes) -> bytes:
+    def message(self, slot: FieldSlot, body: bytes) -> bytes:
         """A field that holds a message which is encoded already."""
         number = slot.field.number
         if slot.field.group is not None or self._features(slot)["message_encoding"] == "DELIMITED":
-            return tagged(number, _START, body) + tagged(number, _END, b"")
-        return tagged(number, LENGTH, body)
+            return encode_tagged(number, _START, body) + encode_tagged(number, _END, b"")
+        return encode_tagged(number, LENGTH, body)
 
-    def field(self, slot: Slot, value: Constant) -> bytes:
+    def field(self, slot: FieldSlot, value: Constant) -> bytes:
         """A field with one value."""
         return self._framed(slot, *self._value(slot, value))
 
-    def _framed(self, slot: Slot, kind: int, body: bytes) -> bytes:
-        return self.message(slot, body) if kind == _START else tagged(slot.field.number, kind, body)
+    def _framed(self, slot: FieldSlot, kind: int, body: bytes) -> bytes:
+        return self.message(slot, body) if kind == _START else encode_tagged(slot.field.number, kind, body)
 
-    def _value(self, slot: Slot, value: Constant) -> tuple[int, bytes]:
+    def _value(self, slot: FieldSlot, value: Constant) -> tuple[int, bytes]:
         """How a value is encoded, and what it is then; `_START` for a message."""
         type_ = slot.field.type if not slot.field.key else "message"
         if type_ in ("string", "bytes") and isinstance(value, bytes):
             return LENGTH, value
         if type_ in _FORMATS:
-            return _KINDS[type_], _packed(type_, value)
+            return _KINDS[type_], _encode_fixed(type_, value)
         if type_ in ("sint32", "sint64") and isinstance(value, int):
             return _VARINT, encode_varint(value << 1 ^ (-1 if value < 0 else 0))
         if isinstance(value, AggregateValue):
@@ -99,56 +99,56 @@ class Encoder:
 
     def aggregate(self, target: ProtoSymbol, value: AggregateValue) -> bytes:
         """A message, its fields in the order of their numbers."""
-        slots: dict[int, Slot] = {}
+        slots: dict[int, FieldSlot] = {}
         values: dict[int, list[Constant]] = {}
         for name, member in value.members:
             if target.full == "google.protobuf.Any" and "/" in name:
                 return self._any(name[1:-1], member)
-            slot = self.judge.member(target, name)
+            slot = self.validator.member(target, name)
             slots[slot.field.number] = slot
             values.setdefault(slot.field.number, []).extend(member if isinstance(member, tuple) else (member,))
         parts = {number: self._member(slots[number], values[number]) for number in slots}
         if _is_entry(target.node):
             for number in (1, 2):  # an entry of a map is written with both of its fields
-                parts.setdefault(number, self._zero(self.judge.member(target, ("key", "value")[number - 1])))
+                parts.setdefault(number, self._zero(self.validator.member(target, ("key", "value")[number - 1])))
         return b"".join(parts[number] for number in sorted(parts))
 
-    def _zero(self, slot: Slot) -> bytes:
+    def _zero(self, slot: FieldSlot) -> bytes:
         """A field with its type's zero."""
         kind = _KINDS.get(slot.field.type)
         if kind is None and slot.type is not None and slot.type.kind == "message":
             return self.message(slot, b"")
         zeros = {_FIXED64: bytes(8), _FIXED32: bytes(4), LENGTH: b""}
-        return tagged(slot.field.number, kind or _VARINT, zeros.get(kind or _VARINT, b"\0"))
+        return encode_tagged(slot.field.number, kind or _VARINT, zeros.get(kind or _VARINT, b"\0"))
 
-    def _member(self, slot: Slot, values: list[Constant]) -> bytes:
+    def _member(self, slot: FieldSlot, values: list[Constant]) -> bytes:
         if not slot.repeated:
             out = self.field(slot, values[0])
             return b"" if self._implicit(slot) and not any(self._value(slot, values[0])[1]) else out
         kinds = [self._value(slot, one) for one in values]
         if kinds and kinds[0][0] not in (LENGTH, _START) and self._is_packed(slot):
-            return tagged(slot.field.number, LENGTH, b"".join(body for _, body in kinds))
+            return encode_tagged(slot.field.number, LENGTH, b"".join(body for _, body in kinds))
         return b"".join(self._framed(slot, kind, body) for kind, body in kinds)
 
     def _any(self, address: str, member: Constant) -> bytes:
         prefix = next(one for one in ADDRESSES if address.startswith(one))
-        target = self.judge.schema.offered[address[len(prefix) :]]
+        target = self.validator.schema.offered[address[len(prefix) :]]
         assert isinstance(member, AggregateValue)
         body = self.aggregate(target, member)
-        return tagged(1, LENGTH, address.encode()) + (tagged(2, LENGTH, body) if body else b"")
+        return encode_tagged(1, LENGTH, address.encode()) + (encode_tagged(2, LENGTH, body) if body else b"")
 
-    def _features(self, slot: Slot) -> Features:
+    def _features(self, slot: FieldSlot) -> Features:
         if not slot.home.file.edition:
             return DEFAULTS[slot.home.file.dialect]
-        return inherited(features_of(slot.home, slot.full.rpartition(".")[0]), slot.field.options)
+        return inherit_features(get_features(slot.home, slot.full.rpartition(".")[0]), slot.field.options)
 
-    def _is_packed(self, slot: Slot) -> bool:
+    def _is_packed(self, slot: FieldSlot) -> bool:
         for one in slot.field.options:
             if one.name == ("packed",):
                 return one.value == IdentifierValue("true")
         return self._features(slot)["repeated_field_encoding"] == "PACKED"
 
-    def _implicit(self, slot: Slot) -> bool:
+    def _implicit(self, slot: FieldSlot) -> bool:
         """Whether a field that has its type's zero is left out."""
         scope = slot.full.rpartition(".")[0]
         node = slot.home.symbols[scope].node if scope in slot.home.symbols else None
@@ -166,7 +166,7 @@ def _is_entry(node: object) -> bool:
     return isinstance(node, Message) and any(one.name == ("map_entry",) for one in node.options)
 
 
-def _packed(type_: str, value: Constant) -> bytes:
+def _encode_fixed(type_: str, value: Constant) -> bytes:
     number = float(value.text) if isinstance(value, IdentifierValue) else value
     assert isinstance(number, int | float)
     if type_ == "double":
@@ -186,7 +186,7 @@ def _number(target: ProtoSymbol | None, name: str) -> int:
     return next(one.number for one in node.values if one.name == name)
 
 
-def keep_uninterpreted(option: ProtoOption, holder: type[EncodedRow]) -> EncodedRow:
+def keep_uninterpreted(option: ProtoOption, holder: type[RuntimeMessage]) -> RuntimeMessage:
     """Options of the class `holder` that hold one option, its name in parts and its value by its kind."""
     found = UninterpretedOption()
     for part in option.name:
@@ -205,7 +205,7 @@ def _put(found: UninterpretedOption, value: Constant) -> None:
         case bytes():
             found.string_value = value
         case AggregateValue():
-            found.aggregate_value = constant(value, "").removeprefix("{").removesuffix("}").strip()
+            found.aggregate_value = print_constant(value, "").removeprefix("{").removesuffix("}").strip()
         case float():
             found.double_value = value
         case int() if value < 0:

@@ -1,4 +1,4 @@
-"""A Protobuf text as tokens, with a cursor that knows where it stands."""
+"""A Protobuf text as tokens, with a cursor that has a place and reads comments as documentation."""
 
 import re
 from bisect import bisect_right
@@ -8,8 +8,40 @@ from treaty.core.limits import FULL_NAME, NUMBER_DIGITS, SCHEMA_BYTES
 from treaty.formats.budget import spend
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.model import SourceLocation
-from treaty.formats.protobuf.syntax.comments import attached
-from treaty.formats.protobuf.syntax.literals import LETTERS, QUOTES, InvalidLiteralError, integer, string
+from treaty.formats.protobuf.syntax.literals import LETTERS, QUOTES, InvalidLiteralError, parse_integer, parse_string
+
+_COMMENT = re.compile(r"//[^\n]*+\n?|/\*.*?\*/", re.DOTALL)
+_STAR = re.compile(r"^[ \t]*\*[ ]?", re.MULTILINE)
+
+
+def get_comment(gap: str, *, first: bool) -> str:
+    """The comment that ends directly above a definition, taken from what stands between two tokens.
+
+    A comment on the line of the token before belongs to that one, unless the gap is the `first` of its text. A blank
+    line ends a comment.
+    """
+    if "/" not in gap:
+        return ""
+    found: list[str] = []
+    end = len(gap)
+    newline = -1 if first else gap.find("\n")
+    for comment in reversed(list(_COMMENT.finditer(gap))):
+        between = gap[comment.end() : end]
+        line = comment[0].startswith("//")
+        if between.count("\n") > (0 if line else 1) or (not first and not 0 <= newline < comment.start()):
+            break
+        if found and not line:
+            break
+        found.append(comment[0][2:].rstrip() if line else _block(comment[0]))
+        end = comment.start()
+        if not line:
+            break
+    return "\n".join(text.removeprefix(" ") for text in reversed(found)).strip()
+
+
+def _block(comment: str) -> str:
+    return _STAR.sub("", comment[2:-2]).strip()
+
 
 _TOKEN = re.compile(
     r"""(?:[ \t\n\r\v\f]++|//[^\n]*+|/\*[^*]*+\*++(?:[^/*][^*]*+\*++)*+/)*+
@@ -32,7 +64,7 @@ MESSAGE_DEPTH = 31
 INT32 = 2**31 - 1
 
 
-class Cursor:
+class TokenCursor:
     """The tokens of one text, read from the first to the last; the last one is the empty string.
 
     `dialect` is the syntax or edition that the text has declared so far. Raises `InvalidSchemaError` when it is
@@ -91,7 +123,7 @@ class Cursor:
         begin = self.starts[at - 1] + len(self.words[at - 1]) if at else 0
         if end - begin < 3:
             return ""
-        return attached(self.text[begin:end], first=at == 0)
+        return get_comment(self.text[begin:end], first=at == 0)
 
     def fault(self, rule: str, message: str, expected: str, at: int | None = None) -> InvalidSchemaError:
         """A refusal at a token, the present one unless another is given."""
@@ -155,7 +187,7 @@ class Cursor:
         if not "0" <= word[:1] <= "9":
             raise self.unexpected(what)
         try:
-            value = integer(word)
+            value = parse_integer(word)
         except InvalidLiteralError as wrong:
             raise self.fault("NUMBER_INVALID", str(wrong), wrong.expected) from None
         if value is None:
@@ -177,7 +209,7 @@ class Cursor:
         parts = []
         while self.words[self.at][:1] in QUOTES and len(self.words[self.at]) > 1:
             try:
-                parts.append(string(self.words[self.at]))
+                parts.append(parse_string(self.words[self.at]))
             except InvalidLiteralError as wrong:
                 raise self.fault("STRING_INVALID", str(wrong), wrong.expected) from None
             self.at += 1

@@ -3,11 +3,11 @@
 from treaty.core.limits import SCHEMA_MEMBERS
 from treaty.formats.protobuf.model import Enum, EnumValue, IdentifierValue, ProtoOption, ReservedStatement
 from treaty.formats.protobuf.syntax import options
-from treaty.formats.protobuf.syntax.cursor import Cursor
-from treaty.formats.protobuf.syntax.ranges import reserved
+from treaty.formats.protobuf.syntax.cursor import TokenCursor
+from treaty.formats.protobuf.syntax.ranges import read_reserved
 
 
-def enum(cursor: Cursor, begin: int, visibility: str = "") -> Enum:
+def read_enum(cursor: TokenCursor, begin: int, visibility: str = "") -> Enum:
     """An enum, with the cursor after its first word; `begin` is where the definition begins."""
     name = cursor.name("the name of an enum")
     cursor.expect("{")
@@ -16,9 +16,9 @@ def enum(cursor: Cursor, begin: int, visibility: str = "") -> Enum:
     aside: list[ReservedStatement] = []
     while not cursor.accept("}"):
         if cursor.accept("option"):
-            found.append(options.statement(cursor))
+            found.append(options.read_statement(cursor))
         elif cursor.accept("reserved"):
-            aside.append(reserved(cursor, cursor.place(cursor.at - 1), signed=True))
+            aside.append(read_reserved(cursor, cursor.place(cursor.at - 1), signed=True))
         elif not cursor.accept(";"):
             values.append(_value(cursor))
         if len(values) > SCHEMA_MEMBERS:
@@ -29,17 +29,17 @@ def enum(cursor: Cursor, begin: int, visibility: str = "") -> Enum:
     return Enum(name, tuple(values), tuple(found), tuple(aside), visibility, cursor.doc(begin), place)
 
 
-def _value(cursor: Cursor) -> EnumValue:
+def _value(cursor: TokenCursor) -> EnumValue:
     begin = cursor.at
     name = cursor.name("the name of a value")
     cursor.expect("=")
     number = cursor.signed("a number")
-    found = options.bracketed(cursor) if cursor.words[cursor.at] == "[" else ()
+    found = options.read_brackets(cursor) if cursor.words[cursor.at] == "[" else ()
     cursor.expect(";")
     return EnumValue(name, number, found, cursor.doc(begin), cursor.place(begin))
 
 
-def _aliases(cursor: Cursor, begin: int, values: list[EnumValue], found: list[ProtoOption]) -> None:
+def _aliases(cursor: TokenCursor, begin: int, values: list[EnumValue], found: list[ProtoOption]) -> None:
     """An enum says that it has aliases exactly when it has some."""
     for one in found:
         if one.name == ("allow_alias",):

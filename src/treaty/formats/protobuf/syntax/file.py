@@ -13,9 +13,9 @@ from treaty.formats.protobuf.model import (
     ProtoOption,
     RpcService,
 )
-from treaty.formats.protobuf.syntax.cursor import Cursor
+from treaty.formats.protobuf.syntax.cursor import TokenCursor
 from treaty.formats.protobuf.syntax.messages import COMMON, add_visible
-from treaty.formats.protobuf.syntax.services import service
+from treaty.formats.protobuf.syntax.services import read_service
 
 SYNTAXES = ("proto2", "proto3")
 """What a syntax statement may say."""
@@ -40,9 +40,9 @@ class _Body:
     options: list[ProtoOption] = field(default_factory=list)
 
 
-def read(text: str) -> ProtoFile:
+def parse_file(text: str) -> ProtoFile:
     """The model of a text; nothing is looked up yet. Raises `InvalidSchemaError` with the first fault."""
-    cursor = Cursor(text)
+    cursor = TokenCursor(text)
     syntax, edition = _dialect(cursor)
     body = _Body()
     names = 0
@@ -69,10 +69,10 @@ def read(text: str) -> ProtoFile:
     )
 
 
-def imports(text: str) -> tuple[ImportStatement, ...]:
+def parse_imports(text: str) -> tuple[ImportStatement, ...]:
     """The import statements of a text that may hold other faults: those up to the first one."""
     body = _Body()
-    cursor = Cursor(text)
+    cursor = TokenCursor(text)
     _dialect(cursor)
     while word := cursor.words[cursor.at]:
         cursor.at += 1
@@ -83,7 +83,7 @@ def imports(text: str) -> tuple[ImportStatement, ...]:
     return tuple(body.imports)
 
 
-def _skip(cursor: Cursor, word: str) -> None:
+def _skip(cursor: TokenCursor, word: str) -> None:
     """Step over the rest of a statement."""
     depth = 0
     while word:
@@ -98,7 +98,7 @@ def _skip(cursor: Cursor, word: str) -> None:
             cursor.at += 1
 
 
-def _dialect(cursor: Cursor) -> tuple[str, str]:
+def _dialect(cursor: TokenCursor) -> tuple[str, str]:
     """The statement with which a file begins, if it does: syntax and edition, one of them empty."""
     word = cursor.words[cursor.at]
     if word not in ("syntax", "edition"):
@@ -115,7 +115,7 @@ def _dialect(cursor: Cursor) -> tuple[str, str]:
     return (said, "") if word == "syntax" else ("", said)
 
 
-def _import(cursor: Cursor, body: _Body) -> None:
+def _import(cursor: TokenCursor, body: _Body) -> None:
     begin = cursor.at - 1
     kind = cursor.words[cursor.at]
     if kind not in ("public", "weak", "option"):
@@ -135,7 +135,7 @@ def _import(cursor: Cursor, body: _Body) -> None:
     body.imports.append(ImportStatement(path, kind, cursor.place(begin)))
 
 
-def _package(cursor: Cursor, body: _Body) -> None:
+def _package(cursor: TokenCursor, body: _Body) -> None:
     if body.package:
         raise cursor.fault("PACKAGE_TWICE", "a second package", "one package statement", cursor.at - 1)
     begin = cursor.at
@@ -149,18 +149,18 @@ def _package(cursor: Cursor, body: _Body) -> None:
     body.package = found
 
 
-def _visible(cursor: Cursor, body: _Body) -> None:
+def _visible(cursor: TokenCursor, body: _Body) -> None:
     if not (cursor.editions and cursor.dialect >= "2024"):
         cursor.at -= 1
         raise cursor.unexpected("a definition: export and local come with edition 2024")
     add_visible(cursor, body)
 
 
-def _add_service(cursor: Cursor, body: _Body) -> None:
-    body.services.append(service(cursor, cursor.at - 1))
+def _add_service(cursor: TokenCursor, body: _Body) -> None:
+    body.services.append(read_service(cursor, cursor.at - 1))
 
 
-_STATEMENTS: Mapping[str, Callable[[Cursor, _Body], None]] = {
+_STATEMENTS: Mapping[str, Callable[[TokenCursor, _Body], None]] = {
     **COMMON,
     "service": _add_service,
     "import": _import,

@@ -40,7 +40,7 @@ class InvalidLiteralError(ValueError):
         self.expected = expected
 
 
-def integer(word: str) -> int | None:
+def parse_integer(word: str) -> int | None:
     """The value of a whole number, decimal, octal or hexadecimal; None for a number with a fraction or exponent."""
     if len(word) > NUMBER_DIGITS:
         raise InvalidLiteralError(f"a number of {len(word)} characters", f"at most {NUMBER_DIGITS} characters")
@@ -56,7 +56,7 @@ def integer(word: str) -> int | None:
     return int(word, 8) if found[2] else int(word)
 
 
-def string(word: str) -> bytes:
+def parse_string(word: str) -> bytes:
     """The bytes that a string in its quotes stands for."""
     if "\\" not in word:
         return word[1:-1].encode()

@@ -19,8 +19,8 @@ from treaty.formats.protobuf.model import (
     SourceLocation,
 )
 from treaty.formats.protobuf.syntax import options, ranges
-from treaty.formats.protobuf.syntax.cursor import INT32, MESSAGE_DEPTH, Cursor
-from treaty.formats.protobuf.syntax.enums import enum
+from treaty.formats.protobuf.syntax.cursor import INT32, MESSAGE_DEPTH, TokenCursor
+from treaty.formats.protobuf.syntax.enums import read_enum
 from treaty.formats.protobuf.syntax.literals import LETTERS
 
 _NUMBERS = ("int32", "int64", "uint32", "uint64", "sint32", "sint64", "fixed32", "fixed64", "sfixed32", "sfixed64")
@@ -43,13 +43,13 @@ class _Body:
     options: list[ProtoOption] = field(default_factory=list)
 
 
-def message(cursor: Cursor, begin: int, visibility: str = "") -> Message:
+def read_message(cursor: TokenCursor, begin: int, visibility: str = "") -> Message:
     """A message, with the cursor after its first word; `begin` is where the definition begins."""
     name = cursor.name("the name of a message")
     return _message(cursor, name, visibility, cursor.doc(begin), cursor.place(begin))
 
 
-def _message(cursor: Cursor, name: str, visibility: str, doc: str, place: SourceLocation) -> Message:
+def _message(cursor: TokenCursor, name: str, visibility: str, doc: str, place: SourceLocation) -> Message:
     cursor.descend(MESSAGE_DEPTH)
     cursor.expect("{")
     body = _Body()
@@ -68,7 +68,7 @@ def _message(cursor: Cursor, name: str, visibility: str, doc: str, place: Source
         elif not word:
             raise cursor.unexpected('"}" at the end of the message')
         else:
-            body.fields.append(one_field(cursor))
+            body.fields.append(read_field(cursor))
         if len(body.fields) > SCHEMA_MEMBERS or len(body.messages) > SCHEMA_MEMBERS:
             limit = f"more members than the limit SCHEMA_MEMBERS of {SCHEMA_MEMBERS}"
             raise cursor.fault("TOO_MANY", limit, f"at most {SCHEMA_MEMBERS} in one message")
@@ -82,8 +82,8 @@ def _message(cursor: Cursor, name: str, visibility: str, doc: str, place: Source
         tuple(body.messages),
         tuple(body.enums),
         tuple(body.extends),
-        tuple(ExtensionsStatement(_ended(one.ranges, top), one.options, one.place) for one in body.extensions),
-        tuple(ReservedStatement(_ended(one.ranges, top), one.names, one.place) for one in body.reserved),
+        tuple(ExtensionsStatement(_close_ranges(one.ranges, top), one.options, one.place) for one in body.extensions),
+        tuple(ReservedStatement(_close_ranges(one.ranges, top), one.names, one.place) for one in body.reserved),
         tuple(body.options),
         visibility,
         doc,
@@ -99,11 +99,11 @@ def _top(found: list[ProtoOption]) -> int:
     return ranges.MAX_NUMBER
 
 
-def _ended(found: tuple[NumberRange, ...], top: int) -> tuple[NumberRange, ...]:
+def _close_ranges(found: tuple[NumberRange, ...], top: int) -> tuple[NumberRange, ...]:
     return tuple(NumberRange(one.start, top) if one.end == ranges.MAX else one for one in found)
 
 
-class Scope(Protocol):
+class DefinitionScope(Protocol):
     """What has been read of a file or of a message: the definitions that may stand in both."""
 
     messages: list[Message]
@@ -112,39 +112,39 @@ class Scope(Protocol):
     options: list[ProtoOption]
 
 
-def add_visible(cursor: Cursor, body: Scope) -> None:
+def add_visible(cursor: TokenCursor, body: DefinitionScope) -> None:
     """A definition after ``export`` or ``local``, which has been read."""
     begin = cursor.at - 1
     visibility = cursor.words[begin]
     if cursor.accept("message"):
-        body.messages.append(message(cursor, begin, visibility))
+        body.messages.append(read_message(cursor, begin, visibility))
     elif cursor.accept("enum"):
-        body.enums.append(enum(cursor, begin, visibility))
+        body.enums.append(read_enum(cursor, begin, visibility))
     else:
         raise cursor.unexpected("message or enum")
 
 
-def _add_message(cursor: Cursor, body: Scope) -> None:
-    body.messages.append(message(cursor, cursor.at - 1))
+def _add_message(cursor: TokenCursor, body: DefinitionScope) -> None:
+    body.messages.append(read_message(cursor, cursor.at - 1))
 
 
-def _add_enum(cursor: Cursor, body: Scope) -> None:
-    body.enums.append(enum(cursor, cursor.at - 1))
+def _add_enum(cursor: TokenCursor, body: DefinitionScope) -> None:
+    body.enums.append(read_enum(cursor, cursor.at - 1))
 
 
-def _add_extend(cursor: Cursor, body: Scope) -> None:
-    body.extends.append(extend(cursor, cursor.at - 1))
+def _add_extend(cursor: TokenCursor, body: DefinitionScope) -> None:
+    body.extends.append(read_extend(cursor, cursor.at - 1))
 
 
-def _add_option(cursor: Cursor, body: Scope) -> None:
-    body.options.append(options.statement(cursor))
+def _add_option(cursor: TokenCursor, body: DefinitionScope) -> None:
+    body.options.append(options.read_statement(cursor))
 
 
-def _nothing(cursor: Cursor, body: Scope) -> None:
+def _nothing(cursor: TokenCursor, body: DefinitionScope) -> None:
     """An empty statement."""
 
 
-COMMON: Mapping[str, Callable[[Cursor, Scope], None]] = {
+COMMON: Mapping[str, Callable[[TokenCursor, DefinitionScope], None]] = {
     ";": _nothing,
     "message": _add_message,
     "enum": _add_enum,
@@ -154,19 +154,19 @@ COMMON: Mapping[str, Callable[[Cursor, Scope], None]] = {
 """Statements of files and of messages, by the word that they begin with, which has been read."""
 
 
-def _add_oneof(cursor: Cursor, body: _Body) -> None:
+def _add_oneof(cursor: TokenCursor, body: _Body) -> None:
     body.oneofs.append(_oneof(cursor, cursor.at - 1))
 
 
-def _add_extensions(cursor: Cursor, body: _Body) -> None:
-    body.extensions.append(ranges.extensions(cursor, cursor.place(cursor.at - 1)))
+def _add_extensions(cursor: TokenCursor, body: _Body) -> None:
+    body.extensions.append(ranges.read_extensions(cursor, cursor.place(cursor.at - 1)))
 
 
-def _add_reserved(cursor: Cursor, body: _Body) -> None:
-    body.reserved.append(ranges.reserved(cursor, cursor.place(cursor.at - 1)))
+def _add_reserved(cursor: TokenCursor, body: _Body) -> None:
+    body.reserved.append(ranges.read_reserved(cursor, cursor.place(cursor.at - 1)))
 
 
-_STATEMENTS: Mapping[str, Callable[[Cursor, _Body], None]] = {
+_STATEMENTS: Mapping[str, Callable[[TokenCursor, _Body], None]] = {
     **COMMON,
     "oneof": _add_oneof,
     "extensions": _add_extensions,
@@ -174,7 +174,7 @@ _STATEMENTS: Mapping[str, Callable[[Cursor, _Body], None]] = {
 }
 
 
-def one_field(cursor: Cursor, *, alone: bool = True) -> Field:
+def read_field(cursor: TokenCursor, *, alone: bool = True) -> Field:
     """A field with its label, unless it stands in a oneof and is not `alone`: there is none then."""
     begin = cursor.at
     label = cursor.words[begin]
@@ -200,18 +200,18 @@ def one_field(cursor: Cursor, *, alone: bool = True) -> Field:
         return _group(cursor, label, begin)
     type_ = cursor.dotted("a type")
     name = cursor.name("the name of a field")
-    number, found = _numbered(cursor)
+    number, found = _read_number(cursor)
     cursor.expect(";")
     return Field(name, number, type_, label, "", found, None, cursor.doc(begin), cursor.place(begin))
 
 
-def _numbered(cursor: Cursor) -> tuple[int, tuple[ProtoOption, ...]]:
+def _read_number(cursor: TokenCursor) -> tuple[int, tuple[ProtoOption, ...]]:
     cursor.expect("=")
     number = cursor.number("a field number")
-    return number, options.bracketed(cursor) if cursor.words[cursor.at] == "[" else ()
+    return number, options.read_brackets(cursor) if cursor.words[cursor.at] == "[" else ()
 
 
-def _map(cursor: Cursor, begin: int) -> Field:
+def _map(cursor: TokenCursor, begin: int) -> Field:
     cursor.at += 2
     key = cursor.dotted("the type of the keys")
     cursor.expect(",")
@@ -220,16 +220,16 @@ def _map(cursor: Cursor, begin: int) -> Field:
         raise cursor.unexpected("types other than groups")
     cursor.expect(">")
     name = cursor.name("the name of a field")
-    number, found = _numbered(cursor)
+    number, found = _read_number(cursor)
     cursor.expect(";")
     return Field(name, number, value, "", key, found, None, cursor.doc(begin), cursor.place(begin))
 
 
-def _group(cursor: Cursor, label: str, begin: int) -> Field:
+def _group(cursor: TokenCursor, label: str, begin: int) -> Field:
     cursor.at += 1
     at = cursor.at
     name = cursor.name("the name of a group")
-    number, found = _numbered(cursor)
+    number, found = _read_number(cursor)
     if cursor.editions:
         wanted = "a message, and the feature features.message_encoding = DELIMITED"
         raise cursor.fault("GROUP_NOT_ALLOWED", f"the group {name!r}", wanted, at)
@@ -240,16 +240,16 @@ def _group(cursor: Cursor, label: str, begin: int) -> Field:
     return Field(name.lower(), number, name, label, "", found, body, doc, place)
 
 
-def _oneof(cursor: Cursor, begin: int) -> OneOf:
+def _oneof(cursor: TokenCursor, begin: int) -> OneOf:
     name = cursor.name("the name of a oneof")
     cursor.expect("{")
     fields: list[Field] = []
     found: list[ProtoOption] = []
     while True:
         if cursor.accept("option"):
-            found.append(options.statement(cursor))
+            found.append(options.read_statement(cursor))
         else:
-            fields.append(one_field(cursor, alone=False))
+            fields.append(read_field(cursor, alone=False))
         if cursor.accept("}"):
             break
         if len(fields) > SCHEMA_MEMBERS:
@@ -258,7 +258,7 @@ def _oneof(cursor: Cursor, begin: int) -> OneOf:
     return OneOf(name, tuple(fields), tuple(found), cursor.doc(begin), cursor.place(begin))
 
 
-def extend(cursor: Cursor, begin: int) -> ExtendStatement:
+def read_extend(cursor: TokenCursor, begin: int) -> ExtendStatement:
     """``extend name { ... }``, with the cursor after the first word."""
     place = cursor.place(begin)
     if cursor.words[cursor.at] in SCALARS or cursor.words[cursor.at][:1] not in LETTERS | {"."}:
@@ -274,9 +274,9 @@ def extend(cursor: Cursor, begin: int) -> ExtendStatement:
     return ExtendStatement(extendee, tuple(fields), place)
 
 
-def _extension(cursor: Cursor) -> Field:
+def _extension(cursor: TokenCursor) -> Field:
     at = cursor.at
-    found = one_field(cursor)
+    found = read_field(cursor)
     if found.key:
         raise cursor.fault("MAP_MISPLACED", "a map as an extension", "a repeated message with a key and a value", at)
     return found

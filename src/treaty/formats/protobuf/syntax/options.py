@@ -3,43 +3,43 @@
 from treaty.core.limits import SCHEMA_MEMBERS
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.model import AggregateValue, Constant, IdentifierValue, MinusZero, ProtoOption
-from treaty.formats.protobuf.syntax.cursor import CONSTANT_DEPTH, Cursor
-from treaty.formats.protobuf.syntax.literals import LETTERS, QUOTES, InvalidLiteralError, integer
+from treaty.formats.protobuf.syntax.cursor import CONSTANT_DEPTH, TokenCursor
+from treaty.formats.protobuf.syntax.literals import LETTERS, QUOTES, InvalidLiteralError, parse_integer
 
 UINT64 = 2**64 - 1
 INT64 = 2**63
 _CLOSING = {"{": "}", "<": ">"}
 
 
-def statement(cursor: Cursor) -> ProtoOption:
+def read_statement(cursor: TokenCursor) -> ProtoOption:
     """``option name = value;``, with the cursor after the first word."""
-    found = assignment(cursor)
+    found = read_assignment(cursor)
     cursor.expect(";")
     return found
 
 
-def bracketed(cursor: Cursor) -> tuple[ProtoOption, ...]:
+def read_brackets(cursor: TokenCursor) -> tuple[ProtoOption, ...]:
     """Options in square brackets, or none."""
     if not cursor.accept("["):
         return ()
-    found = [assignment(cursor)]
+    found = [read_assignment(cursor)]
     while cursor.accept(","):
-        found.append(assignment(cursor))
+        found.append(read_assignment(cursor))
     cursor.expect("]")
     return tuple(found)
 
 
-def assignment(cursor: Cursor) -> ProtoOption:
+def read_assignment(cursor: TokenCursor) -> ProtoOption:
     """``name = value``."""
     place = cursor.place(cursor.at)
     parts = [_part(cursor)]
     while cursor.accept("."):
         parts.append(_part(cursor))
     cursor.expect("=")
-    return ProtoOption(tuple(parts), value(cursor), place)
+    return ProtoOption(tuple(parts), read_value(cursor), place)
 
 
-def _part(cursor: Cursor) -> str:
+def _part(cursor: TokenCursor) -> str:
     if cursor.accept("("):
         name = cursor.dotted("the name of an extension")
         cursor.expect(")")
@@ -47,7 +47,7 @@ def _part(cursor: Cursor) -> str:
     return cursor.name("the name of an option")
 
 
-def value(cursor: Cursor) -> Constant:
+def read_value(cursor: TokenCursor) -> Constant:
     """The value of an option."""
     if cursor.words[cursor.at] == "{":
         cursor.at += 1
@@ -55,7 +55,7 @@ def value(cursor: Cursor) -> Constant:
     return _scalar(cursor, "a number, a string, a name or a message in braces")
 
 
-def _scalar(cursor: Cursor, expected: str) -> Constant:
+def _scalar(cursor: TokenCursor, expected: str) -> Constant:
     negative = cursor.accept("-")
     word = cursor.words[cursor.at]
     first = word[:1]
@@ -77,10 +77,10 @@ def _scalar(cursor: Cursor, expected: str) -> Constant:
     return -number if negative else number
 
 
-def _number(cursor: Cursor, word: str, top: int) -> int | float:
+def _number(cursor: TokenCursor, word: str, top: int) -> int | float:
     cursor.digits()
     try:
-        whole = integer(word)
+        whole = parse_integer(word)
     except InvalidLiteralError as wrong:
         raise cursor.fault("NUMBER_INVALID", str(wrong), wrong.expected) from None
     if whole is not None and whole > top:
@@ -91,7 +91,7 @@ def _number(cursor: Cursor, word: str, top: int) -> int | float:
     return float(word) if whole is None else whole
 
 
-def _aggregate(cursor: Cursor, closing: str) -> AggregateValue:
+def _aggregate(cursor: TokenCursor, closing: str) -> AggregateValue:
     """The members of a message up to its closing brace."""
     cursor.descend(CONSTANT_DEPTH)
     members: list[tuple[str, Constant]] = []
@@ -103,7 +103,7 @@ def _aggregate(cursor: Cursor, closing: str) -> AggregateValue:
             cursor.at += 1
             member: Constant = _aggregate(cursor, _CLOSING[opening])
         elif opening == "[":
-            member = _listed(cursor, scalars=colon)
+            member = _read_list(cursor, scalars=colon)
         elif colon:
             member = _scalar(cursor, "a value")
         else:
@@ -119,7 +119,7 @@ def _aggregate(cursor: Cursor, closing: str) -> AggregateValue:
     return AggregateValue(tuple(members))
 
 
-def _listed(cursor: Cursor, *, scalars: bool) -> Constant:
+def _read_list(cursor: TokenCursor, *, scalars: bool) -> Constant:
     cursor.expect("[")
     items: list[Constant] = []
     if cursor.accept("]"):
@@ -138,7 +138,7 @@ def _listed(cursor: Cursor, *, scalars: bool) -> Constant:
         cursor.expect(",")
 
 
-def _member(cursor: Cursor) -> str:
+def _member(cursor: TokenCursor) -> str:
     """The name of a member: a field's, or in square brackets an extension's or a type's address."""
     if not cursor.accept("["):
         return cursor.name("the name of a field")
@@ -146,7 +146,7 @@ def _member(cursor: Cursor) -> str:
     while not cursor.accept("]"):
         word = cursor.words[cursor.at]
         if word not in (".", "/", "-") and word[:1] not in LETTERS:
-            raise _unclosed(cursor)
+            raise _unclosed_error(cursor)
         parts.append(word)
         cursor.at += 1
     if not parts:
@@ -154,5 +154,5 @@ def _member(cursor: Cursor) -> str:
     return f"[{''.join(parts)}]"
 
 
-def _unclosed(cursor: Cursor) -> InvalidSchemaError:
+def _unclosed_error(cursor: TokenCursor) -> InvalidSchemaError:
     return cursor.unexpected('the full name of an extension, and "]"')

@@ -1,9 +1,9 @@
 """Numbers and names set aside: ``extensions`` and ``reserved``."""
 
 from treaty.formats.protobuf.model import ExtensionsStatement, NumberRange, ReservedStatement, SourceLocation
-from treaty.formats.protobuf.syntax.cursor import INT32, Cursor
+from treaty.formats.protobuf.syntax.cursor import INT32, TokenCursor
 from treaty.formats.protobuf.syntax.literals import LETTERS, QUOTES
-from treaty.formats.protobuf.syntax.options import bracketed
+from treaty.formats.protobuf.syntax.options import read_brackets
 
 MAX_NUMBER = 2**29 - 1
 """The highest field number."""
@@ -11,15 +11,15 @@ MAX = -1
 """The end of a range of a message that ends with ``max``, until it is known which number that is."""
 
 
-def extensions(cursor: Cursor, place: SourceLocation) -> ExtensionsStatement:
+def read_extensions(cursor: TokenCursor, place: SourceLocation) -> ExtensionsStatement:
     """``extensions 100 to 199 [...];``, with the cursor after the first word; ``max`` is `MAX` until it is known."""
     ranges = _ranges(cursor, "a field number or a range of them")
-    options = bracketed(cursor)
+    options = read_brackets(cursor)
     cursor.expect(";")
     return ExtensionsStatement(ranges, options, place)
 
 
-def reserved(cursor: Cursor, place: SourceLocation, *, signed: bool = False) -> ReservedStatement:
+def read_reserved(cursor: TokenCursor, place: SourceLocation, *, signed: bool = False) -> ReservedStatement:
     """``reserved ...;``, with the cursor after the first word: of an enum with `signed`, else of a message."""
     word = cursor.words[cursor.at]
     if word[:1] in QUOTES:
@@ -42,7 +42,7 @@ def reserved(cursor: Cursor, place: SourceLocation, *, signed: bool = False) -> 
     return ReservedStatement((), tuple(names), place)
 
 
-def _text(cursor: Cursor) -> str:
+def _text(cursor: TokenCursor) -> str:
     at = cursor.at
     value = cursor.string("a name in quotes")
     try:
@@ -51,7 +51,7 @@ def _text(cursor: Cursor) -> str:
         raise cursor.fault("STRING_INVALID", "a name that is no UTF-8", "a name", at) from None
 
 
-def _ranges(cursor: Cursor, what: str, *, signed: bool = False) -> tuple[NumberRange, ...]:
+def _ranges(cursor: TokenCursor, what: str, *, signed: bool = False) -> tuple[NumberRange, ...]:
     number = cursor.signed if signed else cursor.number
     found: list[NumberRange] = []
     while True:

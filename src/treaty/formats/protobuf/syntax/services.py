@@ -3,11 +3,11 @@
 from treaty.core.limits import SCHEMA_MEMBERS
 from treaty.formats.protobuf.model import ProtoOption, RpcMethod, RpcService
 from treaty.formats.protobuf.syntax import options
-from treaty.formats.protobuf.syntax.cursor import Cursor
+from treaty.formats.protobuf.syntax.cursor import TokenCursor
 from treaty.formats.protobuf.syntax.messages import SCALARS
 
 
-def service(cursor: Cursor, begin: int) -> RpcService:
+def read_service(cursor: TokenCursor, begin: int) -> RpcService:
     """A service, with the cursor after its first word; `begin` is where the definition begins."""
     name = cursor.name("the name of a service")
     cursor.expect("{")
@@ -15,7 +15,7 @@ def service(cursor: Cursor, begin: int) -> RpcService:
     found: list[ProtoOption] = []
     while not cursor.accept("}"):
         if cursor.accept("option"):
-            found.append(options.statement(cursor))
+            found.append(options.read_statement(cursor))
         elif not cursor.accept(";"):
             methods.append(_method(cursor))
         if len(methods) > SCHEMA_MEMBERS:
@@ -24,7 +24,7 @@ def service(cursor: Cursor, begin: int) -> RpcService:
     return RpcService(name, tuple(methods), tuple(found), cursor.doc(begin), cursor.place(begin))
 
 
-def _method(cursor: Cursor) -> RpcMethod:
+def _method(cursor: TokenCursor) -> RpcMethod:
     begin = cursor.at
     cursor.expect("rpc")
     name = cursor.name("the name of a method")
@@ -36,13 +36,13 @@ def _method(cursor: Cursor) -> RpcMethod:
         while not cursor.accept("}"):
             if not cursor.accept(";"):
                 cursor.expect("option")
-                found.append(options.statement(cursor))
+                found.append(options.read_statement(cursor))
     else:
         cursor.expect(";")
     return RpcMethod(name, takes, returns, client, server, tuple(found), cursor.doc(begin), cursor.place(begin))
 
 
-def _side(cursor: Cursor) -> tuple[str, bool]:
+def _side(cursor: TokenCursor) -> tuple[str, bool]:
     cursor.expect("(")
     streams = cursor.accept("stream")
     if cursor.words[cursor.at] in SCALARS:

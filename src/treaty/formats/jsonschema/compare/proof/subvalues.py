@@ -15,7 +15,7 @@ _LIMIT = 1_000
 
 @dataclass(slots=True)
 class EvaluatedParts:
-    """The properties and items that a schema has judged, so that nothing is left over of them."""
+    """The properties and items that a schema has checked, so that nothing is left over of them."""
 
     names: set[str] = field(default_factory=set)
     patterns: set[str] = field(default_factory=set)
@@ -32,7 +32,7 @@ class EvaluatedParts:
 
 
 def collect_evaluated(view: SchemaView, *, surely: bool) -> EvaluatedParts:
-    """What a schema has judged: what it judges whenever it fits (`surely`), or at most."""
+    """What a schema has checked: what it checks whenever it fits (`surely`), or at most."""
     found = EvaluatedParts()
     seen: set[int] = set()
     waiting = [(view, True)]

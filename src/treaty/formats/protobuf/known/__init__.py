@@ -1,1 +1,0 @@
-"""Files that every Protobuf schema may import without a reference."""

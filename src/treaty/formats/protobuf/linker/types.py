@@ -1,0 +1,92 @@
+"""What types mean: those of fields, of methods and of what is extended."""
+
+from treaty.formats.protobuf.linker.diagnostics import DiagnosticList
+from treaty.formats.protobuf.linker.features import DEFAULTS, get_features, inherit_features
+from treaty.formats.protobuf.model import Enum, Field, Message, ProtoSchema, ProtoSymbol, SourceLocation, find_symbol
+from treaty.formats.protobuf.syntax.messages import SCALARS
+
+
+class TypeResolver:
+    """Looks up the types of one file."""
+
+    def __init__(self, schema: ProtoSchema, faults: DiagnosticList) -> None:
+        """For this schema; faults go to `faults`."""
+        self.schema = schema
+        self.faults = faults
+
+    def of_field(self, field: Field, full: str) -> ProtoSymbol | None:
+        """The type of a field or of a map's values; None for scalars, and with a fault."""
+        if field.type in SCALARS:
+            return None
+        if field.group is not None:
+            return self.schema.symbols.get(f"{full.rpartition('.')[0]}.{field.type}".lstrip("."))
+        found = find_symbol(self.schema.visible, full.rpartition(".")[0], field.type, types=True)
+        if found is None:
+            self.undefined(field.type, full, field.place)
+        elif found.kind not in ("message", "enum"):
+            self.faults.add("NOT_A_TYPE", full, f"{field.type!r} is a {found.kind}", field.place)
+        else:
+            self.visible(found, full, field.place)
+            return found
+        return None
+
+    def message(self, written: str, scope: str, full: str, place: SourceLocation) -> ProtoSymbol | None:
+        """The message that a method takes or returns, or that is extended."""
+        found = find_symbol(self.schema.visible, scope, written)
+        if found is None:
+            self.undefined(written, full, place)
+        elif found.kind != "message":
+            self.faults.add("NOT_A_MESSAGE", full, f"{written!r} is a {found.kind}", place)
+        else:
+            self.visible(found, full, place)
+            return found
+        return None
+
+    def undefined(self, written: str, full: str, place: SourceLocation) -> None:
+        """A fault for a name that means nothing here, with the reason where it can be told."""
+        scope = full.rpartition(".")[0]
+        for path, other in self.schema.files.items():
+            around = scope
+            while path and not written.startswith("."):
+                if f"{around}.{written}".lstrip(".") in other.symbols:
+                    self.faults.add("NAME_NOT_IMPORTED", full, f"{written!r} is defined in {path!r}", place)
+                    return
+                if not around:
+                    break
+                around = around.rpartition(".")[0]
+        first = written.lstrip(".").partition(".")[0]
+        hidden = find_symbol(self.schema.visible, scope, first) if first != written else None
+        if hidden is not None and not written.startswith("."):
+            message = f"{written!r} begins with {hidden.full!r}, which has no such name; a leading point leads past it"
+        else:
+            message = f"{written!r} is not defined"
+        self.faults.add("NAME_UNDEFINED", full, message, place)
+
+    def visible(self, found: ProtoSymbol, full: str, place: SourceLocation) -> None:
+        """A fault for a type that its own file keeps to itself (edition 2024)."""
+        if found.path == self.schema.path:
+            return
+        home = self.schema.files.get(found.path)
+        if home is None or home.file.edition < "2024" or not isinstance(found.node, Message | Enum):
+            return
+        if not is_exported(home, found):
+            message = f"{found.full!r} is local to {found.path!r}"
+            self.faults.add("NAME_NOT_VISIBLE", full, message, place)
+
+
+def is_exported(home: ProtoSchema, symbol: ProtoSymbol) -> bool:
+    """Whether other files may use a type of a file of edition 2024 or later."""
+    node = symbol.node
+    if isinstance(node, Message | Enum) and node.visibility:
+        return node.visibility == "export"
+    visibility = inherit_features(DEFAULTS[home.file.dialect], home.file.options)["default_symbol_visibility"]
+    nested = symbol.scope != home.file.package
+    return visibility == "EXPORT_ALL" or (visibility == "EXPORT_TOP_LEVEL" and not nested)
+
+
+def is_delimited(schema: ProtoSchema, full: str, field: Field) -> bool:
+    """Whether a message field of an edition is encoded as groups are."""
+    return (
+        inherit_features(get_features(schema, full.rpartition(".")[0]), field.options)["message_encoding"]
+        == "DELIMITED"
+    )

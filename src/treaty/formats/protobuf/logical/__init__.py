@@ -1,1 +1,0 @@
-"""Protobuf schemas as logical types, and logical types as Protobuf schemas."""

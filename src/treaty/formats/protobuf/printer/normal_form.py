@@ -1,0 +1,157 @@
+"""The normal form of a schema: what may be written in several ways is written in one (source: Confluent's ``normalize``)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from treaty.formats.protobuf.model import (
+    Enum,
+    EnumValue,
+    ExtendStatement,
+    ExtensionsStatement,
+    Field,
+    ImportStatement,
+    Message,
+    NumberRange,
+    OneOf,
+    ProtoFile,
+    ProtoOption,
+    ProtoSchema,
+    ReservedStatement,
+    RpcMethod,
+    RpcService,
+)
+from treaty.formats.protobuf.printer.custom_options import CustomOptions
+from treaty.formats.protobuf.syntax.messages import SCALARS
+
+
+def to_normal_form(schema: ProtoSchema) -> ProtoFile:
+    """The file of a schema in normal form.
+
+    Imports, options, fields, oneofs, values of enums and what is set aside are sorted, names of types are written in
+    full, and ``syntax = "proto2"``, which says nothing, is left out. Definitions of types, services and methods keep
+    their order, because messages are known by their place.
+    """
+    return _Normal(schema).file()
+
+
+class _Normal:
+    __slots__ = ("_customs", "_open", "_schema")
+
+    def __init__(self, schema: ProtoSchema) -> None:
+        self._schema = schema
+        self._customs = CustomOptions(schema)
+        self._open = schema.file.dialect != "proto2"
+
+    def file(self) -> ProtoFile:
+        file = self._schema.file
+        scope = file.package
+        return replace(
+            file,
+            syntax="" if file.syntax == "proto2" else file.syntax,
+            imports=_imports(file.imports),
+            options=self._options(file.options, scope),
+            messages=tuple(self._message(one, scope) for one in file.messages),
+            enums=tuple(self._enum(one, scope) for one in file.enums),
+            extends=self._extends(file.extends, scope),
+            services=tuple(self._service(one, scope) for one in file.services),
+        )
+
+    def _options(self, options: tuple[ProtoOption, ...], scope: str) -> tuple[ProtoOption, ...]:
+        return self._customs.normal(options, scope) if options else options
+
+    def _type(self, written: str, scope: str) -> str:
+        if written in SCALARS:
+            return written
+        found = self._schema.resolve(scope, written)
+        return f".{found.full}" if found is not None else written
+
+    def _message(self, message: Message, scope: str) -> Message:
+        inner = f"{scope}.{message.name}" if scope else message.name
+        return replace(
+            message,
+            fields=self._fields(message.fields, inner),
+            oneofs=tuple(sorted((self._oneof(one, inner) for one in message.oneofs), key=_first)),
+            messages=tuple(self._message(one, inner) for one in message.messages),
+            enums=tuple(self._enum(one, inner) for one in message.enums),
+            extends=self._extends(message.extends, inner),
+            extensions=tuple(self._extensions(message.extensions, inner)),
+            reserved=_sort_reserved(message.reserved),
+            options=self._options(message.options, inner),
+        )
+
+    def _fields(self, fields: Iterable[Field], scope: str) -> tuple[Field, ...]:
+        return tuple(sorted((self._field(one, scope) for one in fields), key=lambda one: one.number))
+
+    def _field(self, field: Field, scope: str) -> Field:
+        options = self._options(field.options, scope)
+        if field.group is not None:
+            return replace(field, options=options, group=self._message(field.group, scope))
+        kind = self._type(field.type, scope)
+        if kind is field.type and options is field.options:
+            return field
+        return replace(field, type=kind, options=options)
+
+    def _oneof(self, oneof: OneOf, scope: str) -> OneOf:
+        return replace(oneof, fields=self._fields(oneof.fields, scope), options=self._options(oneof.options, scope))
+
+    def _extends(self, extends: Iterable[ExtendStatement], scope: str) -> tuple[ExtendStatement, ...]:
+        grouped: dict[str, list[Field]] = {}
+        for one in extends:
+            grouped.setdefault(self._type(one.extendee, scope), []).extend(one.fields)
+        return tuple(ExtendStatement(extendee, self._fields(fields, scope)) for extendee, fields in grouped.items())
+
+    def _extensions(self, extensions: Iterable[ExtensionsStatement], scope: str) -> list[ExtensionsStatement]:
+        split = [
+            ExtensionsStatement((part,), self._options(one.options, scope)) for one in extensions for part in one.ranges
+        ]
+        return sorted(split, key=lambda one: (one.ranges[0].start, one.ranges[0].end))
+
+    def _enum(self, enum: Enum, scope: str) -> Enum:
+        values = (replace(one, options=self._options(one.options, scope)) for one in enum.values)
+        return replace(
+            enum,
+            values=tuple(sorted(values, key=self._place)),
+            options=self._options(enum.options, scope),
+            reserved=_sort_reserved(enum.reserved),
+        )
+
+    def _place(self, value: EnumValue) -> tuple[bool, int, str]:
+        """Where a value stands: by number and name, but the values of an open enum begin with zero."""
+        return (self._open and value.number != 0, value.number, value.name)
+
+    def _service(self, service: RpcService, scope: str) -> RpcService:
+        inner = f"{scope}.{service.name}" if scope else service.name
+        return replace(
+            service,
+            methods=tuple(self._method(one, inner) for one in service.methods),
+            options=self._options(service.options, inner),
+        )
+
+    def _method(self, method: RpcMethod, scope: str) -> RpcMethod:
+        return replace(
+            method,
+            takes=self._type(method.takes, scope),
+            returns=self._type(method.returns, scope),
+            options=self._options(method.options, scope),
+        )
+
+
+def _first(oneof: OneOf) -> int:
+    return min((one.number for one in oneof.fields), default=0)
+
+
+def _imports(imports: Sequence[ImportStatement]) -> tuple[ImportStatement, ...]:
+    paths = sorted({(one.kind, one.path) for one in imports}, key=lambda one: (one[0], one[1].encode("utf-16-be")))
+    return tuple(ImportStatement(path, kind) for kind, path in paths)
+
+
+def _sort_reserved(reserved: Iterable[ReservedStatement]) -> tuple[ReservedStatement, ...]:
+    """A statement for every range, in the order of numbers, and then for every name."""
+    ranges: list[NumberRange] = sorted(
+        (one for each in reserved for one in each.ranges), key=lambda one: (one.start, one.end)
+    )
+    names = sorted(name for each in reserved for name in each.names)
+    return (
+        *(ReservedStatement(ranges=(one,)) for one in ranges),
+        *(ReservedStatement(names=(name,)) for name in names),
+    )

@@ -1,1 +1,0 @@
-"""Tags of Protobuf schemas: the options ``(confluent.message_meta).tags`` and ``(confluent.field_meta).tags``."""

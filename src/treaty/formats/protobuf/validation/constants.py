@@ -1,0 +1,221 @@
+"""Constants against the fields that they are for."""
+
+from typing import NamedTuple
+
+from treaty.formats.protobuf.descriptors.names import get_entry_name
+from treaty.formats.protobuf.linker.features import read_features
+from treaty.formats.protobuf.model import (
+    AggregateValue,
+    Constant,
+    Enum,
+    Field,
+    IdentifierValue,
+    Message,
+    MinusZero,
+    ProtoSchema,
+    ProtoSymbol,
+    find_symbol,
+)
+
+LIMITS = {
+    **dict.fromkeys(("int32", "sint32", "sfixed32"), (-(2**31), 2**31 - 1)),
+    **dict.fromkeys(("int64", "sint64", "sfixed64"), (-(2**63), 2**63 - 1)),
+    **dict.fromkeys(("uint32", "fixed32"), (0, 2**32 - 1)),
+    **dict.fromkeys(("uint64", "fixed64"), (0, 2**64 - 1)),
+}
+"""The smallest and largest whole number by type."""
+FLOATS = frozenset(("float", "double"))
+_INFINITE = frozenset(("inf", "infinity", "nan"))
+_TRUTH = frozenset(("true", "True", "t", "false", "False", "f"))
+ADDRESSES = ("type.googleapis.com/", "type.googleprod.com/")
+"""What may stand before the name of a message that is packed into an ``Any``."""
+
+
+class FieldSlot(NamedTuple):
+    """A field with its full name and the file that defines it, in whose scope its type is written."""
+
+    field: Field
+    full: str
+    home: ProtoSchema
+
+    @property
+    def repeated(self) -> bool:
+        """Whether it takes several values."""
+        return self.field.label == "repeated" or bool(self.field.key)
+
+    @property
+    def type(self) -> ProtoSymbol | None:
+        """The message or enum that it holds; the entry for a map; None for scalars."""
+        scope = self.full.rpartition(".")[0]
+        if self.field.key:
+            return self.home.symbols.get(f"{scope}.{get_entry_name(self.field.name)}")
+        return self.home.resolve(scope, self.field.type)
+
+
+class InvalidConstantError(ValueError):
+    """A constant that its field does not take; `expected` says what it does."""
+
+    def __init__(self, message: str, expected: str) -> None:
+        """Keep the message and what was expected."""
+        super().__init__(message)
+        self.expected = expected
+
+
+def describe_constant(value: Constant) -> str:
+    """A constant in a few words, for people."""
+    match value:
+        case IdentifierValue():
+            return repr(value.text[:40])
+        case bytes():
+            return f"the string {value[:40].decode('utf-8', 'replace')!r}"
+        case AggregateValue():
+            return "a message"
+        case tuple():
+            return "a list"
+        case MinusZero():
+            return "-0"
+        case _:
+            return str(value)[:40]
+
+
+class ConstantValidator:
+    """Judges constants inside the scope of one schema, in which extensions and types are looked up."""
+
+    def __init__(self, schema: ProtoSchema, descriptor: ProtoSchema) -> None:
+        """Judge for this schema; `descriptor` is the file that defines what options there are."""
+        self.schema = schema
+        self.descriptor = descriptor
+        self._enums: dict[int, tuple[frozenset[str], frozenset[int]]] = {}
+        self._messages: dict[int, tuple[dict[str, str], tuple[Field, ...]]] = {}
+
+    def check(self, slot: FieldSlot, value: Constant, *, inside: bool = False) -> None:
+        """Raise `InvalidConstantError` unless a field takes a value; text format is wider `inside` a message."""
+        kind = slot.field.type if not slot.field.key else "message"
+        bounds = LIMITS.get(kind)
+        if bounds is not None:
+            if not isinstance(value, int):
+                raise InvalidConstantError(f"{describe_constant(value)} for {slot.full}", f"a whole number for {kind}")
+            if not bounds[0] <= value <= bounds[1] or (not bounds[0] and isinstance(value, MinusZero)):
+                raise InvalidConstantError(
+                    f"{describe_constant(value)} for {slot.full}", f"a number from {bounds[0]} to {bounds[1]}"
+                )
+        elif kind in FLOATS:
+            word = isinstance(value, IdentifierValue) and value.text.lower() in _INFINITE
+            if not word and not isinstance(value, int | float):
+                raise InvalidConstantError(f"{describe_constant(value)} for {slot.full}", "a number")
+        elif kind == "bool":
+            truth = isinstance(value, IdentifierValue) and value.text in (_TRUTH if inside else ("true", "false"))
+            if not truth and not (inside and value in (0, 1) and isinstance(value, int)):
+                raise InvalidConstantError(f"{describe_constant(value)} for {slot.full}", "true or false")
+        elif kind in ("string", "bytes"):
+            if not isinstance(value, bytes):
+                raise InvalidConstantError(f"{describe_constant(value)} for {slot.full}", "a string in quotes")
+        else:
+            self._named(slot, value, inside=inside)
+
+    def _named(self, slot: FieldSlot, value: Constant, *, inside: bool) -> None:
+        target = slot.type
+        if target is None:
+            raise InvalidConstantError(f"{slot.full} has no type", "an option whose type is defined")
+        if isinstance(target.node, Enum):
+            names, numbers = self._values(target.node)
+            word = isinstance(value, IdentifierValue) and value.text in names
+            if not word and not (inside and isinstance(value, int) and value in numbers):
+                listed = ", ".join(sorted(names)[:10])
+                raise InvalidConstantError(f"{describe_constant(value)} for {slot.full}", f"one of {listed}")
+        elif not isinstance(value, AggregateValue):
+            raise InvalidConstantError(f"{describe_constant(value)} for {slot.full}", "a message in braces")
+        else:
+            self._message(target, value)
+
+    def _message(self, target: ProtoSymbol, value: AggregateValue) -> None:
+        """The members of a message against its fields."""
+        node = target.node
+        assert isinstance(node, Message)
+        choices, required = self._shape(node)
+        set_already: set[str] = set()
+        for name, member in value.members:
+            if target.full == "google.protobuf.Any" and "/" in name:
+                self._any(name, member, alone=len(value.members) == 1)
+                continue
+            slot = self.member(target, name)
+            if isinstance(member, tuple) and not slot.repeated:
+                raise InvalidConstantError(f"a list for {slot.full}", "one value")
+            if not slot.repeated:
+                choice = choices.get(slot.field.name, slot.full)
+                if slot.full in set_already or choice in set_already:
+                    raise InvalidConstantError(f"{slot.full} is set twice, or another field of its oneof", "one value")
+                set_already.update((slot.full, choice))
+            for item in member if isinstance(member, tuple) else (member,):
+                self.check(slot, item, inside=True)
+        names = {one for one, _ in value.members}
+        for field in required:
+            if field.name not in names and (not field.group or field.type not in names):
+                raise InvalidConstantError(f"no value for {target.full}.{field.name}", "one, since it is required")
+
+    def _any(self, name: str, member: Constant, *, alone: bool) -> None:
+        address = name[1:-1]
+        prefix = next((one for one in ADDRESSES if address.startswith(one)), None)
+        packed = self.schema.offered.get(address[len(prefix) :]) if prefix else None
+        if packed is None or packed.kind != "message" or not isinstance(member, AggregateValue) or not alone:
+            raise InvalidConstantError(f"{name} in an Any", f"{ADDRESSES[0]} and the full name of a message, alone")
+        self._message(packed, member)
+
+    def member(self, target: ProtoSymbol, name: str) -> FieldSlot:
+        """The field of a message that a member of a constant is named after."""
+        home = self.home(target)
+        if name.startswith("["):
+            found = self.extension(target, name[1:-1], target.scope)
+            if found is not None:
+                return found
+        else:
+            if target.full not in home.symbols:
+                raise InvalidConstantError(f"{target.full} is not known here", "an imported type")
+            for known in (name, name.lower()):
+                symbol = home.symbols.get(f"{target.full}.{known}")
+                field = symbol.node if symbol is not None and symbol.kind == "field" else None
+                if isinstance(field, Field) and (known == name or (field.group is not None and field.type == name)):
+                    return FieldSlot(field, f"{target.full}.{known}", home)
+            node = target.node
+            if isinstance(node, Message) and name in ("key", "value") and len(node.fields) == 2:
+                return FieldSlot(node.fields[name == "value"], f"{target.full}.{name}", home)
+        raise InvalidConstantError(f"{name} is not a field of {target.full}", f"a field of {target.full}")
+
+    def extension(self, target: ProtoSymbol, written: str, scope: str) -> FieldSlot | None:
+        """The extension of a message that a name means inside `scope`, or None."""
+        symbol = find_symbol(self.schema.offered, scope, written)
+        if symbol is None or symbol.kind != "extension" or not isinstance(symbol.node, Field):
+            return None
+        home = self.home(symbol)
+        extended = find_symbol(home.visible, symbol.scope, symbol.extendee)
+        if extended is None or extended.full != target.full:
+            return None
+        return FieldSlot(symbol.node, symbol.full, home)
+
+    def home(self, symbol: ProtoSymbol) -> ProtoSchema:
+        """The file that defines a symbol."""
+        return self.schema.files.get(symbol.path, self.descriptor)
+
+    def _values(self, node: Enum) -> tuple[frozenset[str], frozenset[int]]:
+        """Names and numbers of an enum, counted once."""
+        found = self._enums.get(id(node))
+        if found is None:
+            found = frozenset(one.name for one in node.values), frozenset(one.number for one in node.values)
+            self._enums[id(node)] = found
+        return found
+
+    def _shape(self, node: Message) -> tuple[dict[str, str], tuple[Field, ...]]:
+        """Oneofs of a message by the names of their fields, and its required fields, looked for once."""
+        found = self._messages.get(id(node))
+        if found is None:
+            choices = {field.name: f"oneof {one.name}" for one in node.oneofs for field in one.fields}
+            found = choices, tuple(one for one in node.fields if _is_required(one))
+            self._messages[id(node)] = found
+        return found
+
+
+def _is_required(field: Field) -> bool:
+    """Whether a message must have a field."""
+    if field.label == "required":
+        return True
+    return bool(field.options) and read_features(field.options).get("field_presence") == "LEGACY_REQUIRED"

@@ -1,0 +1,204 @@
+"""Extensions: which messages take them, under which numbers, and as what they were declared."""
+
+import re
+from bisect import bisect_right
+
+from treaty.formats.protobuf.linker.diagnostics import DiagnosticList
+from treaty.formats.protobuf.model import (
+    AggregateValue,
+    Constant,
+    Enum,
+    EnumValue,
+    ExtensionsStatement,
+    Field,
+    IdentifierValue,
+    Message,
+    ProtoFile,
+    ProtoOption,
+    ProtoSchema,
+    ProtoSymbol,
+)
+from treaty.formats.protobuf.syntax.messages import SCALARS
+from treaty.formats.protobuf.validation.fields import FieldContext
+from treaty.formats.protobuf.validation.messages import KEPT, MAX_IN_SET, is_enabled
+
+_OPTIONS = frozenset(
+    f"google.protobuf.{one}Options"
+    for one in ("ProtoFile", "Message", "Field", "Oneof", "ExtensionRange", "Enum", "EnumValue", "Service", "Method")
+)
+"""What proto3 may extend."""
+_FULL = re.compile(r"\.[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
+
+
+def is_lite(file: ProtoFile) -> bool:
+    """Whether a file is made for the small runtime."""
+    return any(one.name == ("optimize_for",) and one.value == IdentifierValue("LITE_RUNTIME") for one in file.options)
+
+
+class ExtensionRanges:
+    """The numbers that messages leave to extensions, sorted once for each message."""
+
+    def __init__(self) -> None:
+        """Start without any."""
+        self._spans: dict[str, list[tuple[int, int, int]]] = {}
+
+    def find_statement(self, extended: ProtoSymbol, number: int) -> ExtensionsStatement | None:
+        """The statement of a message that leaves a number to extensions, or None."""
+        node = extended.node
+        assert isinstance(node, Message)
+        spans = self._spans.get(extended.full)
+        if spans is None:
+            spans = sorted((one.start, one.end, at) for at, kept in enumerate(node.extensions) for one in kept.ranges)
+            self._spans[extended.full] = spans
+        found = bisect_right(spans, number, key=lambda span: span[0])
+        return node.extensions[spans[found - 1][2]] if found and spans[found - 1][1] >= number else None
+
+
+def check_extension(
+    field: Field, here: FieldContext, schema: ProtoSchema, ranges: ExtensionRanges, faults: DiagnosticList
+) -> None:
+    """An extension against the message that it extends."""
+    full, extended, held = here.full, here.extends, here.type
+    assert extended is not None
+    node = extended.node
+    assert isinstance(node, Message)
+    if schema.file.dialect == "proto3" and extended.full not in _OPTIONS:
+        faults.add("EXTENSION_NOT_ALLOWED", full, f"{extended.full!r} is extended in proto3", field.place)
+    if not 1 <= field.number <= MAX_IN_SET or field.number in KEPT:
+        faults.add("NUMBER_ILLEGAL", full, f"the number {field.number}", field.place)
+    home = ranges.find_statement(extended, field.number)
+    if home is None:
+        message = f"{extended.full!r} does not leave the number {field.number} to extensions"
+        faults.add("EXTENSION_NUMBER", full, message, field.place)
+        return
+    in_set = is_enabled(node.options, "message_set_wire_format")
+    optional = field.label not in ("repeated", "required")
+    if in_set and not (optional and held is not None and held.kind == "message" and field.group is None):
+        faults.add("MESSAGE_SET", full, f"{field.name!r} in the message set {extended.full!r}", field.place)
+    origin = schema.files.get(extended.path)
+    if origin is not None and is_lite(schema.file) and not is_lite(origin.file):
+        message = f"a file for the small runtime extends {extended.full!r}, which is none of it"
+        faults.add("LITE_CONFLICT", full, message, field.place)
+    if extended.full not in _OPTIONS:
+        _check_declared(field, full, held, home, faults)
+
+
+def _check_declared(
+    field: Field, full: str, held: ProtoSymbol | None, home: ExtensionsStatement, faults: DiagnosticList
+) -> None:
+    """An extension against the declarations of its range."""
+    found = list_declarations(home)
+    closed = any(one.name == ("verification",) and one.value == IdentifierValue("DECLARATION") for one in home.options)
+    if not found and not closed:
+        return
+    said = next((one for one in found if one.get("number") == field.number), None)
+    if said is None:
+        faults.add("EXTENSION_UNDECLARED", full, f"the number {field.number} is not declared", field.place)
+        return
+    if said.get("reserved") == IdentifierValue("true"):
+        faults.add("EXTENSION_UNDECLARED", full, f"the number {field.number} is declared as reserved", field.place)
+        return
+    kind = field.type if held is None else f".{held.full}"
+    repeated = field.label == "repeated"
+    wanted = (
+        _text(said.get("full_name")),
+        _qualify_type(_text(said.get("type"))),
+        said.get("repeated") == IdentifierValue("true"),
+    )
+    if wanted != (f".{full}", kind, repeated):
+        name, type_, many = wanted
+        expected = f"{name} of the type {type_}, {'repeated' if many else 'optional'}"
+        message = f".{full} of the type {kind}, {'repeated' if repeated else 'optional'}"
+        faults.add("EXTENSION_UNDECLARED", full, message, field.place, expected)
+
+
+def _qualify_type(name: str) -> str:
+    return name if name in SCALARS or name.startswith(".") else f".{name}"
+
+
+def _text(value: Constant | None) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""
+
+
+def list_declarations(statement: ExtensionsStatement) -> list[dict[str, Constant]]:
+    """What an extensions statement declares about single numbers."""
+    return [
+        dict(one.value.members) for one in statement.options if _declares(one) and isinstance(one.value, AggregateValue)
+    ]
+
+
+def _declares(option: ProtoOption) -> bool:
+    return option.name == ("declaration",)
+
+
+def check_declarations(message: Message, full: str, faults: DiagnosticList) -> None:
+    """The declarations of a message: numbers inside their range, names once, both name and type."""
+    names: set[str] = set()
+    for statement in message.extensions:
+        found = list_declarations(statement)
+        if not found:
+            continue
+        if any(
+            one.name == ("verification",) and one.value == IdentifierValue("UNVERIFIED") for one in statement.options
+        ):
+            faults.add("DECLARATION_INVALID", full, "declarations in a range that is UNVERIFIED", statement.place)
+            continue
+        for one in statement.ranges:
+            numbers: set[Constant] = set()
+            for said in found:
+                number = said.get("number", 0)
+                inside = isinstance(number, int) and one.start <= number <= one.end
+                if not inside or number in numbers:
+                    told = f"the declared number {number!r} is not in the range, or there twice"
+                    faults.add("DECLARATION_INVALID", full, told, statement.place)
+                numbers.add(number)
+                _check_declared_names(said, names, full, statement, faults)
+
+
+def _check_declared_names(
+    said: dict[str, Constant], names: set[str], full: str, statement: ExtensionsStatement, faults: DiagnosticList
+) -> None:
+    name, type_ = _text(said.get("full_name")), _text(said.get("type"))
+    if "full_name" not in said or "type" not in said:
+        if ("full_name" in said) != ("type" in said) or said.get("reserved") != IdentifierValue("true"):
+            faults.add("DECLARATION_INVALID", full, "a declaration without full_name and type", statement.place)
+        return
+    if name in names:
+        faults.add("DECLARATION_INVALID", full, f"{name!r} is declared twice", statement.place)
+    names.add(name)
+    if not _FULL.fullmatch(name) or (type_ not in SCALARS and not _FULL.fullmatch(type_)):
+        faults.add("DECLARATION_INVALID", full, f"{name!r} of the type {type_!r}", statement.place)
+
+
+def check_option_imports(schema: ProtoSchema, faults: DiagnosticList) -> None:
+    """No option that ``import option`` brings has an enum with values to be redacted: at run time it is not there."""
+    for one in schema.file.imports:
+        home = schema.imports.get(one.path) if one.kind == "option" else None
+        for symbol in home.symbols.values() if home is not None else ():
+            if symbol.kind == "extension" and home is not None and _leads_to_redacted(symbol, home):
+                message = f"the option {symbol.full!r} of {one.path!r} has an enum with debug_redact"
+                faults.add("OPTION_REDACTED", one.path, message, one.place)
+                break
+
+
+def _leads_to_redacted(symbol: ProtoSymbol, home: ProtoSchema) -> bool:
+    """Whether an extension holds an enum with values to be redacted, itself or in the messages inside."""
+    assert isinstance(symbol.node, Field)
+    waiting = [(symbol.node, symbol.scope, home)]
+    seen: set[str] = set()
+    while waiting:
+        field, scope, file = waiting.pop()
+        found = file.resolve(scope, field.type)
+        if found is None or found.full in seen:
+            continue
+        seen.add(found.full)
+        if isinstance(found.node, Enum) and any(_is_redacted(value) for value in found.node.values):
+            return True
+        if isinstance(found.node, Message):
+            there = file.files.get(found.path, file)
+            waiting += ((inner, found.full, there) for inner in found.node.all_fields)
+    return False
+
+
+def _is_redacted(value: EnumValue) -> bool:
+    return any(one.name == ("debug_redact",) and one.value == IdentifierValue("true") for one in value.options)

@@ -1,0 +1,211 @@
+"""Options: that they are there, set once, of the right type, and meant for where they stand."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from treaty.formats.protobuf.linker.diagnostics import DiagnosticList
+from treaty.formats.protobuf.linker.link import DESCRIPTOR, get_known_schema
+from treaty.formats.protobuf.model import (
+    AggregateValue,
+    Constant,
+    Enum,
+    Field,
+    IdentifierValue,
+    Message,
+    ProtoOption,
+    ProtoSchema,
+    ProtoSymbol,
+    find_symbol,
+)
+from treaty.formats.protobuf.validation.constants import ConstantValidator, FieldSlot, InvalidConstantError
+
+_HOLDERS: Mapping[str, str] = {
+    "file": "FileOptions",
+    "message": "MessageOptions",
+    "field": "FieldOptions",
+    "oneof": "OneofOptions",
+    "enum": "EnumOptions",
+    "enum entry": "EnumValueOptions",
+    "service": "ServiceOptions",
+    "method": "MethodOptions",
+    "extension range": "ExtensionRangeOptions",
+}
+_NUMBERS = {"EDITION_PROTO2": 998, "EDITION_PROTO3": 999, "EDITION_2023": 1000, "EDITION_2024": 1001}
+_DIALECTS = {"proto2": 998, "proto3": 999, "2023": 1000, "2024": 1001}
+_LATER = 9999
+Path = tuple[str, ...]
+
+
+def get_descriptor_schema(schema: ProtoSchema) -> ProtoSchema:
+    """The file that defines what options there are, as a schema sees it."""
+    found = schema.files.get(DESCRIPTOR) or get_known_schema(DESCRIPTOR)
+    assert found is not None
+    return found
+
+
+def is_unknown(schema: ProtoSchema, option: ProtoOption, full: str) -> bool:
+    """Whether an option of the definition `full` is a custom one that no file defines which the schema imports.
+
+    Such an option is kept as it was written; a lint names it.
+    """
+    first = option.name[0]
+    return first.startswith("(") and find_symbol(schema.offered, get_scope(schema, full), first[1:-1]) is None
+
+
+def get_scope(schema: ProtoSchema, full: str) -> str:
+    """The scope in which the options of a definition are looked up; `full` is empty for the file."""
+    return full.rpartition(".")[0] if full else schema.file.package
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedOption:
+    """An option that has been understood: the fields that lead to what it sets, and the value."""
+
+    way: tuple[FieldSlot, ...]
+    value: Constant
+
+
+class OptionResolver:
+    """Understands the options of one file."""
+
+    def __init__(self, schema: ProtoSchema, faults: DiagnosticList) -> None:
+        """For the options of this schema; faults go to `faults`."""
+        self.schema = schema
+        self.faults = faults
+        self.descriptor = get_descriptor_schema(schema)
+        self.validator = ConstantValidator(schema, self.descriptor)
+        self.edition = _DIALECTS[schema.file.dialect]
+        self.legacy = not schema.file.edition
+
+    def settings(self, options: Iterable[ProtoOption], kind: str, full: str) -> list[ResolvedOption]:
+        """The settings of a definition's options; `kind` is a key of the table above, `full` the definition's name."""
+        found: list[ResolvedOption] = []
+        seen: set[Path] = set()
+        holder = f"google.protobuf.{_HOLDERS[kind]}"
+        for option in options:
+            if kind == "field" and option.name in (("default",), ("json_name",)):
+                continue
+            if is_unknown(self.schema, option, full):
+                continue
+            setting = self.one(option, holder, full)
+            if setting is None:
+                continue
+            path = tuple(slot.full for slot in setting.way)
+            if not setting.way[-1].repeated:
+                if path in seen:
+                    self.add("OPTION_TWICE", full, f"the option {_join_name(option)} is set twice", option)
+                    continue
+                seen.update(path[:end] for end in range(1, len(path) + 1))
+                _note_members(seen, path, setting.value, self.validator, setting.way[-1])
+            else:
+                seen.update(path[:end] for end in range(1, len(path) + 1))
+            self.check_target(setting, kind, full, option)
+            found.append(setting)
+        return found
+
+    def add(self, rule: str, full: str, message: str, option: ProtoOption, expected: str = "") -> None:
+        """A fault of an option."""
+        self.faults.add(rule, full, message, option.place, expected)
+
+    def one(self, option: ProtoOption, holder: str, full: str) -> ResolvedOption | None:
+        """What one option sets; None with a fault."""
+        target: ProtoSymbol | None = self.descriptor.symbols.get(holder)
+        way: list[FieldSlot] = []
+        for index, part in enumerate(option.name):
+            slot = None if target is None else self.part(target, part, full)
+            if slot is None or slot.field.name == "uninterpreted_option":
+                self.add("OPTION_UNKNOWN", full, f"there is no option {_join_name(option)} here", option)
+                return None
+            way.append(slot)
+            if index < len(option.name) - 1:
+                target = None if slot.repeated else slot.type
+                if target is None or target.kind != "message":
+                    message = f"{part} in the option {_join_name(option)} is not a single message"
+                    self.add("OPTION_UNKNOWN", full, message, option)
+                    return None
+        if self.legacy and way[0].field.name == "features":
+            self.add("FEATURE_NOT_ALLOWED", full, f"the feature {_join_name(option)}", option)
+            return None
+        try:
+            self.validator.check(way[-1], option.value)
+        except InvalidConstantError as wrong:
+            self.add("OPTION_VALUE", full, f"the option {_join_name(option)}: {wrong}", option, wrong.expected)
+            return None
+        return ResolvedOption(tuple(way), option.value)
+
+    def part(self, target: ProtoSymbol, part: str, full: str) -> FieldSlot | None:
+        """The field that one part of a name means."""
+        if part.startswith("("):
+            return self.validator.extension(target, part[1:-1], get_scope(self.schema, full))
+        home = self.validator.home(target)
+        name = f"{target.full}.{part}"
+        symbol = home.symbols.get(name)
+        if symbol is None or symbol.kind != "field" or not isinstance(symbol.node, Field):
+            return None
+        return FieldSlot(symbol.node, name, home)
+
+    def check_target(self, setting: ResolvedOption, kind: str, full: str, option: ProtoOption) -> None:
+        """Whether an option is meant for this kind of definition, and for this edition."""
+        for slot in setting.way:
+            self.allowed(slot, kind, full, option)
+        self.values(setting.way[-1], setting.value, kind, full, option)
+
+    def values(self, slot: FieldSlot, value: Constant, kind: str, full: str, option: ProtoOption) -> None:
+        """The same for what stands inside a value."""
+        if isinstance(value, IdentifierValue):
+            target = slot.type if slot.field.type not in ("bool", "float", "double") else None
+            if target is not None and isinstance(target.node, Enum):
+                for one in target.node.values:
+                    if one.name == value.text and one.options:
+                        self.lifetime(one.options, f"{target.scope}.{one.name}", full, option)
+        elif isinstance(value, AggregateValue):
+            target = slot.type
+            if target is not None and not isinstance(target.node, Enum):
+                for name, inner in value.members:
+                    if "/" not in name:
+                        member = self.validator.member(target, name)
+                        self.allowed(member, kind, full, option)
+                        self.values(member, inner, kind, full, option)
+
+    def allowed(self, slot: FieldSlot, kind: str, full: str, option: ProtoOption) -> None:
+        """Targets and lifetime of one field."""
+        if not slot.field.options:
+            return
+        targets = {
+            one.value.text
+            for one in slot.field.options
+            if one.name == ("targets",) and isinstance(one.value, IdentifierValue)
+        }
+        if targets and f"TARGET_TYPE_{kind.replace(' ', '_').upper()}" not in targets:
+            meant = ", ".join(sorted(one.removeprefix("TARGET_TYPE_").lower().replace("_", " ") for one in targets))
+            message = f"{slot.full} on this {kind} is meant for other definitions"
+            self.add("OPTION_TARGET", full, message, option, f"{slot.full} on: {meant}")
+        self.lifetime(slot.field.options, slot.full, full, option)
+
+    def lifetime(self, options: Iterable[ProtoOption], name: str, full: str, option: ProtoOption) -> None:
+        """Since when there is an option, and until when."""
+        for one in options:
+            if one.name != ("feature_support",) or not isinstance(one.value, AggregateValue):
+                continue
+            for member, value in one.value.members:
+                at = _NUMBERS.get(value.text, _LATER) if isinstance(value, IdentifierValue) else 0
+                if member == "edition_introduced" and self.edition < at:
+                    self.add("OPTION_LIFETIME", full, f"{name} comes with a later edition", option)
+                elif member == "edition_removed" and self.edition >= at:
+                    self.add("OPTION_LIFETIME", full, f"{name} was removed from this edition", option)
+
+
+def _join_name(option: ProtoOption) -> str:
+    return ".".join(option.name)[:200]
+
+
+def _note_members(seen: set[Path], path: Path, value: Constant, validator: ConstantValidator, slot: FieldSlot) -> None:
+    """Note what a message as a value sets."""
+    target = slot.type if isinstance(value, AggregateValue) else None
+    if target is None or not isinstance(value, AggregateValue) or not isinstance(target.node, Message):
+        return
+    for name, inner in value.members:
+        if "/" not in name:
+            member = validator.member(target, name)
+            seen.add((*path, member.full))
+            _note_members(seen, (*path, member.full), inner, validator, member)
