@@ -49,7 +49,7 @@ _CURRENT: ContextVar[StepBudget] = ContextVar("steps")
 
 
 def current_budget() -> StepBudget:
-    """The budget of the work that is being done; one without an end where nobody has set any."""
+    """The budget of the work that is being done; one without an end where none is set."""
     found = _CURRENT.get(None)
     return StepBudget(_ENDLESS, "none") if found is None else found
 

@@ -31,7 +31,7 @@ from treaty.formats.tags import edit_tags, list_tags
 
 
 def _read(form: Format[Any], schema: ResolvedSchema, *, strict: bool) -> Any:
-    """The model of a text, which may be one of logical types. Faults then tell no places in a text that nobody wrote."""
+    """The model of a text, which may be one of logical types. Faults then have no places in a text that no text holds."""
     if form.from_logical is None or not is_logical(schema.text):
         return form.parse(schema, strict)
     native = ResolvedSchema(schema.format, form.from_logical(schema.text), schema.bindings)

@@ -85,12 +85,12 @@ class Format(Generic[Model]):
     - ``references(text)``: names that the text needs and does not define, without resolving anything.
     - ``compare(reader, writer, policy)``: findings, empty when `reader` can read data written with `writer`;
       `policy` is one of `treaty.formats.rule.POLICIES`, a format without variants takes them all alike.
-    - ``differences(reader, writer)``: everything that differs, harmless or not; None where the format tells only harm.
+    - ``differences(reader, writer)``: everything that differs, harmless or not; None where the format reports only harm.
     - ``fingerprints``: by name (``CRC-64-AVRO``, ``MD5``, ``SHA-256``, ``PRAVEGA`` …), model to digest bytes.
     - ``views``: named ways to print a model for the `format=` parameter of dialects (``resolved``, ``serialized``, ``logical``);
       one that can't be had of a model raises `InvalidSchemaError`.
     - ``faults``: what makes a text invalid, by rule: what was expected instead.
-    - ``rules``: every difference that `compare` can tell, harmless ones too.
+    - ``rules``: every difference that `compare` can report, harmless ones too.
     - ``lints``: advice by id, off unless somebody asks for it by name.
     - ``columns(model)``: what the schema becomes in a table; None where the format has no such mapping.
     - ``check(model, text)``: faults of a value, given as JSON text in the format's own JSON encoding.

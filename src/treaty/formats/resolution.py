@@ -14,7 +14,7 @@ def resolve_references(form: Format[Any], text: str, given: Mapping[str, str]) -
     """What a text means when each name that it needs leads to the text given under that name, and so on from there.
 
     A name is the full name of a type (Avro), the URI of a ``$ref`` without fragment (JSON Schema) or the path of an
-    import (Protobuf). Given texts that nobody needs are left out. Nothing is fetched. Raises `InvalidSchemaError` for
+    import (Protobuf). Given texts that are not needed are left out. Nothing is fetched. Raises `InvalidSchemaError` for
     names that are not given (all of them together), for cycles, and past the limits of references.
     """
     return _ReferenceResolver(form, given).resolve(text, ())
@@ -38,42 +38,44 @@ class _ReferenceResolver:
     def _follow(self, one: ReferenceName, chain: tuple[str, ...]) -> ResolvedSchema:
         name, way = one.name, (*chain, one.name)
         if name in chain:
-            told = f"references go in a circle: {' -> '.join(way[chain.index(name) :])}"
-            raise InvalidSchemaError((Diagnostic("REFERENCE_CYCLE", one.path, told, "references without a way back"),))
+            message = f"references go in a circle: {' -> '.join(way[chain.index(name) :])}"
+            raise InvalidSchemaError(
+                (Diagnostic("REFERENCE_CYCLE", one.path, message, "references without a way back"),)
+            )
         if len(way) > REFERENCE_DEPTH:
-            told = f"references nest deeper than the limit REFERENCE_DEPTH of {REFERENCE_DEPTH}"
+            message = f"references nest deeper than the limit REFERENCE_DEPTH of {REFERENCE_DEPTH}"
             allowed = f"at most {REFERENCE_DEPTH} links in a chain"
-            raise InvalidSchemaError((Diagnostic("REFERENCES_TOO_DEEP", one.path, told, allowed),))
+            raise InvalidSchemaError((Diagnostic("REFERENCES_TOO_DEEP", one.path, message, allowed),))
         if name not in self.known:
             if len(self.known) >= REFERENCES:
-                told = f"more references than the limit REFERENCES of {REFERENCES}"
+                message = f"more references than the limit REFERENCES of {REFERENCES}"
                 allowed = f"at most {REFERENCES}, those of references included"
-                raise InvalidSchemaError((Diagnostic("TOO_MANY_REFERENCES", one.path, told, allowed),))
+                raise InvalidSchemaError((Diagnostic("TOO_MANY_REFERENCES", one.path, message, allowed),))
             self.known[name] = self.resolve(self.given[name], way)
         return self.known[name]
 
     def _missing(self, one: ReferenceName, chain: tuple[str, ...]) -> Diagnostic:
         where = f" (needed by {chain[-1]!r})" if chain else ""
         known = ", ".join(sorted(self.given)[:10]) or "none"
-        told = f"the name {one.name!r} leads nowhere{where}"
-        return Diagnostic("REFERENCE_MISSING", one.path, told, f"a reference under that name; given are: {known}")
+        message = f"the name {one.name!r} leads nowhere{where}"
+        return Diagnostic("REFERENCE_MISSING", one.path, message, f"a reference under that name; given are: {known}")
 
 
 def find_conflicts(schema: ResolvedSchema) -> tuple[Diagnostic, ...]:
-    """Names under which one schema and its references need different texts, each told once.
+    """Names under which one schema and its references need different texts, each reported once.
 
-    Readers take the first text they meet under a name, as the reference implementation does unless it is told to be
+    Readers take the first text they meet under a name, as the reference implementation does unless it is asked to be
     strict about versions (Confluent's ``reference.versions.strict``).
     """
     met: dict[str, ResolvedReference] = {}
-    told: dict[str, Diagnostic] = {}
+    conflicts: dict[str, Diagnostic] = {}
     for one in _bindings(schema):
         first = met.setdefault(one.name, one)
-        if first.meaning.digest != one.meaning.digest and one.name not in told:
+        if first.meaning.digest != one.meaning.digest and one.name not in conflicts:
             sides = " and ".join(f"{side.subject} version {side.version}" for side in (first, one))
             message = f"the name {one.name!r} leads to different schemas: {sides}"
-            told[one.name] = Diagnostic("REFERENCE_CONFLICT", "", message, "one version of it everywhere")
-    return tuple(told.values())
+            conflicts[one.name] = Diagnostic("REFERENCE_CONFLICT", "", message, "one version of it everywhere")
+    return tuple(conflicts.values())
 
 
 def _bindings(schema: ResolvedSchema) -> Iterator[ResolvedReference]:

@@ -20,7 +20,7 @@ class CompatibilityRule:
     `id` is a sentence in capitals, `purpose` says the rule in one sentence. `harm` is what the change that the rule
     names does when it leads from an old schema to a new one: ``backward``, the new one can't read old data (the same
     change the other way round is harmless or has a rule of its own); ``both``, the change is harmful both ways;
-    ``none``, it is told and harms nobody. `policies` are those of `POLICIES` under which it is a refusal.
+    ``none``, it is reported and does no harm. `policies` are those of `POLICIES` under which it is a refusal.
 
     `sentence` may hold the words ``{path}`` and ``{detail}``; what stays in braces after that are the sides
     ``{reader}`` and ``{writer}``, which only the caller can name. `remedy` says what would be allowed.

@@ -11,7 +11,7 @@ from treaty.core.schema import TaggedPath
 from treaty.formats.format import Format, InvalidSchemaError, TaggableEntity
 
 NEAR = 5
-"""Paths that a fault tells where one leads nowhere."""
+"""Paths that a fault shows where one leads nowhere."""
 SEEN = 2_000
 """Paths that are looked at for near ones."""
 COMPARED = 50
@@ -105,9 +105,9 @@ def _missing(form: Format[Any], model: Any, one: TaggedPath) -> InvalidSchemaErr
     short = [each for each in paths[:COMPARED] if len(each) <= LONGEST] if len(path) <= LONGEST else []
     near = difflib.get_close_matches(path, short, NEAR, 0.4) or paths[:NEAR]
     other = next((each.kind for each in known if each.path == path), "")
-    told = f"no {one.kind} of the schema has the path {path!r}" + (f", but a {other} has" if other else "")
+    message = f"no {one.kind} of the schema has the path {path!r}" + (f", but a {other} has" if other else "")
     shown = ", ".join(each[: 2 * LONGEST] for each in near)
-    return _fault("TAG_ENTITY_UNKNOWN", one.path, told, f"{FAULTS['TAG_ENTITY_UNKNOWN']}; near: {shown}")
+    return _fault("TAG_ENTITY_UNKNOWN", one.path, message, f"{FAULTS['TAG_ENTITY_UNKNOWN']}; near: {shown}")
 
 
 def _count_shared(one: str, other: str) -> int:

@@ -55,7 +55,7 @@ _PAIR = 12
 """Steps that a pair of types costs beside its members."""
 _LARGE_UNION = 32
 """From here on the branches of a union are not tried in their order; Java does, which only changes which of several
-places is told for a pair of types that meets again."""
+places is reported for a pair of types that meets again."""
 
 
 _ASSUMED: Findings = []
@@ -144,7 +144,7 @@ class _Comparison:
     def _pair(self, reading: AvroType, writing: AvroType, path: ValuePath) -> Task:
         """Compare two types. A pair that is being compared further out counts as compatible, which ends recursion.
 
-        As in Java, a pair of definitions that was found wanting once is told again with its first place.
+        As in Java, a pair of definitions that was found wanting once is reported again with its first place.
         """
         self._budget.spend(_PAIR)
         reader = self._reader.resolve(reading)
@@ -204,11 +204,11 @@ class _Comparison:
     def _each_branch(self, reader: AvroUnion, writer: AvroUnion, path: ValuePath) -> Task:
         found: Findings = []
         for at, branch in enumerate(writer.branches):
-            # What is wrong inside a branch is not told, so its place counts from the branch; of what is meant it is.
-            told = yield reader, branch, (path, at) if self._logical else None
-            if _are_all_logical(told):
-                found += told
-            elif told:
+            # What is wrong inside a branch is not reported, so its place counts from the branch; of what is meant it is.
+            findings = yield reader, branch, (path, at) if self._logical else None
+            if _are_all_logical(findings):
+                found += findings
+            elif findings:
                 found.append(_no_branch(reader, self._writer.resolve(branch), (path, at)))
         return found
 
@@ -219,27 +219,27 @@ class _Comparison:
             named = self._branch_of_name(reader, writer.full)
             if named is not None and not (yield from self._attempt(named, writer, inside)):
                 return []
-        meant: Findings = []
+        of_logical_types: Findings = []
         for branch in reader.branches:
-            told = yield from self._attempt(branch, writer, inside)
-            if not told:
+            findings = yield from self._attempt(branch, writer, inside)
+            if not findings:
                 return []
-            if not meant and _are_all_logical(told):
-                meant = told
-        return meant or [_no_branch(reader, writer, path)]
+            if not of_logical_types and _are_all_logical(findings):
+                of_logical_types = findings
+        return of_logical_types or [_no_branch(reader, writer, path)]
 
     def _attempt(self, branch: AvroType, writer: ResolvedType, path: ValuePath) -> Task:
         """Compare one of several branches. Java keeps what it only assumed on the way to a branch that then does not fit."""
         begun, assumed = len(self._begun), self._assumed
-        told = yield branch, writer, path
-        if told and self._assumed > assumed:
+        findings = yield branch, writer, path
+        if findings and self._assumed > assumed:
             self._doubtful = True
             if self._careful:
                 for key in self._begun[begun:]:
                     if not self._memo[key]:
                         del self._memo[key]
                 del self._begun[begun:]
-        return told
+        return findings
 
     def _branch_of_name(self, union: AvroUnion, full: str) -> AvroType | None:
         if id(union) not in self._branches:

@@ -64,7 +64,7 @@ class DefaultChecker:
         self.waiting = False
 
     def allows(self, node: AvroType, value: Json) -> bool:
-        """Tell whether `value` is a default for `node`; False also when finding out takes too many steps."""
+        """Return whether `value` is a default for `node`; False also when finding out takes too many steps."""
         if not isinstance(value, list | dict):
             return self._scalar(node, value)
         # Values wait on a list and not on Python's stack, which other people's frames share.

@@ -22,7 +22,7 @@ from treaty.formats.json_printer import print_json
 
 
 def is_same_type(one: AvroType, other: AvroType, names: Mapping[str, NamedType], late: Collection[str]) -> bool:
-    """Tell whether two types are equal to the Java library, which ignores docs, aliases and defaults of enums.
+    """Return whether two types are equal to the Java library, which ignores docs, aliases and defaults of enums.
 
     A type that was used before its definition (`late`) equals nothing there.
     """

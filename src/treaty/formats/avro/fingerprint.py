@@ -113,7 +113,7 @@ def sha256(schema: AvroSchema) -> bytes:
 
 
 def pravega(schema: AvroSchema, type_name: str = "") -> bytes:
-    """SHA-256 of the schema as Pravega's registry normalises it: printed anew, a union narrowed to one branch.
+    """SHA-256 of the schema as Pravega's registry normalises it: printed again, a union narrowed to one branch.
 
     `type_name` is the full name of a type: the branch of a root that is a union, or the root itself. Without one the
     root stays as it is. Raises `InvalidSchemaError` for a name that is neither.

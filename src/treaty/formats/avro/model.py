@@ -154,7 +154,7 @@ def simple_of(full: str) -> str:
 
 
 def is_name(name: str) -> bool:
-    """Tell whether `name` is legal as the Java library sees it: letters, digits and underscore of any script.
+    """Return whether `name` is legal as the Java library sees it: letters, digits and underscore of any script.
 
     A letter beyond the basic plane is not one there, because Java looks at halves of its surrogate pair.
     """

@@ -39,8 +39,8 @@ def list_entities(schema: AvroSchema) -> Iterator[TaggableEntity]:
 
 
 def _entity(path: str, kind: str, place: tuple[str, int], props: Props) -> TaggableEntity:
-    told = get_tag_value(props)
-    names = parse_names(told)
+    value = get_tag_value(props)
+    names = parse_names(value)
     return TaggableEntity(path, kind, names or (), place, MALFORMED if names is None else "")
 
 

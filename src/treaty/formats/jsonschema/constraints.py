@@ -31,7 +31,7 @@ def kind_of(value: Json) -> str:
 
 @dataclass(slots=True)
 class MergedConstraints:
-    """`kinds` are the types that may stand here, None where nobody says; `values` those that an enumeration allows."""
+    """`kinds` are the types that may stand here, None where nothing says; `values` those that an enumeration allows."""
 
     nodes: list[SchemaNode] = field(default_factory=list)
     kinds: frozenset[str] | None = None
@@ -51,7 +51,7 @@ class MergedConstraints:
 
     @property
     def assumed(self) -> str:
-        """The type that the keywords speak about where nobody names one, or ""."""
+        """The type that the keywords speak about where nothing names one, or ""."""
         words = {word for node in self.nodes if isinstance(node.value, dict) for word in node.value}
         named = [kind for kind, speaking in _SPEAK.items() if words.intersection(speaking)]
         return named[0] if len(named) == 1 and self.kinds is None else ""
@@ -64,7 +64,7 @@ class MergedConstraints:
 
     @property
     def key(self) -> tuple[tuple[int, str], ...]:
-        """What tells this place from others when it comes back inside itself: the schemas that hold its members."""
+        """What distinguishes this place from others when it comes back inside itself: the schemas that hold its members."""
         return tuple(node.key for node in self.nodes if isinstance(node.value, dict) and _holds(node.value))
 
     def get_all(self, word: str) -> list[Json]:

@@ -48,7 +48,7 @@ class SchemaNode:
 
     @property
     def key(self) -> tuple[int, str]:
-        """What tells this place from all others of one document."""
+        """What distinguishes this place from all others of one document."""
         return (self.text, self.place)
 
 

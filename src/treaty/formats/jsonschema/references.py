@@ -148,7 +148,7 @@ def follow_reference(document: JsonSchema, node: SchemaNode, keyword: str = "") 
     """Where the ``$ref`` of a schema leads, or with no such keyword its ``$recursiveRef`` or ``$dynamicRef``.
 
     One step only. None if the schema has none of them, or if it leads nowhere. Of dynamic references this is the place
-    that they name; `ambiguous` tells whether an evaluation might end elsewhere.
+    that they name; `is_ambiguous` says whether an evaluation might end elsewhere.
     """
     for word in (keyword,) if keyword else REFERRING:
         to = get_reference(node, word)

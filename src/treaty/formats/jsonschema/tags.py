@@ -33,7 +33,7 @@ _KEPT = ("definitions", "$defs")
 
 @dataclass(frozen=True, slots=True)
 class _TagPath:
-    """The way to a schema: as the path tells it, as some clients count, and in the text."""
+    """The way to a schema: as the path says it, as some clients count, and in the text."""
 
     path: str
     also: str

@@ -55,12 +55,12 @@ def check_document(document: JsonSchema, own: Sequence[SchemaNode], blocked: Seq
     """Raise `InvalidSchemaError` with the first faults of a text, in its order; `own` are all its schemas."""
     root = document.root
     found: dict[tuple[str, str], Diagnostic] = {}
-    told = (
+    problems = (
         *_meta(root, len(document.written)),
         *_own(own),
         *(_make_unresolved(document, node, to) for node, to in blocked),
     )
-    for one in told or find_cycles(document, own):
+    for one in problems or find_cycles(document, own):
         found.setdefault((one.rule, one.path), one)
     if not found:
         return

@@ -262,7 +262,7 @@ def _names(schema: ProtoSchema) -> Iterator[str]:
 
 
 def _unknown_options(schema: ProtoSchema) -> tuple[Diagnostic, ...]:
-    """Custom options that no imported file defines; what they mean is known to nobody who reads the file."""
+    """Custom options that no imported file defines; what they mean no reader of the file knows."""
     found = [
         Diagnostic(
             "CUSTOM_OPTION_UNKNOWN",

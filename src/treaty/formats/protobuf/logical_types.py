@@ -237,7 +237,7 @@ class _MemberPlace:
 
 
 class _LogicalTypeWriter:
-    """Writes messages; `_known` tells where the types with a name stand. `_point` begins names of other packages."""
+    """Writes messages; `_known` says where the types with a name stand. `_point` begins names of other packages."""
 
     __slots__ = ("_known", "_point", "imports")
 

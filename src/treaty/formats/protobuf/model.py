@@ -222,7 +222,7 @@ class ProtoFile:
 class ProtoSymbol:
     """A name that was defined somewhere: `full` without a leading point, `path` of the file that defines it.
 
-    The entry of a map is a message with a `node` that nobody wrote. A value's `full` has the scope of its enum.
+    The entry of a map is a message with a `node` that no text holds. A value's `full` has the scope of its enum.
     `extendee` is the message that an extension extends, as it was written.
     """
 

@@ -58,7 +58,7 @@ def _collect_tags(options: Iterable[ProtoOption], meta: str) -> tuple[str, ...]:
 
 
 def is_meta(option: ProtoOption, meta: str) -> bool:
-    """Tell whether an option is Confluent's of this name, or about a part of it; with or without the leading point."""
+    """Return whether an option is Confluent's of this name, or about a part of it; with or without the leading point."""
     return option.name[0] in (f"({meta})", f"(.{meta})")
 
 

@@ -113,16 +113,16 @@ def _members(descriptor: Descriptor, here: dict[str, Json], path: ValuePath, ins
         oneof = field.containing_oneof
         if oneof is not None:
             if oneof.name in oneofs:
-                told = f"{name!r} beside {oneofs[oneof.name]!r} of the oneof {oneof.name!r}"
-                yield at, ("VALUE_ONEOF_TWICE", told, "one field of a oneof")
+                message = f"{name!r} beside {oneofs[oneof.name]!r} of the oneof {oneof.name!r}"
+                yield at, ("VALUE_ONEOF_TWICE", message, "one field of a oneof")
                 continue
             oneofs[oneof.name] = name
         yield from _field(field, member, at, (inside, units))
     yield from _unread(descriptor, units)
     for one in descriptor.fields:
         if one.is_required and one.number not in met:
-            told = f"the required field {one.json_name!r} of {descriptor.full_name} is missing"
-            yield path, ("VALUE_FIELD_MISSING", told, "a value for every required field")
+            message = f"the required field {one.json_name!r} of {descriptor.full_name} is missing"
+            yield path, ("VALUE_FIELD_MISSING", message, "a value for every required field")
 
 
 def _field(
@@ -173,8 +173,8 @@ def _unread(descriptor: Descriptor, units: list[Unit]) -> Iterator[Violation]:
         for _, _, kind, one, at in some:
             bad = kind.type == FieldDescriptor.TYPE_BYTES and isinstance(one, str) and not _BASE64.fullmatch(one)
             if why is not None or bad:
-                told = why if why is not None and kind.message_type is not None else _describe_value(one)
-                yield at, ("VALUE_TYPE_MISMATCH", told, _describe_expected(kind))
+                message = why if why is not None and kind.message_type is not None else _describe_value(one)
+                yield at, ("VALUE_TYPE_MISMATCH", message, _describe_expected(kind))
 
 
 def _merge_units(units: list[Unit]) -> dict[str, Json]:

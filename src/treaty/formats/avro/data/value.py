@@ -87,9 +87,9 @@ def _find_violations(schema: AvroSchema, value: Json) -> Iterator[tuple[ValuePat
                 if id(found) not in unions:
                     unions[id(found)] = {branch_name(one): one for one in map(schema.resolve, found.branches)}
                 named = unions[id(found)]
-                name, told = _choose_branch(named, here)
-                if told:
-                    yield path, told
+                name, violation = _choose_branch(named, here)
+                if violation:
+                    yield path, violation
                 elif name:
                     assert isinstance(here, dict)
                     inside = [(named[name], here[name], (path, name))]
@@ -100,8 +100,8 @@ def _find_violations(schema: AvroSchema, value: Json) -> Iterator[tuple[ValuePat
                     message = f"{_shorten(here)} is no symbol of {found.full}"
                     yield path, ("VALUE_SYMBOL_UNKNOWN", message, _join_words(list(found.symbols)))
             case _:
-                if told := _check_leaf(found, here):
-                    yield path, told
+                if violation := _check_leaf(found, here):
+                    yield path, violation
         waiting += reversed(inside)
 
 

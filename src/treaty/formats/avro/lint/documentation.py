@@ -69,11 +69,11 @@ def _namespace_missing(schema: AvroSchema) -> Iterator[Advice]:
 
 
 def _namespace_style(schema: AvroSchema) -> Iterator[Advice]:
-    told = set[str]()
+    reported = set[str]()
     for path, node in list_named_types(schema):
         space = space_of(node.full)
-        if space and space not in told and not _SPACE.fullmatch(space):
-            told.add(space)
+        if space and space not in reported and not _SPACE.fullmatch(space):
+            reported.add(space)
             yield (path, "namespace"), f"the namespace is called {space!r}", "lower-case words between dots"
 
 

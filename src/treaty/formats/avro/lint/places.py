@@ -68,7 +68,7 @@ def list_fields(schema: AvroSchema) -> Iterator[FieldPlace]:
 
 
 def make_lint(id_: str, purpose: str, inspect: Inspection) -> LintRule[AvroSchema]:
-    """Advice as a row: what `look` tells becomes faults with line and column."""
+    """Advice as a row: what `inspect` yields becomes faults with line and column."""
 
     def find(schema: AvroSchema) -> tuple[Diagnostic, ...]:
         advice = [

@@ -82,9 +82,9 @@ def _logical_type_ignored(schema: AvroSchema) -> Iterator[Advice]:
 
 def _members(node: AvroPrimitive | AvroFixed) -> str:
     members = dict(node.props)
-    told = [f"{word} {print_json(members[word])}" for word in ("precision", "scale") if word in members]
-    told += [f"size {node.size}"] if isinstance(node, AvroFixed) else []
-    return ", ".join(told) or "no precision"
+    members_text = [f"{word} {print_json(members[word])}" for word in ("precision", "scale") if word in members]
+    members_text += [f"size {node.size}"] if isinstance(node, AvroFixed) else []
+    return ", ".join(members_text) or "no precision"
 
 
 def _parameters(name: str) -> str:
@@ -185,12 +185,12 @@ def _type_empty(schema: AvroSchema) -> Iterator[Advice]:
 
 def _used_before_defined(schema: AvroSchema) -> Iterator[Advice]:
     defined = set(schema.names) - {node.full for _, node in list_named_types(schema)}
-    told = set[str]()
+    reported = set[str]()
     for path, node in list_types(schema):
         if isinstance(node, AvroRecord | AvroEnum | AvroFixed):
             defined.add(node.full)
-        elif isinstance(node, AvroReference) and node.full not in defined and node.full not in told:
-            told.add(node.full)
+        elif isinstance(node, AvroReference) and node.full not in defined and node.full not in reported:
+            reported.add(node.full)
             message = f"the type {node.full} is used before it is defined"
             yield path, message, "its definition here, and its name later on: most libraries read from the top"
 

@@ -34,7 +34,7 @@ def compare(reader: JsonSchema, writer: JsonSchema, policy: str = "STRICT") -> t
 
 
 def find_differences(reader: JsonSchema, writer: JsonSchema) -> tuple[Finding, ...]:
-    """Everything that differs, what the strict policy refuses first and then what harms nobody."""
+    """Everything that differs, what the strict policy refuses first and then what does no harm."""
     harms, notes = _compare_documents(reader, writer, "STRICT", noted=True)
     return tuple(_make_finding(one) for one in (*harms, *notes))
 
@@ -82,7 +82,7 @@ def _too_large(stop: StepsError, *own: str) -> list[SchemaDifference]:
 
 
 def _drop_reported(harms: list[SchemaDifference], unproven: list[SchemaDifference]) -> list[SchemaDifference]:
-    """What was not told yet: nothing at a place that leads to one that was, or the other way round."""
+    """What was not reported yet: nothing at a place that leads to one that was, or the other way round."""
     tree: dict[object, Any] = {}
     for one in harms:
         here = tree

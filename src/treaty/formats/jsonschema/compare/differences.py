@@ -27,7 +27,7 @@ class SchemaDifference(NamedTuple):
     """The schema of the reader that it is about, where a schema may be met at several places."""
 
     def finding(self) -> Finding:
-        """This difference as it is told, with its path from the root: ``#/`` and so on."""
+        """This difference as it is reported, with its path from the root: ``#/`` and so on."""
         path = format_path(self.way)
         said = [print_short(side[0]) if side else "nothing" for side in (self.writer, self.reader)]
         return self.rule.finding(path, self.detail, writer=said[0], reader=said[1])

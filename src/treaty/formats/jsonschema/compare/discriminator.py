@@ -1,4 +1,4 @@
-"""Branches of a large choice, told apart by properties that each of them allows constants for."""
+"""Branches of a large choice, distinguished by properties that each of them allows constants for."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
@@ -60,7 +60,7 @@ class BranchTable:
     def find_near(self, constants: Constants, names: Iterable[str]) -> list[int] | None:
         """The branches that a value may fit whose properties `names` are there and have one of these constants.
 
-        None says that no table tells them apart.
+        None says that no table distinguishes them.
         """
         best: list[int] | None = None
         for name in self._by_name:

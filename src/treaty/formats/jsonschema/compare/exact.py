@@ -8,7 +8,7 @@ from treaty.formats.budget import spend
 from treaty.formats.jsonschema.model import Json
 
 _EXPONENT = 1_000
-"""A number with more zeros than this is not divided: that would take memory, and nobody means it."""
+"""A number with more zeros than this is not divided: that would take memory, and no schema means it."""
 _SHOWN = 120
 """Characters of a value that a finding shows."""
 _ENOUGH = 4 * _SHOWN
@@ -43,7 +43,7 @@ def is_equal(one: Json, other: Json) -> bool:
 
 
 def divides(divisor: Json, number: Json) -> bool | None:
-    """Whether `number` is a whole multiple of `divisor`, exactly; None where the numbers are too large to tell."""
+    """Whether `number` is a whole multiple of `divisor`, exactly; None where the numbers are too large to decide."""
     if not _number(divisor) or not _number(number) or not divisor:
         return None
     for one in (divisor, number):

@@ -1,7 +1,7 @@
 """Questions about pairs that lead to other pairs, in circles too: answered to the greatest fixpoint, without recursion.
 
 A pair that is met again while it is being answered counts as compatible. What was concluded from that is forgotten
-when it turns out to be wrong, and asked anew.
+when it turns out to be wrong, and asked again.
 """
 
 from collections.abc import Callable, Generator, Hashable
@@ -104,7 +104,7 @@ class FixpointSolver:
         since = self._order[frame.begun :]
         self._budget.spend(len(since) >> 2)
         if answer.harms:
-            # Whoever concluded from it, or from something that may depend on it, has to be asked again.
+            # What concluded from it, or from something that may depend on it, has to be asked again.
             for pair in since:
                 if pair in self._low:
                     del self._low[pair], self._known[pair]

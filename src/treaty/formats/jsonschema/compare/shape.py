@@ -1,7 +1,7 @@
 """Schemas as the established comparison sees them: of one kind each, and a combination where they say several things.
 
 A type array is an anyOf. A schema with several families of keywords (a type and an enum, say) is an allOf of one shape
-for each, which nobody wrote. Source: the object model of the reference's library, as its specification describes it.
+for each, which no text holds. Source: the object model of the reference's library, as its specification describes it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -54,7 +54,7 @@ class SchemaShape:
     """One shape of a schema.
 
     `type` is the word that the schema uses for it, "" if it names none. `criterion` and `branches` belong to
-    combinations; `made` says that nobody wrote this combination. `inner` is true for what is part of one.
+    combinations; `made` says that no text holds this combination. `inner` is true for what is part of one.
     """
 
     __slots__ = ("_branches", "criterion", "inner", "kind", "made", "type", "view")

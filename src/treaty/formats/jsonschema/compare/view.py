@@ -120,7 +120,7 @@ class SchemaSide:
     __slots__ = ("_targets", "_views", "document", "noted")
 
     def __init__(self, document: JsonSchema, *, noted: bool = False) -> None:
-        """`noted`: what stands in schemas for people alone is told too."""
+        """`noted`: what stands in schemas for people alone is reported too."""
         self.document = document
         self.noted = noted
         self._views: dict[tuple[int, str], SchemaView] = {}
@@ -191,7 +191,7 @@ _NOTES = frozenset({"title", "description", "$comment", "examples"})
 def written_alike(one: Json, other: Json, *, noted: bool = False) -> bool:
     """Whether two schemas of one draft are the same text and refer to nothing, so that they mean the same.
 
-    What stands in them for people alone (`_NOTES`) counts where it is to be told (`noted`).
+    What stands in them for people alone (`_NOTES`) counts where it is to be reported (`noted`).
     """
     if one == other:
         text = repr(one)  # where true is not 1
@@ -219,7 +219,7 @@ def _pattern(pattern: str) -> jsonschema_rs.Validator | None:
 
 
 def matches(pattern: str, text: str) -> bool | None:
-    """Whether a regular expression finds something in a text, in linear time; None if that can't be told so."""
+    """Whether a regular expression finds something in a text, in linear time; None if that can't be decided so."""
     spend(2 + (len(text) >> 4))
     validator = _pattern(pattern)
     return None if validator is None else validator.is_valid(text)

@@ -154,7 +154,7 @@ class _ColumnBuilder:
 
     def _alike(self, branches: list[SchemaNode], way: str, depth: int) -> NullableType | None:
         """One type for branches that all have it; a variant for those that differ."""
-        told = len(self.losses)
+        losses_before = len(self.losses)
         made = [one for one in (self.type([branch], way, depth + 1) for branch in branches) if one is not None]
         kinds = {one[0] for one in made}
         nullable = any(one[1] for one in made)
@@ -162,7 +162,7 @@ class _ColumnBuilder:
             kinds = {Scalar("float64")}
         if len(kinds) == 1:
             return kinds.pop(), nullable
-        del self.losses[told:]
+        del self.losses[losses_before:]
         self._add_loss("ANY_AS_VARIANT", way, f"one of {len(branches)} branches of different types")
         return _VARIANT, nullable
 

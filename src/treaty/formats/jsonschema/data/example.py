@@ -52,7 +52,7 @@ def generate_example(document: JsonSchema, seed: int) -> str:
 
 
 def generate_sample(document: JsonSchema, seed: int, *, wild: bool = True) -> Json:
-    """A valid value of the schema; `wild` ones lie at bounds, have members that nobody named, and are changed at random
+    """A valid value of the schema; `wild` ones lie at bounds, have members that the schema does not name, and are changed at random
     as long as they stay valid.
 
     Raises `ValueError` for a schema that has no value, or none that was found.
@@ -110,7 +110,7 @@ class _ExampleGenerator:
                 return self.number(asked, whole=other == "integer")
 
     def object(self, asked: ExampleConstraints, depth: int) -> Json:
-        """Required members, some of the others, and where that is too few some that nobody named."""
+        """Required members, some of the others, and where that is too few some that the schema does not name."""
         least, most = asked.most("minProperties", 0), asked.least("maxProperties", 1_000)
         share = 0 if depth > _DEEP else self.draw.pick((20, 60, 90)) if self.wild else 80
         made: dict[str, Json] = {}

@@ -68,11 +68,11 @@ class ExampleConstraints:
 
     def names(self) -> list[str]:
         """The names of properties that any schema speaks about."""
-        told = dict(self.required)
+        named = dict(self.required)
         for held in self.all("properties", dict):
             assert isinstance(held, dict)
-            told |= dict.fromkeys(held)
-        return list(told)
+            named |= dict.fromkeys(held)
+        return list(named)
 
     def of_name(self, name: str) -> list[SchemaNode]:
         """The schemas of the member with this name."""

@@ -26,9 +26,9 @@ _CLASSES: dict[int, Any] = {
     2020: jsonschema_rs.Draft202012Validator,
 }
 _ALL_FAULTS = 5_000
-"""Steps up to which every fault of a value is told; past it the first one is."""
+"""Steps up to which every fault of a value is reported; past it the first one is."""
 _ONE_FAULT = 50_000
-"""Steps for one place up to which a fault is told at all; past it the telling would take too long."""
+"""Steps for one place up to which a fault is reported at all; past it reporting would take too long."""
 _CALM = 100_000_000
 """Steps, counted roughly, up to which they are not counted one by one."""
 
@@ -144,9 +144,11 @@ def _fault(error: Any) -> Diagnostic:
     path = "".join(f"/{escape_step(str(step))}" for step in steps)
     place = "".join(f"/{escape_step(str(step))}" for step in error.schema_path) or "/"
     asked = next((getattr(kind, name) for name in _ASKED if hasattr(kind, name)), None)
-    told = " or ".join(map(str, asked)) if isinstance(asked, list) else "" if asked is None else str(asked)
+    asked_text = " or ".join(map(str, asked)) if isinstance(asked, list) else "" if asked is None else str(asked)
     expected = (
-        f"{kind.name} {_short(told)}, as the schema says at {place}" if told else f"what the schema says at {place}"
+        f"{kind.name} {_short(asked_text)}, as the schema says at {place}"
+        if asked_text
+        else f"what the schema says at {place}"
     )
     return Diagnostic(rule, path, _short(error.message), expected)
 

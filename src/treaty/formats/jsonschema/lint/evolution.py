@@ -28,10 +28,12 @@ def _additional_unspecified(document: JsonSchema) -> Iterator[Advice]:
     for node in list_schemas(document):
         value = node.value
         assert isinstance(value, dict)
-        told = "additionalProperties" in value or ("unevaluatedProperties" in value and node.draft.number >= 2019)
+        is_specified = "additionalProperties" in value or (
+            "unevaluatedProperties" in value and node.draft.number >= 2019
+        )
         if (
             isinstance(value.get("properties"), dict)
-            and not told
+            and not is_specified
             and not _is_branch(node)
             and not ignores_siblings(node)
         ):

@@ -46,7 +46,7 @@ def list_properties(document: JsonSchema) -> Iterator[tuple[str, SchemaNode]]:
 
 
 def make_lint(id_: str, purpose: str, inspect: Inspection) -> LintRule[JsonSchema]:
-    """Advice as a row: what `look` tells becomes faults with line and column, in the text's order."""
+    """Advice as a row: what `inspect` yields becomes faults with line and column, in the text's order."""
 
     def find(document: JsonSchema) -> tuple[Diagnostic, ...]:
         advice = [

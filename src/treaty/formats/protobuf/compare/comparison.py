@@ -29,7 +29,7 @@ def compare(reader: ProtoSchema, writer: ProtoSchema, policy: str = "STRICT") ->
 
 
 def find_differences(reader: ProtoSchema, writer: ProtoSchema) -> tuple[Finding, ...]:
-    """All differences, also those that harm nobody."""
+    """All differences, also those that do no harm."""
     return _compare_schemas(reader, writer, with_harmless=True)
 
 
@@ -209,7 +209,7 @@ class _Comparison:
                 yield from self._field(reader, now[number], writer, before[number], f"{path}/{number}")
 
     def _report_dropped(self, members: Mapping[int, Field], everything: Collection[int], path: str) -> None:
-        """Tell which members of a oneof the reader lost: those that are nowhere in its message, whatever the name."""
+        """Report which members of a oneof the reader lost: those that are nowhere in its message, whatever the name."""
         for number in sorted(members.keys() - everything):
             self._add(
                 established.ONEOF_FIELD_REMOVED, f"{path}/{number}", "no such field", _describe_field(members[number])
@@ -218,7 +218,7 @@ class _Comparison:
     def _exclusion(
         self, fields: Iterable[int], was_outside: Mapping[int, Field], was_inside: Mapping[int, str], path: str
     ) -> None:
-        """Tell whether the fields of a reader's oneof could be set together: how many places they come from."""
+        """Return whether the fields of a reader's oneof could be set together: how many places they come from."""
         alone = [was_outside[number].name for number in fields if number in was_outside]
         oneofs = sorted({was_inside[number] for number in fields if number in was_inside})
         if len(alone) + len(oneofs) > 1:

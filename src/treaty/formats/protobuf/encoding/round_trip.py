@@ -22,7 +22,7 @@ _LATER = "the compiler's choice"
 
 
 def check_round_trip(proto: FileDescriptorProto, again: FileDescriptorProto, faults: DiagnosticList) -> None:
-    """Tell what a descriptor says and `again`, the descriptor of its own text, does not."""
+    """Report what a descriptor says and `again`, the descriptor of its own text, does not."""
     given, kept = _facts(_without_unknown(proto)), _facts(_without_unknown(again))
     for key, facts in given.items():
         kind, path = key

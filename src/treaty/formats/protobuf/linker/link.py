@@ -142,7 +142,7 @@ class _Linker:
                 open_paths.append(needed[0])
 
     def text(self, path: str) -> ProtoFile:
-        """The model of a reference's text; its faults are told as the reference's."""
+        """The model of a reference's text; its faults are reported as the reference's."""
         try:
             return self.read(self.texts[path].meaning.text)
         except InvalidSchemaError as wrong:

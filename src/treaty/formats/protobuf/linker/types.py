@@ -43,7 +43,7 @@ class TypeResolver:
         return None
 
     def undefined(self, written: str, full: str, place: SourceLocation) -> None:
-        """A fault for a name that means nothing here, with the reason where it can be told."""
+        """A fault for a name that means nothing here, with the reason where it is known."""
         scope = full.rpartition(".")[0]
         for path, other in self.schema.files.items():
             around = scope

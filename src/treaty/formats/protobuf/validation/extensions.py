@@ -149,8 +149,8 @@ def check_declarations(message: Message, full: str, faults: DiagnosticList) -> N
                 number = said.get("number", 0)
                 inside = isinstance(number, int) and one.start <= number <= one.end
                 if not inside or number in numbers:
-                    told = f"the declared number {number!r} is not in the range, or there twice"
-                    faults.add("DECLARATION_INVALID", full, told, statement.place)
+                    problem = f"the declared number {number!r} is not in the range, or there twice"
+                    faults.add("DECLARATION_INVALID", full, problem, statement.place)
                 numbers.add(number)
                 _check_declared_names(said, names, full, statement, faults)
 

@@ -161,7 +161,7 @@ class FieldValidator:
         self.add("OPTION_MISPLACED", field, here.full, f"{what} on {field.name!r}", where)
 
     def implicit(self, field: Field, here: FieldContext, *, entries: bool = False) -> bool:
-        """Whether a field of an edition that is not set can't be told from one that has its type's zero.
+        """Whether a field of an edition that is not set can't be distinguished from one that has its type's zero.
 
         With `entries` a map counts as the field for its values.
         """

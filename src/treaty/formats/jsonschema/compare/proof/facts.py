@@ -10,7 +10,7 @@ from treaty.formats.jsonschema.compare.view import SchemaView
 from treaty.formats.jsonschema.model import Json
 
 NUMERIC = frozenset({"integer", "whole", "number"})
-"""Numbers as they are told apart: written as integers, whole ones like 1.0, and all others."""
+"""Numbers as they are distinguished: written as integers, whole ones like 1.0, and all others."""
 TYPES = frozenset({"null", "boolean", "string", "array", "object"}) | NUMERIC
 """All types that a value may have."""
 _SEVERAL = ("anyOf", "oneOf", "if")
@@ -128,7 +128,7 @@ class ValueFacts:
             self._choices(view)
 
     def _choices(self, view: SchemaView) -> None:
-        """Note the cases of which one holds, if they are not told apart already."""
+        """Note the cases of which one holds, if they are not distinguished already."""
         words, settled = view.words, self.source.settled
         spend(2 + len(view.names("anyOf")) + len(view.names("oneOf")))
         if "anyOf" in words and (id(view), "anyOf") not in settled:

@@ -182,7 +182,7 @@ class SchemaProver:
         return closest or found
 
     def _distinctions(self, claim: ProofClaim) -> Iterator[list[ValueFacts]]:
-        """Ways to tell cases apart of which one always holds."""
+        """Ways to distinguish cases of which one always holds."""
         known = claim.known
         source = known.source
         for name, cases in known.cases[:_WIDE]:

@@ -170,9 +170,9 @@ def _rows() -> Iterator[tuple[frozenset[str], Goal]]:
     yield frozenset(limits), _check_keywords(limits, NUMERIC, rules.BOUND_NOT_READ)
     texts: dict[str, Check] = {"maxLength": _length, "minLength": _length, "pattern": _pattern}
     texts |= dict.fromkeys(("format", "contentEncoding", "contentMediaType"), _is_written)
-    told = dict.fromkeys(texts, rules.BOUND_NOT_READ) | {"format": rules.FORMAT_ADDED}
-    told |= dict.fromkeys(("contentEncoding", "contentMediaType"), rules.CONTENT_ENCODING_ADDED)
-    yield frozenset(texts), _check_keywords(texts, frozenset({"string"}), told)
+    rules_by_keyword = dict.fromkeys(texts, rules.BOUND_NOT_READ) | {"format": rules.FORMAT_ADDED}
+    rules_by_keyword |= dict.fromkeys(("contentEncoding", "contentMediaType"), rules.CONTENT_ENCODING_ADDED)
+    yield frozenset(texts), _check_keywords(texts, frozenset({"string"}), rules_by_keyword)
     items: dict[str, Check] = {"minItems": _item_count, "maxItems": _item_count, "uniqueItems": _unique}
     yield frozenset(items), _check_keywords(items, frozenset({"array"}), rules.ITEMS_NOT_READ)
     counts: dict[str, Check] = dict.fromkeys(("minProperties", "maxProperties"), _property_count)

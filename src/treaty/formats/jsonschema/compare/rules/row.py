@@ -5,7 +5,7 @@ from treaty.formats.rule import CompatibilityRule
 STRICT = ("STRICT", "LOGICAL")
 """Policies of a rule that a lenient reader does not mind."""
 ALWAYS = ("STRICT", "LENIENT", "LOGICAL")
-"""Policies of a rule that nobody may break."""
+"""Policies of a rule that always refuses."""
 
 KEYWORD = "The keyword at path '{path}' in the {reader} schema is not present in the {writer} schema"
 MORE = "The value at path '{path}' in the {reader} schema is more than its value in the {writer} schema"
@@ -52,7 +52,7 @@ def strict(name: str, purpose: str, sentence: str, remedy: str) -> Compatibility
 
 
 def harmless(name: str, purpose: str, sentence: str) -> CompatibilityRule:
-    """A difference that is told and refused by nobody."""
+    """A difference that is reported and never refused."""
     return CompatibilityRule(name, purpose, f"{sentence} at path '{{path}}'", "nothing has to change", "none", ())
 
 

@@ -1,1 +1,1 @@
-"""The established comparison: two schemas are walked side by side, and every difference is told."""
+"""The established comparison: two schemas are walked side by side, and every difference is reported."""

@@ -60,7 +60,7 @@ def _distinct(branches: Sequence[SchemaShape]) -> list[SchemaShape]:
 def _partners(
     found: DifferenceReport, old: list[SchemaShape], new: list[SchemaShape], step: tuple[str, ...]
 ) -> Generator[PairQuestion, DifferenceReport, None]:
-    """Give as many schemas as possible a partner of their own, and tell what differs between partners."""
+    """Give as many schemas as possible a partner of their own, and report what differs between partners."""
     taken: dict[int, int] = {}
     if len(old) * len(new) > _SMALL * _SMALL:
         taken = yield from _match_equal(old, new)
@@ -129,7 +129,7 @@ def _match_equal(
 def _families(
     found: DifferenceReport, old: list[SchemaShape], new: list[SchemaShape]
 ) -> Generator[PairQuestion, DifferenceReport, None]:
-    """Tell what differs inside families of keywords too: that a made combination changed says little to a person."""
+    """Report what differs inside families of keywords too: that a made combination changed says little to a person."""
     kinds = {branch.kind: branch for branch in new}
     if len(kinds) < len(new) or len({branch.kind for branch in old}) < len(old):
         return

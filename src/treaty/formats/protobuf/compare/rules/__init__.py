@@ -1,1 +1,1 @@
-"""The rules of comparing two Protobuf schemas: Confluent's, our own, and differences that harm nobody."""
+"""The rules of comparing two Protobuf schemas: Confluent's, our own, and differences that do no harm."""

@@ -1,4 +1,4 @@
-"""Differences that nobody refuses: Confluent's registry knows most of them by these names, the last ones are ours."""
+"""Differences that are never refused: Confluent's registry knows most of them by these names, the last ones are ours."""
 
 from collections.abc import Mapping
 
