@@ -58,7 +58,7 @@ def link_descriptors(
         _check_file(one.name, partial(check_shape, one))
     if strict:
         check_shape(protos[0], faults)
-        faults.stop()
+        faults.raise_if_any()
     texts = {**{path: _bind(one) for path, one in brought.items()}, **texts}
     schema = _link_descriptor(protos[0], texts, faults)
     if strict and not faults.found:
@@ -90,7 +90,7 @@ def _check_file(path: str, check_one: Callable[[DiagnosticList], None]) -> None:
     faults = DiagnosticList(EXPECTED)
     try:
         check_one(faults)
-        faults.stop()
+        faults.raise_if_any()
     except InvalidSchemaError as wrong:
         found = tuple(replace(one, message=f"the file {path!r}: {one.message}") for one in wrong.faults)
         raise InvalidSchemaError(found) from None

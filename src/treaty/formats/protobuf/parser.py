@@ -27,7 +27,7 @@ def parse_schema(resolved: ResolvedSchema, strict: bool) -> ProtoSchema:  # noqa
         schema = link_file(parse_file(resolved.text), texts, parse_any, faults)
         if strict and not faults.found:
             check_file(schema, faults)
-    faults.stop()
+    faults.raise_if_any()
     return schema
 
 

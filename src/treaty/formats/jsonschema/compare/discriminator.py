@@ -21,7 +21,7 @@ def list_constants(view: SchemaView) -> Constants:
         spend(2 + (len(held) if isinstance(held, dict) else 0))
         for name, written in held.items() if isinstance(held, dict) else ():
             if isinstance(written, dict) and ("const" in written or "enum" in written):
-                words = view.at("properties", name).words
+                words = view.get_schema("properties", name).words
                 values = [words["const"]] if "const" in words else words.get("enum")
                 # Defaults may be put into objects, which are other values then.
                 if isinstance(values, list) and not any(isinstance(one, dict | list) for one in values):
@@ -76,5 +76,5 @@ class BranchTable:
         """The branch that is written as a schema is."""
         if not self._by_text:
             for at, branch in enumerate(self.branches):
-                self._by_text.setdefault(branch.whole, at)
-        return self._by_text.get(view.whole)
+                self._by_text.setdefault(branch.written_form, at)
+        return self._by_text.get(view.written_form)

@@ -72,7 +72,7 @@ class FixpointSolver:
                 self._close(frame, done.value)
                 continue
             self._budget.spend(2)
-            answer = self._remembered(frame, asked)
+            answer = self._get_cached(frame, asked)
             if answer is None:
                 self._push(asked.pair, frame.depth + asked.deeper)
         assert answer is not None
@@ -84,7 +84,7 @@ class FixpointSolver:
         self._open[pair] = at
         self._frames.append(_Frame(pair, self._begin(pair), depth, at, len(self._order)))
 
-    def _remembered(self, frame: _Frame, asked: PairQuestion) -> DifferenceReport | None:
+    def _get_cached(self, frame: _Frame, asked: PairQuestion) -> DifferenceReport | None:
         at = self._open.get(asked.pair)
         if at is not None:
             if frame.depth + asked.deeper == self._frames[at].depth:

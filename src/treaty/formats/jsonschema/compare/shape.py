@@ -80,7 +80,7 @@ class SchemaShape:
     def branches(self) -> "tuple[SchemaShape, ...]":
         """The combined shapes."""
         if self._branches is None:
-            self._branches = tuple(get_shape(view) for view in self.view.listed(self.criterion))
+            self._branches = tuple(get_shape(view) for view in self.view.list_schemas(self.criterion))
         return self._branches
 
 

@@ -50,18 +50,18 @@ class SchemaView:
         return self.node.value is False
 
     @property
-    def whole(self) -> Hashable:
+    def written_form(self) -> Hashable:
         """Equal for schemas that are written alike, in any order of members."""
         if self._whole is None:
             self._whole = (self.node.draft.number, freeze(self.node.value))
         return self._whole
 
-    def raw(self, name: str) -> Json:
+    def get_annotation(self, name: str) -> Json:
         """What stands under a keyword that demands nothing, None if it is not there."""
         value = self.node.value
         return value.get(name) if isinstance(value, dict) else None
 
-    def part(self, word: str) -> "SchemaView | None":
+    def get_part(self, word: str) -> "SchemaView | None":
         """The schema under a keyword."""
         if word not in self.words:
             return None
@@ -69,18 +69,18 @@ class SchemaView:
             self._one[word] = self.side.view(get_child(self.node, *self._steps.get(word, (word,))))
         return self._one[word]
 
-    def named(self, word: str) -> Mapping[str, "SchemaView"]:
+    def map_schemas(self, word: str) -> Mapping[str, "SchemaView"]:
         """The schemas under a keyword that holds a map of them; lists count as maps from indexes."""
         if word not in self.words:
             return {}
-        return {name: self.at(word, name) for name in self.names(word)}
+        return {name: self.get_schema(word, name) for name in self.names(word)}
 
     def names(self, word: str) -> Collection[str]:
         """The names, or the indexes, of the schemas under a keyword."""
         held = self.words.get(word, ())
         return held if isinstance(held, dict) else range(len(held))  # type: ignore[arg-type, return-value]
 
-    def at(self, word: str, name: str) -> "SchemaView":
+    def get_schema(self, word: str, name: str) -> "SchemaView":
         """One of the schemas under a keyword that holds several."""
         made = self._several.setdefault(word, {})
         if name not in made:
@@ -91,7 +91,7 @@ class SchemaView:
             made[name] = self.side.view(node)
         return made[name]
 
-    def written(self, word: str, name: str) -> Json:
+    def get_written(self, word: str, name: str) -> Json:
         """One of the schemas under a keyword that holds several, as it is written; raises `KeyError` without it."""
         held = self.words[word]
         assert isinstance(held, dict | list)
@@ -99,14 +99,14 @@ class SchemaView:
 
     def dependent(self) -> tuple[tuple[str, "SchemaView"], ...]:
         """The schemas that depend on properties, with the names of these."""
-        return tuple((name.removesuffix("\0"), view) for name, view in self.named("dependentSchemas").items())
+        return tuple((name.removesuffix("\0"), view) for name, view in self.map_schemas("dependentSchemas").items())
 
-    def listed(self, word: str) -> tuple["SchemaView", ...]:
+    def list_schemas(self, word: str) -> tuple["SchemaView", ...]:
         """The schemas under a keyword that holds a list of them."""
         if word not in self.words:
             return ()
         if word not in self._listed:
-            self._listed[word] = tuple(self.named(word).values())
+            self._listed[word] = tuple(self.map_schemas(word).values())
         return self._listed[word]
 
     def target(self) -> "SchemaView | None":
@@ -130,10 +130,10 @@ class SchemaSide:
         """The view of a place, or of where it leads if it is nothing but a reference."""
         found = self._views.get(node.key)
         if found is None:
-            found = self._views[node.key] = self._seen(node)
+            found = self._views[node.key] = self._view_node(node)
         return found
 
-    def _seen(self, node: SchemaNode) -> SchemaView:
+    def _view_node(self, node: SchemaNode) -> SchemaView:
         way = {node.key}
         here = node
         while True:
@@ -144,7 +144,7 @@ class SchemaSide:
                 break
             target = self._follow(here)
             if target is None or target.key in way:
-                words = {UNRESOLVED: self._lost(here, words[referring[0]])}
+                words = {UNRESOLVED: self._describe_unresolved(here, words[referring[0]])}
                 break
             way.add(target.key)
             here = target
@@ -164,7 +164,9 @@ class SchemaSide:
             if found is None:
                 word = next(word for word in _REFERRING if word in view.words)
                 lost = replace(view.node, place=f"{view.node.place}/{word}")
-                self._targets[key] = SchemaView(self, lost, {UNRESOLVED: self._lost(view.node, view.words[word])}, {})
+                self._targets[key] = SchemaView(
+                    self, lost, {UNRESOLVED: self._describe_unresolved(view.node, view.words[word])}, {}
+                )
             else:
                 self._targets[key] = self.view(found)
         return self._targets[key]
@@ -172,13 +174,13 @@ class SchemaSide:
     def _follow(self, node: SchemaNode) -> SchemaNode | None:
         return None if is_ambiguous(self.document, node) else follow_reference(self.document, node)
 
-    def _lost(self, node: SchemaNode, to: Json) -> Json:
+    def _describe_unresolved(self, node: SchemaNode, to: Json) -> Json:
         """What a reference that can't be followed is compared by: where it leads depends on the texts if it is dynamic."""
         return [to, *self.document.texts] if is_ambiguous(self.document, node) else to
 
-    def default(self, outer: SchemaView, name: str) -> tuple[Json] | None:
+    def get_default(self, outer: SchemaView, name: str) -> tuple[Json] | None:
         """The default of a property, from where it stands or where its reference leads; None if it has none."""
-        for node in (get_child(outer.node, "properties", name), outer.at("properties", name).node):
+        for node in (get_child(outer.node, "properties", name), outer.get_schema("properties", name).node):
             if isinstance(node.value, dict) and "default" in node.value:
                 return (node.value["default"],)
         return None

@@ -89,7 +89,7 @@ class _ExampleGenerator:
         self.steps += asked.steps // 10
         if asked.allowed is not None:
             return self.draw.pick(asked.allowed)
-        kinds = asked.types if self.wild and self.draw.chance(20) else asked.guessed()
+        kinds = asked.types if self.wild and self.draw.chance(20) else asked.assumed_types()
         if depth > _DEEP:
             kinds = tuple(kind for kind in kinds if kind not in ("object", "array")) or kinds
         if len(asked.types) > 6 and not asked.words & {"type", "properties"} and self.wild:
@@ -111,7 +111,7 @@ class _ExampleGenerator:
 
     def object(self, asked: ExampleConstraints, depth: int) -> Json:
         """Required members, some of the others, and where that is too few some that the schema does not name."""
-        least, most = asked.most("minProperties", 0), asked.least("maxProperties", 1_000)
+        least, most = asked.get_maximum("minProperties", 0), asked.get_minimum("maxProperties", 1_000)
         share = 0 if depth > _DEEP else self.draw.pick((20, 60, 90)) if self.wild else 80
         made: dict[str, Json] = {}
         names = [name for name in asked.names() if name in asked.required or self.draw.chance(share)]
@@ -133,7 +133,7 @@ class _ExampleGenerator:
             if name in made or (name not in asked.required and len(made) >= most):
                 continue
             try:
-                made[name] = self.make(asked.of_name(name), depth + 1)
+                made[name] = self.make(asked.list_of_member(name), depth + 1)
             except ImpossibleError:
                 if name in asked.required:
                     raise
@@ -152,18 +152,20 @@ class _ExampleGenerator:
 
     def array(self, asked: ExampleConstraints, depth: int) -> Json:
         """As few items as may be where it is deep, a few more elsewhere."""
-        least, most = asked.most("minItems", 0), asked.least("maxItems", 1_000)
+        least, most = asked.get_maximum("minItems", 0), asked.get_minimum("maxItems", 1_000)
         listed = max((len(one) for word in ("items", "prefixItems") for one in asked.all(word, list)), default=0)  # type: ignore[arg-type]  # lists only
         wanted = 0 if depth > _DEEP else self.draw.below(4) + (listed if self.draw.chance(60) else 0)
         contained = [node for node in asked.nodes if isinstance(node.value, dict) and "contains" in node.value]
-        count = min(max(least, wanted, asked.most("minContains", 1) if contained else 0), max(most, least), 300)
+        count = min(max(least, wanted, asked.get_maximum("minContains", 1) if contained else 0), max(most, least), 300)
         unique = any(asked.all("uniqueItems", bool))
         made: list[Json] = []
         for at in range(count):
-            extra = [get_child(node, "contains") for node in contained] if at < asked.most("minContains", 1) else []
+            extra = (
+                [get_child(node, "contains") for node in contained] if at < asked.get_maximum("minContains", 1) else []
+            )
             for _ in range(10):
                 try:
-                    item = self.make([*asked.of_index(at), *extra], depth + 1)
+                    item = self.make([*asked.list_of_item(at), *extra], depth + 1)
                 except ImpossibleError:
                     if at < least or extra:
                         raise
@@ -175,7 +177,7 @@ class _ExampleGenerator:
 
     def string(self, asked: ExampleConstraints) -> str:
         """A text of the pattern, the format or the length that is asked for."""
-        least, most = asked.most("minLength", 0), asked.least("maxLength", 1_000_000)
+        least, most = asked.get_maximum("minLength", 0), asked.get_minimum("maxLength", 1_000_000)
         for regex in asked.all("pattern", str):
             assert isinstance(regex, str)
             text = self._matching(regex)

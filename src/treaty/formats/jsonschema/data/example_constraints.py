@@ -46,7 +46,7 @@ class ExampleConstraints:
     words: set[str] = field(default_factory=set)
     steps: int = 0
 
-    def guessed(self) -> tuple[str, ...]:
+    def assumed_types(self) -> tuple[str, ...]:
         """The types that the keywords speak about, if they speak about types that are allowed."""
         named = tuple(kind for kind in self.types if any(word in self.words for word in _WORDS.get(kind, ())))
         return named if named and len(self.types) == len(TYPES) else self.types
@@ -58,11 +58,11 @@ class ExampleConstraints:
             if isinstance(held, kind) and (kind is bool or not isinstance(held, bool)):
                 yield held
 
-    def most(self, word: str, otherwise: int) -> int:
+    def get_maximum(self, word: str, otherwise: int) -> int:
         """The highest whole number under a keyword."""
         return max((int(one) for one in self.all(word, (int, Decimal))), default=otherwise)  # type: ignore[arg-type]  # numbers only
 
-    def least(self, word: str, otherwise: int) -> int:
+    def get_minimum(self, word: str, otherwise: int) -> int:
         """The lowest whole number under a keyword."""
         return min((int(one) for one in self.all(word, (int, Decimal))), default=otherwise)  # type: ignore[arg-type]  # numbers only
 
@@ -74,7 +74,7 @@ class ExampleConstraints:
             named |= dict.fromkeys(held)
         return list(named)
 
-    def of_name(self, name: str) -> list[SchemaNode]:
+    def list_of_member(self, name: str) -> list[SchemaNode]:
         """The schemas of the member with this name."""
         found: list[SchemaNode] = []
         for node in self.nodes:
@@ -95,7 +95,7 @@ class ExampleConstraints:
                 found += [get_child(node, word) for word in words if isinstance(value.get(word), dict | bool)]
         return found
 
-    def of_index(self, at: int) -> list[SchemaNode]:
+    def list_of_item(self, at: int) -> list[SchemaNode]:
         """The schemas of the item at this index."""
         found: list[SchemaNode] = []
         for node in self.nodes:

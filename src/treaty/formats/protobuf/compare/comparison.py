@@ -159,11 +159,11 @@ class _Comparison:
             one, other = mine.get(number), theirs.get(number)
             if one is None:
                 assert other is not None
-                required = self._writer.label(writer, other) == "required"
+                required = self._writer.get_label(writer, other) == "required"
                 rule = established.REQUIRED_FIELD_REMOVED if required else harmless.FIELD_REMOVED
                 self._add(rule, f"{path}/{number}", "no such field", _describe_field(other))
             elif other is None:
-                required = self._reader.label(reader, one) == "required"
+                required = self._reader.get_label(reader, one) == "required"
                 rule = established.REQUIRED_FIELD_ADDED if required else harmless.FIELD_ADDED
                 self._add(rule, f"{path}/{number}", _describe_field(one), "no such field")
             elif plain and one.type == other.type and one.label == other.label and _simple(one, other):
@@ -235,26 +235,26 @@ class _Comparison:
         self._budget.spend(8)
         if one.name != other.name:
             self._add(harmless.FIELD_NAME_CHANGED, path, one.name, other.name)
-        mine, theirs = self._reader.kind(reader, one), self._writer.kind(writer, other)
+        mine, theirs = self._reader.get_kind(reader, one), self._writer.get_kind(writer, other)
         if mine.name == theirs.name == "MAP":
             assert mine.parts is not None
             assert theirs.parts is not None
             for part, was in zip(mine.parts, theirs.parts, strict=True):
-                kinds = (self._reader.named(reader, part), self._writer.named(writer, was))
+                kinds = (self._reader.resolve_kind(reader, part), self._writer.resolve_kind(writer, was))
                 yield from self._kinds(*kinds, path, (reader, one))
             return
         before = self._harm
         yield from self._kinds(mine, theirs, path, (reader, one))
         if self._harm > before and mine.name != "MESSAGE":
             return
-        label = self._reader.label(reader, one)
-        self._labels(mine, label, self._writer.label(writer, other), path)
+        label = self._reader.get_label(reader, one)
+        self._labels(mine, label, self._writer.get_label(writer, other), path)
         if label == "required" and mine.symbol is not None:
-            known, written = self._reader.numbers(mine), self._writer.numbers(theirs)
+            known, written = self._reader.list_closed_numbers(mine), self._writer.list_closed_numbers(theirs)
             if known is not None and (written is None or not written <= known):
                 self._add(treaty.REQUIRED_ENUM_NARROWED, path, mine.word, theirs.word)
         if mine.name == "MESSAGE" == theirs.name:
-            encodings = [self._reader.delimited(reader, one), self._writer.delimited(writer, other)]
+            encodings = [self._reader.is_delimited(reader, one), self._writer.is_delimited(writer, other)]
             if encodings[0] != encodings[1]:
                 words = ("between marks" if each else "with its length" for each in encodings)
                 self._add(treaty.FIELD_ENCODING_CHANGED, path, *words)
@@ -267,7 +267,7 @@ class _Comparison:
             yield from self._named(mine, theirs, path)
         elif mine.group != theirs.group:
             self._add(established.FIELD_SCALAR_KIND_CHANGED, path, mine.word, theirs.word)
-        elif theirs.word == "bytes" and mine.word == "string" and self._reader.checked(*place):
+        elif theirs.word == "bytes" and mine.word == "string" and self._reader.is_utf8_checked(*place):
             self._add(treaty.FIELD_BYTES_READ_AS_TEXT, path, mine.word, theirs.word)
 
     def _named(self, mine: FieldKind, theirs: FieldKind, path: str) -> Task:
@@ -280,7 +280,7 @@ class _Comparison:
         if one is None or other is None or (one.node is other.node and one.home is other.home):
             return
         at_home = not (one.home.path or other.home.path)
-        if at_home and self._reader.walks(one.node) and self._writer.walks(other.node):
+        if at_home and self._reader.is_walked(one.node) and self._writer.is_walked(other.node):
             return
         self._budget.spend(4 + len(one.node.fields))
         wrong = yield one, other

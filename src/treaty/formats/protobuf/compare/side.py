@@ -68,7 +68,7 @@ class SchemaSide:
         self._features: dict[tuple[int, str], Features] = {}
         self._walked: set[int] = set()
 
-    def walks(self, node: Message) -> bool:
+    def is_walked(self, node: Message) -> bool:
         """Whether a message of the file itself is found by walking from message to message; inside groups none is."""
         if not self._walked:
             waiting = list(self.schema.file.messages)
@@ -82,13 +82,13 @@ class SchemaSide:
         """The file that defines a name."""
         return self.schema.files.get(symbol.path, self.schema)
 
-    def kind(self, body: MessageBody, field: Field) -> FieldKind:
+    def get_kind(self, body: MessageBody, field: Field) -> FieldKind:
         """What a field of a message is, a list or not."""
         if field.key:
             return FieldKind("MAP", f"map<{field.key}, {field.type}>", parts=(field.key, field.type))
-        return self.named(body, field.type)
+        return self.resolve_kind(body, field.type)
 
-    def named(self, body: MessageBody, written: str) -> FieldKind:
+    def resolve_kind(self, body: MessageBody, written: str) -> FieldKind:
         """What a name of a type means inside a message."""
         scalar = _SCALAR.get(written)
         if scalar is not None:
@@ -104,30 +104,30 @@ class SchemaSide:
             return FieldKind("MAP", f"map<{', '.join(parts)}>", parts=parts)
         return FieldKind("MESSAGE", symbol.full, symbol=symbol)
 
-    def numbers(self, kind: FieldKind) -> frozenset[int] | None:
+    def list_closed_numbers(self, kind: FieldKind) -> frozenset[int] | None:
         """The numbers that a closed enum has; None for every other type."""
         symbol = kind.symbol
         if symbol is None or not isinstance(symbol.node, Enum) or not is_closed(self.schema, symbol):
             return None
         return frozenset(one.number for one in symbol.node.values)
 
-    def label(self, body: MessageBody, field: Field) -> str:
+    def get_label(self, body: MessageBody, field: Field) -> str:
         """The label that was written, or that features put in its place; a oneof's fields have none."""
         if field.label or not body.home.file.edition:
             return field.label
-        return "required" if self._of(body, field)["field_presence"] == "LEGACY_REQUIRED" else ""
+        return "required" if self._get_features(body, field)["field_presence"] == "LEGACY_REQUIRED" else ""
 
-    def delimited(self, body: MessageBody, field: Field) -> bool:
+    def is_delimited(self, body: MessageBody, field: Field) -> bool:
         """Whether a message field stands between marks, as groups do."""
         if field.group is not None or not body.home.file.edition:
             return field.group is not None
-        return self._of(body, field)["message_encoding"] == "DELIMITED"
+        return self._get_features(body, field)["message_encoding"] == "DELIMITED"
 
-    def checked(self, body: MessageBody, field: Field) -> bool:
+    def is_utf8_checked(self, body: MessageBody, field: Field) -> bool:
         """Whether a string field refuses what is no UTF-8."""
-        return self._of(body, field)["utf8_validation"] == "VERIFY"
+        return self._get_features(body, field)["utf8_validation"] == "VERIFY"
 
-    def _of(self, body: MessageBody, field: Field) -> Features:
+    def _get_features(self, body: MessageBody, field: Field) -> Features:
         key = (id(body.home), body.full)
         if key not in self._features:
             self._features[key] = get_features(body.home, body.full)

@@ -123,7 +123,7 @@ class _DescriptorWriter:
     def options(self, proto: _Placed, options: tuple[ProtoOption, ...], kind: str, full: str) -> None:
         """Set the options of a definition."""
         if options:
-            settings = self.understood.settings(options, kind, full)
+            settings = self.understood.resolve_all(options, kind, full)
             if settings or kind != "field":
                 proto.options.MergeFromString(b"".join(self.encoder.setting(one.way, one.value) for one in settings))
             for option in options:

@@ -105,9 +105,9 @@ class DiagnosticList:
         line, column = (place.line, place.column) if place.line else (0, 0)
         self.found.append(Diagnostic(rule, path, message, expected or self._expected[rule], line, column))
         if len(self.found) >= FAULTS:
-            self.stop()
+            self.raise_if_any()
 
-    def stop(self) -> None:
+    def raise_if_any(self) -> None:
         """Raise `InvalidSchemaError` if there are faults."""
         if self.found:
             raise InvalidSchemaError(tuple(self.found))

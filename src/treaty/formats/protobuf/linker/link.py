@@ -126,14 +126,14 @@ class _Linker:
         while open_paths:
             path = open_paths[-1]
             if path not in files:
-                files[path] = self.text(path)
+                files[path] = self.parse_reference(path)
             needed = [
                 one.path
                 for one in files[path].imports
                 if one.path in self.texts and one.path not in self.done and self.known(one.path) is None
             ]
             if not needed:
-                self.done[path] = self.reference(files[path], path)
+                self.done[path] = self.link_reference(files[path], path)
                 open_paths.pop()
             elif needed[0] in open_paths:
                 way = " -> ".join([*open_paths[open_paths.index(needed[0]) :], needed[0]])
@@ -141,7 +141,7 @@ class _Linker:
             else:
                 open_paths.append(needed[0])
 
-    def text(self, path: str) -> ProtoFile:
+    def parse_reference(self, path: str) -> ProtoFile:
         """The model of a reference's text; its faults are reported as the reference's."""
         try:
             return self.read(self.texts[path].meaning.text)
@@ -150,7 +150,7 @@ class _Linker:
             message = f"the reference {path!r}: {first.message}"
             raise _reference_error(first.rule, message, first.expected) from None
 
-    def reference(self, file: ProtoFile, path: str) -> ProtoSchema:
+    def link_reference(self, file: ProtoFile, path: str) -> ProtoSchema:
         """A linked reference, all of whose imports are linked."""
         faults = DiagnosticList(EXPECTED)
         linked: dict[str, ProtoSchema] = {}
@@ -178,7 +178,7 @@ class _Linker:
         if self.pool or _near_known(file, names):
             self.unique(schema, faults)
         if path:
-            faults.stop()
+            faults.raise_if_any()
             self.pool.update(names)
         return schema
 

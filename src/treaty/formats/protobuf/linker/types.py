@@ -14,7 +14,7 @@ class TypeResolver:
         self.schema = schema
         self.faults = faults
 
-    def of_field(self, field: Field, full: str) -> ProtoSymbol | None:
+    def resolve_field(self, field: Field, full: str) -> ProtoSymbol | None:
         """The type of a field or of a map's values; None for scalars, and with a fault."""
         if field.type in SCALARS:
             return None
@@ -22,27 +22,27 @@ class TypeResolver:
             return self.schema.symbols.get(f"{full.rpartition('.')[0]}.{field.type}".lstrip("."))
         found = find_symbol(self.schema.visible, full.rpartition(".")[0], field.type, types=True)
         if found is None:
-            self.undefined(field.type, full, field.place)
+            self.add_undefined(field.type, full, field.place)
         elif found.kind not in ("message", "enum"):
             self.faults.add("NOT_A_TYPE", full, f"{field.type!r} is a {found.kind}", field.place)
         else:
-            self.visible(found, full, field.place)
+            self.check_visible(found, full, field.place)
             return found
         return None
 
-    def message(self, written: str, scope: str, full: str, place: SourceLocation) -> ProtoSymbol | None:
+    def resolve_message(self, written: str, scope: str, full: str, place: SourceLocation) -> ProtoSymbol | None:
         """The message that a method takes or returns, or that is extended."""
         found = find_symbol(self.schema.visible, scope, written)
         if found is None:
-            self.undefined(written, full, place)
+            self.add_undefined(written, full, place)
         elif found.kind != "message":
             self.faults.add("NOT_A_MESSAGE", full, f"{written!r} is a {found.kind}", place)
         else:
-            self.visible(found, full, place)
+            self.check_visible(found, full, place)
             return found
         return None
 
-    def undefined(self, written: str, full: str, place: SourceLocation) -> None:
+    def add_undefined(self, written: str, full: str, place: SourceLocation) -> None:
         """A fault for a name that means nothing here, with the reason where it is known."""
         scope = full.rpartition(".")[0]
         for path, other in self.schema.files.items():
@@ -62,7 +62,7 @@ class TypeResolver:
             message = f"{written!r} is not defined"
         self.faults.add("NAME_UNDEFINED", full, message, place)
 
-    def visible(self, found: ProtoSymbol, full: str, place: SourceLocation) -> None:
+    def check_visible(self, found: ProtoSymbol, full: str, place: SourceLocation) -> None:
         """A fault for a type that its own file keeps to itself (edition 2024)."""
         if found.path == self.schema.path:
             return

@@ -71,7 +71,7 @@ class TokenCursor:
     made with a text that is too long or no Unicode, and from every method that expects something else.
     """
 
-    __slots__ = ("_depth", "_lines", "at", "dialect", "members", "starts", "text", "words")
+    __slots__ = ("_depth", "_lines", "at", "dialect", "members", "starts", "text", "tokens")
 
     def __init__(self, text: str) -> None:
         """Split the text into tokens."""
@@ -94,14 +94,14 @@ class TokenCursor:
         if size > SCHEMA_BYTES:
             message = f"a text of {size} bytes, more than the limit SCHEMA_BYTES of {SCHEMA_BYTES}"
             raise InvalidSchemaError((Diagnostic("SCHEMA_TOO_LARGE", "", message, f"at most {SCHEMA_BYTES} bytes"),))
-        self.words: list[str] = []
+        self.tokens: list[str] = []
         self.starts: list[int] = []
         spend(len(self.text) >> 3)
-        add_word, add_start = self.words.append, self.starts.append
+        add_word, add_start = self.tokens.append, self.starts.append
         for token in _TOKEN.finditer(self.text):
             add_word(token[1])
             add_start(token.start(1))
-        spend(2 * len(self.words))  # what reading, linking and judging takes for a token, before it begins
+        spend(2 * len(self.tokens))  # what reading, linking and judging takes for a token, before it begins
 
     @property
     def editions(self) -> bool:
@@ -120,7 +120,7 @@ class TokenCursor:
     def doc(self, at: int) -> str:
         """The comment that stands directly before a token, without its marks."""
         end = self.starts[at]
-        begin = self.starts[at - 1] + len(self.words[at - 1]) if at else 0
+        begin = self.starts[at - 1] + len(self.tokens[at - 1]) if at else 0
         if end - begin < 3:
             return ""
         return get_comment(self.text[begin:end], first=at == 0)
@@ -132,7 +132,7 @@ class TokenCursor:
 
     def unexpected(self, expected: str) -> InvalidSchemaError:
         """A refusal of the present token."""
-        word = self.words[self.at]
+        word = self.tokens[self.at]
         if not word:
             return self.fault("SYNTAX", "the text ends here", expected)
         if word in QUOTES or word[0] == "/":
@@ -143,20 +143,20 @@ class TokenCursor:
 
     def accept(self, word: str) -> bool:
         """Step over a token if it is this one."""
-        if self.words[self.at] == word:
+        if self.tokens[self.at] == word:
             self.at += 1
             return True
         return False
 
     def expect(self, word: str) -> None:
         """Step over a token that has to be this one."""
-        if self.words[self.at] != word:
+        if self.tokens[self.at] != word:
             raise self.unexpected(f'"{word}"')
         self.at += 1
 
     def name(self, what: str) -> str:
         """Step over an identifier."""
-        word = self.words[self.at]
+        word = self.tokens[self.at]
         if word[:1] not in LETTERS:
             raise self.unexpected(what)
         if len(word) > FULL_NAME:
@@ -170,7 +170,7 @@ class TokenCursor:
         begin = self.at
         lead = "." if self.accept(".") else ""
         first = self.name(what)
-        if self.words[self.at] != ".":
+        if self.tokens[self.at] != ".":
             return lead + first
         parts = [lead + first]
         while self.accept("."):
@@ -183,7 +183,7 @@ class TokenCursor:
 
     def number(self, what: str, top: int = INT32) -> int:
         """Step over a whole number from 0 to `top`."""
-        word = self.words[self.at]
+        word = self.tokens[self.at]
         if not "0" <= word[:1] <= "9":
             raise self.unexpected(what)
         try:
@@ -207,9 +207,9 @@ class TokenCursor:
     def string(self, what: str) -> bytes:
         """Step over a string, or several that stand side by side and make one."""
         parts = []
-        while self.words[self.at][:1] in QUOTES and len(self.words[self.at]) > 1:
+        while self.tokens[self.at][:1] in QUOTES and len(self.tokens[self.at]) > 1:
             try:
-                parts.append(parse_string(self.words[self.at]))
+                parts.append(parse_string(self.tokens[self.at]))
             except InvalidLiteralError as wrong:
                 raise self.fault("STRING_INVALID", str(wrong), wrong.expected) from None
             self.at += 1
@@ -230,6 +230,6 @@ class TokenCursor:
 
     def digits(self) -> None:
         """Refuse a number that is too long to be read at all."""
-        if len(self.words[self.at]) > NUMBER_DIGITS:
-            message = f"a number of {len(self.words[self.at])} characters"
+        if len(self.tokens[self.at]) > NUMBER_DIGITS:
+            message = f"a number of {len(self.tokens[self.at])} characters"
             raise self.fault("NUMBER_INVALID", message, f"at most {NUMBER_DIGITS} characters")

@@ -34,7 +34,7 @@ def _value(cursor: TokenCursor) -> EnumValue:
     name = cursor.name("the name of a value")
     cursor.expect("=")
     number = cursor.signed("a number")
-    found = options.read_brackets(cursor) if cursor.words[cursor.at] == "[" else ()
+    found = options.read_brackets(cursor) if cursor.tokens[cursor.at] == "[" else ()
     cursor.expect(";")
     return EnumValue(name, number, found, cursor.doc(begin), cursor.place(begin))
 

@@ -46,7 +46,7 @@ def parse_file(text: str) -> ProtoFile:
     syntax, edition = _dialect(cursor)
     body = _Body()
     names = 0
-    while word := cursor.words[cursor.at]:
+    while word := cursor.tokens[cursor.at]:
         statement = _STATEMENTS.get(word)
         if statement is None:
             raise cursor.unexpected("message, enum, service, extend, import, package or option")
@@ -74,7 +74,7 @@ def parse_imports(text: str) -> tuple[ImportStatement, ...]:
     body = _Body()
     cursor = TokenCursor(text)
     _dialect(cursor)
-    while word := cursor.words[cursor.at]:
+    while word := cursor.tokens[cursor.at]:
         cursor.at += 1
         if word == "import":
             _import(cursor, body)
@@ -93,14 +93,14 @@ def _skip(cursor: TokenCursor, word: str) -> None:
             depth -= 1
         if depth <= 0 and word in (";", "}"):
             return
-        word = cursor.words[cursor.at]
+        word = cursor.tokens[cursor.at]
         if word:
             cursor.at += 1
 
 
 def _dialect(cursor: TokenCursor) -> tuple[str, str]:
     """The statement with which a file begins, if it does: syntax and edition, one of them empty."""
-    word = cursor.words[cursor.at]
+    word = cursor.tokens[cursor.at]
     if word not in ("syntax", "edition"):
         return "", ""
     cursor.at += 1
@@ -117,7 +117,7 @@ def _dialect(cursor: TokenCursor) -> tuple[str, str]:
 
 def _import(cursor: TokenCursor, body: _Body) -> None:
     begin = cursor.at - 1
-    kind = cursor.words[cursor.at]
+    kind = cursor.tokens[cursor.at]
     if kind not in ("public", "weak", "option"):
         kind = ""
     else:
@@ -139,7 +139,7 @@ def _package(cursor: TokenCursor, body: _Body) -> None:
     if body.package:
         raise cursor.fault("PACKAGE_TWICE", "a second package", "one package statement", cursor.at - 1)
     begin = cursor.at
-    if cursor.words[begin] == ".":
+    if cursor.tokens[begin] == ".":
         raise cursor.unexpected("the name of a package")
     found = cursor.dotted("the name of a package")
     cursor.expect(";")

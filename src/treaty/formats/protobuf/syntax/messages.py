@@ -53,7 +53,7 @@ def _message(cursor: TokenCursor, name: str, visibility: str, doc: str, place: S
     cursor.descend(MESSAGE_DEPTH)
     cursor.expect("{")
     body = _Body()
-    words = cursor.words
+    words = cursor.tokens
     while True:
         word = words[cursor.at]
         if word == "}":
@@ -115,7 +115,7 @@ class DefinitionScope(Protocol):
 def add_visible(cursor: TokenCursor, body: DefinitionScope) -> None:
     """A definition after ``export`` or ``local``, which has been read."""
     begin = cursor.at - 1
-    visibility = cursor.words[begin]
+    visibility = cursor.tokens[begin]
     if cursor.accept("message"):
         body.messages.append(read_message(cursor, begin, visibility))
     elif cursor.accept("enum"):
@@ -177,7 +177,7 @@ _STATEMENTS: Mapping[str, Callable[[TokenCursor, _Body], None]] = {
 def read_field(cursor: TokenCursor, *, alone: bool = True) -> Field:
     """A field with its label, unless it stands in a oneof and is not `alone`: there is none then."""
     begin = cursor.at
-    label = cursor.words[begin]
+    label = cursor.tokens[begin]
     if label not in _LABELS:
         label = ""
     elif not alone:
@@ -187,16 +187,16 @@ def read_field(cursor: TokenCursor, *, alone: bool = True) -> Field:
         raise cursor.fault("LABEL_OF_OTHER_SYNTAX", f"the label {label!r}", f"no label, or the feature {feature}")
     else:
         cursor.at += 1
-    if cursor.words[cursor.at] == "map" and cursor.words[cursor.at + 1] == "<":
+    if cursor.tokens[cursor.at] == "map" and cursor.tokens[cursor.at + 1] == "<":
         if label or not alone:
             where = "with a label" if label else "in a oneof"
             raise cursor.fault("MAP_MISPLACED", f"a map {where}", "a field of its own, without a label")
         return _map(cursor, begin)
     if not label and alone and cursor.dialect == "proto2":
         raise cursor.fault(
-            "LABEL_MISSING", f"{cursor.words[cursor.at]!r} without a label", "optional, required, repeated"
+            "LABEL_MISSING", f"{cursor.tokens[cursor.at]!r} without a label", "optional, required, repeated"
         )
-    if cursor.words[cursor.at] == "group":
+    if cursor.tokens[cursor.at] == "group":
         return _group(cursor, label, begin)
     type_ = cursor.dotted("a type")
     name = cursor.name("the name of a field")
@@ -208,7 +208,7 @@ def read_field(cursor: TokenCursor, *, alone: bool = True) -> Field:
 def _read_number(cursor: TokenCursor) -> tuple[int, tuple[ProtoOption, ...]]:
     cursor.expect("=")
     number = cursor.number("a field number")
-    return number, options.read_brackets(cursor) if cursor.words[cursor.at] == "[" else ()
+    return number, options.read_brackets(cursor) if cursor.tokens[cursor.at] == "[" else ()
 
 
 def _map(cursor: TokenCursor, begin: int) -> Field:
@@ -261,7 +261,7 @@ def _oneof(cursor: TokenCursor, begin: int) -> OneOf:
 def read_extend(cursor: TokenCursor, begin: int) -> ExtendStatement:
     """``extend name { ... }``, with the cursor after the first word."""
     place = cursor.place(begin)
-    if cursor.words[cursor.at] in SCALARS or cursor.words[cursor.at][:1] not in LETTERS | {"."}:
+    if cursor.tokens[cursor.at] in SCALARS or cursor.tokens[cursor.at][:1] not in LETTERS | {"."}:
         raise cursor.unexpected("the name of a message")
     extendee = cursor.dotted("the name of a message")
     cursor.expect("{")

@@ -49,7 +49,7 @@ def _part(cursor: TokenCursor) -> str:
 
 def read_value(cursor: TokenCursor) -> Constant:
     """The value of an option."""
-    if cursor.words[cursor.at] == "{":
+    if cursor.tokens[cursor.at] == "{":
         cursor.at += 1
         return _aggregate(cursor, "}")
     return _scalar(cursor, "a number, a string, a name or a message in braces")
@@ -57,7 +57,7 @@ def read_value(cursor: TokenCursor) -> Constant:
 
 def _scalar(cursor: TokenCursor, expected: str) -> Constant:
     negative = cursor.accept("-")
-    word = cursor.words[cursor.at]
+    word = cursor.tokens[cursor.at]
     first = word[:1]
     if first in LETTERS:
         if not negative:
@@ -98,7 +98,7 @@ def _aggregate(cursor: TokenCursor, closing: str) -> AggregateValue:
     while not cursor.accept(closing):
         name = _member(cursor)
         colon = cursor.accept(":")
-        opening = cursor.words[cursor.at]
+        opening = cursor.tokens[cursor.at]
         if opening in _CLOSING:
             cursor.at += 1
             member: Constant = _aggregate(cursor, _CLOSING[opening])
@@ -125,7 +125,7 @@ def _read_list(cursor: TokenCursor, *, scalars: bool) -> Constant:
     if cursor.accept("]"):
         return ()
     while True:
-        opening = cursor.words[cursor.at]
+        opening = cursor.tokens[cursor.at]
         if opening in _CLOSING:
             cursor.at += 1
             items.append(_aggregate(cursor, _CLOSING[opening]))
@@ -144,7 +144,7 @@ def _member(cursor: TokenCursor) -> str:
         return cursor.name("the name of a field")
     parts: list[str] = []
     while not cursor.accept("]"):
-        word = cursor.words[cursor.at]
+        word = cursor.tokens[cursor.at]
         if word not in (".", "/", "-") and word[:1] not in LETTERS:
             raise _unclosed_error(cursor)
         parts.append(word)

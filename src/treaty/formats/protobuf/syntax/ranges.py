@@ -21,7 +21,7 @@ def read_extensions(cursor: TokenCursor, place: SourceLocation) -> ExtensionsSta
 
 def read_reserved(cursor: TokenCursor, place: SourceLocation, *, signed: bool = False) -> ReservedStatement:
     """``reserved ...;``, with the cursor after the first word: of an enum with `signed`, else of a message."""
-    word = cursor.words[cursor.at]
+    word = cursor.tokens[cursor.at]
     if word[:1] in QUOTES:
         if cursor.editions:
             raise cursor.unexpected("names without quotes, as editions have them")

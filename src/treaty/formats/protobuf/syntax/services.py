@@ -45,7 +45,7 @@ def _method(cursor: TokenCursor) -> RpcMethod:
 def _side(cursor: TokenCursor) -> tuple[str, bool]:
     cursor.expect("(")
     streams = cursor.accept("stream")
-    if cursor.words[cursor.at] in SCALARS:
+    if cursor.tokens[cursor.at] in SCALARS:
         raise cursor.unexpected("the name of a message")
     name = cursor.dotted("the name of a message")
     cursor.expect(")")

@@ -44,7 +44,7 @@ class _FileValidator:
         """Judge the options of one definition."""
         if self._options is None:
             self._options = OptionResolver(self.schema, self.faults)
-        self._options.settings(options, kind, full)
+        self._options.resolve_all(options, kind, full)
         if self.editions:
             for name, value in read_features(options).items():
                 if value.endswith("_UNKNOWN"):
@@ -158,7 +158,7 @@ class _FileValidator:
         """A field of a message."""
         full = f"{scope}.{field.name}"
         features = inherit_features(outer, field.options) if self.editions else outer
-        held = self.types.of_field(field, full)
+        held = self.types.resolve_field(field, full)
         self.check_field(field, FieldContext(full, held, features, None, in_oneof))
         self.group(field, scope, features)
 
@@ -179,11 +179,11 @@ class _FileValidator:
         """Extensions of one message."""
         prefix = f"{scope}." if scope else ""
         path = prefix + extend.fields[0].name
-        extended = self.types.message(extend.extendee, scope, path, extend.place)
+        extended = self.types.resolve_message(extend.extendee, scope, path, extend.place)
         for field in extend.fields:
             full = prefix + field.name
             features = inherit_features(outer, field.options)
-            held = self.types.of_field(field, full)
+            held = self.types.resolve_field(field, full)
             if extended is not None:
                 here = FieldContext(full, held, features, extended)
                 extensions.check_extension(field, here, self.schema, self.ranges, self.faults)
@@ -228,7 +228,7 @@ class _FileValidator:
         for method in service.methods:
             path = f"{full}.{method.name}"
             for written in (method.takes, method.returns):
-                self.types.message(written, full, path, method.place)
+                self.types.resolve_message(written, full, path, method.place)
             if method.options:
                 self.options(method.options, "method", path)
             self.style("method", method.name, path, inherit_features(features, method.options), method.place)

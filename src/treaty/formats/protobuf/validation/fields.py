@@ -63,15 +63,15 @@ class FieldValidator:
         if self.proto3 and field.group is not None:
             self.add("GROUP_NOT_ALLOWED", field, full, f"the group {field.name!r} in proto3")
         if field.key:
-            self.map(field, here)
+            self.check_map(field, here)
         if here.type is not None:
-            self.named(field, here)
+            self.check_named(field, here)
         if field.options:
             self.options(field, here)
         if self.editions:
-            self.featured(field, here)
+            self.check_features(field, here)
 
-    def map(self, field: Field, here: FieldContext) -> None:
+    def check_map(self, field: Field, here: FieldContext) -> None:
         """Keys and values of a map."""
         if field.key not in _KEYS:
             self.add("MAP_KEY", field, here.full, f"keys of the type {field.key!r}")
@@ -79,17 +79,17 @@ class FieldValidator:
         if isinstance(node, Enum) and node.values and node.values[0].number != 0:
             self.add("MAP_VALUE", field, here.full, f"the enum {node.name!r} begins with {node.values[0].number}")
 
-    def named(self, field: Field, here: FieldContext) -> None:
+    def check_named(self, field: Field, here: FieldContext) -> None:
         """A field whose type is a message or enum."""
         assert here.type is not None
         if isinstance(here.type.node, Enum):
-            if (self.proto3 or self.implicit(field, here, entries=True)) and self.closed(here.type):
+            if (self.proto3 or self.is_implicit(field, here, entries=True)) and self.is_closed(here.type):
                 where = "a proto3 message" if self.proto3 else "a field of implicit presence"
                 self.add("ENUM_CLOSED", field, here.full, f"the closed enum {here.type.full!r} in {where}")
         elif isinstance(here.type.node, Message) and any(one.name == ("map_entry",) for one in here.type.node.options):
             self.add("MAP_BY_HAND", field, here.full, f"{here.type.full!r} is the entry of a map")
 
-    def closed(self, enum: ProtoSymbol) -> bool:
+    def is_closed(self, enum: ProtoSymbol) -> bool:
         """Whether an enum is closed, found out once."""
         found = self._closed.get(enum.full)
         if found is None:
@@ -112,16 +112,16 @@ class FieldValidator:
         for option in field.options:
             name = option.name
             if name == ("default",):
-                self.default(field, here, option.value)
+                self.check_default(field, here, option.value)
             elif name == ("json_name",):
-                self.json_name(field, here, option)
+                self.check_json_name(field, here, option)
             if name in (("default",), ("json_name",)):
                 if name in once:
                     self.add("OPTION_TWICE", field, full, f"{name[0]} is set twice")
                 once.add(name)
-        self.suited(field, here)
+        self.check_suited(field, here)
 
-    def json_name(self, field: Field, here: FieldContext, option: ProtoOption) -> None:
+    def check_json_name(self, field: Field, here: FieldContext, option: ProtoOption) -> None:
         """The name in JSON that an option gives."""
         if not isinstance(option.value, bytes):
             self.add(
@@ -136,7 +136,7 @@ class FieldValidator:
         elif here.extends is not None and get_custom_json_name(field) is not None:
             self.add("JSON_NAME_ILLEGAL", field, here.full, "a name in JSON for an extension")
 
-    def suited(self, field: Field, here: FieldContext) -> None:
+    def check_suited(self, field: Field, here: FieldContext) -> None:
         """Options that say something about single types."""
         set_to = {one.name[0]: one.value for one in field.options if len(one.name) == 1}
         true = IdentifierValue("true")
@@ -144,23 +144,23 @@ class FieldValidator:
         packable = repeated and not field.key and field.type not in _UNPACKED and not self.holds_message(here)
         scalar = field.type if not field.key else "message"
         if set_to.get("packed") == true and not packable:
-            self.misplaced(field, here, "packed = true", "repeated fields of numbers, bools and enums")
+            self.add_misplaced(field, here, "packed = true", "repeated fields of numbers, bools and enums")
         if "packed" in set_to and self.editions:
-            self.misplaced(field, here, "packed", "proto2 and proto3; editions have repeated_field_encoding")
+            self.add_misplaced(field, here, "packed", "proto2 and proto3; editions have repeated_field_encoding")
         delimited = field.group is not None or here.features["message_encoding"] == "DELIMITED"
         message = bool(field.key) or (self.holds_message(here) and not delimited)
         if true in (set_to.get("lazy"), set_to.get("unverified_lazy")) and not message:
-            self.misplaced(field, here, "lazy", "fields that hold a message")
+            self.add_misplaced(field, here, "lazy", "fields that hold a message")
         if set_to.get("jstype", IdentifierValue("JS_NORMAL")) != IdentifierValue("JS_NORMAL") and scalar not in _WIDE:
-            self.misplaced(field, here, "jstype", "fields of whole numbers with 64 bits")
+            self.add_misplaced(field, here, "jstype", "fields of whole numbers with 64 bits")
         if "ctype" in set_to and self.editions and self.dialect >= "2024":
-            self.misplaced(field, here, "ctype", "syntaxes before edition 2024")
+            self.add_misplaced(field, here, "ctype", "syntaxes before edition 2024")
 
-    def misplaced(self, field: Field, here: FieldContext, what: str, where: str) -> None:
+    def add_misplaced(self, field: Field, here: FieldContext, what: str, where: str) -> None:
         """A fault for an option on a field that can't have it."""
         self.add("OPTION_MISPLACED", field, here.full, f"{what} on {field.name!r}", where)
 
-    def implicit(self, field: Field, here: FieldContext, *, entries: bool = False) -> bool:
+    def is_implicit(self, field: Field, here: FieldContext, *, entries: bool = False) -> bool:
         """Whether a field of an edition that is not set can't be distinguished from one that has its type's zero.
 
         With `entries` a map counts as the field for its values.
@@ -172,7 +172,7 @@ class FieldValidator:
         """Whether a field's type is a message."""
         return here.type is not None and here.type.kind == "message"
 
-    def default(self, field: Field, here: FieldContext, value: Constant) -> None:
+    def check_default(self, field: Field, here: FieldContext, value: Constant) -> None:
         """A default: that there may be one, and that it is of the field's type."""
         full = here.full
         if self.proto3:
@@ -181,7 +181,7 @@ class FieldValidator:
             self.add("DEFAULT_NOT_ALLOWED", field, full, "a default of a field that takes many values")
         elif self.holds_message(here) or field.group is not None:
             self.add("DEFAULT_NOT_ALLOWED", field, full, "a default of a message")
-        elif self.implicit(field, here):
+        elif self.is_implicit(field, here):
             self.add("DEFAULT_NOT_ALLOWED", field, full, "a default of a field without presence")
         elif field.type in SCALARS:
             expected = _unfit(field.type, value)
@@ -196,7 +196,7 @@ class FieldValidator:
                 f"a value of {here.type.full}",
             )
 
-    def featured(self, field: Field, here: FieldContext) -> None:
+    def check_features(self, field: Field, here: FieldContext) -> None:
         """Features that a field sets itself, and what is left of them after inheritance."""
         features = here.features
         if here.extends is not None and features["field_presence"] == "LEGACY_REQUIRED":
@@ -209,22 +209,22 @@ class FieldValidator:
         presence = mine.get("field_presence")
         if presence:
             if here.in_oneof or repeated:
-                self.unfit(field, here, "field_presence", "fields outside of oneofs that are not repeated")
+                self.add_unfit(field, here, "field_presence", "fields outside of oneofs that are not repeated")
             elif here.extends is not None and presence != "LEGACY_REQUIRED":
-                self.unfit(field, here, "field_presence", "fields that are no extensions")
+                self.add_unfit(field, here, "field_presence", "fields that are no extensions")
             elif message and presence == "IMPLICIT":
-                self.unfit(field, here, "field_presence = IMPLICIT", "fields that hold no message")
+                self.add_unfit(field, here, "field_presence = IMPLICIT", "fields that hold no message")
         packing = mine.get("repeated_field_encoding")
         if packing and not repeated:
-            self.unfit(field, here, "repeated_field_encoding", "repeated fields")
+            self.add_unfit(field, here, "repeated_field_encoding", "repeated fields")
         elif packing == "PACKED" and (field.key or message or field.type in _UNPACKED):
-            self.unfit(field, here, "repeated_field_encoding = PACKED", "repeated numbers, bools and enums")
+            self.add_unfit(field, here, "repeated_field_encoding = PACKED", "repeated numbers, bools and enums")
         if "utf8_validation" in mine and field.type != "string" and field.key != "string":
-            self.unfit(field, here, "utf8_validation", "fields of strings")
+            self.add_unfit(field, here, "utf8_validation", "fields of strings")
         if "message_encoding" in mine and (not message or field.key):
-            self.unfit(field, here, "message_encoding", "fields that hold a message")
+            self.add_unfit(field, here, "message_encoding", "fields that hold a message")
 
-    def unfit(self, field: Field, here: FieldContext, what: str, where: str) -> None:
+    def add_unfit(self, field: Field, here: FieldContext, what: str, where: str) -> None:
         """A fault for a feature on a field that can't have it."""
         self.add("FEATURE_MISPLACED", field, here.full, f"{what} on {field.name!r}", where)
 

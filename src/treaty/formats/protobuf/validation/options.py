@@ -77,7 +77,7 @@ class OptionResolver:
         self.edition = _DIALECTS[schema.file.dialect]
         self.legacy = not schema.file.edition
 
-    def settings(self, options: Iterable[ProtoOption], kind: str, full: str) -> list[ResolvedOption]:
+    def resolve_all(self, options: Iterable[ProtoOption], kind: str, full: str) -> list[ResolvedOption]:
         """The settings of a definition's options; `kind` is a key of the table above, `full` the definition's name."""
         found: list[ResolvedOption] = []
         seen: set[Path] = set()
@@ -87,7 +87,7 @@ class OptionResolver:
                 continue
             if is_unknown(self.schema, option, full):
                 continue
-            setting = self.one(option, holder, full)
+            setting = self.resolve_option(option, holder, full)
             if setting is None:
                 continue
             path = tuple(slot.full for slot in setting.way)
@@ -107,12 +107,12 @@ class OptionResolver:
         """A fault of an option."""
         self.faults.add(rule, full, message, option.place, expected)
 
-    def one(self, option: ProtoOption, holder: str, full: str) -> ResolvedOption | None:
+    def resolve_option(self, option: ProtoOption, holder: str, full: str) -> ResolvedOption | None:
         """What one option sets; None with a fault."""
         target: ProtoSymbol | None = self.descriptor.symbols.get(holder)
         way: list[FieldSlot] = []
         for index, part in enumerate(option.name):
-            slot = None if target is None else self.part(target, part, full)
+            slot = None if target is None else self.resolve_part(target, part, full)
             if slot is None or slot.field.name == "uninterpreted_option":
                 self.add("OPTION_UNKNOWN", full, f"there is no option {_join_name(option)} here", option)
                 return None
@@ -133,7 +133,7 @@ class OptionResolver:
             return None
         return ResolvedOption(tuple(way), option.value)
 
-    def part(self, target: ProtoSymbol, part: str, full: str) -> FieldSlot | None:
+    def resolve_part(self, target: ProtoSymbol, part: str, full: str) -> FieldSlot | None:
         """The field that one part of a name means."""
         if part.startswith("("):
             return self.validator.extension(target, part[1:-1], get_scope(self.schema, full))
@@ -147,27 +147,27 @@ class OptionResolver:
     def check_target(self, setting: ResolvedOption, kind: str, full: str, option: ProtoOption) -> None:
         """Whether an option is meant for this kind of definition, and for this edition."""
         for slot in setting.way:
-            self.allowed(slot, kind, full, option)
-        self.values(setting.way[-1], setting.value, kind, full, option)
+            self.check_allowed(slot, kind, full, option)
+        self.check_values(setting.way[-1], setting.value, kind, full, option)
 
-    def values(self, slot: FieldSlot, value: Constant, kind: str, full: str, option: ProtoOption) -> None:
+    def check_values(self, slot: FieldSlot, value: Constant, kind: str, full: str, option: ProtoOption) -> None:
         """The same for what stands inside a value."""
         if isinstance(value, IdentifierValue):
             target = slot.type if slot.field.type not in ("bool", "float", "double") else None
             if target is not None and isinstance(target.node, Enum):
                 for one in target.node.values:
                     if one.name == value.text and one.options:
-                        self.lifetime(one.options, f"{target.scope}.{one.name}", full, option)
+                        self.check_lifetime(one.options, f"{target.scope}.{one.name}", full, option)
         elif isinstance(value, AggregateValue):
             target = slot.type
             if target is not None and not isinstance(target.node, Enum):
                 for name, inner in value.members:
                     if "/" not in name:
                         member = self.validator.member(target, name)
-                        self.allowed(member, kind, full, option)
-                        self.values(member, inner, kind, full, option)
+                        self.check_allowed(member, kind, full, option)
+                        self.check_values(member, inner, kind, full, option)
 
-    def allowed(self, slot: FieldSlot, kind: str, full: str, option: ProtoOption) -> None:
+    def check_allowed(self, slot: FieldSlot, kind: str, full: str, option: ProtoOption) -> None:
         """Targets and lifetime of one field."""
         if not slot.field.options:
             return
@@ -180,9 +180,9 @@ class OptionResolver:
             meant = ", ".join(sorted(one.removeprefix("TARGET_TYPE_").lower().replace("_", " ") for one in targets))
             message = f"{slot.full} on this {kind} is meant for other definitions"
             self.add("OPTION_TARGET", full, message, option, f"{slot.full} on: {meant}")
-        self.lifetime(slot.field.options, slot.full, full, option)
+        self.check_lifetime(slot.field.options, slot.full, full, option)
 
-    def lifetime(self, options: Iterable[ProtoOption], name: str, full: str, option: ProtoOption) -> None:
+    def check_lifetime(self, options: Iterable[ProtoOption], name: str, full: str, option: ProtoOption) -> None:
         """Since when there is an option, and until when."""
         for one in options:
             if one.name != ("feature_support",) or not isinstance(one.value, AggregateValue):

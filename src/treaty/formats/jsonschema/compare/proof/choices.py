@@ -20,28 +20,28 @@ def _branch(filling: DefaultFilling) -> DefaultFilling:
 
 
 def _all_of(prover: SchemaProver, claim: ProofClaim) -> Task:
-    found = prover.found()
-    for at, inner in enumerate(claim.goal.listed("allOf")):
+    found = prover.start_report()
+    for at, inner in enumerate(claim.goal.list_schemas("allOf")):
         found.add_nested((yield PairQuestion(claim._replace(goal=inner), deeper=False)), "allOf", at)
     return found
 
 
 def _any_of(prover: SchemaProver, claim: ProofClaim) -> Task:
-    found = prover.found()
+    found = prover.start_report()
     for inner in _list_likely(claim.known, _near(prover, claim, "anyOf")):
         answer = yield PairQuestion(claim._replace(goal=inner, filling=_branch(claim.filling)), deeper=False)
         if not answer.harms:
             return found
-    prover.missing(found, claim, rules.ANY_OF_NOT_READ, "anyOf")
+    prover.add_missing(found, claim, rules.ANY_OF_NOT_READ, "anyOf")
     return found
 
 
 def _near(prover: SchemaProver, claim: ProofClaim, word: str) -> list[SchemaView]:
     """The branches of the goal's choice without those that no value can fit, by a table; one that is equal comes first."""
-    several = claim.goal.listed(word)
+    several = claim.goal.list_schemas(word)
     if len(several) < LARGE:
         return list(several)
-    table, known = prover.table(claim.goal, word), claim.known
+    table, known = prover.get_branch_table(claim.goal, word), claim.known
     equal = [at for view in known.views if not _is_choice(view) and (at := table.find_equal(view)) is not None]
     near: list[int] | None = None
     if known.types <= {"object"}:
@@ -74,7 +74,7 @@ def _likely_first(known: ValueFacts, several: tuple[SchemaView, ...]) -> list[Sc
 
 
 def _one_of(prover: SchemaProver, claim: ProofClaim) -> Task:
-    found = prover.found()
+    found = prover.start_report()
     near = _near(prover, claim, "oneOf")
     overlap = False
     fillings = [DefaultFilling.NO]
@@ -96,7 +96,7 @@ def _one_of(prover: SchemaProver, claim: ProofClaim) -> Task:
             if apart:
                 return found
             overlap = True
-    prover.missing(found, claim, rules.ONE_OF_OVERLAP if overlap else rules.ONE_OF_NOT_READ, "oneOf")
+    prover.add_missing(found, claim, rules.ONE_OF_OVERLAP if overlap else rules.ONE_OF_NOT_READ, "oneOf")
     return found
 
 
@@ -105,9 +105,9 @@ def _is_excluded(
 ) -> Generator[PairQuestion, DifferenceReport, bool]:
     """Whether no value of which this is known fits a schema."""
     spend(2 + (len(known.excluded) >> 1))
-    if lasting is None and any(prover.alike(view, other) for other in known.excluded):
+    if lasting is None and any(prover.is_same_structure(view, other) for other in known.excluded):
         return True
-    if prover.impossible(prover.also(known, FactCase((view,))), lasting=lasting):
+    if prover.is_impossible(prover.extend_facts(known, FactCase((view,))), lasting=lasting):
         return True
     if lasting is not None:
         return False
@@ -121,27 +121,27 @@ def _is_excluded(
 
 
 def _not(prover: SchemaProver, claim: ProofClaim) -> Task:
-    found = prover.found()
-    inner = claim.goal.part("not")
+    found = prover.start_report()
+    inner = claim.goal.get_part("not")
     assert inner is not None
     if not (yield from _is_excluded(prover, claim.known, inner)):
-        prover.missing(found, claim, rules.NOT_ADDED, "not")
+        prover.add_missing(found, claim, rules.NOT_ADDED, "not")
     return found
 
 
 def _condition(prover: SchemaProver, claim: ProofClaim) -> Task:
-    found = prover.found()
-    test = claim.goal.part("if")
+    found = prover.start_report()
+    test = claim.goal.get_part("if")
     assert test is not None
     for word, case in (("then", FactCase((test,))), ("else", FactCase((), (test,)))):
-        goal = claim.goal.part(word)
+        goal = claim.goal.get_part(word)
         if goal is None:
             continue
-        known = prover.also(claim.known, case)
-        if not prover.impossible(known):
+        known = prover.extend_facts(claim.known, case)
+        if not prover.is_impossible(known):
             answer = yield PairQuestion(ProofClaim(known, goal, DefaultFilling.NO), deeper=False)
             if answer.harms:
-                prover.missing(found, claim, rules.CONDITION_ADDED, word)
+                prover.add_missing(found, claim, rules.CONDITION_ADDED, word)
     return found
 
 

@@ -81,7 +81,7 @@ class ValueFacts:
             seen.add(id(view))
             self.views.append(view)
             self._narrow(view)
-            waiting += view.listed("allOf")
+            waiting += view.list_schemas("allOf")
             target = view.target()
             if target is not None:
                 waiting.append(target)
@@ -123,7 +123,7 @@ class ValueFacts:
         if "required" in words:
             self.required.update(name for name in words["required"] if isinstance(name, str))  # type: ignore[union-attr]
         if "not" in words:
-            self.excluded.append(view.part("not"))  # type: ignore[arg-type]
+            self.excluded.append(view.get_part("not"))  # type: ignore[arg-type]
         if not words.keys().isdisjoint(_SEVERAL):
             self._choices(view)
 
@@ -132,15 +132,15 @@ class ValueFacts:
         words, settled = view.words, self.source.settled
         spend(2 + len(view.names("anyOf")) + len(view.names("oneOf")))
         if "anyOf" in words and (id(view), "anyOf") not in settled:
-            self.cases.append(((id(view), "anyOf"), tuple(FactCase((one,)) for one in view.listed("anyOf"))))
+            self.cases.append(((id(view), "anyOf"), tuple(FactCase((one,)) for one in view.list_schemas("anyOf"))))
         if "oneOf" in words and (id(view), "oneOf") not in settled:
-            several = view.listed("oneOf")
+            several = view.list_schemas("oneOf")
             spend(len(several) * min(len(several), _APART) >> 4)
             others = [several[:at] + several[at + 1 :] if len(several) <= _APART else () for at in range(len(several))]
             cases = tuple(FactCase((one,), rest) for one, rest in zip(several, others, strict=True))
             self.cases.append(((id(view), "oneOf"), cases))
         if "if" in words and (id(view), "if") not in settled:
-            test, then, other = (view.part(word) for word in ("if", "then", "else"))
+            test, then, other = (view.get_part(word) for word in ("if", "then", "else"))
             assert test is not None
             yes = FactCase((test, then) if then is not None else (test,))
             no = FactCase((other,) if other is not None else (), (test,))

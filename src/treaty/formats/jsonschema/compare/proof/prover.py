@@ -83,17 +83,17 @@ class SchemaProver:
             self._budget.spend(12 + 2 * len(made.views) + (len(made.excluded) >> 2))
         return self._kept[key]
 
-    def also(self, known: ValueFacts, case: FactCase, **changes: object) -> ValueFacts:
+    def extend_facts(self, known: ValueFacts, case: FactCase, **changes: object) -> ValueFacts:
         """The same knowledge and more."""
         source = known.source
         fits, excluded = source.fits + case.fits, source.excluded + case.excluded
         return self.known(source._replace(fits=fits, excluded=excluded, **changes))  # type: ignore[arg-type]
 
-    def found(self) -> DifferenceReport:
+    def start_report(self) -> DifferenceReport:
         """An empty list of what could not be shown."""
         return DifferenceReport(self.policy)
 
-    def missing(
+    def add_missing(
         self, found: DifferenceReport, claim: ProofClaim, rule: CompatibilityRule, *steps: str | int, word: str = ""
     ) -> None:
         """Note that a keyword of the goal could not be shown: `word`, or the first step to it."""
@@ -105,21 +105,21 @@ class SchemaProver:
         place = (claim.goal.node.key, *steps)
         found.add(rule, *steps, writer=(said,) if there else None, reader=(goal,), place=place)
 
-    def table(self, choice: SchemaView, word: str) -> BranchTable:
+    def get_branch_table(self, choice: SchemaView, word: str) -> BranchTable:
         """The table of a large choice."""
         key = (id(choice), word)
         if key not in self._tables:
-            self._tables[key] = BranchTable(choice.listed(word))
+            self._tables[key] = BranchTable(choice.list_schemas(word))
         return self._tables[key]
 
-    def alike(self, one: SchemaView, other: SchemaView) -> bool:
+    def is_same_structure(self, one: SchemaView, other: SchemaView) -> bool:
         """Whether two schemas are built the same way."""
         if one is other:
             return True
         known = self._alike.get((id(one), id(other)))
         return is_same_structure(one, other, self._alike, self._budget) if known is None else known
 
-    def impossible(self, known: ValueFacts, depth: int = _INSIDE, *, lasting: frozenset[str] | None = None) -> bool:
+    def is_impossible(self, known: ValueFacts, depth: int = _INSIDE, *, lasting: frozenset[str] | None = None) -> bool:
         """Whether no value can be as it is known to be, by a simple contradiction; False does not say that one can.
 
         With `lasting`, only by contradictions that stay when defaults are put into objects: these are the properties
@@ -135,34 +135,34 @@ class SchemaProver:
         inner = None if lasting is None else frozenset[str]()
         for _, cases in known.cases[:_WIDE]:
             if len(cases) <= _VALUES and all(
-                self.impossible(self._case(known, case), depth - 1, lasting=lasting) for case in cases
+                self.is_impossible(self._assume_case(known, case), depth - 1, lasting=lasting) for case in cases
             ):
                 return True
         if known.types <= NUMERIC:
             return _no_number(known)
         if known.types == {"object"}:
             return any(
-                self.impossible(self.known(get_property_source(known, name)), depth - 1, lasting=inner)
+                self.is_impossible(self.known(get_property_source(known, name)), depth - 1, lasting=inner)
                 for name in (known.required if lasting is None else lasting)
             )
         if known.types == {"array"} and (known.bound("minItems", upper=False) or 0) > 0:
-            return self.impossible(self.known(get_item_source(known, 0)), depth - 1, lasting=inner)
+            return self.is_impossible(self.known(get_item_source(known, 0)), depth - 1, lasting=inner)
         return False
 
     def _contradicts(self, known: ValueFacts, excluded: SchemaView) -> bool:
         if not excluded.words and not excluded.never:
             return True
-        return any(self.alike(view, excluded) for view in known.views)
+        return any(self.is_same_structure(view, excluded) for view in known.views)
 
-    def _case(self, known: ValueFacts, case: FactCase) -> ValueFacts:
-        return self.also(known, case, settled=known.source.settled | {name for name, _ in known.cases})
+    def _assume_case(self, known: ValueFacts, case: FactCase) -> ValueFacts:
+        return self.extend_facts(known, case, settled=known.source.settled | {name for name, _ in known.cases})
 
     def attempt(
         self, goal: Goal, claim: ProofClaim, depth: int = _SPLITS
     ) -> Generator[PairQuestion, DifferenceReport, DifferenceReport]:
         """Show one group of keywords directly, or in every case of a distinction."""
         large = depth > 0 and _meets_choice(claim)
-        found = self.found()
+        found = self.start_report()
         if not large:
             # What a case knows is known in all of it: of two large choices each branch is looked for by itself.
             found = yield from goal(self, claim)
@@ -171,14 +171,14 @@ class SchemaProver:
         closest = None
         for cases in self._distinctions(claim):
             for known in cases:
-                if self.impossible(known):
+                if self.is_impossible(known):
                     continue
                 inner = yield from self.attempt(goal, claim._replace(known=known), depth - 1)
                 if inner.harms:
                     closest = closest or inner
                     break
             else:
-                return self.found()
+                return self.start_report()
         return closest or found
 
     def _distinctions(self, claim: ProofClaim) -> Iterator[list[ValueFacts]]:
@@ -186,7 +186,7 @@ class SchemaProver:
         known = claim.known
         source = known.source
         for name, cases in known.cases[:_WIDE]:
-            yield [self.also(known, case, settled=source.settled | {name}) for case in cases]
+            yield [self.extend_facts(known, case, settled=source.settled | {name}) for case in cases]
         if known.values is not None:
             if 1 < len(known.values) <= _VALUES:
                 yield [self.known(source._replace(values=(one,))) for one in known.values]
@@ -197,17 +197,21 @@ class SchemaProver:
 
     def _begin(self, pair: Hashable) -> Task:
         assert isinstance(pair, ProofClaim)
-        return self._shown(pair)
+        return self._prove_claim(pair)
 
-    def _shown(self, claim: ProofClaim) -> Task:
-        found = self.found()
+    def _prove_claim(self, claim: ProofClaim) -> Task:
+        found = self.start_report()
         known, goal = claim.known, claim.goal
         self._budget.spend(2 + len(known.views))
-        if not known.types or not (goal.words or goal.never) or any(self.alike(one, goal) for one in known.views):
+        if (
+            not known.types
+            or not (goal.words or goal.never)
+            or any(self.is_same_structure(one, goal) for one in known.views)
+        ):
             return found
         if goal.never or UNRESOLVED in goal.words:
-            if not self.impossible(known):
-                self.missing(found, claim, rules.NOTHING_ALLOWED if goal.never else rules.REFERENCE_UNRESOLVED)
+            if not self.is_impossible(known):
+                self.add_missing(found, claim, rules.NOTHING_ALLOWED if goal.never else rules.REFERENCE_UNRESOLVED)
             return found
         if claim.filling is DefaultFilling.ASK:
             claim = claim._replace(filling=DefaultFilling.YES if self.fills(goal) else DefaultFilling.NO)
@@ -223,7 +227,7 @@ class SchemaProver:
         """Whether `fills` is true for all branches of a choice."""
         key = (id(choice), word)
         if key not in self._filled:
-            branches = choice.listed(word)
+            branches = choice.list_schemas(word)
             self._budget.spend(2 * len(branches))
             self._filled[key] = all(map(self.fills, branches))
         return self._filled[key]
@@ -296,7 +300,7 @@ def _plain(goal: SchemaView) -> bool:
         views.append(view)
         if len(views) > _TOGETHER:
             return False
-        waiting += view.listed("allOf")
+        waiting += view.list_schemas("allOf")
         target = view.target()
         if target is not None:
             waiting.append(target)

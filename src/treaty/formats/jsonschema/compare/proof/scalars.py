@@ -25,15 +25,15 @@ Check = Callable[[SchemaProver, ValueFacts, str, Json], bool]
 
 
 def _type(prover: SchemaProver, claim: ProofClaim) -> Task:
-    found = prover.found()
+    found = prover.start_report()
     if not claim.known.types <= get_allowed_types(claim.goal):
-        prover.missing(found, claim, rules.TYPE_NOT_READ, "type")
+        prover.add_missing(found, claim, rules.TYPE_NOT_READ, "type")
     yield from ()
     return found
 
 
 def _values(prover: SchemaProver, claim: ProofClaim) -> Task:
-    found = prover.found()
+    found = prover.start_report()
     words = claim.goal.words
     for word in ("enum", "const"):
         if word in words:
@@ -44,7 +44,7 @@ def _values(prover: SchemaProver, claim: ProofClaim) -> Task:
                 possible = (*((True, False) if "boolean" in claim.known.types else ()),)
                 possible += (None,) if "null" in claim.known.types else ()
             if possible is None or not all(freeze(one) in allowed for one in possible):
-                prover.missing(found, claim, rules.VALUE_NOT_READ, word)
+                prover.add_missing(found, claim, rules.VALUE_NOT_READ, word)
     yield from ()
     return found
 
@@ -55,11 +55,11 @@ def _check_keywords(
     """A goal of keywords that each follow or not; they mean something for these types only."""
 
     def goal(prover: SchemaProver, claim: ProofClaim) -> Generator[PairQuestion, DifferenceReport, DifferenceReport]:
-        found = prover.found()
+        found = prover.start_report()
         if not types.isdisjoint(claim.known.types):
             for word, check in checks.items():
                 if word in claim.goal.words and not check(prover, claim.known, word, claim.goal.words[word]):
-                    prover.missing(found, claim, rule[word] if isinstance(rule, dict) else rule, word)
+                    prover.add_missing(found, claim, rule[word] if isinstance(rule, dict) else rule, word)
         yield from ()
         return found
 
@@ -156,10 +156,12 @@ def _property_count(prover: SchemaProver, known: ValueFacts, word: str, limit: J
     if _is_bounded(known, word, limit):
         return True
     possible = [
-        name for name in list_names(known) if not prover.impossible(prover.known(get_property_source(known, name)), 1)
+        name
+        for name in list_names(known)
+        if not prover.is_impossible(prover.known(get_property_source(known, name)), 1)
     ]
     others = get_others_source(known, ())
-    return len(possible) <= limit and (others is None or prover.impossible(prover.known(others), 1))
+    return len(possible) <= limit and (others is None or prover.is_impossible(prover.known(others), 1))
 
 
 def _rows() -> Iterator[tuple[frozenset[str], Goal]]:

@@ -67,14 +67,14 @@ def _pair_subschemas(left: SchemaView, right: SchemaView) -> list[tuple[SchemaVi
     found: list[tuple[SchemaView, SchemaView]] = []
     for word in left.words:
         if word in _PARTS:
-            found.append((left.part(word), right.part(word)))  # type: ignore[arg-type]
+            found.append((left.get_part(word), right.get_part(word)))  # type: ignore[arg-type]
         elif word in _SEVERAL:
             if set(left.names(word)) != set(right.names(word)):
                 return None
             found += [
-                (left.at(word, name), right.at(word, name))
+                (left.get_schema(word, name), right.get_schema(word, name))
                 for name in left.names(word)
-                if not written_alike(left.written(word, name), right.written(word, name))
+                if not written_alike(left.get_written(word, name), right.get_written(word, name))
             ]
         elif word in _REFERRING:
             found.append((left.target(), right.target()))  # type: ignore[arg-type]

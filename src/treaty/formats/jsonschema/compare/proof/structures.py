@@ -33,25 +33,25 @@ def _ask(
 ) -> Generator[PairQuestion, DifferenceReport, DifferenceReport]:
     """Whether a value inside fits a goal; nothing is said of what can't be there."""
     if source is None or goal is None:
-        return prover.found()
+        return prover.start_report()
     known = prover.known(source)
-    if prover.impossible(known, 1):
-        return prover.found()
+    if prover.is_impossible(known, 1):
+        return prover.start_report()
     return (yield PairQuestion(ProofClaim(known, goal, _inner(claim.filling))))
 
 
 def _properties(prover: SchemaProver, claim: ProofClaim) -> Task:
-    found = prover.found()
+    found = prover.start_report()
     if "object" not in claim.known.types:
         return found
     known, goal = claim.known, claim.goal
     for name in goal.names("properties"):
         if not _same_property(known, goal, name):
-            inner = goal.at("properties", name)
+            inner = goal.get_schema("properties", name)
             found.add_nested(
                 (yield from _ask(prover, claim, get_property_source(known, name), inner)), "properties", name
             )
-    for pattern, inner in goal.named("patternProperties").items():
+    for pattern, inner in goal.map_schemas("patternProperties").items():
         at = ("patternProperties", pattern)
         for name in list_names(known):
             if matches(pattern, name) is not False:
@@ -69,11 +69,11 @@ def _properties(prover: SchemaProver, claim: ProofClaim) -> Task:
 
 def _same_property(known: ValueFacts, goal: SchemaView, name: str) -> bool:
     """Whether a property is written the same way on both sides."""
-    said = goal.written("properties", name)
+    said = goal.get_written("properties", name)
     return any(
         name in view.names("properties")
         and view.node.draft.number == goal.node.draft.number
-        and written_alike(view.written("properties", name), said)
+        and written_alike(view.get_written("properties", name), said)
         for view in known.views
     )
 
@@ -86,7 +86,7 @@ def _others(
     word: str,
 ) -> Inside:
     """Properties that the goal does not handle by name or pattern fit what it says about all others."""
-    goal = claim.goal.part(word)
+    goal = claim.goal.get_part(word)
     known = claim.known
     done = set(handled[0])
     for name in list_names(known):
@@ -98,7 +98,7 @@ def _others(
 
 
 def _prove_required(prover: SchemaProver, claim: ProofClaim) -> Task:
-    found = prover.found()
+    found = prover.start_report()
     if "object" not in claim.known.types:
         return found
     goal, known = claim.goal, claim.known
@@ -107,14 +107,14 @@ def _prove_required(prover: SchemaProver, claim: ProofClaim) -> Task:
     for name in needed:
         if not isinstance(name, str) or _has(known, name):
             continue
-        default = goal.side.default(goal, name) if name in goal.names("properties") else None
+        default = goal.side.get_default(goal, name) if name in goal.names("properties") else None
         if default is None:
-            prover.missing(found, claim, rules.REQUIRED_NAME_ADDED, "required", name)
+            prover.add_missing(found, claim, rules.REQUIRED_NAME_ADDED, "required", name)
         elif claim.filling is not DefaultFilling.YES:
-            prover.missing(found, claim, rules.DEFAULT_NOT_VALID, "required", name)
+            prover.add_missing(found, claim, rules.DEFAULT_NOT_VALID, "required", name)
         else:
             value = prover.known(FactSource((), values=default))
-            answer = yield PairQuestion(ProofClaim(value, goal.at("properties", name), DefaultFilling.ASK))
+            answer = yield PairQuestion(ProofClaim(value, goal.get_schema("properties", name), DefaultFilling.ASK))
             if answer.harms:
                 found.add(rules.DEFAULT_NOT_VALID, "properties", name, "default", reader=default)
     return found
@@ -127,30 +127,30 @@ def _has(known: ValueFacts, name: str) -> bool:
 
 
 def _names(prover: SchemaProver, claim: ProofClaim) -> Task:
-    found = prover.found()
-    goal = claim.goal.part("propertyNames")
+    found = prover.start_report()
+    goal = claim.goal.get_part("propertyNames")
     if "object" not in claim.known.types or goal is None:
         return found
     known = claim.known
     others = get_others_source(known, ())
-    if others is None or prover.impossible(prover.known(others), 1):
+    if others is None or prover.is_impossible(prover.known(others), 1):
         sources = [
             get_name_source(known)._replace(values=(name,))
             for name in list_names(known)
-            if not prover.impossible(prover.known(get_property_source(known, name)), 1)
+            if not prover.is_impossible(prover.known(get_property_source(known, name)), 1)
         ]
     else:
         sources = [get_name_source(known)]
     for source in sources:
         answer = yield PairQuestion(ProofClaim(prover.known(source), goal, DefaultFilling.NO))
         if answer.harms:
-            prover.missing(found, claim, rules.PROPERTY_NAMES_ADDED, "propertyNames")
+            prover.add_missing(found, claim, rules.PROPERTY_NAMES_ADDED, "propertyNames")
             break
     return found
 
 
 def _dependencies(prover: SchemaProver, claim: ProofClaim) -> Task:
-    found = prover.found()
+    found = prover.start_report()
     if "object" not in claim.known.types:
         return found
     known, goal = claim.known, claim.goal
@@ -158,7 +158,7 @@ def _dependencies(prover: SchemaProver, claim: ProofClaim) -> Task:
     for name, needed in held.items() if isinstance(held, dict) else ():
         there = _present(prover, known, name)
         if there is not None and not all(_has(there, one) for one in needed if isinstance(one, str)):  # type: ignore[union-attr]
-            prover.missing(found, claim, rules.DEPENDENCY_NOT_READ, "dependencies", name, word="dependentRequired")
+            prover.add_missing(found, claim, rules.DEPENDENCY_NOT_READ, "dependencies", name, word="dependentRequired")
     for name, inner in goal.dependent():
         there = _present(prover, known, name)
         if there is not None:
@@ -169,21 +169,21 @@ def _dependencies(prover: SchemaProver, claim: ProofClaim) -> Task:
 
 def _present(prover: SchemaProver, known: ValueFacts, name: str) -> ValueFacts | None:
     """What is known of an object that has a property; None if it can't have it."""
-    if prover.impossible(prover.known(get_property_source(known, name)), 1):
+    if prover.is_impossible(prover.known(get_property_source(known, name)), 1):
         return None
     if known.values is not None:
         having = tuple(one for one in known.values if isinstance(one, dict) and name in one)
-        return prover.also(known, FactCase(()), values=having) if having else None
-    return prover.also(known, FactCase(()), present=known.source.present | {name}, types=frozenset({"object"}))
+        return prover.extend_facts(known, FactCase(()), values=having) if having else None
+    return prover.extend_facts(known, FactCase(()), present=known.source.present | {name}, types=frozenset({"object"}))
 
 
 def _items(prover: SchemaProver, claim: ProofClaim) -> Task:
-    found = prover.found()
+    found = prover.start_report()
     if "array" not in claim.known.types:
         return found
     known, goal = claim.known, claim.goal
     most = most_items(known)
-    prefix = goal.listed("prefixItems")
+    prefix = goal.list_schemas("prefixItems")
     for at, inner in enumerate(prefix):
         if most is None or at < most:
             found.add_nested((yield from _ask(prover, claim, get_item_source(known, at), inner)), "items", at)
@@ -198,7 +198,7 @@ def _items(prover: SchemaProver, claim: ProofClaim) -> Task:
 
 
 def _further(prover: SchemaProver, claim: ProofClaim, found: DifferenceReport, start: int, word: str) -> Inside:
-    known, goal = claim.known, claim.goal.part(word)
+    known, goal = claim.known, claim.goal.get_part(word)
     most, longest = most_items(known), longest_tuple(known)
     for at in range(start, longest):
         if most is None or at < most:
@@ -209,16 +209,16 @@ def _further(prover: SchemaProver, claim: ProofClaim, found: DifferenceReport, s
 
 
 def _contains(prover: SchemaProver, claim: ProofClaim) -> Task:
-    found = prover.found()
-    goal, known = claim.goal.part("contains"), claim.known
+    found = prover.start_report()
+    goal, known = claim.goal.get_part("contains"), claim.known
     if "array" not in known.types or goal is None:
         return found
     least, most = claim.goal.words.get("minContains", 1), claim.goal.words.get("maxContains")
     if least != 0 and not (yield from _contains_enough(prover, claim, goal, least)):  # type: ignore[arg-type]
         counted = "minContains" in claim.goal.words and any("contains" in view.words for view in known.views)
-        prover.missing(found, claim, rules.CONTAINS_ADDED, "minContains" if counted else "contains")
+        prover.add_missing(found, claim, rules.CONTAINS_ADDED, "minContains" if counted else "contains")
     if most is not None and not (yield from _contains_few(prover, claim, goal, most)):  # type: ignore[arg-type]
-        prover.missing(found, claim, rules.CONTAINS_ADDED, "maxContains")
+        prover.add_missing(found, claim, rules.CONTAINS_ADDED, "maxContains")
     return found
 
 
@@ -229,7 +229,7 @@ def _contains_few(
     if upper is not None and upper <= most:
         return True
     for view in claim.known.views:
-        limit, inner = view.words.get("maxContains"), view.part("contains")
+        limit, inner = view.words.get("maxContains"), view.get_part("contains")
         if limit is not None and inner is not None and limit <= most:  # type: ignore[operator]
             answer = yield PairQuestion(ProofClaim(prover.known(FactSource((goal,))), inner, DefaultFilling.NO))
             if not answer.harms:
@@ -242,7 +242,7 @@ def _contains_enough(
 ) -> Generator[PairQuestion, DifferenceReport, bool]:
     known = claim.known
     for view in known.views:
-        inner = view.part("contains")
+        inner = view.get_part("contains")
         if inner is not None and view.words.get("minContains", 1) >= least:  # type: ignore[operator]
             answer = yield PairQuestion(ProofClaim(prover.known(FactSource((inner,))), goal, DefaultFilling.NO))
             if not answer.harms:

@@ -52,9 +52,9 @@ def collect_evaluated(view: SchemaView, *, surely: bool) -> EvaluatedParts:
         found.prefix = max(found.prefix, len(here.names("prefixItems")))
         found.all_items |= "items" in words or (not own and "unevaluatedItems" in words)
         found.all_items |= not surely and "contains" in words
-        inner = [one for word in (_ALWAYS if surely else _PERHAPS) for one in here.listed(word)]
+        inner = [one for word in (_ALWAYS if surely else _PERHAPS) for one in here.list_schemas(word)]
         if not surely:
-            inner += [part for word in ("if", "then", "else") if (part := here.part(word)) is not None]
+            inner += [part for word in ("if", "then", "else") if (part := here.get_part(word)) is not None]
             inner += [part for _, part in here.dependent()]
         target = here.target()
         if target is not None:
@@ -82,9 +82,9 @@ def get_property_source(known: ValueFacts, name: str) -> FactSource:
     for view in known.views:
         hit: bool | None = False
         if name in view.names("properties"):
-            fits.append(view.at("properties", name))
+            fits.append(view.get_schema("properties", name))
             hit = True
-        for pattern, one in view.named("patternProperties").items():
+        for pattern, one in view.map_schemas("patternProperties").items():
             found = matches(pattern, name)
             if found:
                 fits.append(one)
@@ -96,7 +96,7 @@ def get_property_source(known: ValueFacts, name: str) -> FactSource:
         if "unevaluatedProperties" in view.words and not collect_evaluated(view, surely=False).covers(
             name, surely=False
         ):
-            fits.append(view.part("unevaluatedProperties"))  # type: ignore[arg-type]
+            fits.append(view.get_part("unevaluatedProperties"))  # type: ignore[arg-type]
     values = None
     if known.values is not None:
         values = tuple(one[name] for one in known.values if isinstance(one, dict) and name in one)
@@ -104,7 +104,7 @@ def get_property_source(known: ValueFacts, name: str) -> FactSource:
 
 
 def _left_over(view: SchemaView, fits: list[SchemaView]) -> None:
-    part = view.part("additionalProperties")
+    part = view.get_part("additionalProperties")
     if part is not None:
         fits.append(part)
 
@@ -120,8 +120,8 @@ def get_others_source(known: ValueFacts, handled: Iterable[str], pattern: str = 
     cases: list[tuple[tuple[int, str], tuple[FactCase, ...]]] = []
     spend(3 + len(known.views))
     for view in known.views:
-        patterns = {one: inner for one, inner in view.named("patternProperties").items() if one not in handled}
-        rest = view.part("additionalProperties")
+        patterns = {one: inner for one, inner in view.map_schemas("patternProperties").items() if one not in handled}
+        rest = view.get_part("additionalProperties")
         if pattern in patterns:
             fits.append(patterns[pattern])
         elif not patterns:
@@ -132,13 +132,13 @@ def get_others_source(known: ValueFacts, handled: Iterable[str], pattern: str = 
         if "unevaluatedProperties" in view.words:
             seen = collect_evaluated(view, surely=False)
             if not seen.all_names and seen.patterns <= set(handled):
-                fits.append(view.part("unevaluatedProperties"))  # type: ignore[arg-type]
+                fits.append(view.get_part("unevaluatedProperties"))  # type: ignore[arg-type]
     return FactSource(tuple(fits), cases=tuple(cases))
 
 
 def get_name_source(known: ValueFacts) -> FactSource:
     """What is known of the name of any property."""
-    fits = [part for view in known.views if (part := view.part("propertyNames")) is not None]
+    fits = [part for view in known.views if (part := view.get_part("propertyNames")) is not None]
     return FactSource(tuple(fits), types=frozenset({"string"}))
 
 
@@ -147,8 +147,8 @@ def get_item_source(known: ValueFacts, at: int | None) -> FactSource:
     fits: list[SchemaView] = []
     spend(3 + sum(1 + (len(view.names("prefixItems")) >> 1) for view in known.views) + len(known.values or ()))
     for view in known.views:
-        prefix = view.listed("prefixItems")
-        further = view.part("items")
+        prefix = view.list_schemas("prefixItems")
+        further = view.get_part("items")
         if at is not None and at < len(prefix):
             fits.append(prefix[at])
         elif further is not None:
@@ -156,7 +156,7 @@ def get_item_source(known: ValueFacts, at: int | None) -> FactSource:
         elif "unevaluatedItems" in view.words:
             seen = collect_evaluated(view, surely=False)
             if not seen.all_items and (at is None or at >= seen.prefix):
-                fits.append(view.part("unevaluatedItems"))  # type: ignore[arg-type]
+                fits.append(view.get_part("unevaluatedItems"))  # type: ignore[arg-type]
     values: tuple[Json, ...] | None = None
     if known.values is not None:
         arrays = [one for one in known.values if isinstance(one, list)]
@@ -177,7 +177,7 @@ def most_items(known: ValueFacts) -> int | None:
     """How many items there are at most, None if that is not known."""
     found = [known.bound("maxItems", upper=True)]
     for view in known.views:
-        further = view.part("items")
+        further = view.get_part("items")
         if further is not None and further.never:
             found.append(len(view.names("prefixItems")))
     if known.values is not None:

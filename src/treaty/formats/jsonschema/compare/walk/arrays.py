@@ -45,7 +45,7 @@ def compare_arrays(found: DifferenceReport, writer: SchemaShape, reader: SchemaS
 
 
 def _all_items(found: DifferenceReport, old: SchemaView, new: SchemaView) -> Steps:
-    was, now = old.part("items"), new.part("items")
+    was, now = old.get_part("items"), new.get_part("items")
     if was is not None and now is not None:
         found.add_nested((yield PairQuestion((get_shape(was), get_shape(now)))), "items")
     elif now is not None and get_shape(now).kind != EMPTY:
@@ -55,7 +55,7 @@ def _all_items(found: DifferenceReport, old: SchemaView, new: SchemaView) -> Ste
 
 
 def _tuples(found: DifferenceReport, old: SchemaView, new: SchemaView) -> Steps:
-    before, after = old.listed("prefixItems"), new.listed("prefixItems")
+    before, after = old.list_schemas("prefixItems"), new.list_schemas("prefixItems")
     for at in range(max(len(before), len(after))):
         if at >= len(after):
             yield from _compare_removed(found, before[at], new, at)
@@ -69,7 +69,7 @@ def _tuples(found: DifferenceReport, old: SchemaView, new: SchemaView) -> Steps:
 def _further(view: SchemaView) -> SchemaView | None:
     """The schema of items after the tuple, None if there is none or they are forbidden or anything."""
     for word in ("items", "unevaluatedItems"):
-        part = view.part(word)
+        part = view.get_part(word)
         if part is not None and get_shape(part).kind not in (EMPTY, NEVER):
             return part
     return None

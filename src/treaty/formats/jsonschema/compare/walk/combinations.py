@@ -53,7 +53,9 @@ def _distinct(branches: Sequence[SchemaShape]) -> list[SchemaShape]:
     """The branches without those that are written like an earlier one."""
     found: dict[Hashable, SchemaShape] = {}
     for branch in branches:
-        found.setdefault((branch.view.whole, branch.view.node.base, branch.kind, branch.type, branch.criterion), branch)
+        found.setdefault(
+            (branch.view.written_form, branch.view.node.base, branch.kind, branch.type, branch.criterion), branch
+        )
     return list(found.values())
 
 
@@ -115,10 +117,10 @@ def _match_equal(
     old: list[SchemaShape], new: list[SchemaShape]
 ) -> Generator[PairQuestion, DifferenceReport, dict[int, int]]:
     """Partners that are written alike and do fit."""
-    places = {(branch.view.whole, branch.kind, branch.criterion): at for at, branch in enumerate(new)}
+    places = {(branch.view.written_form, branch.kind, branch.criterion): at for at, branch in enumerate(new)}
     taken: dict[int, int] = {}
     for at, branch in enumerate(old):
-        other = places.get((branch.view.whole, branch.kind, branch.criterion))
+        other = places.get((branch.view.written_form, branch.kind, branch.criterion))
         if other is not None:
             answer = yield PairQuestion((branch, new[other]))
             if not answer.harms:

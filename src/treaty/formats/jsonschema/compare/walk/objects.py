@@ -18,7 +18,7 @@ Steps = Generator[PairQuestion, DifferenceReport, None]
 
 def open_part(view: SchemaView, word: str) -> bool:
     """Whether a keyword about what is left over asks nothing: absent, true or an empty schema."""
-    part = view.part(word)
+    part = view.get_part(word)
     return part is None or get_shape(part).kind == EMPTY
 
 
@@ -33,11 +33,11 @@ def is_open(view: SchemaView) -> bool:
 
 def covering(view: SchemaView, name: str) -> SchemaView | None:
     """The schema of a property that an object does not name, None if it has none or is open."""
-    for pattern, inner in view.named("patternProperties").items():
+    for pattern, inner in view.map_schemas("patternProperties").items():
         if matches(pattern, name):
             return inner
     for word in ("additionalProperties", "unevaluatedProperties"):
-        part = view.part(word)
+        part = view.get_part(word)
         if part is not None and get_shape(part).kind not in (EMPTY, NEVER):
             return part
     return None
@@ -72,7 +72,7 @@ def _compare_required(found: DifferenceReport, old: SchemaView, new: SchemaView)
             continue
         if name in was:
             rule = rules.REQUIRED_ATTRIBUTE_REMOVED
-        elif new.side.default(new, name):
+        elif new.side.get_default(new, name):
             rule = rules.REQUIRED_ATTRIBUTE_WITH_DEFAULT_ADDED
         else:
             rule = rules.REQUIRED_ATTRIBUTE_ADDED
@@ -87,16 +87,18 @@ def _properties(found: DifferenceReport, old: SchemaView, new: SchemaView) -> St
     one_draft = old.node.draft.number == new.node.draft.number
     for name in dict.fromkeys((*before, *after)):
         if name not in after:
-            yield from _compare_removed(found, old.at("properties", name), new, name)
+            yield from _compare_removed(found, old.get_schema("properties", name), new, name)
         elif name not in before:
             yield from _compare_added(found, old, new, name, needed=name in needed)
         elif not (one_draft and _is_written_alike(old, new, name)):
-            inner = yield PairQuestion((get_shape(old.at("properties", name)), get_shape(new.at("properties", name))))
+            inner = yield PairQuestion(
+                (get_shape(old.get_schema("properties", name)), get_shape(new.get_schema("properties", name)))
+            )
             found.add_nested(inner, "properties", name)
 
 
 def _is_written_alike(old: SchemaView, new: SchemaView, name: str) -> bool:
-    sides = old.written("properties", name), new.written("properties", name)
+    sides = old.get_written("properties", name), new.get_written("properties", name)
     return written_alike(*sides, noted=new.side.noted)
 
 
@@ -124,9 +126,9 @@ def _compare_removed(found: DifferenceReport, was: SchemaView, new: SchemaView, 
 
 def _compare_added(found: DifferenceReport, old: SchemaView, new: SchemaView, name: str, *, needed: bool) -> Steps:
     at = ("properties", name)
-    now = new.at("properties", name)
+    now = new.get_schema("properties", name)
     value = (now.node.value,)
-    default = new.side.default(new, name)
+    default = new.side.get_default(new, name)
     if is_open(old):
         found.add(_to_open(now, needed=needed, default=default is not None), *at, reader=value)
         return
@@ -223,7 +225,7 @@ def left_over(  # noqa: PLR0917 (two sides, the keyword, its rules and its name 
     `rows` are the rules for: no longer forbidden, forbidden now, a schema now, no schema any more. `step` is the
     keyword's name in paths, if it is not `word`.
     """
-    was, now = old.part(word), new.part(word)
+    was, now = old.get_part(word), new.get_part(word)
     forbidden = was is not None and was.never, now is not None and now.never
     free = open_part(old, word), open_part(new, word)
     if (forbidden[0] and forbidden[1]) or (free[0] and free[1]):

@@ -109,7 +109,7 @@ def _compare_choice(found: DifferenceReport, writer: SchemaShape, reader: Schema
 
 def _compare_excluded(found: DifferenceReport, old: SchemaView, new: SchemaView) -> Task:
     """What is excluded, compared the other way round: excluding less allows more."""
-    was, now = old.part("not"), new.part("not")
+    was, now = old.get_part("not"), new.get_part("not")
     assert was is not None
     assert now is not None
     answer = yield PairQuestion((get_shape(now), get_shape(was)))
@@ -123,7 +123,7 @@ def _compare_excluded(found: DifferenceReport, old: SchemaView, new: SchemaView)
 
 def _both_bytes(writer: SchemaShape, reader: SchemaShape) -> bool:
     """Whether Kafka Connect wrote both for bytes, which it may describe by several types."""
-    return writer.view.raw("connect.type") == "bytes" == reader.view.raw("connect.type")
+    return writer.view.get_annotation("connect.type") == "bytes" == reader.view.get_annotation("connect.type")
 
 
 def _word(one: SchemaShape) -> str:
