@@ -315,12 +315,14 @@ def group_fields(count: int) -> FileDescriptorProto:
     return proto
 
 
-@pytest.mark.parametrize(("make", "module"), [(map_fields, "judging/shape"), (group_fields, "descriptors/files")])
+@pytest.mark.parametrize(("make", "module"), [(map_fields, "validation/shape"), (group_fields, "descriptors/files")])
 def test_a_descriptor_of_twice_as_many_fields_takes_twice_the_work(
     make: Callable[[int], FileDescriptorProto], module: str
 ) -> None:
     schemas = [ResolvedSchema("PROTOBUF", encoded(make(count))) for count in (50, 100)]
-    few, twice = (count_instructions(partial(parse, one, strict=True), f"formats/protobuf/{module}") for one in schemas)
+    few, twice = (
+        count_instructions(partial(parse_schema, one, strict=True), f"formats/protobuf/{module}") for one in schemas
+    )
 
     assert twice < 2.1 * few
 
@@ -330,7 +332,7 @@ def test_the_parts_of_a_descriptor_are_counted_as_what_they_cost(make: Callable[
     """A map takes about 140 microseconds, and a group as well."""
     budget = StepBudget(1 << 30, "TOY")
     with use_budget(budget):
-        parse(ResolvedSchema("PROTOBUF", encoded(make(200))), strict=True)
+        parse_schema(ResolvedSchema("PROTOBUF", encoded(make(200))), strict=True)
 
     assert 20_000 < budget.spent < 40_000
 
@@ -347,7 +349,7 @@ def test_a_group_of_two_fields_is_refused_before_it_is_read_twice(strict: bool) 
         message = inner
 
     with pytest.raises(InvalidSchemaError, match="the group 'G0' of two fields; expected a group of one field"):
-        parse(ResolvedSchema("PROTOBUF", encoded(proto)), strict=strict)
+        parse_schema(ResolvedSchema("PROTOBUF", encoded(proto)), strict=strict)
 
 
 def test_limits_are_those_that_the_bombs_pass() -> None:

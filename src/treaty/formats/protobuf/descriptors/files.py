@@ -105,7 +105,7 @@ class _DescriptorReader:
         names = [field.type_name.rpartition(".")[2] for field in fields if field.type == _GROUP]
         if len(set(names)) < len(names):  # each would be read once for each of its fields, and what is inside it again
             twice = next(one for one in names if names.count(one) > 1)
-            raise refusal(f"the group {twice!r} of two fields", "a group of one field")
+            raise descriptor_error(f"the group {twice!r} of two fields", "a group of one field")
         return set(names)
 
     def message(self, proto: DescriptorProto, depth: int, place: SourceLocation | None = None) -> Message:
