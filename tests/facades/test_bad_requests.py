@@ -147,5 +147,5 @@ def test_requests_are_counted_by_route_and_status(http: TestClient) -> None:
     page = http.get("/metrics").text
     assert 'treaty_http_requests_total{method="GET",route="/schemas/ids/{}",status="200"} 2.0' in page
     assert 'treaty_http_requests_total{method="GET",route="other",status="404"} 1.0' in page
-    assert 'treaty_http_seconds_count{route="/schemas/ids/{}"} 2.0' in page
+    assert 'treaty_http_request_duration_seconds_count{route="/schemas/ids/{}"} 2.0' in page
     assert SCHEMA.guid not in page

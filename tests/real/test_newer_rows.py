@@ -54,7 +54,7 @@ def test_a_row_of_a_newer_version_makes_servers_read_only_and_they_say_so(tmp_pa
         eventually("both workers say so", both_say_so)
         node = server.get("/status")["node"]
         assert (node["quarantined"], len(node["quarantine"])) == (1, 1)
-        assert 'treaty_quarantined{worker="1"} 1.0' in server.text("/metrics")
+        assert 'treaty_unreadable_rows{worker="1"} 1.0' in server.text("/metrics")
     assert NEWER[what].table in log_command(1, "repair", url)
     with serving(tmp_path, "--log", url) as again_started:
         assert ask(again_started, "/subjects/more/versions", '"int"')[0] == 503

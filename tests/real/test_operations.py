@@ -91,7 +91,7 @@ def test_status_says_what_there_is(tmp_path: Path) -> None:
         eventually("both workers stand at the end of the log", both_told)
         page = server.text("/metrics")
         assert 'treaty_versions{worker="0"} 3.0' in page
-        assert 'treaty_quarantined{worker="1"} 0.0' in page
+        assert 'treaty_unreadable_rows{worker="1"} 0.0' in page
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -158,7 +158,7 @@ def test_hot_reads_for_every_kind_of_client_with_rights_over_several_workers(tmp
         def all_told() -> bool:  # the other worker tells its hits once a second
             connection.request("GET", "/metrics", headers=basic("root"))
             page = connection.getresponse().read().decode()
-            hits = float(page.partition("\ntreaty_hot_hits_total ")[2].split()[0])
+            hits = float(page.partition("\ntreaty_response_cache_hits_total ")[2].split()[0])
             return hits >= len(ACCEPTS) * 2 * len(connections) * 2
 
         eventually("from the second turn on all come from memory", all_told)

@@ -166,7 +166,7 @@ def _counted(page: str, route: str) -> float:
 
 
 def _hits(page: str) -> float:
-    found = re.search(r"^treaty_hot_hits_total (\S+)", page, re.MULTILINE)
+    found = re.search(r"^treaty_response_cache_hits_total (\S+)", page, re.MULTILINE)
     return float(found[1]) if found else 0.0
 
 

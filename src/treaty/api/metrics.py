@@ -131,6 +131,45 @@ HELP = {
 }
 
 
+NAMES = {
+    "hot_hits": "response_cache_hits",
+    "behind": "log_lag_commits",
+    "looked": "log_last_read_age_seconds",
+    "queue": "pending_commands",
+    "refusing": "log_write_failing",
+    "trouble": "log_unreachable",
+    "wrong_root": "log_root_mismatch",
+    "quarantined": "unreadable_rows",
+    "strangers": "log_foreign_records",
+    "state_file_age": "state_file_age_seconds",
+    "node_looks": "log_end_reads",
+    "node_reads": "log_reads",
+    "node_reloads": "log_replays",
+    "node_wrong_roots": "log_root_mismatches",
+    "node_queries": "queries",
+    "node_commands": "commands",
+    "node_appends": "log_appends",
+    "node_commits": "log_commits",
+    "node_conflicts": "log_append_conflicts",
+    "node_unknown": "log_appends_unknown",
+    "node_held": "log_locks",
+    "node_refused": "commands_refused",
+    "node_repeated": "commands_deduplicated",
+    "node_unavailable": "commands_unavailable",
+    "node_outcome_unknown": "commands_outcome_unknown",
+    "node_handed": "commands_forwarded",
+    "node_lost": "forward_failures",
+    "node_taken": "commands_received",
+    "node_parked": "decisions_deferred",
+}
+"""Names for Prometheus of numbers that the status page and the board call otherwise."""
+
+
+def metric_name(name: str) -> str:
+    """The name of a number for Prometheus: a noun and its unit; a counter gets ``_total`` as its ending."""
+    return f"treaty_{NAMES.get(name, name)}"
+
+
 def help_of(name: str) -> str:
     """The sentence that goes with a number."""
     return HELP.get(name, f"{name.removeprefix('node_').replace('_', ' ').capitalize()}, since the start of the worker")
@@ -152,10 +191,10 @@ class _MetricsCollector(Collector):
             if kind == "count":
                 totals[names[0]] += value
             elif kind == "gauge":
-                family = GaugeMetricFamily(f"treaty_{names[0]}", help_of(names[0]), labels=["worker"])
+                family = GaugeMetricFamily(metric_name(names[0]), help_of(names[0]), labels=["worker"])
                 gauges.setdefault(names[0], family).add_metric([worker], value)
         for name, total in totals.items():
-            yield CounterMetricFamily(f"treaty_{name}", help_of(name), value=total)
+            yield CounterMetricFamily(metric_name(name), help_of(name), value=total)
         yield from gauges.values()
 
     def _numbers(self) -> Iterator[tuple[str, str, list[str], float]]:
@@ -176,7 +215,7 @@ class _MetricsCollector(Collector):
         return family
 
     def _seconds(self) -> Metric:
-        family = HistogramMetricFamily("treaty_http_seconds", "Time to answer, in seconds", labels=["route"])
+        family = HistogramMetricFamily("treaty_http_request_duration_seconds", "Time to answer a request, in seconds", labels=["route"])
         sums: dict[str, float] = defaultdict(float)
         buckets: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
         for _, kind, names, value in self._numbers():
