@@ -22,7 +22,11 @@ def test_an_answer_from_memory_ends_with_the_alias_that_it_followed(tmp_path: Pa
         def hits() -> int:
             told = server.text("/metrics")
             return int(
-                float(next(line for line in told.splitlines() if line.startswith("treaty_response_cache_hits")).split()[-1])
+                float(
+                    next(line for line in told.splitlines() if line.startswith("treaty_response_cache_hits")).split()[
+                        -1
+                    ]
+                )
             )
 
         for name in ("a", "b"):

@@ -215,7 +215,9 @@ class _MetricsCollector(Collector):
         return family
 
     def _seconds(self) -> Metric:
-        family = HistogramMetricFamily("treaty_http_request_duration_seconds", "Time to answer a request, in seconds", labels=["route"])
+        family = HistogramMetricFamily(
+            "treaty_http_request_duration_seconds", "Time to answer a request, in seconds", labels=["route"]
+        )
         sums: dict[str, float] = defaultdict(float)
         buckets: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
         for _, kind, names, value in self._numbers():
