@@ -16,6 +16,7 @@ from treaty.client.types import classes, marks, typed
 from treaty.client.types import failures as type_failures
 from treaty.core import answers, refusals, registry, schema
 from treaty.formats import registry as formats_registry
+from treaty.names import PUBLIC
 from treaty.testing import registry as testing_registry
 
 SECTIONS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
@@ -40,6 +41,8 @@ _HEAD = (
     "# Python API",
     "",
     "What programs import, with the first sentences of the docstrings; `help(name)` prints all of them. Defaults that are objects are written `…`.",
+    "",
+    f"`from treaty import …` offers {', '.join(f'`{name}`' for name in PUBLIC)}. Other names are imported from the module that their heading names.",
 )
 
 
@@ -80,6 +83,8 @@ def _module(module: Any) -> Iterator[str]:
 
 def _public(module: Any) -> list[str]:
     listed = getattr(module, "__all__", None)
+    if module is treaty:
+        return ["connect", "connect_async"]
     if listed is not None:
         return list(listed)
     return [

@@ -118,7 +118,7 @@ def drawers(modules: Iterable[Module]) -> Iterator[str]:
 
 
 def busy_doorways(modules: Iterable[Module]) -> Iterator[str]:
-    """An `__init__` holds a docstring and re-exports; only the package's own may look names up late."""
+    """An `__init__` holds a docstring and re-exports; those of `treaty` and `treaty.testing` may load names when they are used."""
     for module in modules:
         if module.path.name != "__init__.py":
             continue
@@ -128,10 +128,10 @@ def busy_doorways(modules: Iterable[Module]) -> Iterator[str]:
             ):
                 continue
             names = {ast.unparse(target) for target in node.targets} if isinstance(node, ast.Assign) else set()
-            late = isinstance(node, ast.FunctionDef) and node.name == "__getattr__"
-            typing = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-            at_root = module.path.parts == ("src", "treaty", "__init__.py")
-            if names != {"__all__"} and not (at_root and (late or typing or names == {"__version__"})):
+            late = isinstance(node, ast.FunctionDef) and node.name in {"__getattr__", "__dir__"}
+            typing = isinstance(node, ast.If) and ast.unparse(node.test).removeprefix("not ") == "TYPE_CHECKING"
+            is_lazy = module.path.parent.as_posix() in {"src/treaty", "src/treaty/testing"}
+            if names != {"__all__"} and not (is_lazy and (late or typing or names == {"__version__"})):
                 yield f"{module.path}:{node.lineno}"
 
 

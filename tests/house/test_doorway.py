@@ -1,28 +1,80 @@
-"""The package's own doorway: two names, and nothing of the server is loaded before it is asked for."""
+"""The names that `from treaty import …` offers: each is loaded when it is used, and a renamed path says its new name."""
 
+import ast
+import importlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import treaty
 from treaty import assemble
+from treaty.names import MODULES, PACKAGES, PUBLIC, RENAMED, RENAMED_MODULES
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_public_name_is_the_one_of_its_module(name: str) -> None:
+    assert getattr(treaty, name) is getattr(importlib.import_module(PUBLIC[name]), name)
+    assert name in dir(treaty)
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    tree = ast.parse(Path(treaty.__file__).read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))  # the imports of `if TYPE_CHECKING`
+    seen = {one.asname: node.module for node in block.body if isinstance(node, ast.ImportFrom) for one in node.names}
+
+    assert seen == {name: module for module, names in MODULES.items() for name in names} | dict.fromkeys(
+        PACKAGES, "treaty"
+    )
+    assert treaty.__all__ == list(PUBLIC)
 
 
 def test_connecting_is_the_way_in() -> None:
     assert treaty.connect is assemble.connect
     assert treaty.connect_async is assemble.connect_async
-    assert treaty.__all__ == ["connect", "connect_async"]
 
 
 def test_there_is_no_other_name() -> None:
     with pytest.raises(AttributeError, match="no attribute 'disconnect'"):
-        _ = treaty.disconnect
+        _ = treaty.disconnect  # type: ignore[attr-defined]
+
+
+def test_a_registry_for_tests_is_at_hand() -> None:
+    program = "import treaty; print(treaty.testing.TreatyRegistry.__module__)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert run.stdout.strip() == "treaty.testing.registry"
+
+
+@pytest.mark.parametrize(("old", "new"), RENAMED_MODULES.items())
+def test_an_old_module_says_its_new_name(old: str, new: str) -> None:
+    with pytest.raises(ImportError, match=rf"^{old} is now {new}$"):
+        importlib.import_module(old)
+    assert importlib.import_module(new).__name__ == new
+
+
+@pytest.mark.parametrize(
+    ("module", "old", "new"), [(module, *pair) for module, names in RENAMED.items() for pair in names.items()]
+)
+def test_an_old_name_says_its_new_name(module: str, old: str, new: str) -> None:
+    found = importlib.import_module(module)
+
+    with pytest.raises(ImportError, match=rf"^{module}.{old} is now {module}.{new}$"):
+        getattr(found, old)
+    assert hasattr(found, new)
+
+
+@pytest.mark.parametrize("module", RENAMED)
+def test_a_name_that_never_was_is_an_attribute_error(module: str) -> None:
+    assert not hasattr(importlib.import_module(module), "never_was")
 
 
 @pytest.mark.parametrize(
     "module",
     [
+        "treaty",
+        "treaty.testing.plugin",
         "treaty.client.http_registry",
         "treaty.client.async_http_registry",
         "treaty.client.serializers.avro",

@@ -21,6 +21,7 @@ from treaty.core.operations import is_command
 from treaty.core.refusals import NotFound
 from treaty.core.registry import CALL, Call, Registry, Reply
 from treaty.core.requests import Request
+from treaty.names import refuse_renamed
 
 if TYPE_CHECKING:
     from treaty.core.answers import SchemaFound
@@ -150,3 +151,7 @@ class CachedRegistry:
         finally:
             if is_command(request):
                 self._versions.clear()
+
+
+if not TYPE_CHECKING:
+    __getattr__ = refuse_renamed(__name__)

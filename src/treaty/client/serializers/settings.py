@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
@@ -11,6 +11,7 @@ from treaty.client.serializers.subject_names import AssociatedNameStrategy, Subj
 from treaty.core.answers import SchemaFound
 from treaty.core.names import DEFAULT_CONTEXT
 from treaty.core.schema import Pairs
+from treaty.names import refuse_renamed
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,3 +126,7 @@ class Deserializer(Protocol):
     ) -> DeserializedPart:
         """Return value and writer's schema."""
         ...
+
+
+if not TYPE_CHECKING:
+    __getattr__ = refuse_renamed(__name__)
