@@ -9,7 +9,7 @@ from treaty.client.serializers.jsonschema import JsonSerializer
 from treaty.client.serializers.protobuf import ProtobufSerializer
 from treaty.core.registry import Registry
 from treaty.formats.protobuf.runtime import get_first_message
-from treaty.plan.asking import model_of
+from treaty.plan.registry_queries import parse_text
 from treaty.spark import session, view
 
 ORDER = """syntax = "proto3";
@@ -26,7 +26,7 @@ CUSTOMER = """{"type": "object", "title": "Customer", "required": ["name"],
 
 def orders_of(registry: Registry) -> list[bytes | None]:
     """Two orders as a producer sends them. A real one has a class that protoc made; this one is made from the text."""
-    descriptor = get_first_message(model_of("PROTOBUF", ORDER))
+    descriptor = get_first_message(parse_text("PROTOBUF", ORDER))
     assert descriptor is not None, "the text has one message"
     kind: Any = GetMessageClass(descriptor)
     write = ProtobufSerializer(registry)

@@ -6,11 +6,11 @@ from typing import Any
 
 from tests.histories import PLAIN, Maker
 from treaty.core.names import DEFAULT_CONTEXT
-from treaty.plan.asking import parsed
-from treaty.plan.avro.composing import compose
-from treaty.plan.known import Known
-from treaty.plan.reasons import PlanError
-from treaty.plan.recipes import AvroRecipe
+from treaty.plan.avro.planner import compose
+from treaty.plan.errors import PlanError
+from treaty.plan.format_plans import AvroFormatPlan
+from treaty.plan.registered_schema import RegisteredSchema
+from treaty.plan.registry_queries import parse_avro
 from treaty.plan.value import DecodePlan
 
 WIDER = {
@@ -180,18 +180,18 @@ def planned(seed: int, writer: str, reader: str) -> DecodePlan | None:
 
 def refusals(plan: DecodePlan) -> dict[int, str]:
     """What is said of rows that a plan refuses by their values, by schema id."""
-    assert isinstance(plan.recipe, AvroRecipe)
+    assert isinstance(plan.recipe, AvroFormatPlan)
     return dict(plan.recipe.partly)
 
 
 def planned_in_part(seed: int, writer: str, reader: str) -> DecodePlan | None:
     """The same where the reader takes some values of the first and not others, too."""
     known = [
-        Known(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", parsed(text))
+        RegisteredSchema(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", parse_avro(text))
         for place, text in enumerate((writer, reader) if seed % 2 else (writer,))
     ]
     try:
-        plan = compose(known, parsed(reader))
+        plan = compose(known, parse_avro(reader))
     except PlanError:
         return None
     return plan if plan.writers[0].schema_id == 1 else None

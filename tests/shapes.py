@@ -17,7 +17,7 @@ from treaty.formats.avro.model import (
     NamedType,
 )
 from treaty.plan.avro.flat import is_null
-from treaty.plan.avro.logical import held
+from treaty.plan.avro.logical import find_column_logical
 from treaty.plan.value import DecodePlan
 
 Shape = Callable[[Any], Any]
@@ -74,7 +74,7 @@ _PLAIN: Mapping[str, Shape] = {"float": float, "double": float, "bytes": _bytes,
 
 
 def _leaf(node: AvroPrimitive | AvroFixed) -> Shape:
-    logical = held(node)
+    logical = find_column_logical(node)
     if logical is None:
         return _PLAIN.get(node.kind, _same)
     if logical.name == "decimal":

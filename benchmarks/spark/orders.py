@@ -19,7 +19,7 @@ from treaty.core.registry import Registry
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.formats.protobuf.runtime import build_pool
-from treaty.plan.asking import model_of
+from treaty.plan.registry_queries import parse_text
 
 FILES = 2
 COPIES = 10
@@ -150,7 +150,7 @@ def messages_of(texts: Sequence[str]) -> Callable[[int, int], bytes]:
     """Encodes an order as a message: the index of the first message, and its bytes."""
     dice = random.Random(1)
     kinds = [
-        GetMessageClass(build_pool(model_of("PROTOBUF", text)).FindMessageTypeByName("shop.Order")) for text in texts
+        GetMessageClass(build_pool(parse_text("PROTOBUF", text)).FindMessageTypeByName("shop.Order")) for text in texts
     ]
 
     def encode(place: int, used: int) -> bytes:

@@ -10,7 +10,16 @@ from benchmarks.row import Row, against
 from benchmarks.spark.meter import Work, measured
 from benchmarks.spark.orders import Mix, avro_of, document, documents_of, messages_of, proto, put, schema, write
 from treaty.core.registry import Registry
-from treaty.spark import DecodePlan, Derive, EncodePlan, EncodeWish, decode, encode, make_encode_plan, make_plan
+from treaty.spark import (
+    DecodePlan,
+    DeriveOptions,
+    EncodeOptions,
+    EncodePlan,
+    decode,
+    encode,
+    make_encode_plan,
+    make_plan,
+)
 from treaty.spark.encoding.sources import columns_of
 
 IDS = 5
@@ -25,9 +34,9 @@ LIMITS = {
 GOALS = {"PROTOBUF": 2.9, "JSON": 2.5, "encode": 0.5}
 
 WISHES = {
-    "Protobuf": EncodeWish(derive=Derive("PROTOBUF"), register=True),
-    "JSON text": EncodeWish(derive=Derive("JSON"), register=True),
-    "JSON text, validated": EncodeWish(derive=Derive("JSON"), register=True, validate=True),
+    "Protobuf": EncodeOptions(derive=DeriveOptions("PROTOBUF"), register=True),
+    "JSON text": EncodeOptions(derive=DeriveOptions("JSON"), register=True),
+    "JSON text, validated": EncodeOptions(derive=DeriveOptions("JSON"), register=True, validate=True),
 }
 """Other ways to write the rows of the table, under schemas that are derived from it."""
 

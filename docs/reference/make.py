@@ -23,7 +23,7 @@ from treaty.formats.registry import BUILT_IN, FormatRegistry
 from treaty.formats.rule import POLICIES, CompatibilityRule
 from treaty.plan.ddl import type_ddl
 from treaty.plan.encoding.casts import cast
-from treaty.plan.encoding.fit import LOSSY, Fit, sentence
+from treaty.plan.encoding.fit import LOSSY, ColumnConversion, sentence
 from treaty.wire.confluent.error_index import ERROR_CODES
 
 HERE = Path(__file__).parent
@@ -50,7 +50,7 @@ def pages() -> dict[str, str]:
 _CASTS = """# Casts of encoding
 
 Encoding casts a column to the type of its field in the schema. A row whose value would lose information becomes a bad row, with the path and the
-sentence below, unless the value's path is in `EncodeWish(lossy=("/price", "/lines/[]/at"))`. Then numbers are rounded to the nearest, and fractions of
+sentence below, unless the value's path is in `EncodeOptions(lossy=("/price", "/lines/[]/at"))`. Then numbers are rounded to the nearest, and fractions of
 integers and parts of times are cut off. A value that does not fit at all makes a bad row in any case. The encode plan rejects a path where nothing
 can be lost, and a pair of types without a row here.
 
@@ -85,7 +85,7 @@ def _casts() -> str:
             found = cast(have, want)
             if have == want or found is None or Scalar("null") in {have, want}:
                 continue
-            fit = Fit("", found[0], type_ddl(want), type_ddl(have), checks=found[1])
+            fit = ColumnConversion("", found[0], type_ddl(want), type_ddl(have), checks=found[1])
             said = dict.fromkeys(sentence(fit, one).removeprefix("the value ") for one in found[1])
             lossy = "yes" if any(one.name in LOSSY for one in found[1]) else ""
             names = ("JSON text" if one == Scalar("variant") else f"`{type_ddl(one)}`" for one in (have, want))

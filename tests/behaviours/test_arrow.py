@@ -18,7 +18,7 @@ from treaty.core.names import subject_of
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.formats.avro.fingerprint import crc64
-from treaty.plan.asking import parsed
+from treaty.plan.registry_queries import parse_avro
 
 V1 = record(("name", "string"), ("n", "int"))
 V2 = record(("name", "string"), ("n", "long"), ("tags", {"type": "map", "values": "int"}, {}))
@@ -145,7 +145,7 @@ def test_other_framings(registry: Connection) -> None:
     payload = frame(schema_id, V1, {"name": "a", "n": 7})[5:]
     good = {"name": "a", "n": 7}
     single = make_plan(registry, "orders-value", engine="fastavro", framing="single-object")
-    head = b"\xc3\x01" + crc64(parsed(V1))
+    head = b"\xc3\x01" + crc64(parse_avro(V1))
     found = decode(column([head + payload, head[:-1] + b"x" + payload, b"\xc3\x02" * 6, b"\xc3", None]), single)
     assert found["record"].to_pylist() == [good, None, None, None, None]
     errors = found["error"].to_pylist()

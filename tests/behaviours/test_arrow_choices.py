@@ -18,7 +18,7 @@ from treaty.core.names import subject_of
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft, Reference
 from treaty.formats.protobuf.runtime import build_pool
-from treaty.plan.asking import model_of
+from treaty.plan.registry_queries import parse_text
 
 OLD = 'syntax = "proto3"; message Order { int32 n = 1; }'
 NEW = 'syntax = "proto3"; message Order { int32 n = 1; string name = 2; repeated int32 many = 3; Order inner = 9; double d = 16; }'
@@ -94,7 +94,7 @@ def test_members_without_a_column_are_kept(registry: Connection) -> None:
 
 def test_unknown_fields_are_kept_so_that_a_later_schema_reads_them(registry: Connection) -> None:
     number = put(registry, OLD, "PROTOBUF")
-    kind = GetMessageClass(build_pool(model_of("PROTOBUF", NEW)).FindMessageTypeByName("Order"))
+    kind = GetMessageClass(build_pool(parse_text("PROTOBUF", NEW)).FindMessageTypeByName("Order"))
     given = {"n": 7, "name": "ä", "many": [1, 300], "inner": {"name": "x"}, "d": 0.5}
     payload = ParseDict(given, kind()).SerializeToString() + b"\x9b\x06\x08\x01\x9b\x06\x9c\x06\x9c\x06\x10\x05"
     plan = make_plan(registry, "s", unknown=True)

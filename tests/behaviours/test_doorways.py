@@ -17,8 +17,8 @@ from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.core.state.columns import Column, Scalar
 from treaty.plan.addresses import open_registry
-from treaty.plan.encoding.making import judge, make_encode_plan
-from treaty.plan.encoding.wish import EncodeWish
+from treaty.plan.encoding.encode_plans import check_columns, make_encode_plan
+from treaty.plan.encoding.options import EncodeOptions
 
 ORDER = record(("id", "int"), ("note", "string", ""))
 JSON = '{"type": "object", "properties": {"id": {"type": "integer"}}}'
@@ -63,9 +63,9 @@ def test_an_option_that_would_do_nothing_is_refused(
 def test_options_of_encoding_for_another_format_are_refused(registry: Connection) -> None:
     columns = (Column("id", Scalar("int32")),)
     with pytest.raises(PlanError, match="message = 'x' is for PROTOBUF, and the rows to write are AVRO"):
-        make_encode_plan(registry, "a", columns, EncodeWish(message="x"))
+        make_encode_plan(registry, "a", columns, EncodeOptions(message="x"))
     with pytest.raises(PlanError, match="schema_type = 'JSON' is for a schema's text, and none is given"):
-        make_encode_plan(registry, "a", columns, EncodeWish(schema_type="JSON"))
+        make_encode_plan(registry, "a", columns, EncodeOptions(schema_type="JSON"))
 
 
 def test_a_schema_that_is_a_word_is_one(registry: Connection) -> None:
@@ -121,7 +121,7 @@ def test_an_address_is_taken_wherever_a_registry_is(written: Callable[[str], str
         rows = pa.array([frame(schema_id, ORDER, {"id": 7, "note": ""})])
         assert from_registry(rows, place, "a").column("record").to_pylist() == [{"id": 7, "note": ""}]
         assert make_encode_plan(place, "a", columns) == make_encode_plan(far, "a", columns)
-        assert judge(place, "a", columns) == judge(far, "a", columns)
+        assert check_columns(place, "a", columns) == check_columns(far, "a", columns)
 
 
 def test_an_address_that_is_none_is_refused_without_its_secrets(registry: Connection) -> None:

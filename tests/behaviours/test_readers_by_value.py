@@ -15,7 +15,7 @@ from treaty.core.answers import Config
 from treaty.core.names import subject_of
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
-from treaty.plan.reasons import PlanError
+from treaty.plan.errors import PlanError
 from treaty.plan.value import DecodePlan
 
 ABC: dict[str, Any] = {"type": "enum", "name": "Letter", "symbols": ["A", "B", "C"]}

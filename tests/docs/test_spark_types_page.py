@@ -8,7 +8,7 @@ import pytest
 
 from treaty.assemble import connect
 from treaty.core.schema import Draft
-from treaty.plan.making import make_plan
+from treaty.plan.decode_plans import make_plan
 
 PAGE = (Path(__file__).parents[2] / "docs" / "howto" / "spark-types.md").read_text("utf-8")
 LINE = re.compile(r"^\| `(?P<field>[^|]*)` \| (?:``(?P<quoted>[^|]*)``|`(?P<plain>[^|]*)`) \|", re.MULTILINE)

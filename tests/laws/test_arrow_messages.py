@@ -15,19 +15,19 @@ from treaty.arrow.decoded import DecodedBatch, RowResult, read_by_row
 from treaty.arrow.messages.batches import make_batch_reader
 from treaty.arrow.messages.rows import decoder_of, message_of
 from treaty.arrow.types import kind_of
-from treaty.plan.asking import model_of
-from treaty.plan.known import Known
-from treaty.plan.messages.composing import compose
+from treaty.plan.messages.planner import compose
+from treaty.plan.options import DecodeOptions
+from treaty.plan.registered_schema import RegisteredSchema
+from treaty.plan.registry_queries import parse_text
 from treaty.plan.value import DecodePlan
-from treaty.plan.wish import Wish
 
 FILES = 60
 SHORT = header(7) + b"\0"
 
 
 def planned(text: str, *, defaults: bool = False) -> DecodePlan:
-    schema = model_of("PROTOBUF", text)
-    return compose([Known(7, "s", 1, "PROTOBUF", schema)], schema, Wish(2, defaults=defaults))
+    schema = parse_text("PROTOBUF", text)
+    return compose([RegisteredSchema(7, "s", 1, "PROTOBUF", schema)], schema, DecodeOptions(2, defaults=defaults))
 
 
 def rows_of(found: DecodedBatch) -> list[tuple[Any, Any, Any]]:

@@ -27,10 +27,10 @@ from treaty.formats.avro.model import (
 )
 from treaty.formats.avro.normal_form import get_logical_type
 from treaty.formats.format import InvalidSchemaError
-from treaty.plan.avro.bounds import bounded
+from treaty.plan.avro.bounds import find_bounded
 from treaty.plan.avro.columns import ddl
-from treaty.plan.avro.flat import flat
-from treaty.plan.ddl import quoted
+from treaty.plan.avro.flat import flatten_schema
+from treaty.plan.ddl import quote_name
 
 seeds = st.integers(0, 2**32 - 1)
 WORDS = {
@@ -51,7 +51,7 @@ def spark(kind: ColumnType) -> str:
         case Map(key, value):
             return f"MAP<{spark(key)}, {spark(value)}>"
         case Struct(inside):
-            return f"STRUCT<{', '.join(f'{quoted(one.name)}: {spark(one.type)}' for one in inside)}>"
+            return f"STRUCT<{', '.join(f'{quote_name(one.name)}: {spark(one.type)}' for one in inside)}>"
 
 
 def leaves(schema: AvroSchema, node: AvroType, seen: set[str]) -> list[AvroPrimitive | AvroFixed]:
@@ -85,7 +85,7 @@ def held_by_spark(leaf: AvroPrimitive | AvroFixed) -> bool:
 @given(seeds)
 def test_columns_are_those_of_the_decode_planner(seed: int) -> None:
     schema = model(json.dumps(dressed_schema(seed)))
-    opened = bounded(flat(schema), COLUMN_RECURSION)
+    opened = find_bounded(flatten_schema(schema), COLUMN_RECURSION)
     made = derive_columns(schema)
     root = opened.resolve(opened.root)
     if not all(map(held_by_spark, leaves(schema, schema.root, set()))):

@@ -11,7 +11,7 @@ from tests.instruction_counts import count_instructions
 from treaty.arrow.avro.primitives import WrongBytesError
 from treaty.arrow.avro.program import compile_reader
 from treaty.client.compiled.matches import Matcher
-from treaty.plan.asking import parsed
+from treaty.plan.registry_queries import parse_avro
 
 Json = Any
 
@@ -87,7 +87,7 @@ def test_two_ladders_of_records_are_compared_once_for_each_step() -> None:
 @pytest.mark.parametrize("make", [records, fixed])
 def test_a_union_of_3000_branches_is_read(make: Any) -> None:
     """Python nests no thousand `elif`, and a struct of 3,000 members is not written out 3,000 times."""
-    schema = parsed(json.dumps(record_of(make(3_000, "a."))))
+    schema = parse_avro(json.dumps(record_of(make(3_000, "a."))))
     read = compile_reader(schema, schema)
 
     for at, index in ((0, b"\0"), (1_500, b"\xb8\x17"), (2_999, b"\xee\x2e")):

@@ -22,15 +22,15 @@ from treaty.arrow.encoding.rows import find_descriptor, make_row_encoder
 from treaty.arrow.messages.rows import decoder_of
 from treaty.arrow.types import arrow_type, kind_of
 from treaty.core.state.columns import Column, Struct
-from treaty.plan.asking import model_of
-from treaty.plan.ddl import type_of
-from treaty.plan.encoding.composing import compose as compose_encode
-from treaty.plan.encoding.fit import Fit
+from treaty.plan.ddl import parse_type
+from treaty.plan.encoding.fit import ColumnConversion
+from treaty.plan.encoding.options import ENCODE_DEFAULTS
+from treaty.plan.encoding.planner import compose as compose_encode
 from treaty.plan.encoding.value import EncodePlan
-from treaty.plan.encoding.wish import WISH
-from treaty.plan.known import Known
-from treaty.plan.messages.composing import compose
-from treaty.plan.wish import Wish
+from treaty.plan.messages.planner import compose
+from treaty.plan.options import DecodeOptions
+from treaty.plan.registered_schema import RegisteredSchema
+from treaty.plan.registry_queries import parse_text
 
 FILES = 120
 ROWS = 20
@@ -44,23 +44,23 @@ DECIMALS = (
 
 def planned(text: str) -> tuple[EncodePlan, Any]:
     """The plan that writes rows with all columns of a file's first message, and what reads a frame to such a row."""
-    known = Known(7, "s", 1, "PROTOBUF", model_of("PROTOBUF", text))
-    reading = compose([known], known.schema, Wish(2))
-    columns = type_of(reading.engine_type)
+    known = RegisteredSchema(7, "s", 1, "PROTOBUF", parse_text("PROTOBUF", text))
+    reading = compose([known], known.schema, DecodeOptions(2))
+    columns = parse_type(reading.engine_type)
     assert isinstance(columns, Struct)
     solid = tuple(Column(one.name, one.type, nullable=False) for one in columns.columns)
-    return compose_encode(known, solid, WISH), decoder_of(reading, kind_of(reading))
+    return compose_encode(known, solid, ENCODE_DEFAULTS), decoder_of(reading, kind_of(reading))
 
 
 def kind_of_rows(plan: EncodePlan) -> pa.DataType:
-    return arrow_type(type_of(plan.fit.type))
+    return arrow_type(parse_type(plan.fit.type))
 
 
 class MissingError(Exception):
     """A null where Spark's checks would refuse the row."""
 
 
-def fitted(fit: Fit, value: Any) -> Any:
+def fitted(fit: ColumnConversion, value: Any) -> Any:
     """What Spark's columns make of a value before a worker gets it (see `treaty.arrow.encoding.fitting`)."""
     if value is None:
         if fit.required:

@@ -17,13 +17,13 @@ from treaty.core.requests import GetVersion, ListVersions, Register
 from treaty.core.schema import Draft, Reference
 from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.plan.ddl import type_ddl
+from treaty.plan.decode_plans import make_plan
 from treaty.plan.encoding.casts import cast
-from treaty.plan.encoding.deriving.holding import LOSSES
-from treaty.plan.encoding.making import judge, make_encode_plan
+from treaty.plan.encoding.derivation.containment import LOSSES
+from treaty.plan.encoding.encode_plans import check_columns, make_encode_plan
+from treaty.plan.encoding.options import DeriveOptions, EncodeOptions
 from treaty.plan.encoding.value import EncodePlan
-from treaty.plan.encoding.wish import Derive, EncodeWish
-from treaty.plan.making import make_plan
-from treaty.plan.reasons import PlanError
+from treaty.plan.errors import PlanError
 
 FORMATS = ("AVRO", "PROTOBUF", "JSON")
 WORDS = ("boolean", "int32", "int64", "float32", "float64", "string", "binary", "date", "timestamp")
@@ -51,8 +51,8 @@ def registry() -> Iterator[Connection]:
         yield found
 
 
-def derive(format_: str, **more: object) -> EncodeWish:
-    return EncodeWish(derive=Derive(format_, **more), register=True)  # type: ignore[arg-type]  # by name
+def derive(format_: str, **more: object) -> EncodeOptions:
+    return EncodeOptions(derive=DeriveOptions(format_, **more), register=True)  # type: ignore[arg-type]  # by name
 
 
 def versions(registry: Connection, subject: str) -> int:
@@ -69,13 +69,13 @@ def test_a_derived_schema_holds_the_frame_and_is_derived_once(
     registry: Connection, format_: str, columns: tuple[Column, ...]
 ) -> None:
     subject = f"s{abs(hash((format_, columns)))}-value"
-    before = judge(registry, subject, columns, derive(format_))
+    before = check_columns(registry, subject, columns, derive(format_))
     assert before.fine, before.explain()
     assert versions(registry, subject) in {0, 1}
     plan = make_encode_plan(registry, subject, columns, derive(format_))
     assert make_encode_plan(registry, subject, columns, derive(format_)) == plan
     assert make_encode_plan(registry, subject, columns) == plan
-    again = judge(registry, subject, columns, derive(format_))
+    again = check_columns(registry, subject, columns, derive(format_))
     assert (again.schema_id, again.registers) == (plan.schema_id, False)
     assert versions(registry, subject) == 1
     assert not [check for one in plan.fit.walked() for check in one.checks if check.name in LOSSES]
@@ -110,7 +110,7 @@ def test_what_the_latest_version_says_stays(registry: Connection) -> None:
     old = record({"name": "id", "type": "long", "doc": "its number"}, ("kind", kind), ("free", "int", 7), name="Order")
     registry.ask(Register(subject_of("kept-value"), Draft(old)))
     columns = (*ORDER, Column("kind", Scalar("string")))
-    verdict = judge(registry, "kept-value", columns, derive("AVRO"))
+    verdict = check_columns(registry, "kept-value", columns, derive("AVRO"))
     fields = {one["name"]: one for one in json.loads(verdict.text)["fields"]}
     assert list(fields) == ["id", "kind", "free", "note"]
     assert fields["id"] == {"name": "id", "type": "long", "doc": "its number"}
@@ -127,22 +127,22 @@ def test_what_the_latest_version_says_stays(registry: Connection) -> None:
 def test_field_numbers_are_taken_over_and_never_used_again(registry: Connection) -> None:
     old = 'syntax = "proto3"; package shop; message Order { reserved 9; int64 id = 4; oneof by { string mail = 2; int32 fax = 7; } }'
     registry.ask(Register(subject_of("numbers-value"), Draft(old, "PROTOBUF")))
-    verdict = judge(registry, "numbers-value", (*ORDER, Column("mail", Scalar("string"))), derive("PROTOBUF"))
+    verdict = check_columns(registry, "numbers-value", (*ORDER, Column("mail", Scalar("string"))), derive("PROTOBUF"))
     assert verdict.fine, verdict.explain()
     assert "int64 id = 4;" in verdict.text
     assert "string mail = 2;" in verdict.text
     assert "optional string note = 10;" in verdict.text
-    narrow = judge(registry, "numbers-value", (Column("fax", Scalar("int64")),), derive("PROTOBUF"))
+    narrow = check_columns(registry, "numbers-value", (Column("fax", Scalar("int64")),), derive("PROTOBUF"))
     assert narrow.problems
     assert "a field keeps its type" in narrow.problems[0]
 
 
 def test_json_content_is_closed_unless_it_is_wanted_open(registry: Connection) -> None:
-    closed = json.loads(judge(registry, "new-value", ORDER, derive("JSON")).text)
+    closed = json.loads(check_columns(registry, "new-value", ORDER, derive("JSON")).text)
     assert closed["additionalProperties"] is False
     assert closed["required"] == ["id"]
     assert closed["$schema"].endswith("2020-12/schema")
-    opened = json.loads(judge(registry, "new-value", ORDER, derive("JSON", open_content=True, draft=7)).text)
+    opened = json.loads(check_columns(registry, "new-value", ORDER, derive("JSON", open_content=True, draft=7)).text)
     assert "additionalProperties" not in opened
     assert "draft-07" in opened["$schema"]
 
@@ -150,14 +150,14 @@ def test_json_content_is_closed_unless_it_is_wanted_open(registry: Connection) -
 def test_a_verdict_has_the_registrys_reasons_and_registers_nothing(registry: Connection) -> None:
     registry.ask(Register(subject_of("strict-value"), Draft(record(("id", "int"), name="Strict"))))
     columns = (Column("id", Scalar("int32"), nullable=False), Column("must", Scalar("string"), nullable=False))
-    verdict = judge(registry, "strict-value", columns, derive("AVRO"))
+    verdict = check_columns(registry, "strict-value", columns, derive("AVRO"))
     assert not verdict.fine
     assert not verdict.compatible
     assert any("must" in reason for reason in verdict.reasons)
     with pytest.raises(Incompatible):
         make_encode_plan(registry, "strict-value", columns, derive("AVRO"))
     asked = replace(derive("AVRO"), register=False)
-    new = judge(registry, "strict-value", ORDER, asked)
+    new = check_columns(registry, "strict-value", ORDER, asked)
     assert (new.compatible, new.fine) == (True, False)
     assert "not asked for" in new.explain()
     with pytest.raises(NotFound):
@@ -180,7 +180,7 @@ def test_a_verdict_has_the_registrys_reasons_and_registers_nothing(registry: Con
 def test_what_a_format_has_no_type_for_is_a_problem(
     registry: Connection, format_: str, column: Column, told: str
 ) -> None:
-    verdict = judge(registry, "odd-value", (column,), derive(format_))
+    verdict = check_columns(registry, "odd-value", (column,), derive(format_))
     assert told in verdict.problems[0]
     assert versions(registry, "odd-value") == 0
     with pytest.raises(PlanError, match=told):
@@ -190,17 +190,20 @@ def test_what_a_format_has_no_type_for_is_a_problem(
 def test_what_cannot_be_encoded_is_refused_before_anything_is_registered(registry: Connection) -> None:
     text = record(("id", "int"), ("lines", {"type": "array", "items": "string"}))
     columns = (Column("lines", Scalar("int64")), Column("more", Scalar("string")))
-    wish = EncodeWish(schema=text, register=True)
+    wish = EncodeOptions(schema=text, register=True)
     with pytest.raises(PlanError) as refused:
         make_encode_plan(registry, "refused-value", columns, wish)
     for told in ("no field for /more", "no column for /id", "/lines is BIGINT, which cannot be a list"):
         assert told in str(refused.value)
     assert versions(registry, "refused-value") == 0
     with pytest.raises(PlanError, match="no record, so it takes one column"):
-        make_encode_plan(registry, "refused-key", columns, EncodeWish(schema='"string"', register=True))
+        make_encode_plan(registry, "refused-key", columns, EncodeOptions(schema='"string"', register=True))
     with pytest.raises(PlanError, match="only JSON is validated"):
         make_encode_plan(
-            registry, "refused-value", ORDER[:1], EncodeWish(schema=record(("id", "int")), validate=True, register=True)
+            registry,
+            "refused-value",
+            ORDER[:1],
+            EncodeOptions(schema=record(("id", "int")), validate=True, register=True),
         )
 
 
@@ -210,10 +213,10 @@ def test_heads_say_the_message_and_the_framing(registry: Connection) -> None:
     front = "00" + found.schema_id.to_bytes(4, "big").hex()
     first = make_encode_plan(registry, "heads-value", ORDER[:1])
     assert (first.message, first.head) == ("A", f"{front}00")
-    deep = make_encode_plan(registry, "heads-value", ORDER[:1], EncodeWish(message="B.D", framing="header"))
+    deep = make_encode_plan(registry, "heads-value", ORDER[:1], EncodeOptions(message="B.D", framing="header"))
     assert deep.head == "01" + found.guid.replace("-", "") + "040202"
     with pytest.raises(PlanError, match="no message 'X'"):
-        make_encode_plan(registry, "heads-value", ORDER[:1], EncodeWish(message="X"))
+        make_encode_plan(registry, "heads-value", ORDER[:1], EncodeOptions(message="X"))
 
 
 def test_references_are_taken_along(registry: Connection) -> None:
@@ -236,7 +239,7 @@ def test_losses_are_asked_for_by_path_and_only_where_there_are_any(registry: Con
     columns = (Column("id", Scalar("int32"), nullable=False), Column("lines", lines, nullable=False))
 
     def checks(*lossy: str) -> set[tuple[str, str]]:
-        plan = make_encode_plan(registry, "lossy-value", columns, EncodeWish(lossy=lossy))
+        plan = make_encode_plan(registry, "lossy-value", columns, EncodeOptions(lossy=lossy))
         return {(one.path, check.name) for one in plan.fit.walked() for check in one.checks}
 
     assert checks() == {("/lines/[]/price", "overflow"), ("/lines/[]/price", "exact")}

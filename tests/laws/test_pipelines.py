@@ -12,7 +12,7 @@ from treaty.assemble import connect
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
-from treaty.plan.making import make_plan
+from treaty.plan.decode_plans import make_plan
 from treaty.spark import FilesSource, KafkaSource, Pipeline, PipelineError, PipelineMetrics, Report, Table, Trigger
 from treaty.spark.lake.documents import documented
 from treaty.spark.pipelines.counting.counts import added, counted, tally

@@ -18,12 +18,12 @@ from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.formats.avro.canonical import print_schema
-from treaty.plan.asking import parsed
-from treaty.plan.avro import composing
-from treaty.plan.avro.merging import MergeError, merge
-from treaty.plan.known import Known
-from treaty.plan.making import extend, make_plan
-from treaty.plan.reasons import PlanError
+from treaty.plan.avro import planner
+from treaty.plan.avro.merge import MergeError, merge
+from treaty.plan.decode_plans import extend, make_plan
+from treaty.plan.errors import PlanError
+from treaty.plan.registered_schema import RegisteredSchema
+from treaty.plan.registry_queries import parse_avro
 from treaty.plan.value import DecodePlan
 
 SUBJECT = "orders-value"
@@ -46,7 +46,7 @@ def inner(*fields: Any, name: str = "In") -> Any:
 
 def merged_default(*versions: str) -> Any:
     """The default of the first field of the merged record."""
-    return json.loads(print_schema(merge([parsed(one) for one in versions])))["fields"][0]["default"]
+    return json.loads(print_schema(merge([parse_avro(one) for one in versions])))["fields"][0]["default"]
 
 
 def rows(plan: DecodePlan, *frames: bytes) -> list[Any]:
@@ -121,7 +121,7 @@ def test_decimals_that_their_bytes_have_no_room_for_share_no_column() -> None:
         return record(("f", kind))
 
     with pytest.raises(MergeError):
-        merge([parsed(price(2)), parsed(price(4))])
+        merge([parse_avro(price(2)), parse_avro(price(4))])
 
 
 def test_text_beside_bytes_is_bytes(registry: Connection) -> None:
@@ -159,15 +159,18 @@ def test_whole_numbers_beside_fractions_are_refused_or_doubles(registry: Connect
 def test_a_default_that_is_none_is_missed_by_those_who_need_it_alone() -> None:
     """Imported schemas may have one. Spark's parser takes it, and fails at the first row that needs it."""
     texts = [record(("a", "int")), record(("a", "int"), ("b", "int", "x")), record(("a", "int"), ("b", "int"))]
-    known = [Known(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", parsed(text)) for place, text in enumerate(texts)]
-    plan = composing.compose(known, parsed(texts[1]))
+    known = [
+        RegisteredSchema(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", parse_avro(text))
+        for place, text in enumerate(texts)
+    ]
+    plan = planner.compose(known, parse_avro(texts[1]))
     assert [one.schema_id for one in plan.rejected] == [1]
     assert rows(plan, frame(3, texts[2], {"a": 1, "b": 2})) == [{"a": 1, "b": 2}]
 
 
 def test_a_reader_that_breaks_a_rule_of_avro_is_no_plan(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is woven wrongly ends on the driver, with the rule, and not in the tasks of a job."""
-    monkeypatch.setattr(composing, "drop_wrong_defaults", lambda schema: schema)
+    monkeypatch.setattr(planner, "drop_wrong_defaults", lambda schema: schema)
     texts = [record(("a", "int"), ("b", "int")), record(("a", "int"), ("b", "int", "x"))]
     with pytest.raises(PlanError, match="does not fit its type"):
-        composing.compose([Known(1, DEFAULT_CONTEXT, 1, "AVRO", parsed(texts[0]))], parsed(texts[1]))
+        planner.compose([RegisteredSchema(1, DEFAULT_CONTEXT, 1, "AVRO", parse_avro(texts[0]))], parse_avro(texts[1]))

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
-from treaty.plan.ddl import WORDS, type_ddl, type_of
+from treaty.plan.ddl import WORDS, parse_type, type_ddl
 
 NAMES = st.text(min_size=1, max_size=8)
 SCALARS = st.sampled_from(sorted(set(WORDS) - {"variant"})).map(Scalar)
@@ -21,4 +21,4 @@ def _inside(parts: st.SearchStrategy[ColumnType]) -> st.SearchStrategy[ColumnTyp
 
 @given(st.recursive(SCALARS | DECIMALS, _inside, max_leaves=12))
 def test_a_type_is_read_back_from_its_words(kind: ColumnType) -> None:
-    assert type_of(type_ddl(kind)) == kind
+    assert parse_type(type_ddl(kind)) == kind

@@ -9,10 +9,10 @@ from tests.frames import frame, header, record
 from tests.shapes import envelope_of
 from treaty.core.limits import AVRO_ITEMS, AVRO_NESTING
 from treaty.core.names import DEFAULT_CONTEXT
-from treaty.plan.asking import parsed
-from treaty.plan.avro.composing import compose
-from treaty.plan.avro.weaving import branch_number
-from treaty.plan.known import Known
+from treaty.plan.avro.envelope import encode_branch
+from treaty.plan.avro.planner import compose
+from treaty.plan.registered_schema import RegisteredSchema
+from treaty.plan.registry_queries import parse_avro
 
 HUGE, HALF = b"\xfe\xff\xff\xff\x0f", b"\xfe\xff\xff\xff\x0e"
 EMPTY = {"type": "record", "name": "Empty", "fields": [{"name": "none", "type": "null"}]}
@@ -30,7 +30,7 @@ def listed(items: Any) -> str:
         (listed("long"), HUGE),
         (listed("null"), HUGE + b"\0"),
         (listed("null"), b"\xff\xff\xff\xff\x0f\2\0"),
-        (listed("null"), branch_number(AVRO_ITEMS + 1) + b"\0"),
+        (listed("null"), encode_branch(AVRO_ITEMS + 1) + b"\0"),
         (listed(EMPTY), HUGE + b"\0"),
         (listed(BARE), HUGE + b"\0"),
         (listed(["null", {"type": "array", "items": "null"}]), b"\4\2" + HUGE + b"\0\0"),
@@ -47,7 +47,7 @@ def listed(items: Any) -> str:
     ],
 )  # fmt: skip
 def test_a_hostile_length_is_a_bad_row(text: str, payload: bytes) -> None:
-    plan = compose([Known(1, DEFAULT_CONTEXT, 1, "AVRO", parsed(text))], parsed(text))
+    plan = compose([RegisteredSchema(1, DEFAULT_CONTEXT, 1, "AVRO", parse_avro(text))], parse_avro(text))
     decode = envelope_of(plan)
     tracemalloc.start()
 
@@ -62,18 +62,18 @@ def test_a_hostile_length_is_a_bad_row(text: str, payload: bytes) -> None:
 def test_the_least_number_of_entries_is_none_to_java() -> None:
     """Its negative has no 64 bits, and the 32 that the library keeps of it are 0."""
     text = record(("m", {"type": "map", "values": "null"}))
-    plan = compose([Known(1, DEFAULT_CONTEXT, 1, "AVRO", parsed(text))], parsed(text))
+    plan = compose([RegisteredSchema(1, DEFAULT_CONTEXT, 1, "AVRO", parse_avro(text))], parse_avro(text))
     assert envelope_of(plan)(header(1) + b"\xff" * 9 + b"\x01\2") == {"m": []}
 
 
 def test_many_nulls_within_the_limit_are_read() -> None:
     text = listed("null")
-    plan = compose([Known(1, DEFAULT_CONTEXT, 1, "AVRO", parsed(text))], parsed(text))
+    plan = compose([RegisteredSchema(1, DEFAULT_CONTEXT, 1, "AVRO", parse_avro(text))], parse_avro(text))
     assert envelope_of(plan)(frame(1, text, {"list": [None] * 1000}))["list"] == [None] * 1000
 
 
 def test_records_nest_to_a_limit() -> None:
-    plan = compose([Known(1, DEFAULT_CONTEXT, 1, "AVRO", parsed(TREE))], parsed(TREE))
+    plan = compose([RegisteredSchema(1, DEFAULT_CONTEXT, 1, "AVRO", parse_avro(TREE))], parse_avro(TREE))
     decode = envelope_of(plan)
     assert decode(header(1) + b"\2" * (AVRO_NESTING - 1) + b"\0") is not None
     assert decode(header(1) + b"\2" * AVRO_NESTING + b"\0") is None
@@ -81,8 +81,8 @@ def test_records_nest_to_a_limit() -> None:
 
 def test_nulls_in_many_lists_are_counted_together() -> None:
     text = listed({"type": "array", "items": "null"})
-    plan = compose([Known(1, DEFAULT_CONTEXT, 1, "AVRO", parsed(text))], parsed(text))
-    some = branch_number(AVRO_ITEMS // 2)
+    plan = compose([RegisteredSchema(1, DEFAULT_CONTEXT, 1, "AVRO", parse_avro(text))], parse_avro(text))
+    some = encode_branch(AVRO_ITEMS // 2)
     assert envelope_of(plan)(header(1) + b"\2" + some + b"\0\0") is not None
     assert envelope_of(plan)(header(1) + b"\6" + (some + b"\0") * 3 + b"\0") is None
 
@@ -104,7 +104,7 @@ def test_a_payload_that_is_cut_anywhere_is_a_bad_row() -> None:
         "r": b"12",
         "none": [None],
     }
-    plan = compose([Known(1, DEFAULT_CONTEXT, 1, "AVRO", parsed(text))], parsed(text))
+    plan = compose([RegisteredSchema(1, DEFAULT_CONTEXT, 1, "AVRO", parse_avro(text))], parse_avro(text))
     decode, sent = envelope_of(plan), frame(1, text, value)
     assert decode(sent) == {**value, "m": [("k", 0.5)]}
     assert not any(decode(sent[:cut]) for cut in range(len(sent)))

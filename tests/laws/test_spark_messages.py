@@ -22,10 +22,10 @@ from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft, Reference
 from treaty.formats.protobuf.format import FORMAT
 from treaty.formats.protobuf.runtime import build_pool
-from treaty.plan.asking import model_of
-from treaty.plan.ddl import type_of
-from treaty.plan.making import make_plan
-from treaty.plan.reasons import PlanError
+from treaty.plan.ddl import parse_type
+from treaty.plan.decode_plans import make_plan
+from treaty.plan.errors import PlanError
+from treaty.plan.registry_queries import parse_text
 from treaty.plan.value import DecodePlan
 
 HEAD = 'syntax = "proto3"; package shop; '
@@ -55,13 +55,13 @@ def put(registry: Connection, *texts: str, subject: str = "orders-value") -> lis
 def framed(
     schema_id: int, text: str, row: Mapping[str, Any], message: str = "shop.Order", front: bytes = b"\0"
 ) -> bytes:
-    descriptor = build_pool(model_of(FORMAT.name, text)).FindMessageTypeByName(message)
+    descriptor = build_pool(parse_text(FORMAT.name, text)).FindMessageTypeByName(message)
     made: Any = ParseDict(dict(row), GetMessageClass(descriptor)())
     return header(schema_id) + front + bytes(made.SerializeToString())
 
 
 def read(plan: DecodePlan, value: bytes | None) -> RowResult:
-    kind = arrow_type(type_of(plan.type))
+    kind = arrow_type(parse_type(plan.type))
     record, code, said = decoder_of(plan, kind)(value)
     pa.array([record], kind)
     return record, code, said
@@ -78,7 +78,7 @@ def test_a_number_that_became_narrow_keeps_its_wide_values(
     ids = put(registry, *texts)
     plan = make_plan(registry, "orders-value", reader="union")
     assert plan.columns == (("n", column),)
-    decode = decoder_of(plan, arrow_type(type_of(plan.type)))
+    decode = decoder_of(plan, arrow_type(parse_type(plan.type)))
     rows = [
         decode(framed(schema_id, text, {"n": one}))[0]
         for schema_id, text, one in zip(ids, texts, (value, 7), strict=True)
@@ -192,7 +192,7 @@ def test_what_must_be_there_and_what_no_column_holds_is_invalid(registry: Connec
     (schema_id,) = put(registry, text)
     plan = make_plan(registry, "orders-value")
     assert dict(plan.columns) == {"id": "INT", "at": "TIMESTAMP", "price": "DECIMAL(5, 2)"}
-    kind = GetMessageClass(build_pool(model_of(FORMAT.name, text)).FindMessageTypeByName("shop.Order"))
+    kind = GetMessageClass(build_pool(parse_text(FORMAT.name, text)).FindMessageTypeByName("shop.Order"))
 
     def row(**parts: Any) -> bytes:
         made: Any = kind(**parts)

@@ -20,14 +20,14 @@ from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft, Reference
 from treaty.formats.avro.model import AvroPrimitive, AvroRecord, AvroSchema, AvroUnion, Field, NamedType
 from treaty.formats.avro.model import AvroReference as Use
-from treaty.plan.asking import parsed
-from treaty.plan.avro.bounds import bounded, circular
+from treaty.plan.avro.bounds import circular, find_bounded
 from treaty.plan.avro.columns import columns
-from treaty.plan.avro.merging import MergeError, merge
-from treaty.plan.avro.weaving import branch_number, make_ending
-from treaty.plan.making import extend, make_plan
-from treaty.plan.reasons import PlanError
-from treaty.plan.recipes import ENDING
+from treaty.plan.avro.envelope import encode_branch, make_ending
+from treaty.plan.avro.merge import MergeError, merge
+from treaty.plan.decode_plans import extend, make_plan
+from treaty.plan.errors import PlanError
+from treaty.plan.format_plans import ENDING
+from treaty.plan.registry_queries import parse_avro
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.builtin import ending_of, recipe_of
 
@@ -51,7 +51,7 @@ def put(registry: Connection, *texts: str, subject: str = "orders-value") -> lis
 
 
 def union(*texts: str) -> dict[str, str]:
-    return dict(columns(merge([parsed(text) for text in texts])))
+    return dict(columns(merge([parse_avro(text) for text in texts])))
 
 
 def test_the_union_adds_widens_and_keeps() -> None:
@@ -82,7 +82,7 @@ def test_the_union_grows_enums_and_choices() -> None:
         return record(("kind", {"type": "enum", "name": "Kind", "symbols": symbols}), ("pick", choice))
 
     merged = merge(
-        [parsed(order(["A", "B"], ["int", "string"])), parsed(order(["A", "C"], ["string", "int", "boolean"]))]
+        [parse_avro(order(["A", "B"], ["int", "string"])), parse_avro(order(["A", "C"], ["string", "int", "boolean"]))]
     )
     kind = merged.names["shop.Kind"]
     assert getattr(kind, "symbols", None) == ("A", "B", "C")
@@ -296,7 +296,7 @@ def test_recursion_is_opened_to_a_depth(registry: Connection) -> None:
     tree = record(
         ("n", "int"), ("left", ["null", "shop.Order"], None), ("all", {"type": "array", "items": "shop.Order"})
     )
-    opened = bounded(parsed(tree), 2)
+    opened = find_bounded(parse_avro(tree), 2)
     inner = "STRUCT<`n`: INT>"
     assert dict(columns(opened)) == {"n": "INT", "left": inner, "all": f"ARRAY<{inner}>"}
     (schema_id,) = put(registry, tree)
@@ -309,7 +309,7 @@ def test_recursion_is_opened_to_a_depth(registry: Connection) -> None:
 def test_the_tail_asks_for_no_memory() -> None:
     for place in range(1000):
         assert all(byte % 2 == 1 and byte < 0x80 for byte in make_ending(f"plan {place}"))
-    assert [branch_number(place) for place in (0, 1, 63, 64, 8191)] == [b"\0", b"\2", b"\x7e", b"\x80\x01", b"\xfe\x7f"]
+    assert [encode_branch(place) for place in (0, 1, 63, 64, 8191)] == [b"\0", b"\2", b"\x7e", b"\x80\x01", b"\xfe\x7f"]
 
 
 def test_the_woven_schemas_resolve_as_the_originals_do(registry: Connection) -> None:

@@ -10,10 +10,10 @@ from tests.histories import history, long_history
 from tests.shapes import shape_of
 from treaty.arrow.avro.rows import make_decoder
 from treaty.core.names import DEFAULT_CONTEXT
-from treaty.plan.asking import parsed
-from treaty.plan.avro.composing import compose
-from treaty.plan.avro.merging import merge
-from treaty.plan.known import Known
+from treaty.plan.avro.merge import merge
+from treaty.plan.avro.planner import compose
+from treaty.plan.registered_schema import RegisteredSchema
+from treaty.plan.registry_queries import parse_avro
 
 HISTORIES = 150
 
@@ -36,8 +36,10 @@ def test_every_version_of_a_random_history_is_read_as_fastavro_reads_it(first: i
     rows = 0
     for seed in range(first, first + 50):
         texts, values = history(seed, 4)
-        schemas = [parsed(text) for text in texts]
-        known = [Known(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", one) for place, one in enumerate(schemas)]
+        schemas = [parse_avro(text) for text in texts]
+        known = [
+            RegisteredSchema(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", one) for place, one in enumerate(schemas)
+        ]
         plan = compose(known, merge(schemas))
         assert plan.rejected == (), f"seed {seed}"
         decode = make_decoder(plan)
@@ -57,11 +59,13 @@ def test_fifty_versions_are_read_as_fastavro_reads_them(first: int, figure: Call
     rows = 0
     for seed in range(first, first + (200 if first else 3)):
         texts, values = long_history(seed, 2)
-        schemas = [parsed(text) for text in texts]
-        known = [Known(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", one) for place, one in enumerate(schemas)]
+        schemas = [parse_avro(text) for text in texts]
+        known = [
+            RegisteredSchema(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", one) for place, one in enumerate(schemas)
+        ]
         plan = compose(known, merge(schemas))
         assert plan.rejected == (), f"seed {seed}"
-        decode, target = make_decoder(plan), parsed(plan.reader)
+        decode, target = make_decoder(plan), parse_avro(plan.reader)
         shape = shape_of(target.root, target.names)
         for turn, value in enumerate(values):
             expected = shape(resolved(value, texts[turn // 2], plan.reader))

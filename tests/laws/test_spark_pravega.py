@@ -17,8 +17,8 @@ from treaty.core.limits import INFLATED_BYTES
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
-from treaty.plan.making import extend, make_plan
-from treaty.plan.reasons import PlanError
+from treaty.plan.decode_plans import extend, make_plan
+from treaty.plan.errors import PlanError
 from treaty.plan.value import DecodePlan
 
 V1 = record(("name", "string"))

@@ -13,12 +13,12 @@ from treaty.core.names import subject_of
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
 from treaty.formats.avro.canonical import print_schema
-from treaty.plan.asking import parsed
-from treaty.plan.making import extend, make_plan
-from treaty.plan.reasons import PlanError
-from treaty.plan.recipes import ProtobufRecipe, RecordType
-from treaty.plan.types.grouping import columns_of
-from treaty.plan.types.wide import widened
+from treaty.plan.decode_plans import extend, make_plan
+from treaty.plan.errors import PlanError
+from treaty.plan.format_plans import ProtobufFormatPlan, RecordType
+from treaty.plan.registry_queries import parse_avro
+from treaty.plan.types.groups import columns_of
+from treaty.plan.types.wide import widen_columns
 from treaty.plan.value import DecodePlan
 
 STREET = {"type": "record", "name": "Address", "fields": [{"name": "street", "type": "string"}]}
@@ -55,7 +55,7 @@ def test_each_type_has_a_column_with_the_union_of_its_versions(registry: Connect
     )
     assert [(one.schema_id, one.code) for one in plan.rejected] == [(stranger, "WRONG_SUBJECT")]
     assert [one.schema_id for one in plan.writers] == [first, second, third]
-    assert plan.writers[0].text == print_schema(parsed(ORDER))
+    assert plan.writers[0].text == print_schema(parse_avro(ORDER))
     assert DecodePlan.from_json(plan.to_json()) == plan
     assert "type     shop.Payment" in plan.explain()
     decode = envelope_of(plan)
@@ -76,7 +76,7 @@ def test_wide_columns_are_shared_where_types_agree_and_never_change_for_a_later_
     pay = RecordType("Pay", "shop.Pay", "STRUCT<`ID`: BIGINT, `amount`: STRING, `at`: DATE>")
     refund = RecordType("Refund", "shop.Refund", "STRUCT<`amount`: STRING, `amount_Refund`: INT>")
     count = RecordType("int", "int", "INT")
-    found = {one.name: (one.type, one.sources) for one in widened([order, pay, refund, count], "record_type")}
+    found = {one.name: (one.type, one.sources) for one in widen_columns([order, pay, refund, count], "record_type")}
     assert found == {
         "id": ("BIGINT", (("Order", "id"), ("Pay", "ID"))),
         "amount": ("INT", (("Order", "amount"),)),
@@ -87,7 +87,7 @@ def test_wide_columns_are_shared_where_types_agree_and_never_change_for_a_later_
         "amount_Refund_Refund": ("INT", (("Refund", "amount_Refund"),)),
         "int": ("INT", (("int", ""),)),
     }
-    fewer = widened([order, pay], "record_type")
+    fewer = widen_columns([order, pay], "record_type")
     assert [found[one.name][0] for one in fewer] == [one.type for one in fewer]
 
 
@@ -142,7 +142,7 @@ def test_protobuf_messages_become_fields_of_one(registry: Connection) -> None:
     plan = make_plan(registry, "p-*", reader="types")
     assert [name for name, _ in plan.columns] == ["record_type", "Order", "Pay", "Item"]
     assert [(one.schema_id, one.code) for one in plan.rejected] == [(third, "RESOLUTION")]
-    assert isinstance(plan.recipe, ProtobufRecipe)
+    assert isinstance(plan.recipe, ProtobufFormatPlan)
     fields = {one.schema_id: dict(one.fields) for one in plan.recipe.heads}
     assert fields == {first: {"00": 1, "0200": 1, "0202": 2}, second: {"00": 3, "0200": 3}}
     assert ("040200", "shop.Pay.In") in plan.recipe.heads[0].others

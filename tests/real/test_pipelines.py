@@ -22,8 +22,8 @@ from treaty.core.refusals import NotFound, Reason
 from treaty.core.registry import CALL, A, Call, Reply
 from treaty.core.requests import GetSchema, ListVersions, Request
 from treaty.formats.avro.fingerprint import crc64
-from treaty.plan.asking import parsed
 from treaty.plan.heads import MARK
+from treaty.plan.registry_queries import parse_avro
 from treaty.spark import KafkaSource, Pipeline, Report, Step, Table, Trigger, preview, replay, status
 from treaty.spark.lake import lakes
 from treaty.spark.pipelines.counting.journal import whole
@@ -275,7 +275,7 @@ def test_a_registry_that_is_behind_is_waited_for_and_a_stream_ends_between_batch
 
 def single(text: str, row: dict[str, Any]) -> bytes:
     """A record as one of Avro's single objects: the schema's CRC-64 before it, and no id."""
-    return MARK + crc64(parsed(text)) + frame(1, text, row)[5:]
+    return MARK + crc64(parse_avro(text)) + frame(1, text, row)[5:]
 
 
 def test_other_framings_have_late_versions_and_replays_too(lines: Lines, registry: Connection) -> None:

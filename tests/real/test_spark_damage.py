@@ -16,7 +16,7 @@ from treaty.client.connection import Connection
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
-from treaty.plan.asking import versions as versions_of
+from treaty.plan.registry_queries import list_versions as versions_of
 from treaty.spark import Names, decode, ids_of, make_plan
 
 pytestmark = pytest.mark.jvm

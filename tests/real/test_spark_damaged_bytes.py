@@ -21,12 +21,12 @@ from treaty.client.connection import Connection
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
-from treaty.plan.asking import parsed
-from treaty.plan.avro.composing import compose
-from treaty.plan.avro.merging import merge
-from treaty.plan.known import Known
-from treaty.plan.reasons import PlanError
-from treaty.plan.recipes import ENDING
+from treaty.plan.avro.merge import merge
+from treaty.plan.avro.planner import compose
+from treaty.plan.errors import PlanError
+from treaty.plan.format_plans import ENDING
+from treaty.plan.registered_schema import RegisteredSchema
+from treaty.plan.registry_queries import parse_avro
 from treaty.spark import DecodePlan, Names, decode, make_plan
 from treaty.spark.engines.builtin import recipe_of
 
@@ -46,8 +46,8 @@ class Case:
 
 
 def planned(*texts: str, reader: Any = None) -> DecodePlan:
-    schemas = [parsed(one) for one in texts]
-    known = [Known(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", one) for place, one in enumerate(schemas)]
+    schemas = [parse_avro(one) for one in texts]
+    known = [RegisteredSchema(place + 1, DEFAULT_CONTEXT, place + 1, "AVRO", one) for place, one in enumerate(schemas)]
     return compose(known, reader or merge(schemas))
 
 
@@ -60,7 +60,7 @@ def pairs(first: int, count: int) -> Iterator[Case]:
         values = [maker.value(writer) for _ in range(4)]
         texts = [json.dumps(one) for one in ((writer, reader) if seed % 2 else (writer,))]
         try:
-            plan = planned(*texts, reader=parsed(json.dumps(reader)))
+            plan = planned(*texts, reader=parse_avro(json.dumps(reader)))
         except PlanError:
             continue
         if plan.writers[0].schema_id == 1:
@@ -157,7 +157,7 @@ def test_an_instant_that_has_no_nanoseconds_is_a_bad_row(spark: SparkSession, tm
     bare_ = text("micros").replace('"logicalType"', '"plain"')
     instants = [(5, [7], 8), (2**62, [], 0), (0, [1, -(2**62)], 0), (0, [], 2**61), (2**63 // 1000, [], 0)]
     frames = [frame(1, bare_, {"at": at, "list": some, "in": {"at": one}}) for at, some, one in instants]
-    plan = planned(text("micros"), text("nanos"), reader=parsed(text("nanos")))
+    plan = planned(text("micros"), text("nanos"), reader=parse_avro(text("nanos")))
     rows, good = compared(spark, tmp_path, [Case("micros read as nanos", plan, frames)])
     assert (rows, good) == (5, 2)
 

@@ -17,10 +17,10 @@ from treaty.client.connection import Connection
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
-from treaty.plan.asking import parsed
-from treaty.plan.avro.composing import compose
-from treaty.plan.avro.merging import merge
-from treaty.plan.known import Known
+from treaty.plan.avro.merge import merge
+from treaty.plan.avro.planner import compose
+from treaty.plan.registered_schema import RegisteredSchema
+from treaty.plan.registry_queries import parse_avro
 from treaty.spark import DecodePlan, Names, decode, engine_of, explain, from_registry, make_plan, to_registry
 from treaty.spark.engines.builtin import recipe_of
 from treaty.spark.explain import missing_limits
@@ -315,8 +315,10 @@ def test_explain_says_what_the_session_has(spark: SparkSession, registry: Connec
 def test_random_histories_are_read_alike_by_both_engines(spark: SparkSession) -> None:
     for seed in range(6):
         texts, values = history(seed, 4)
-        schemas = [parsed(text) for text in texts]
-        known = [Known(place + 1, "orders-value", place + 1, "AVRO", one) for place, one in enumerate(schemas)]
+        schemas = [parse_avro(text) for text in texts]
+        known = [
+            RegisteredSchema(place + 1, "orders-value", place + 1, "AVRO", one) for place, one in enumerate(schemas)
+        ]
         spoilt = [part for value in values for part in (value, value[:-1], value + b"\0")]
         rows = both(framed(spark, list(spoilt)), compose(known, merge(schemas)))
         assert [row["record"] is not None for row in rows] == [True, False, False] * len(values)

@@ -22,8 +22,8 @@ from treaty.core.schema import Draft
 from treaty.core.state.columns import Columns, ColumnType, List, Map, Struct
 from treaty.formats.jsonschema.data.value import check_value
 from treaty.formats.protobuf.runtime import build_pool
-from treaty.plan.asking import model_of
-from treaty.spark import Derive, EncodeWish, Names, Written, decode, make_plan, to_registry, to_topic
+from treaty.plan.registry_queries import parse_text
+from treaty.spark import DeriveOptions, EncodeOptions, Names, Written, decode, make_plan, to_registry, to_topic
 from treaty.spark.types import spark_schema
 
 pytestmark = pytest.mark.jvm
@@ -69,7 +69,7 @@ def read_elsewhere(format_: str, text: str, value: bytes) -> None:
     if format_ == "AVRO":
         resolved(value, text, text)
     elif format_ == "PROTOBUF":
-        model = model_of("PROTOBUF", text)
+        model = parse_text("PROTOBUF", text)
         message = GetMessageClass(build_pool(model).FindMessageTypeByName(messages(model)[(0,)]))()
         assert value[5:6] == b"\0"
         message.ParseFromString(value[6:])
@@ -77,7 +77,7 @@ def read_elsewhere(format_: str, text: str, value: bytes) -> None:
         assert len(UnknownFieldSet(message)) == 0
     else:
         json.loads(value[5:])
-        assert check_value(model_of("JSON", text), value[5:].decode()) == ()
+        assert check_value(parse_text("JSON", text), value[5:].decode()) == ()
 
 
 @pytest.mark.parametrize("format_", ["AVRO", "PROTOBUF", "JSON"])
@@ -86,7 +86,7 @@ def test_what_is_read_is_what_was_written(spark: SparkSession, registry: Connect
     made = columns(dice, 30, deep=format_ != "PROTOBUF")
     rows = [row(dice, made) for _ in range(ROWS)]
     source = spark.createDataFrame(rows, spark_schema(Columns(made)))
-    wish = EncodeWish(derive=Derive(format_), register=True, validate=format_ == "JSON")
+    wish = EncodeOptions(derive=DeriveOptions(format_), register=True, validate=format_ == "JSON")
     encoded = to_registry(source, registry, "drawn-value", wish, names=Written(error="refused"))
     names = [one.name for one in made]
     plan = make_plan(registry, "drawn-value")
@@ -231,7 +231,7 @@ def test_each_bad_row_is_told_and_no_neighbour_is_touched(
     registry.ask(Register(subject_of("cases-value"), Draft(text, format_)))
     every = [*cases, *[cases[0]] * 20]
     source = frame_of(spark, shape, [values for _, values in every])
-    wish = EncodeWish(validate=format_ == "JSON")
+    wish = EncodeOptions(validate=format_ == "JSON")
     encoded = to_registry(source, registry, "cases-value", wish, columns="row", names=Written(error="refused"))
     found = decode(encoded, make_plan(registry, "cases-value")).drop("row").orderBy("place").collect()
     assert len(found) == len(every)
@@ -265,7 +265,7 @@ def test_rows_are_encoded_once_whatever_is_asked_of_them(spark: SparkSession, re
     source = spark.range(4).select(
         "id", F.when(F.col("id") != 2, F.array(F.when(F.col("id") != 1, F.lit("a")))).alias("tags")
     )
-    encoded = to_registry(source, registry, "once-value", EncodeWish(framing="header"), columns=["tags"])
+    encoded = to_registry(source, registry, "once-value", EncodeOptions(framing="header"), columns=["tags"])
     asked = encoded.filter("error is null").select("id", "value", "headers", "error")
     plan: Any = asked._jdf.queryExecution()  # the JVM's own plan, which Python shows only in print
     assert plan.optimizedPlan().toString().count("to_avro(") == 1
@@ -295,7 +295,7 @@ def test_a_topic_gets_keys_values_and_headers_and_bad_rows_stay_behind(
     shape = "k INT, v STRUCT<id: BIGINT, note: STRING>, h ARRAY<STRUCT<key: STRING, value: BINARY>>"
     spark.createDataFrame(rows, shape).coalesce(1).write.parquet(str(tmp_path / "in"))
     source = spark.readStream.schema(shape).parquet(str(tmp_path / "in"))
-    wish = EncodeWish(framing="header")
+    wish = EncodeOptions(framing="header")
     out = to_topic(source, registry, "orders", key="k", value="v", headers="h", value_wish=wish)
     assert out.rows.columns == ["topic", "key", "value", "headers"]
     for name, frame in (("rows", out.rows), ("bad", out.bad)):

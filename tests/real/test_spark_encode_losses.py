@@ -12,7 +12,7 @@ from treaty.client.connection import Connection
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
-from treaty.spark import EncodeWish, Names, Written, decode, make_plan, to_registry
+from treaty.spark import EncodeOptions, Names, Written, decode, make_plan, to_registry
 
 pytestmark = pytest.mark.jvm
 
@@ -120,7 +120,7 @@ def test_a_row_that_would_lose_something_is_bad_or_was_asked_for(spark: SparkSes
         for error, (name, value, said, _) in zip(errors, CASES, strict=True):
             assert bool(error) == bool(said), (name, value, error)
             assert not error or error["message"].startswith(f"/{name} {said}"), (error, value)
-        asked = to_registry(source, registry, "losses-value", EncodeWish(lossy=lossy), columns=[*COLUMNS])
+        asked = to_registry(source, registry, "losses-value", EncodeOptions(lossy=lossy), columns=[*COLUMNS])
         assert asked.filter("error is not null").count() == 0
         spark.conf.set("spark.sql.session.timeZone", "UTC")
         kept = spark.createDataFrame(asked.select("place", "value").toArrow())

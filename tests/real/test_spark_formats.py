@@ -19,7 +19,7 @@ from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.formats.protobuf.runtime import build_pool
-from treaty.plan.asking import model_of
+from treaty.plan.registry_queries import parse_text
 from treaty.spark import Names, decode, explain, make_plan
 
 pytestmark = pytest.mark.jvm
@@ -58,7 +58,8 @@ def test_messages_of_two_versions_are_rows_of_one_table(
 ) -> None:
     ids = put(registry, "PROTOBUF", *MESSAGES)
     kinds = [
-        GetMessageClass(build_pool(model_of("PROTOBUF", text)).FindMessageTypeByName("shop.Order")) for text in MESSAGES
+        GetMessageClass(build_pool(parse_text("PROTOBUF", text)).FindMessageTypeByName("shop.Order"))
+        for text in MESSAGES
     ]
     dice = random.Random(5)
     values: list[bytes | None] = []

@@ -21,8 +21,8 @@ from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.formats.avro.fingerprint import crc64, md5
 from treaty.plan import heads
-from treaty.plan.asking import parsed
-from treaty.plan.known import Known
+from treaty.plan.registered_schema import RegisteredSchema
+from treaty.plan.registry_queries import parse_avro
 from treaty.spark import DecodePlan, Names, PlanError, decode, make_plan
 
 pytestmark = pytest.mark.jvm
@@ -62,8 +62,8 @@ def read(spark: SparkSession, plan: DecodePlan, *values: bytes | None, **more: A
 @pytest.mark.parametrize(
     ("framing", "head", "strange"),
     [
-        ("single-object", lambda one: b"\xc3\x01" + crc64(parsed(one)), {b"\xc3\x01" + b"\0" * 9: "UNKNOWN_ID", b"\xc3\x02" * 6: "BAD_MAGIC", b"\xc3\x01": "TOO_SHORT"}),
-        ("md5", lambda one: md5(parsed(one)), {b"\0" * 17: "UNKNOWN_ID", b"\0" * 15: "TOO_SHORT"}),
+        ("single-object", lambda one: b"\xc3\x01" + crc64(parse_avro(one)), {b"\xc3\x01" + b"\0" * 9: "UNKNOWN_ID", b"\xc3\x02" * 6: "BAD_MAGIC", b"\xc3\x01": "TOO_SHORT"}),
+        ("md5", lambda one: md5(parse_avro(one)), {b"\0" * 17: "UNKNOWN_ID", b"\0" * 15: "TOO_SHORT"}),
         ("version", lambda one: bytes([2 * ((V1, V2).index(one) + 1)]), {b"\x06abc": "UNKNOWN_ID", b"\x80\x01a": "UNKNOWN_ID", b"": "TOO_SHORT"}),
     ],
 )  # fmt: skip
@@ -130,7 +130,7 @@ def test_rows_without_a_frame_have_the_schema_that_is_given(spark: SparkSession,
         make_plan(registry, "orders-value", framing="none", reader="union")
 
 
-def own_head(known: Known) -> bytes:
+def own_head(known: RegisteredSchema) -> bytes:
     return b"v%d:" % known.version
 
 

@@ -30,7 +30,7 @@ from treaty.client.connection import Connection
 from treaty.client.serializers.avro import AvroSerializer as OurAvroSerializer
 from treaty.core.answers import Config
 from treaty.core.requests import Scope, SetConfig
-from treaty.spark import EncodeWish, Names, Pipeline, Step, decode, make_plan, start, to_topic
+from treaty.spark import EncodeOptions, Names, Pipeline, Step, decode, make_plan, start, to_topic
 
 pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
@@ -214,11 +214,11 @@ def test_a_topic_becomes_a_table_and_the_table_a_topic(
     assert sum(dict(one.counts)["bad"] for one in steps if one.name == "good") == 0
 
     again = kafka.topic(f"{topic}-again", 2)
-    wish = EncodeWish(schema=kind.texts[-1], schema_type=name, register=True, message=kind.message)
+    wish = EncodeOptions(schema=kind.texts[-1], schema_type=name, register=True, message=kind.message)
     fields = F.struct(*next(iter(truth.values()))).alias("order")
     out = to_topic(
         good.select("k", fields), registry, again, key="k", value="order",
-        key_wish=EncodeWish(schema=KEY, register=True), value_wish=wish,
+        key_wish=EncodeOptions(schema=KEY, register=True), value_wish=wish,
     )  # fmt: skip
     out.rows.write.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap).save()
     written, sent = time.monotonic(), consumed(kafka, again)

@@ -15,7 +15,7 @@ from tests.frames import frame, resolved
 from tests.pairs import narrowed, pair, planned, planned_in_part, refusals
 from tests.shapes import shape_of
 from treaty.arrow import decode as decode_to_arrow
-from treaty.plan.asking import parsed
+from treaty.plan.registry_queries import parse_avro
 from treaty.plan.value import DecodePlan
 from treaty.spark import Names, decode
 
@@ -42,7 +42,7 @@ def asked(seed: int) -> Asked | None:
     plan = planned(seed, writer, reader)
     if plan is None:
         return None
-    target = parsed(reader)
+    target = parse_avro(reader)
     shape = shape_of(target.root, target.names)
     frames = [frame(1, writer, value) for value in values]
     made = [shape(resolved(sent, writer, reader)) for sent in frames]

@@ -2,8 +2,8 @@
 
 from treaty.arrow.decode import batches, decode, from_registry
 from treaty.arrow.tables import to_pandas, to_polars
-from treaty.plan.making import extend, make_plan
-from treaty.plan.reasons import PlanError
+from treaty.plan.decode_plans import extend, make_plan
+from treaty.plan.errors import PlanError
 from treaty.plan.rows import Names
 from treaty.plan.value import DecodePlan
 

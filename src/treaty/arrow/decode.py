@@ -12,10 +12,10 @@ from treaty.arrow.shapes import find_record_type, shape_records
 from treaty.arrow.types import kind_of
 from treaty.core.limits import ARROW_ROWS
 from treaty.core.registry import Registry
-from treaty.plan.avro.weaving import header
-from treaty.plan.framing import PREFIX
-from treaty.plan.making import make_plan
-from treaty.plan.reasons import PlanError
+from treaty.plan.avro.envelope import make_header
+from treaty.plan.decode_plans import make_plan
+from treaty.plan.errors import PlanError
+from treaty.plan.frame_format import PREFIX
 from treaty.plan.rows import NAMES, NEGATIVE_ID, SENTENCES, UNKNOWN_HEAD, UNKNOWN_ID, Names
 from treaty.plan.strictness import refuse_part, refuse_twins
 from treaty.plan.value import DecodePlan
@@ -134,8 +134,8 @@ def _flatten(table: pa.Table, names: Names) -> pa.Table:
 def _list_frame_columns(plan: DecodePlan, names: Names, frames: list[bytes | None]) -> dict[str, pa.Array]:
     """What a frame says of itself, as columns."""
     heads = [None if one is None else one[:5] for one in frames]
-    versions = {header(one.schema_id): one.version for one in plan.writers}
-    subjects = {header(one.schema_id): one.subject for one in plan.writers}
+    versions = {make_header(one.schema_id): one.version for one in plan.writers}
+    subjects = {make_header(one.schema_id): one.subject for one in plan.writers}
     claimed = [_read_id(one) if one is not None and one[:1] == b"\0" else None for one in heads]
     found: dict[str, Callable[[], pa.Array]] = {
         names.schema_id: lambda: pa.array(claimed, pa.int32()),
@@ -159,8 +159,8 @@ class _FrameReader:
     def __init__(self, plan: DecodePlan, read: ReadBatch) -> None:
         self._plan = plan
         self._read = read
-        self._known = frozenset(header(one.schema_id) for one in plan.writers)
-        self._rejected = {header(one.schema_id): (one.code, one.message) for one in plan.rejected}
+        self._known = frozenset(make_header(one.schema_id) for one in plan.writers)
+        self._rejected = {make_header(one.schema_id): (one.code, one.message) for one in plan.rejected}
 
     def rows(self, values: pa.Array, headers: list[Any] | None, part: str) -> tuple[pa.Array, pa.Array, list[Any]]:
         """Records, errors, and the frames with Confluent's prefix."""

@@ -4,27 +4,27 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from treaty.arrow.codecs import make_inflater
-from treaty.plan.avro.weaving import header
-from treaty.plan.framing import Framing
+from treaty.plan.avro.envelope import make_header
+from treaty.plan.frame_format import FrameFormat
 from treaty.plan.heads import HEAD, HEADERS, MARKS, STAMP
 
 Reframed = tuple[bytes | None, str | None]
 """A frame, or the code of a row whose head means no schema that the plan knows; two times None for a null value."""
 
 
-def make_reframer(framing: Framing, part: str) -> Callable[[bytes | None, Any], Reframed]:
+def make_reframer(framing: FrameFormat, part: str) -> Callable[[bytes | None, Any], Reframed]:
     """A function from a value and the headers of its record (pairs, or objects with key and value)."""
-    heads = {bytes.fromhex(head): header(number) for head, number in framing.heads}
+    heads = {bytes.fromhex(head): make_header(number) for head, number in framing.heads}
     if framing.name == "header":
         return lambda value, headers: _replace_guid(heads, value, _find_guid(headers, HEADERS[part]))
     if framing.name == "none":
-        return lambda value, _: (None if value is None else header(framing.heads[0][1]) + value, None)
+        return lambda value, _: (None if value is None else make_header(framing.heads[0][1]) + value, None)
     if framing.codecs:
         return _reframe_packed(framing, heads)
     return lambda value, _: _replace_head(framing.name, heads, value)
 
 
-def _reframe_packed(framing: Framing, heads: dict[bytes, bytes]) -> Callable[[bytes | None, Any], Reframed]:
+def _reframe_packed(framing: FrameFormat, heads: dict[bytes, bytes]) -> Callable[[bytes | None, Any], Reframed]:
     """Frames of which some are compressed."""
     packed = {bytes.fromhex(head): codec for head, codec in framing.codecs}
     inflate = make_inflater(packed)

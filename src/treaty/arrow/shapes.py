@@ -6,10 +6,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from treaty.arrow.types import arrow_type
-from treaty.plan.ddl import type_of
-from treaty.plan.reasons import PlanError
-from treaty.plan.recipes import Types
-from treaty.plan.types.wide import widened
+from treaty.plan.ddl import parse_type
+from treaty.plan.errors import PlanError
+from treaty.plan.format_plans import RecordTypes
+from treaty.plan.types.wide import widen_columns
 from treaty.plan.value import DecodePlan
 
 
@@ -19,7 +19,7 @@ def find_record_type(plan: DecodePlan) -> pa.DataType:
         raise PlanError(
             "Arrow has no VARIANT: make the plan with reader='types' or 'wide' and not 'variant', with rest='map'"
         )
-    return arrow_type(type_of(plan.type))
+    return arrow_type(parse_type(plan.type))
 
 
 def shape_records(plan: DecodePlan, record: pa.StructArray, kind: pa.DataType) -> pa.Array:
@@ -34,13 +34,13 @@ def shape_records(plan: DecodePlan, record: pa.StructArray, kind: pa.DataType) -
     return pa.StructArray.from_arrays(parts, fields=fields, mask=record.is_null())
 
 
-def _structs(types: Types, record: pa.StructArray, kind: pa.DataType) -> Iterator[pa.Array]:
+def _structs(types: RecordTypes, record: pa.StructArray, kind: pa.DataType) -> Iterator[pa.Array]:
     del kind
     return (record.field(one.column) for one in types.kinds)
 
 
-def _wide(types: Types, record: pa.StructArray, kind: pa.DataType) -> Iterator[pa.Array]:
-    for place, one in enumerate(widened(types.kinds, types.marker)):
+def _wide(types: RecordTypes, record: pa.StructArray, kind: pa.DataType) -> Iterator[pa.Array]:
+    for place, one in enumerate(widen_columns(types.kinds, types.marker)):
         parts = []
         for column, field in one.sources:
             owner = record.field(column)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from treaty.core.state.columns import Column, Columns, ColumnType, Decimal, List, Map, Scalar, Struct
-from treaty.plan.ddl import type_of
+from treaty.plan.ddl import parse_type
 from treaty.plan.value import DecodePlan
 
 _ARROW: Mapping[str, pa.DataType] = {
@@ -59,4 +59,4 @@ def arrow_type(type_: ColumnType) -> pa.DataType:
 
 def kind_of(plan: DecodePlan) -> pa.DataType:
     """The Arrow type of a record as readers give it: with several record types a column for each."""
-    return arrow_type(type_of(plan.engine_type))
+    return arrow_type(parse_type(plan.engine_type))

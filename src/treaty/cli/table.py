@@ -128,7 +128,7 @@ def diff(*, also: tuple[str, ...], as_sql: bool, as_json: bool, **where: Any) ->
 def _plan_table(where: dict[str, Any], partitions: tuple[str, ...] = ()) -> tuple[Any, Any, Any]:
     """The room that knows tables, the plan of the subject's versions, and the table. Loaded late, pyspark is large."""
     lake, tables = load_spark_module("lake.subjects"), load_spark_module("lake.table")
-    making = import_module("treaty.plan.making")
+    making = import_module("treaty.plan.decode_plans")
     try:
         table = tables.Table(where["place"], where["format_"], partitions)
     except ValueError as wrong:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from treaty.client.http_registry import HttpRegistry
 from treaty.client.properties import settings_of
 from treaty.core.registry import Registry
-from treaty.plan.reasons import PlanError
+from treaty.plan.errors import PlanError
 
 SCHEMES = ("http", "https")
 NOTHING: Mapping[str, str] = MappingProxyType({})

@@ -22,7 +22,7 @@ WORDS: Mapping[str, str] = {
 """By scalar of `treaty.core.state.columns.SCALARS`."""
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A column's name between back quotes."""
     return f"`{name.replace('`', '``')}`"
 
@@ -43,7 +43,7 @@ def type_ddl(kind: ColumnType) -> str:
 
 def struct_ddl(columns: tuple[tuple[str, str], ...]) -> str:
     """The Spark type of a record with these columns (name, type)."""
-    inside = ", ".join(f"{quoted(name)}: {kind}" for name, kind in columns)
+    inside = ", ".join(f"{quote_name(name)}: {kind}" for name, kind in columns)
     return f"STRUCT<{inside}>"
 
 
@@ -52,19 +52,19 @@ def columns_ddl(made: Columns) -> tuple[tuple[str, str], ...]:
     return tuple((one.name, type_ddl(one.type)) for one in made.columns)
 
 
-def docs_of(made: Iterable[Column], way: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+def list_docs(made: Iterable[Column], way: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
     """What is said of columns, by path: ``[]`` leads to the items of a list, ``{}`` to the values of a map."""
     for one in made:
         path, kind = (*way, one.name), one.type
         if one.doc:
             yield path, one.doc
         while isinstance(kind, List | Map):
-            path, kind = (*path, "[]" if isinstance(kind, List) else "{}"), _inside(kind)
+            path, kind = (*path, "[]" if isinstance(kind, List) else "{}"), _inner_type(kind)
         if isinstance(kind, Struct):
-            yield from docs_of(kind.columns, path)
+            yield from list_docs(kind.columns, path)
 
 
-def _inside(kind: List | Map) -> ColumnType:
+def _inner_type(kind: List | Map) -> ColumnType:
     return kind.element if isinstance(kind, List) else kind.value
 
 
@@ -72,7 +72,7 @@ _SCALARS = {word: name for name, word in WORDS.items() if name != "variant"} | {
 _TOKEN = re.compile(r"\s*(`(?:[^`]|``)*`|[A-Z_]+|\d+|[<>(),:])")
 
 
-def type_of(text: str) -> ColumnType:
+def parse_type(text: str) -> ColumnType:
     """The column type that a plan's word for it means; everything in it may be null."""
     tokens = _TOKEN.findall(text)[::-1]
     found = _type(tokens)
@@ -114,7 +114,7 @@ def _parts(tokens: list[str], count: int) -> list[ColumnType]:
     return found
 
 
-def free(name: str, taken: set[str]) -> str:
+def find_free_name(name: str, taken: set[str]) -> str:
     """The name, longer where one of `taken` (in lower case) is the same to Spark."""
     while name.lower() in taken:
         name += "_"

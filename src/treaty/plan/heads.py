@@ -6,9 +6,9 @@ from importlib.metadata import entry_points
 
 from treaty.formats.avro.fingerprint import crc64, md5
 from treaty.formats.protobuf.encoding.wire import encode_varint
-from treaty.plan.framing import PREFIX, Framing
-from treaty.plan.known import Known
-from treaty.plan.reasons import PlanError
+from treaty.plan.errors import PlanError
+from treaty.plan.frame_format import PREFIX, FrameFormat
+from treaty.plan.registered_schema import RegisteredSchema
 
 MARK = b"\xc3\x01"
 """The first bytes of a single object (Avro specification, "Single-object encoding")."""
@@ -37,11 +37,11 @@ MARKS: Mapping[str, bytes] = {"single-object": MARK, PRAVEGA: bytes.fromhex(ENCO
 Encodings = Mapping[int, tuple[int, str]]
 """For each encoding id the schema id and the codec of its payloads."""
 
-Head = Callable[[Known], bytes | None]
+Head = Callable[[RegisteredSchema], bytes | None]
 """The bytes before a payload that was written with a schema; None where this framing can't say that schema."""
 
 
-def _avro(head: Callable[[Known], bytes]) -> Head:
+def _avro(head: Callable[[RegisteredSchema], bytes]) -> Head:
     return lambda known: head(known) if known.format == "AVRO" else None
 
 
@@ -59,7 +59,7 @@ own. ``md5`` and ``version``: the writer's MD5 or its version as Avro writes a l
 """
 
 
-def framing_of(name: str | Encodings, known: Iterable[Known]) -> Framing:
+def framing_of(name: str | Encodings, known: Iterable[RegisteredSchema]) -> FrameFormat:
     """The framing with the heads of all schemas that a plan knows. Raises `PlanError` for a name that is none."""
     if not isinstance(name, str):
         return _pravega({one.schema_id for one in known}, name)
@@ -79,10 +79,10 @@ def framing_of(name: str | Encodings, known: Iterable[Known]) -> Framing:
         head = found(one)
         if head is not None:
             heads[head.hex()] = one.schema_id  # where two share one, they read alike, or the later version counts
-    return Framing(name, tuple(heads.items()))
+    return FrameFormat(name, tuple(heads.items()))
 
 
-def _pravega(known: set[int], encodings: Encodings) -> Framing:
+def _pravega(known: set[int], encodings: Encodings) -> FrameFormat:
     """Pravega's heads, a 1 and the encoding id, which only the table of encodings explains."""
     heads, codecs = [], []
     for number, (schema_id, codec) in sorted(encodings.items()):
@@ -94,10 +94,10 @@ def _pravega(known: set[int], encodings: Encodings) -> Framing:
             heads.append((head, schema_id))
             if CODECS[codec]:
                 codecs.append((head, CODECS[codec]))
-    return Framing(PRAVEGA, tuple(heads), tuple(codecs))
+    return FrameFormat(PRAVEGA, tuple(heads), tuple(codecs))
 
 
-def encodings_of(framing: Framing) -> dict[int, tuple[int, str]]:
+def encodings_of(framing: FrameFormat) -> dict[int, tuple[int, str]]:
     """The table of encodings that a framing was made from."""
     codecs = dict(framing.codecs)
     if framing.name != PRAVEGA:

@@ -4,41 +4,41 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from treaty.plan.avro import composing as avro
-from treaty.plan.documents import composing as documents
-from treaty.plan.known import Known
-from treaty.plan.messages import composing as messages
-from treaty.plan.recipes import RecordType
+from treaty.plan.avro import planner as avro
+from treaty.plan.documents import planner as documents
+from treaty.plan.format_plans import RecordType
+from treaty.plan.messages import planner as messages
+from treaty.plan.options import DecodeOptions
+from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.types import avro as avro_types
 from treaty.plan.types import documents as document_types
 from treaty.plan.types import messages as message_types
-from treaty.plan.value import DecodePlan, Rejected
-from treaty.plan.wish import Wish
+from treaty.plan.value import DecodePlan, RejectedSchema
 
 
 @dataclass(frozen=True, slots=True)
-class Planner:
+class FormatPlanner:
     """What a format does its own way. `Any` is the parsed schema of the format, as in `Known`.
 
-    - ``union(known, wish)``: one reader for all versions, oldest first, and those that have no part in it.
-    - ``compose(known, reader, wish)``: the plan, without a registry. Raises `PlanError` if no writer can be read.
-    - ``types(known, wish)``: the plan of several record types, and which they are. Raises the same.
+    - ``union(known, options)``: one reader for all versions, oldest first, and those that have no part in it.
+    - ``compose(known, reader, options)``: the plan, without a registry. Raises `PlanError` if no writer can be read.
+    - ``types(known, options)``: the plan of several record types, and which they are. Raises the same.
     """
 
     format: str
-    union: Callable[[Sequence[Known], Wish], tuple[Any, list[Rejected]]]
-    compose: Callable[[Sequence[Known], Any, Wish], DecodePlan]
-    types: Callable[[Sequence[Known], Wish], tuple[DecodePlan, tuple[RecordType, ...]]]
+    union: Callable[[Sequence[RegisteredSchema], DecodeOptions], tuple[Any, list[RejectedSchema]]]
+    compose: Callable[[Sequence[RegisteredSchema], Any, DecodeOptions], DecodePlan]
+    types: Callable[[Sequence[RegisteredSchema], DecodeOptions], tuple[DecodePlan, tuple[RecordType, ...]]]
 
 
-PLANNERS: Mapping[str, Planner] = {
-    "AVRO": Planner(
+PLANNERS: Mapping[str, FormatPlanner] = {
+    "AVRO": FormatPlanner(
         "AVRO",
         lambda known, options: avro.union(known, options.lossy),
-        lambda known, reader, wish: avro.compose(known, reader, wish.depth, wish.lossy),
+        lambda known, reader, options: avro.compose(known, reader, options.depth, options.lossy),
         avro_types.plan_types,
     ),
-    "PROTOBUF": Planner("PROTOBUF", messages.union, messages.compose, message_types.plan_types),
-    "JSON": Planner("JSON", documents.union, documents.compose, document_types.plan_types),
+    "PROTOBUF": FormatPlanner("PROTOBUF", messages.union, messages.compose, message_types.plan_types),
+    "JSON": FormatPlanner("JSON", documents.union, documents.compose, document_types.plan_types),
 }
 """By format."""

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from treaty.plan.reasons import PlanError
-from treaty.plan.recipes import SHAPES
+from treaty.plan.errors import PlanError
+from treaty.plan.format_plans import SHAPES
+from treaty.plan.options import DecodeOptions
 from treaty.plan.rows import Names
 from treaty.plan.value import ENGINES
-from treaty.plan.wish import Wish
 
 MEANT_FOR: Mapping[str, str] = {
     "lossy": "AVRO",
@@ -18,16 +18,16 @@ MEANT_FOR: Mapping[str, str] = {
     "validate": "JSON",
     "rest": "JSON",
 }
-"""Fields of a `Wish` that mean something to one format only."""
+"""Fields of a `DecodeOptions` that mean something to one format only."""
 NAMED = frozenset(("latest", "union", *SHAPES))
 """Readers by name."""
 PARTS = ("value", "key")
 _WORD = re.compile(r"[\w.:-]*")
-_USUAL = Wish()
+_USUAL = DecodeOptions()
 
 
 class ForeignOptionError(PlanError):
-    """An option of a wish means nothing to the format of the rows."""
+    """An option of a options means nothing to the format of the rows."""
 
     def __init__(self, option: str, message: str) -> None:
         """Keep the option's name."""

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from treaty.plan.ddl import struct_ddl
-from treaty.plan.framing import PREFIX, Framing
-from treaty.plan.recipes import RECIPES, AvroRecipe, JsonRecipe, Recipe, Types
+from treaty.plan.format_plans import FORMAT_PLANS, AvroFormatPlan, FormatPlan, JsonFormatPlan, RecordTypes
+from treaty.plan.frame_format import PREFIX, FrameFormat
 
 FORMAT, READ = 5, (2, 3, 4, 5)
 """Of the stored form, and the formats that are read; a plan of another one is not run. A stream that has one of an older
@@ -22,7 +22,7 @@ ENGINES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class WriterSchema:
     """A schema id whose rows can be read: where it is used, its text with references inlined, its hidden fields."""
 
     schema_id: int
@@ -32,7 +32,7 @@ class Writer:
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class RejectedSchema:
     """A schema id whose rows are bad, every one, with the code and the sentence that says why."""
 
     schema_id: int
@@ -55,14 +55,14 @@ class DecodePlan:
     reader: str
     type: str
     columns: tuple[tuple[str, str], ...]
-    writers: tuple[Writer, ...]
-    rejected: tuple[Rejected, ...]
-    recipe: Recipe
+    writers: tuple[WriterSchema, ...]
+    rejected: tuple[RejectedSchema, ...]
+    recipe: FormatPlan
     engine: str = "spark"
     depth: int = 3
     """Levels to which a recursive reader is opened."""
-    framing: Framing = PREFIX
-    types: Types | None = None
+    framing: FrameFormat = PREFIX
+    types: RecordTypes | None = None
     """Where several record types are read: which, and what becomes of them."""
     docs: tuple[tuple[tuple[str, ...], str], ...] = ()
     """What the reader says of its fields, by their path (``[]``: items of an array, ``{}``: values of a map)."""
@@ -105,7 +105,7 @@ class DecodePlan:
         if stored.pop("plan", None) not in READ:
             message = f"this decode plan is of none of the formats {READ}; it was stored by another version of Treaty"
             raise ValueError(message)
-        return _stored(stored)
+        return _read_stored(stored)
 
     def explain(self) -> str:
         """The plan as text for people."""
@@ -123,26 +123,26 @@ class DecodePlan:
             lines.append(f"  type     {mixed.name}")
         for name, kind in self.columns or (("value", self.type),):
             lines.append(f"  column   {name}: {kind}")
-        if isinstance(self.recipe, JsonRecipe) and self.recipe.checks:
+        if isinstance(self.recipe, JsonFormatPlan) and self.recipe.checks:
             lines.append("  checks   documents by the schemas that they were written with")
-        for fix in self.recipe.repairs if isinstance(self.recipe, AvroRecipe) else ():
+        for fix in self.recipe.repairs if isinstance(self.recipe, AvroFormatPlan) else ():
             where = "/".join((*fix.path, fix.field))
             lines.append(f"  converts {where}: {fix.how} for ids {', '.join(map(str, fix.ids))}")
         return "\n".join(lines)
 
 
-def _stored(stored: dict[str, Any]) -> DecodePlan:
+def _read_stored(stored: dict[str, Any]) -> DecodePlan:
     key = stored.pop("key", None)
     framing, types = stored.pop("framing"), stored.pop("types", None)
     heads = tuple((head, number) for head, number in framing["heads"])
     parts = {
         "columns": tuple((name, kind) for name, kind in stored.pop("columns")),
-        "writers": tuple(Writer(**one) for one in stored.pop("writers")),
-        "rejected": tuple(Rejected(**one) for one in stored.pop("rejected")),
+        "writers": tuple(WriterSchema(**one) for one in stored.pop("writers")),
+        "rejected": tuple(RejectedSchema(**one) for one in stored.pop("rejected")),
         "docs": tuple((tuple(path), doc) for path, doc in stored.pop("docs", ())),
     }
-    framed = Framing(framing["name"], heads, tuple((head, codec) for head, codec in framing.get("codecs", ())))
-    recipe = RECIPES[stored["format"]].stored(stored.pop("recipe"))
-    mixed = Types.stored(types) if types else None
-    keys = _stored(key) if key else None
+    framed = FrameFormat(framing["name"], heads, tuple((head, codec) for head, codec in framing.get("codecs", ())))
+    recipe = FORMAT_PLANS[stored["format"]].stored(stored.pop("recipe"))
+    mixed = RecordTypes.stored(types) if types else None
+    keys = _read_stored(key) if key else None
     return DecodePlan(**stored, **parts, recipe=recipe, framing=framed, types=mixed, key=keys)  # type: ignore[arg-type]  # by name, as they were stored

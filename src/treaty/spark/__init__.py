@@ -1,11 +1,11 @@
 """The Spark room: decode plans, frames to rows and back, Delta tables that evolve, and the streaming job."""
 
-from treaty.plan.encoding.making import make_encode_plan
+from treaty.plan.decode_plans import extend, make_plan
+from treaty.plan.encoding.dry_run import EncodeDryRun
+from treaty.plan.encoding.encode_plans import make_encode_plan
+from treaty.plan.encoding.options import DERIVED, DeriveOptions, EncodeOptions
 from treaty.plan.encoding.value import EncodePlan
-from treaty.plan.encoding.verdict import Verdict
-from treaty.plan.encoding.wish import DERIVED, Derive, EncodeWish
-from treaty.plan.making import extend, make_plan
-from treaty.plan.reasons import PlanError
+from treaty.plan.errors import PlanError
 from treaty.plan.rows import Names
 from treaty.plan.value import DecodePlan
 from treaty.spark.decode import decode, from_registry, ids_of
@@ -35,10 +35,11 @@ __all__ = [
     "DERIVED",
     "Debezium",
     "DecodePlan",
-    "Derive",
+    "DeriveOptions",
     "DroppedValue",
+    "EncodeDryRun",
+    "EncodeOptions",
     "EncodePlan",
-    "EncodeWish",
     "FilesSource",
     "HistoryReport",
     "KafkaSource",
@@ -62,7 +63,6 @@ __all__ = [
     "TooManyBadRowsError",
     "Trigger",
     "ValueUse",
-    "Verdict",
     "Written",
     "check_history",
     "decode",

@@ -8,11 +8,11 @@ from pyspark.sql import functions as F
 
 from treaty.core.limits import UNKNOWN_IDS
 from treaty.core.registry import Registry
-from treaty.plan.ddl import quoted
-from treaty.plan.framing import PREFIX
-from treaty.plan.making import make_plan
-from treaty.plan.reasons import RESOLUTION
-from treaty.plan.recipes import AvroRecipe
+from treaty.plan.ddl import quote_name
+from treaty.plan.decode_plans import make_plan
+from treaty.plan.errors import RESOLUTION
+from treaty.plan.format_plans import AvroFormatPlan
+from treaty.plan.frame_format import PREFIX
 from treaty.plan.rows import NAMES, NEGATIVE_ID, SENTENCES, UNKNOWN_HEAD, UNKNOWN_ID, Names
 from treaty.plan.strictness import refuse_part, refuse_twins
 from treaty.plan.value import DecodePlan
@@ -86,7 +86,7 @@ def decode(
     engine = ENGINES[plan.format, plan.engine]
     raw = engine.decoded(raw, plan, source.column)
     good, value = engine.good(plan), F.col(source.column)
-    kept = [F.col(quoted(name)) for name in frame.columns]
+    kept = [F.col(quote_name(name)) for name in frame.columns]
     # Three steps, not one: each becomes a method of its own in the code that Spark generates, small enough to be compiled.
     judged = raw.select(
         *kept,
@@ -105,7 +105,7 @@ def decode(
     result = judged.select(*kept, *(make().alias(name) for name, make in added.items() if name))
     if not flat:
         return result
-    others = [F.col(quoted(name)) for name in result.columns if name != names.record]
+    others = [F.col(quote_name(name)) for name in result.columns if name != names.record]
     fields = [F.col(names.record)[name].alias(f"{names.prefix}{name}") for name in flat]
     return result.select(*others, *fields)
 
@@ -122,7 +122,7 @@ class _Source:
 def _source(frame: DataFrame, plan: DecodePlan, column: str, headers: str, part: str) -> tuple[_Source, DataFrame]:
     if plan.framing == PREFIX:
         return _Source(column, column), frame
-    value, found = F.col(column), F.col(quoted(headers)) if headers in frame.columns else None
+    value, found = F.col(column), F.col(quote_name(headers)) if headers in frame.columns else None
     framed = frame.withColumn(FRAME, reframed(plan.framing, value, found, part))
     lost = F.col(FRAME).isNull() & value.isNotNull()
     code = F.when(lost, headless(plan.framing, value, found, part))
@@ -155,7 +155,7 @@ def _error(plan: DecodePlan, source: _Source, told: Column | None) -> Column:
 
 def _value_refusals(plan: DecodePlan) -> dict[int, str]:
     """What is said of rows that the reader does not take, by ids of which it takes some."""
-    return dict(plan.recipe.partly) if isinstance(plan.recipe, AvroRecipe) else {}
+    return dict(plan.recipe.partly) if isinstance(plan.recipe, AvroFormatPlan) else {}
 
 
 def _code(plan: DecodePlan, source: _Source, engine: Engine) -> Column:

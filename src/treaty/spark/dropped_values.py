@@ -18,9 +18,9 @@ from treaty.formats.avro.model import (
     AvroType,
     AvroUnion,
 )
-from treaty.plan.avro.bounds import bounded
+from treaty.plan.avro.bounds import find_bounded
 from treaty.plan.avro.flat import is_null
-from treaty.plan.avro.pairing import Side, branch, fields
+from treaty.plan.avro.resolution import AvroSide, find_branch, pair_fields
 
 Test = Callable[[Column], Column]
 """Whether a record holds the value somewhere; null counts as no."""
@@ -60,7 +60,7 @@ class DroppedPlace:
 
 def find_dropped(written: AvroSchema, candidate: AvroSchema, depth: int) -> tuple[DroppedPlace, ...]:
     """The values that the schema of all versions has and the candidate has not; the first `HISTORY_TROUBLES`."""
-    old, new = bounded(written, depth), bounded(candidate, depth)
+    old, new = find_bounded(written, depth), find_bounded(candidate, depth)
     return tuple(islice(_SchemaPair(old, new).at(old.root, new.root, "", _itself, _always), HISTORY_TROUBLES))
 
 
@@ -103,11 +103,11 @@ class _SchemaPair:
         if isinstance(before, AvroUnion):
             yield from self.union(before, new, path, column, around)
         elif isinstance(after, AvroUnion):
-            place = branch(Side(self.old, old), [Side(self.new, part) for part in after.branches])
+            place = find_branch(AvroSide(self.old, old), [AvroSide(self.new, part) for part in after.branches])
             if place is not None:
                 yield from self.at(old, after.branches[place], path, column, around)
         elif isinstance(before, AvroRecord) and isinstance(after, AvroRecord):
-            for name, target in fields(before, after).items():
+            for name, target in pair_fields(before, after).items():
                 one = next(each for each in before.fields if each.name == name)
                 inside = f"{path}.{name}" if path else name
                 yield from self.at(one.type, target.type, inside, _field(column, name), _is_there(column))
@@ -125,13 +125,13 @@ class _SchemaPair:
     def union(self, old: AvroUnion, new: AvroType, path: str, column: Test, around: Test) -> Iterator[DroppedPlace]:
         """What is missing of a union: null, other types, and what these hold."""
         target = self.new.resolve(new)
-        there = [Side(self.new, part) for part in (target.branches if isinstance(target, AvroUnion) else (new,))]
+        there = [AvroSide(self.new, part) for part in (target.branches if isinstance(target, AvroUnion) else (new,))]
         rest = [part for part in old.branches if not is_null(part)]
         if len(rest) < len(old.branches) and not any(is_null(one.node) for one in there):
             yield DroppedPlace(path, "null", _is_null(column, around))
         for number, part in enumerate(rest):
             mine = column if len(rest) == 1 else _field(column, f"member{number}")
-            place = branch(Side(self.old, part), there)
+            place = find_branch(AvroSide(self.old, part), there)
             if place is None:
                 yield DroppedPlace(path, _name(self.old, part), _is_there(mine))
             else:

@@ -7,8 +7,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType
 
-from treaty.plan.avro.weaving import header
-from treaty.plan.reasons import PlanError
+from treaty.plan.avro.envelope import make_header
+from treaty.plan.errors import PlanError
 
 Literal = bool | int | str | bytes
 SPREAD_FROM = 20
@@ -54,7 +54,7 @@ def starts(value: Column) -> Column:
 
 def looked_up(value: Column, by_id: Mapping[int, Literal]) -> Column:
     """What belongs to the frame's magic and id, or null."""
-    return among(F.substring(value, 1, 5), {header(schema_id): made for schema_id, made in by_id.items()})
+    return among(F.substring(value, 1, 5), {make_header(schema_id): made for schema_id, made in by_id.items()})
 
 
 def among(head: Column, by_head: Mapping[bytes, Literal]) -> Column:

@@ -7,13 +7,13 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import BinaryType
 
 from treaty.arrow.codecs import make_inflater
-from treaty.plan.avro.weaving import header
-from treaty.plan.framing import Framing
+from treaty.plan.avro.envelope import make_header
+from treaty.plan.frame_format import FrameFormat
 from treaty.plan.heads import HEAD, HEADERS, MARKS, STAMP
 from treaty.spark.frames import among
 
 
-def reframed(framing: Framing, value: Column, headers: Column | None, part: str) -> Column:
+def reframed(framing: FrameFormat, value: Column, headers: Column | None, part: str) -> Column:
     """The frame with Confluent's prefix; null where its head means no schema that the plan knows."""
     if framing.name == "header":
         stamp = _stamp(headers, part)
@@ -23,19 +23,19 @@ def reframed(framing: Framing, value: Column, headers: Column | None, part: str)
         right = F.startswith(stamp, F.lit(b"\1"))
         return F.when(stamp.isNull(), value).when(right, inside)
     if framing.name == "none":
-        return F.concat(F.lit(header(framing.heads[0][1])), value)
+        return F.concat(F.lit(make_header(framing.heads[0][1])), value)
     if framing.codecs:
         return _unpacked(framing, value)
     lengths = sorted({len(head) // 2 for head, _ in framing.heads})
     ways = []
     for length in lengths:
-        mine = Framing(framing.name, tuple(pair for pair in framing.heads if len(pair[0]) == 2 * length))
+        mine = FrameFormat(framing.name, tuple(pair for pair in framing.heads if len(pair[0]) == 2 * length))
         head = _looked_up(mine, F.substring(value, 1, length))
         ways.append(F.concat(head, F.substring(value, length + 1, 2**31 - 1)))
     return F.coalesce(*ways) if ways else F.lit(None).cast("binary")
 
 
-def headless(framing: Framing, value: Column, headers: Column | None, part: str) -> Column:
+def headless(framing: FrameFormat, value: Column, headers: Column | None, part: str) -> Column:
     """The code of a row whose head means nothing."""
     if framing.name == "header":
         stamp = _stamp(headers, part)
@@ -50,7 +50,7 @@ def headless(framing: Framing, value: Column, headers: Column | None, part: str)
     return code.otherwise("UNKNOWN_ID")
 
 
-def _unpacked(framing: Framing, value: Column) -> Column:
+def _unpacked(framing: FrameFormat, value: Column) -> Column:
     """The frame with its payload unpacked; only compressed ones go through Python."""
     codecs = {bytes.fromhex(head): codec for head, codec in framing.codecs}
     packed = F.substring(value, 1, HEAD).isin(list(codecs))
@@ -64,9 +64,9 @@ def _unpacked(framing: Framing, value: Column) -> Column:
     return F.concat(_looked_up(framing, F.substring(value, 1, HEAD)), payload)
 
 
-def _looked_up(framing: Framing, head: Column) -> Column:
+def _looked_up(framing: FrameFormat, head: Column) -> Column:
     """Confluent's prefix of the schema that a head means."""
-    known = {bytes.fromhex(text): header(number) for text, number in framing.heads}
+    known = {bytes.fromhex(text): make_header(number) for text, number in framing.heads}
     return among(head, known).cast("binary")
 
 

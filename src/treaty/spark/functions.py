@@ -18,11 +18,11 @@ from treaty.core.registry import Registry
 from treaty.core.requests import Lookup, Register
 from treaty.core.schema import Draft
 from treaty.formats.avro.canonical import print_schema
-from treaty.plan import asking
+from treaty.plan import registry_queries
 from treaty.plan.addresses import open_registry
-from treaty.plan.known import Known
-from treaty.plan.making import make_plan
-from treaty.plan.reasons import PlanError
+from treaty.plan.decode_plans import make_plan
+from treaty.plan.errors import PlanError
+from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.rows import NAMES, Names
 from treaty.spark.decode import decode
 from treaty.spark.engines.builtin import envelope, good_envelope, record_of
@@ -139,16 +139,16 @@ def _text(column: Column) -> str:
     return row[0]
 
 
-def _target(registry: Registry, subject: str, text: str | None, *, register: bool) -> Known:
+def _target(registry: Registry, subject: str, text: str | None, *, register: bool) -> RegisteredSchema:
     """The schema to write with."""
     place = subject_of(subject)
     if text is None:
-        return asking.version(registry, place)
+        return registry_queries.find_version(registry, place)
     if register:
         found = registry.ask(Register(place, Draft(text))).answer.version
     else:
         found = registry.ask(Lookup(place, Draft(text))).answer
-    known = asking.by_id(registry, found.schema_id, place.context)
+    known = registry_queries.find_schema(registry, found.schema_id, place.context)
     if known is None:
         raise PlanError(f"{subject} has no schema with id {found.schema_id}")
     return known

@@ -20,16 +20,16 @@ from pyspark.sql.types import (
 
 from treaty.core.limits import HISTORY_TROUBLES
 from treaty.core.registry import Registry
-from treaty.plan import asking
+from treaty.plan import registry_queries
 from treaty.plan.addresses import open_registry
-from treaty.plan.ddl import quoted
-from treaty.plan.known import Known
-from treaty.plan.making import make_plan
+from treaty.plan.ddl import quote_name
+from treaty.plan.decode_plans import make_plan
+from treaty.plan.errors import RESOLUTION, PlanError
+from treaty.plan.options import DecodeOptions
 from treaty.plan.planners import PLANNERS
-from treaty.plan.reasons import RESOLUTION, PlanError
+from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.rows import Names
 from treaty.plan.value import DecodePlan
-from treaty.plan.wish import Wish
 from treaty.spark.decode import decode, ids_of
 from treaty.spark.dropped_values import DroppedValue, count_dropped, find_dropped
 from treaty.spark.explain import fit_to_session
@@ -150,9 +150,9 @@ def _read_rows(
     except PlanError as nothing:
         if not nothing.rejected:
             raise
-        model = asking.model_of(union.format, candidate)
-        itself = Known(0, subject, 0, union.format, model)
-        kind = DataType.fromDDL(PLANNERS[union.format].compose([itself], model, Wish(message=message)).type)
+        model = registry_queries.parse_text(union.format, candidate)
+        itself = RegisteredSchema(0, subject, 0, union.format, model)
+        kind = DataType.fromDDL(PLANNERS[union.format].compose([itself], model, DecodeOptions(message=message)).type)
         found = decode(data, union, column=column, names=names)
         reasons = looked_up(F.col(column), {one.schema_id: one.message for one in nothing.rejected})
         message_of = F.coalesce(reasons, F.lit(str(nothing)))
@@ -169,7 +169,9 @@ def _count_dropped(candidate: str, found: DataFrame, union: DecodePlan, column: 
     """Who writes what the candidate has no place for, among the rows that it does not take; for Avro, which refuses by value."""
     if union.format != "AVRO":
         return ()
-    wanted = find_dropped(asking.parsed(union.reader), asking.parsed(candidate), union.depth)
+    wanted = find_dropped(
+        registry_queries.parse_avro(union.reader), registry_queries.parse_avro(candidate), union.depth
+    )
     lost = found.filter(F.col(ERROR)["code"] == RESOLUTION).select(column, ID)
     read = decode(lost, union, column=column, names=Names(RECORD, ""))
     versions = {one.schema_id: one.version for one in union.writers}
@@ -212,7 +214,7 @@ def _narrowed(data: DataFrame, union: DecodePlan, wanted: Mapping[str, DataType]
         if new is not None and new != kind and isinstance(kind, NUMBERS) and isinstance(new, NUMBERS):
             back = leaf.try_cast(new).try_cast(kind)
             lost = leaf.isNotNull() & ~back.eqNullSafe(leaf)
-            asked.append((name, kind, new, F.count_if(lost).alias(quoted(name))))
+            asked.append((name, kind, new, F.count_if(lost).alias(quote_name(name))))
     if not asked:
         return
     counted = found.agg(*(made.alias(f"n{place}") for place, (_, _, _, made) in enumerate(asked))).first()

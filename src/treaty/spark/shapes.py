@@ -6,9 +6,9 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from treaty.core.state.columns import ColumnType, List, Map, Scalar, Struct
-from treaty.plan.ddl import type_of
-from treaty.plan.recipes import Types
-from treaty.plan.types.wide import widened
+from treaty.plan.ddl import parse_type
+from treaty.plan.format_plans import RecordTypes
+from treaty.plan.types.wide import widen_columns
 from treaty.plan.value import DecodePlan
 
 
@@ -20,7 +20,7 @@ def shaped(plan: DecodePlan, record: Column) -> Column:
     return F.when(record.isNotNull(), F.struct(_marker(plan.types, record).alias(plan.types.marker), *made))
 
 
-def _marker(types: Types, record: Column) -> Column:
+def _marker(types: RecordTypes, record: Column) -> Column:
     """The full name of the type that a row has."""
     found = F.when(F.lit(False), "")
     for one in types.kinds:
@@ -28,12 +28,12 @@ def _marker(types: Types, record: Column) -> Column:
     return found
 
 
-def _structs(types: Types, record: Column) -> Iterator[Column]:
+def _structs(types: RecordTypes, record: Column) -> Iterator[Column]:
     return (record[one.column].alias(one.column) for one in types.kinds)
 
 
-def _wide(types: Types, record: Column) -> Iterator[Column]:
-    for one in widened(types.kinds, types.marker):
+def _wide(types: RecordTypes, record: Column) -> Iterator[Column]:
+    for one in widen_columns(types.kinds, types.marker):
         parts = (record[column][field] if field else record[column] for column, field in one.sources)
         yield F.coalesce(*(part.cast(one.type) if one.type in WIDENED else part for part in parts)).alias(one.name)
 
@@ -42,8 +42,8 @@ WIDENED = frozenset(("BIGINT", "DOUBLE"))
 """Types to which a field of another type may have grown."""
 
 
-def _variant(types: Types, record: Column) -> Iterator[Column]:
-    parts = (variant(type_of(one.type), record[one.column]) for one in types.kinds)
+def _variant(types: RecordTypes, record: Column) -> Iterator[Column]:
+    parts = (variant(parse_type(one.type), record[one.column]) for one in types.kinds)
     yield F.coalesce(*parts).alias("record")
 
 

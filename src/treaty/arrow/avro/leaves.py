@@ -20,8 +20,8 @@ from treaty.formats.avro.model import (
 from treaty.plan.avro.columns import members
 from treaty.plan.avro.defaults import choose_branch
 from treaty.plan.avro.flat import is_null
-from treaty.plan.avro.logical import Logical, held
-from treaty.plan.avro.pairing import Side
+from treaty.plan.avro.logical import AvroLogicalType, find_column_logical
+from treaty.plan.avro.resolution import AvroSide
 
 DIGITS = Context(prec=80)
 MOST = (2**63 - 1) // 1000
@@ -40,14 +40,14 @@ def write_conversion(
         yield '@ = str(@, "utf-8")'
     elif old.kind in {"int", "long"} and new.kind in {"float", "double"}:
         yield "@ = single(@)" if new.kind == "float" else "@ = float(@)"
-    logical = held(new)
+    logical = find_column_logical(new)
     if logical is not None and logical.name == "decimal":
         yield f"@ = {constant(decimal_reader(logical))}(@)"
     elif logical is not None and logical.name.endswith("timestamp-millis"):
         yield f"@ = {constant(count_thousands)}(@)"
 
 
-def decimal_reader(logical: Logical) -> Callable[[bytes], Decimal]:
+def decimal_reader(logical: AvroLogicalType) -> Callable[[bytes], Decimal]:
     """What makes the bytes of a decimal its number; bytes that hold more digits, or none at all, are wrong."""
     limit, scale = 10**logical.precision, -logical.scale
 
@@ -91,7 +91,7 @@ def convert_default(node: AvroType, value: Any, schema: AvroSchema) -> Any:
     """A default as Arrow takes it."""
     solid = schema.resolve(node)
     if isinstance(solid, AvroUnion):
-        part = choose_branch(Side(schema, node), value)
+        part = choose_branch(AvroSide(schema, node), value)
         made, names = convert_default(part, value, schema), members(solid, schema.names)
         if names is None or is_null(part):
             return made
@@ -111,7 +111,7 @@ def convert_default(node: AvroType, value: Any, schema: AvroSchema) -> Any:
 
 
 def _leaf(leaf: AvroPrimitive | AvroFixed, value: Any) -> Any:
-    logical = held(leaf)
+    logical = find_column_logical(leaf)
     if leaf.kind in {"bytes", "fixed"}:
         raw = value.encode("latin-1")
         return decimal_reader(logical)(raw) if logical else raw

@@ -25,7 +25,7 @@ from treaty.formats.avro.model import (
     AvroType,
     AvroUnion,
 )
-from treaty.plan.avro.pairing import PROMOTIONS, BranchTable, Side, fields
+from treaty.plan.avro.resolution import PROMOTIONS, AvroSide, UnionBranches, pair_fields
 
 Read = Callable[[bytes], tuple[Any, int]]
 """From a frame to a value and where it ends. Raises some exception where the bytes are no value."""
@@ -49,7 +49,7 @@ class _ReaderCompiler:
         self.writer, self.reader = writer, reader
         self.code = ProgramBuilder(LINES)
         self.functions: dict[tuple[str, str], str] = {}
-        self.unions: dict[int, tuple[BranchTable, MemberWriter]] = {}
+        self.unions: dict[int, tuple[UnionBranches, MemberWriter]] = {}
         self.waiting: list[Callable[[], None]] = []
         self.code.constants.update(primitives.NAMES, left=[0])
 
@@ -94,10 +94,10 @@ class _ReaderCompiler:
         """The lines that read a value into the branch of a reader's union that takes its type."""
         known = self.unions.get(id(new))
         if known is None:
-            table = BranchTable([Side(self.reader, one) for one in new.branches])
+            table = UnionBranches([AvroSide(self.reader, one) for one in new.branches])
             known = self.unions[id(new)] = table, MemberWriter(new, self.reader.names, self.code.add_constant)
         table, member = known
-        place = table.find(Side(self.writer, writer))
+        place = table.find(AvroSide(self.writer, writer))
         if place is None:
             self.code.add(WRONG)
             return
@@ -175,7 +175,7 @@ class _ReaderCompiler:
 
     def record(self, old: AvroRecord, new: AvroRecord) -> str:
         def body() -> None:
-            pairs = fields(old, new)
+            pairs = pair_fields(old, new)
             found: dict[str, str] = {}
             for one in old.fields:
                 target = pairs.get(one.name)

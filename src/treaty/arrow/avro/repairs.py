@@ -4,22 +4,22 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from treaty.arrow.avro.leaves import count_thousands
-from treaty.plan.avro.weaving import header
-from treaty.plan.recipes import AvroRecipe, Repair
+from treaty.plan.avro.envelope import make_header
+from treaty.plan.format_plans import AvroFormatPlan, FieldRepair
 
 RepairRecord = Callable[[Any, bytes], Any]
 """From an envelope and the five bytes of its frame to the record."""
 
 
-def make_repair(recipe: AvroRecipe) -> RepairRecord:
+def make_repair(format_plan: AvroFormatPlan) -> RepairRecord:
     """What takes the record out of an envelope. Hidden fields stay in it: Arrow passes over what has no column."""
-    by_head: dict[bytes, list[Repair]] = {}
-    for one in sorted(recipe.repairs, key=lambda one: -len(one.path)):
+    by_head: dict[bytes, list[FieldRepair]] = {}
+    for one in sorted(format_plan.repairs, key=lambda one: -len(one.path)):
         for number in one.ids:
-            by_head.setdefault(header(number), []).append(one)
+            by_head.setdefault(make_header(number), []).append(one)
 
     def mend(envelope: Any, head: bytes) -> Any:
-        record = envelope[recipe.whole] if recipe.whole else envelope
+        record = envelope[format_plan.whole] if format_plan.whole else envelope
         for one in by_head.get(head, ()):
             for owner in _owners(record, one.path):
                 owner[one.field] = _convert(owner[one.hidden], one)
@@ -44,7 +44,7 @@ def _owners(part: Any, path: Sequence[str]) -> Iterator[dict[str, Any]]:
         yield from _owners(part[path[0]], path[1:])
 
 
-def _convert(hidden: Any, one: Repair) -> Any:
+def _convert(hidden: Any, one: FieldRepair) -> Any:
     """The value of a hidden field, as Arrow takes it, in the unit of the field that it stands for."""
     old, new = one.how.split(",")[0].split(":")[:2]
     change = _change(old, new)

@@ -14,10 +14,10 @@ from treaty.arrow.avro.program import Read, compile_reader
 from treaty.arrow.avro.repairs import make_repair
 from treaty.arrow.decoded import NOTHING, ReadRow, RowResult
 from treaty.formats.avro.model import AvroRecord, AvroReference, AvroSchema, AvroUnion
-from treaty.plan.asking import parsed
-from treaty.plan.avro.weaving import header
-from treaty.plan.reasons import RESOLUTION
-from treaty.plan.recipes import AvroRecipe
+from treaty.plan.avro.envelope import make_header
+from treaty.plan.errors import RESOLUTION
+from treaty.plan.format_plans import AvroFormatPlan
+from treaty.plan.registry_queries import parse_avro
 from treaty.plan.value import DecodePlan
 
 EMPTY = AvroSchema(AvroReference("treaty.Empty"), {"treaty.Empty": AvroRecord("treaty.Empty", ())})
@@ -29,9 +29,9 @@ Envelope = tuple[Any, str | None]
 def make_row_reader(plan: DecodePlan) -> ReadRow:
     """A function from a frame to its record as Arrow takes it, or to why there is none."""
     recipe = plan.recipe
-    assert isinstance(recipe, AvroRecipe)
+    assert isinstance(recipe, AvroFormatPlan)
     envelope, mend = make_decoder(plan), make_repair(recipe)
-    sentences = {header(number): sentence for number, sentence in recipe.partly}
+    sentences = {make_header(number): sentence for number, sentence in recipe.partly}
 
     def read(value: bytes | None) -> RowResult:
         found = None if value is None else envelope(value)
@@ -51,12 +51,12 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
 def make_decoder(plan: DecodePlan) -> Callable[[bytes], Envelope | None]:
     """A function from a frame to its envelope; None for what is no frame of a writer of the plan."""
     recipe = plan.recipe
-    assert isinstance(recipe, AvroRecipe)
-    branches = {header(one.schema_id): recipe.branch(place) for place, one in enumerate(plan.writers)}
-    writer, reader = parsed(recipe.writer_text), _bare(parsed(recipe.reader_text), recipe.tail)
+    assert isinstance(recipe, AvroFormatPlan)
+    branches = {make_header(one.schema_id): recipe.branch(place) for place, one in enumerate(plan.writers)}
+    writer, reader = parse_avro(recipe.writer_text), _bare(parse_avro(recipe.reader_text), recipe.tail)
     roots = writer.root.branches if isinstance(writer.root, AvroUnion) else (writer.root,)
 
-    partly = {header(number) for number, _ in recipe.partly}
+    partly = {make_header(number) for number, _ in recipe.partly}
 
     @cache
     def read(branch: int) -> Read:

@@ -8,9 +8,9 @@ from treaty.arrow.decoded import NOTHING, ReadRow, RowResult
 from treaty.arrow.documents.rest import find_rest
 from treaty.arrow.documents.validity import make_checker
 from treaty.arrow.documents.values import JsonMembers, WrongKindError, make_converter, read_number
-from treaty.plan.avro.weaving import header
-from treaty.plan.ddl import type_of
-from treaty.plan.recipes import JsonKind, JsonRecipe
+from treaty.plan.avro.envelope import make_header
+from treaty.plan.ddl import parse_type
+from treaty.plan.format_plans import JsonFormatPlan, JsonKind
 from treaty.plan.value import DecodePlan
 
 WRONG_VALUE = "the payload is no JSON, or a value in it is not of its column's type"
@@ -19,12 +19,12 @@ WRONG_VALUE = "the payload is no JSON, or a value in it is not of its column's t
 def make_row_reader(plan: DecodePlan) -> ReadRow:
     """A function from a frame to its record as Arrow takes it, or to why there is none."""
     recipe = plan.recipe
-    assert isinstance(recipe, JsonRecipe)
+    assert isinstance(recipe, JsonFormatPlan)
     ids = tuple(one.schema_id for one in plan.writers)
     kinds = recipe.kinds or (JsonKind("", plan.type, ids, recipe.whole),)
     check = make_checker(recipe) if recipe.checks else None
     known = {
-        header(number): (make_converter(type_of(one.type), without=recipe.rest), one)
+        make_header(number): (make_converter(parse_type(one.type), without=recipe.rest), one)
         for one in kinds
         for number in one.ids
     }

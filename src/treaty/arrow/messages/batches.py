@@ -15,8 +15,8 @@ from treaty.arrow.messages.rows import decoder_of, message_of
 from treaty.arrow.messages.validator import PayloadValidator, make_validator, wrap_payloads
 from treaty.core.limits import ARROW_BYTES
 from treaty.formats.protobuf.encoding.wire import LENGTH, encode_varint
-from treaty.plan.avro.weaving import header
-from treaty.plan.recipes import ProtobufRecipe
+from treaty.plan.avro.envelope import make_header
+from treaty.plan.format_plans import ProtobufFormatPlan
 from treaty.plan.value import DecodePlan
 
 END = 2**31 - 1
@@ -25,7 +25,7 @@ END = 2**31 - 1
 def make_batch_reader(plan: DecodePlan, kind: pa.DataType) -> ReadBatch:
     """A reader of whole batches; one that reads row by row where there is no ptars, and for a message without an outline."""
     recipe = plan.recipe
-    assert isinstance(recipe, ProtobufRecipe)
+    assert isinstance(recipe, ProtobufFormatPlan)
     row = decoder_of(plan, kind)
     try:
         from ptars._lib import ProtoRegistry  # noqa: PLC0415 - a wheel that not every machine has
@@ -43,7 +43,7 @@ def make_batch_reader(plan: DecodePlan, kind: pa.DataType) -> ReadBatch:
     for one in recipe.heads:
         fields = dict(one.fields)
         for front in one.mine:
-            head = header(one.schema_id) + bytes.fromhex(front)
+            head = make_header(one.schema_id) + bytes.fromhex(front)
             tag = encode_varint(fields[front] << 3 | LENGTH) if fields else b""
             heads.setdefault((len(head), tag), []).append(head)
     sets = {way: pa.array(found, pa.binary()) for way, found in heads.items()}

@@ -14,34 +14,34 @@ from treaty.arrow.decoded import NOTHING, ReadRow, RowResult
 from treaty.arrow.messages.unknown import unknown
 from treaty.arrow.messages.values import UnreadableValueError, record_of
 from treaty.formats.protobuf.encoding.wire import LENGTH, encode_varint
-from treaty.plan.avro.weaving import header
-from treaty.plan.recipes import ProtobufRecipe
+from treaty.plan.avro.envelope import make_header
+from treaty.plan.format_plans import ProtobufFormatPlan
 from treaty.plan.value import DecodePlan
 
 
-def message_of(recipe: ProtobufRecipe) -> tuple[Descriptor, DescriptorPool]:
+def message_of(format_plan: ProtobufFormatPlan) -> tuple[Descriptor, DescriptorPool]:
     """The message that a plan reads, in a pool of its own."""
     pool = DescriptorPool()
-    for text in recipe.files:
+    for text in format_plan.files:
         pool.Add(FileDescriptorProto.FromString(base64.b64decode(text)))
-    return pool.FindMessageTypeByName(recipe.message), pool
+    return pool.FindMessageTypeByName(format_plan.message), pool
 
 
 def decoder_of(plan: DecodePlan, kind: pa.StructType) -> ReadRow:
     """A function from a frame to its record as Arrow takes it (`kind`), or to why there is none."""
-    recipe = plan.recipe
-    assert isinstance(recipe, ProtobufRecipe)
-    descriptor, _ = message_of(recipe)
+    format_plan = plan.recipe
+    assert isinstance(format_plan, ProtobufFormatPlan)
+    descriptor, _ = message_of(format_plan)
     made = GetMessageClass(descriptor)
-    shape = record_of(descriptor, known_of(recipe, kind), defaults=recipe.defaults)
+    shape = record_of(descriptor, known_of(format_plan, kind), defaults=format_plan.defaults)
     there = frozenset(descriptor.fields_by_number)
     fronts = {
-        header(one.schema_id): (
+        make_header(one.schema_id): (
             tuple(bytes.fromhex(front) for front in one.mine),
             tuple((bytes.fromhex(front), name) for front, name in one.others),
             {bytes.fromhex(front): encode_varint(number << 3 | LENGTH) for front, number in one.fields},
         )
-        for one in recipe.heads
+        for one in format_plan.heads
     }
 
     def decode(value: bytes | None) -> RowResult:
@@ -50,7 +50,7 @@ def decoder_of(plan: DecodePlan, kind: pa.StructType) -> ReadRow:
             return NOTHING
         front = next((one for one in found[0] if value.startswith(one, 5)), None)
         if front is None:
-            return _strange(value, found[1], "another message" if found[2] else recipe.message)
+            return _strange(value, found[1], "another message" if found[2] else format_plan.message)
         message: Any = made()
         try:
             payload = _payload(value, front, found[2])
@@ -66,16 +66,16 @@ def decoder_of(plan: DecodePlan, kind: pa.StructType) -> ReadRow:
             return None, "INVALID", str(wrong)
         except UnicodeDecodeError as wrong:  # proto2 lets any bytes be a string
             return None, "INVALID", f"a string is no UTF-8: {wrong}"
-        if recipe.unknown:
-            record[recipe.unknown] = unknown(payload, there)
+        if format_plan.unknown:
+            record[format_plan.unknown] = unknown(payload, there)
         return record, None, None
 
     return decode
 
 
-def known_of(recipe: ProtobufRecipe, kind: pa.StructType) -> pa.StructType:
+def known_of(format_plan: ProtobufFormatPlan, kind: pa.StructType) -> pa.StructType:
     """The columns that are fields of the message."""
-    return pa.struct([one for one in kind if one.name != recipe.unknown]) if recipe.unknown else kind
+    return pa.struct([one for one in kind if one.name != format_plan.unknown]) if format_plan.unknown else kind
 
 
 def _payload(value: bytes, front: bytes, fields: dict[bytes, bytes]) -> bytes:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from treaty.cli.pipeline.description_table import DescriptionError, DescriptionTable
 from treaty.core.limits import REGISTRY_TRIES
-from treaty.plan.avro.merging import LOSSY
+from treaty.plan.avro.merge import LOSSY
 from treaty.spark.keyed.merging import NoMergeError
 from treaty.spark.keyed.value import Debezium, Keyed
 from treaty.spark.lake.lakes import EVOLUTIONS

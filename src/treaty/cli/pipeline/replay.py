@@ -30,7 +30,7 @@ def replay(file: Path, *, registry: str, as_json: bool) -> None:
     Example:
       treaty pipeline replay orders.toml
     """  # noqa: D301 - click wants the control character
-    from treaty.plan.reasons import PlanError  # noqa: PLC0415 (these load Spark, which --help must not need)
+    from treaty.plan.errors import PlanError  # noqa: PLC0415 (these load Spark, which --help must not need)
     from treaty.spark.lake.changes import EvolutionError  # noqa: PLC0415
     from treaty.spark.pipelines.ledger import NeverRanError  # noqa: PLC0415
     from treaty.spark.pipelines.replay import replay as again  # noqa: PLC0415

@@ -48,7 +48,7 @@ def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: st
       treaty pipeline run orders.toml
       treaty pipeline run orders.toml --metrics-port 9464 --registry http://127.0.0.1:8081
     """  # noqa: D301 - click wants the control character
-    from treaty.plan.reasons import PlanError  # noqa: PLC0415
+    from treaty.plan.errors import PlanError  # noqa: PLC0415
     from treaty.spark.pipelines import running  # noqa: PLC0415 (these load Spark, which --help must not need)
     from treaty.spark.pipelines.reports.watching import StreamFailedError, Watched  # noqa: PLC0415
     from treaty.spark.pipelines.source import SourceError  # noqa: PLC0415

@@ -33,7 +33,7 @@ def warn_of_union(versions: Sequence[ResolvedSchema]) -> str:
     """What a reader of all versions makes of the last one, where that is to leave it out; "" else."""
     if len(versions) < 2 or {one.format for one in versions} != {"AVRO"}:
         return ""
-    from treaty.plan.making import find_union_conflict  # noqa: PLC0415 (plans are needed for this alone)
+    from treaty.plan.decode_plans import find_union_conflict  # noqa: PLC0415 (plans are needed for this alone)
 
     return find_union_conflict(versions)
 

@@ -119,13 +119,13 @@ def _ask_registry(registry: Connection, asked: RegistryCheckOptions) -> Registry
 def _warn_of_union(registry: Connection, subject: str, draft: Draft) -> str:
     """What a reader of all versions would make of the draft; nothing is said where they can't be read."""
     from treaty.client.references import fetch_resolved_schema  # noqa: PLC0415 (needed for this alone)
-    from treaty.plan.asking import versions  # noqa: PLC0415
+    from treaty.plan.registry_queries import list_versions  # noqa: PLC0415
 
     if draft.format != "AVRO":
         return ""
     place = subject_of(subject)
     try:
-        known = [one.meaning for one in versions(registry, place) if one.meaning is not None]
+        known = [one.meaning for one in list_versions(registry, place) if one.meaning is not None]
         new = fetch_resolved_schema(registry, draft.format, draft.text, draft.references, Subject(place.context, ""))
         return warn_of_union((*known, new))
     except (RegistryError, InvalidSchemaError):

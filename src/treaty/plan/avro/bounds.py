@@ -19,7 +19,7 @@ from treaty.formats.avro.model import (
 )
 
 
-def bounded(schema: AvroSchema, depth: int) -> AvroSchema:
+def find_bounded(schema: AvroSchema, depth: int) -> AvroSchema:
     """The schema with every recursive record opened `depth` levels deep; what lies deeper is left out.
 
     A field whose whole type lies deeper is dropped, of a union the branch. A schema without recursion is unchanged.
@@ -30,7 +30,7 @@ def bounded(schema: AvroSchema, depth: int) -> AvroSchema:
     return _Opener(schema, rings, depth).run()
 
 
-def walled(schema: AvroSchema) -> AvroSchema:
+def find_walled(schema: AvroSchema) -> AvroSchema:
     """A writer's schema with its recursive records opened `AVRO_NESTING` levels deep; a payload that goes on has no end.
 
     What lies deeper is a fixed of as many bytes as Avro's limits allow, so that a decoder stops there and not when its stack

@@ -23,7 +23,7 @@ from treaty.formats.avro.rules import (
     READER_FIELD_MISSING_DEFAULT_VALUE,
     TYPE_MISMATCH,
 )
-from treaty.plan.avro.pairing import PROMOTIONS, Side, branch, fields
+from treaty.plan.avro.resolution import PROMOTIONS, AvroSide, find_branch, pair_fields
 
 BY_VALUE = frozenset(
     one.id
@@ -58,7 +58,7 @@ class _Chances:
         if isinstance(old, AvroUnion):
             return any(self.passes(part, reader) for part in old.branches)
         if isinstance(new, AvroUnion):
-            place = branch(Side(self.writer, writer), [Side(self.reader, part) for part in new.branches])
+            place = find_branch(AvroSide(self.writer, writer), [AvroSide(self.reader, part) for part in new.branches])
             return place is not None and self.passes(writer, new.branches[place])
         match old, new:
             case (AvroArray(), AvroArray()) | (AvroMap(), AvroMap()):
@@ -78,7 +78,7 @@ class _Chances:
         return False
 
     def _fields(self, old: AvroRecord, new: AvroRecord) -> bool:
-        pairs = fields(old, new)
+        pairs = pair_fields(old, new)
         filled = {one.name for one in pairs.values()}
         if any(one.default is ABSENT and one.name not in filled for one in new.fields):
             return False

@@ -15,8 +15,8 @@ from treaty.formats.avro.model import (
     NamedType,
 )
 from treaty.plan.avro.flat import is_null
-from treaty.plan.avro.logical import INSTANTS, WALLS, held
-from treaty.plan.ddl import quoted
+from treaty.plan.avro.logical import INSTANTS, WALLS, find_column_logical
+from treaty.plan.ddl import quote_name
 
 PLAIN = {
     "null": "VOID",
@@ -50,14 +50,14 @@ def ddl(node: AvroType, names: Mapping[str, NamedType]) -> str:
         case AvroPrimitive() | AvroFixed():
             return _leaf(node)
         case AvroRecord():
-            inside = ", ".join(f"{quoted(one.name)}: {ddl(one.type, names)}" for one in node.fields)
+            inside = ", ".join(f"{quote_name(one.name)}: {ddl(one.type, names)}" for one in node.fields)
             return f"STRUCT<{inside}>"
     found = names[node.full]
     return ddl(found, names) if isinstance(found, AvroRecord | AvroFixed) else "STRING"
 
 
 def _leaf(node: AvroPrimitive | AvroFixed) -> str:
-    logical = held(node)
+    logical = find_column_logical(node)
     if logical is None:
         return PLAIN[node.kind]
     if logical.name == "decimal":

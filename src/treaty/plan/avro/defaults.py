@@ -22,8 +22,8 @@ from treaty.formats.avro.model import (
     NamedType,
 )
 from treaty.formats.json_printer import Json
-from treaty.plan.avro.logical import INSTANTS, TIMES, WALLS, logical_of
-from treaty.plan.avro.pairing import Side, branch, fields
+from treaty.plan.avro.logical import INSTANTS, TIMES, WALLS, find_logical
+from treaty.plan.avro.resolution import AvroSide, find_branch, pair_fields
 
 Leaf = AvroPrimitive | AvroFixed
 
@@ -32,7 +32,7 @@ class UncarriedError(ValueError):
     """A default that the merged schema has no value for."""
 
 
-def translate_default(default: Json, source: Side, target: Side) -> tuple[Json | AbsentDefault, int]:
+def translate_default(default: Json, source: AvroSide, target: AvroSide) -> tuple[Json | AbsentDefault, int]:
     """The default of a `source` type as the `target` type has it, and the place of its branch where that is a union.
 
     `ABSENT` where it is none for the source, or where the target has no value for it.
@@ -66,7 +66,7 @@ def drop_wrong_defaults(schema: AvroSchema) -> AvroSchema:
     return replace(schema, names=names)
 
 
-def choose_branch(side: Side, value: Json) -> AvroType:
+def choose_branch(side: AvroSide, value: Json) -> AvroType:
     """The type that a default is a value of: of a union the first branch that it fits, as Java's library has it."""
     solid = side.solid
     found = next((one for one in _branches(side) if _allows(side, one, value)), None)
@@ -75,26 +75,26 @@ def choose_branch(side: Side, value: Json) -> AvroType:
     return found if isinstance(solid, AvroUnion) else side.node
 
 
-def _branches(side: Side) -> tuple[AvroType, ...]:
+def _branches(side: AvroSide) -> tuple[AvroType, ...]:
     return side.solid.branches if isinstance(side.solid, AvroUnion) else (side.node,)
 
 
-def _allows(side: Side, node: AvroType, value: Json) -> bool:
+def _allows(side: AvroSide, node: AvroType, value: Json) -> bool:
     return DefaultChecker(side.schema.names, ()).allows(node, value)
 
 
-def _pair_branch(source: Side, target: Side) -> int:
-    place = branch(source, [target.at(one) for one in _branches(target)])
+def _pair_branch(source: AvroSide, target: AvroSide) -> int:
+    place = find_branch(source, [target.at(one) for one in _branches(target)])
     if place is None:
         raise UncarriedError
     return place
 
 
-def _value(value: Any, source: Side, target: Side) -> Any:
+def _value(value: Any, source: AvroSide, target: AvroSide) -> Any:
     """A value of a type that is no union as a value of the other."""
     old, new = source.solid, target.solid
     if isinstance(old, AvroRecord) and isinstance(new, AvroRecord):
-        pairs = fields(old, new)
+        pairs = pair_fields(old, new)
         members = ((one, value.get(one.name, one.default)) for one in old.fields if one.name in pairs)
         return {
             pairs[one.name].name: _translate_member(member, source.at(one.type), target.at(pairs[one.name].type))
@@ -111,7 +111,7 @@ def _value(value: Any, source: Side, target: Side) -> Any:
     return value
 
 
-def _translate_member(value: Any, source: Side, target: Side) -> Any:
+def _translate_member(value: Any, source: AvroSide, target: AvroSide) -> Any:
     """A value inside a default. Its branch can't move to the front, so it must be the first that the value fits."""
     source = source.at(choose_branch(source, value))
     if not isinstance(target.solid, AvroUnion):
@@ -128,7 +128,7 @@ def _leaf(value: Any, old: Leaf, new: Leaf) -> Any:
     """A leaf's value as that of the other leaf."""
     if old.kind == "string" and new.kind == "bytes":
         return value.encode("utf-8", "replace").decode("latin-1")
-    before, after = logical_of(old), logical_of(new)
+    before, after = find_logical(old), find_logical(new)
     if before is None or after is None or before == after:
         return value
     if before.name == after.name == "decimal":

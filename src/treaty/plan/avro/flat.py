@@ -19,7 +19,7 @@ from treaty.formats.avro.model import (
     Props,
 )
 
-MEANT = frozenset({"logicalType", "precision", "scale"})
+MEANINGFUL = frozenset({"logicalType", "precision", "scale"})
 """The members beside Avro's own that change what a value is."""
 
 
@@ -27,34 +27,37 @@ Keep = Callable[[AvroPrimitive | AvroFixed], Props]
 """Which properties of a leaf are kept."""
 
 
-def meant(leaf: AvroPrimitive | AvroFixed) -> Props:
+def find_meaningful(leaf: AvroPrimitive | AvroFixed) -> Props:
     """The properties that change what a value is."""
-    return tuple((name, value) for name, value in leaf.props if name in MEANT)
+    return tuple((name, value) for name, value in leaf.props if name in MEANINGFUL)
 
 
-def flat(schema: AvroSchema, keep: Keep = meant) -> AvroSchema:
+def flatten_schema(schema: AvroSchema, keep: Keep = find_meaningful) -> AvroSchema:
     """The same schema with named types only in `names`, without orders and properties that mean nothing here."""
-    return AvroSchema(_node(schema.root, keep), {full: _named(one, keep) for full, one in schema.names.items()})
+    return AvroSchema(
+        _flatten(schema.root, keep), {full: _flatten_named(one, keep) for full, one in schema.names.items()}
+    )
 
 
-def _node(node: AvroType, keep: Keep) -> AvroType:
+def _flatten(node: AvroType, keep: Keep) -> AvroType:
     match node:
         case AvroArray():
-            return AvroArray(_node(node.items, keep))
+            return AvroArray(_flatten(node.items, keep))
         case AvroMap():
-            return AvroMap(_node(node.values, keep))
+            return AvroMap(_flatten(node.values, keep))
         case AvroUnion():
-            return AvroUnion(tuple(_node(one, keep) for one in node.branches))
+            return AvroUnion(tuple(_flatten(one, keep) for one in node.branches))
         case AvroPrimitive():
             return AvroPrimitive(node.kind, keep(node))
     return AvroReference(node.full)
 
 
-def _named(node: NamedType, keep: Keep) -> NamedType:
+def _flatten_named(node: NamedType, keep: Keep) -> NamedType:
     match node:
         case AvroRecord():
             fields = tuple(
-                Field(one.name, _node(one.type, keep), one.doc, one.default, aliases=one.aliases) for one in node.fields
+                Field(one.name, _flatten(one.type, keep), one.doc, one.default, aliases=one.aliases)
+                for one in node.fields
             )
             return AvroRecord(node.full, fields, None, node.aliases)
         case AvroEnum():

@@ -23,7 +23,7 @@ Leaf = AvroPrimitive | AvroFixed
 
 
 @dataclass(frozen=True, slots=True)
-class Logical:
+class AvroLogicalType:
     """A logical type that changes what a number means; precision and scale count for decimals only."""
 
     name: str
@@ -34,16 +34,16 @@ class Logical:
         return f"decimal({self.precision},{self.scale})" if self.name == "decimal" else self.name
 
 
-def logical_of(leaf: Leaf) -> Logical | None:
+def find_logical(leaf: Leaf) -> AvroLogicalType | None:
     """The logical type that both engines will honour, or None: an invalid or unknown one is ignored, as Avro does."""
     props = dict(leaf.props)
     name = props.get("logicalType")
     if name == "decimal" and (isinstance(leaf, AvroFixed) or leaf.kind == "bytes"):
         precision, scale = props.get("precision"), props.get("scale", 0)
         if type(precision) is int and type(scale) is int and 0 <= scale <= precision and 0 < precision <= _digits(leaf):
-            return Logical("decimal", precision, scale)
+            return AvroLogicalType("decimal", precision, scale)
     if isinstance(name, str) and BASES.get(name) == leaf.kind:
-        return Logical(name)
+        return AvroLogicalType(name)
     return None
 
 
@@ -52,49 +52,49 @@ def _digits(leaf: Leaf) -> float:
     return math.floor(math.log10(2) * (8 * leaf.size - 1)) if isinstance(leaf, AvroFixed) else math.inf
 
 
-def held(leaf: Leaf) -> Logical | None:
+def find_column_logical(leaf: Leaf) -> AvroLogicalType | None:
     """The logical type that has a column type: a decimal of more than 38 digits stays bytes."""
-    found = logical_of(leaf)
+    found = find_logical(leaf)
     return None if found and found.precision > DECIMAL_DIGITS else found
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class LogicalResolution:
     """How a writer's leaf is read: as it is, through a hidden field by the conversion `how`, or not (`wrong`)."""
 
     how: str = ""
     wrong: str = ""
 
 
-SAME = Verdict()
+SAME = LogicalResolution()
 
 
-def judge(writer: Leaf, reader: Leaf) -> Verdict:
+def resolve_logical(writer: Leaf, reader: Leaf) -> LogicalResolution:
     """Compare two leaves that Avro itself would resolve."""
-    old, new = logical_of(writer), logical_of(reader)
+    old, new = find_logical(writer), find_logical(reader)
     if old is None or new is None or old == new:
         return SAME
     if old.name == new.name == "decimal":
-        return _decimals(old, new)
+        return _resolve_decimals(old, new)
     for family in (INSTANTS, WALLS, TIMES):
         if old.name in family and new.name in family:
-            return Verdict(how=f"{old.name}:{new.name}")
-    return Verdict(wrong=f"the writer's {old} is not the reader's {new}, and no exact conversion exists")
+            return LogicalResolution(how=f"{old.name}:{new.name}")
+    return LogicalResolution(wrong=f"the writer's {old} is not the reader's {new}, and no exact conversion exists")
 
 
-def _decimals(old: Logical, new: Logical) -> Verdict:
+def _resolve_decimals(old: AvroLogicalType, new: AvroLogicalType) -> LogicalResolution:
     if new.precision - new.scale < old.precision - old.scale or new.scale < old.scale:
-        return Verdict(wrong=f"the writer's {old} does not fit into the reader's {new}")
+        return LogicalResolution(wrong=f"the writer's {old} does not fit into the reader's {new}")
     if old.scale == new.scale:
         return SAME
     if max(old.precision, new.precision) > DECIMAL_DIGITS:
-        return Verdict(wrong=f"{old} and {new} stay bytes, and those mean another number in each")
-    return Verdict(how="decimal:decimal")
+        return LogicalResolution(wrong=f"{old} and {new} stay bytes, and those mean another number in each")
+    return LogicalResolution(how="decimal:decimal")
 
 
-def united(left: Leaf, right: Leaf) -> Logical | str | None:
+def unite_logical(left: Leaf, right: Leaf) -> AvroLogicalType | str | None:
     """The logical type that holds both, None for none, or the sentence that says why there is none."""
-    old, new = logical_of(left), logical_of(right)
+    old, new = find_logical(left), find_logical(right)
     if old == new or new is None:
         return old
     if old is None:
@@ -102,7 +102,11 @@ def united(left: Leaf, right: Leaf) -> Logical | str | None:
     if old.name == new.name == "decimal":
         scale = max(old.scale, new.scale)
         digits = max(old.precision - old.scale, new.precision - new.scale) + scale
-        return Logical("decimal", digits, scale) if digits <= DECIMAL_DIGITS else f"{digits} digits are more than 38"
+        return (
+            AvroLogicalType("decimal", digits, scale)
+            if digits <= DECIMAL_DIGITS
+            else f"{digits} digits are more than 38"
+        )
     for family in (INSTANTS, WALLS, TIMES):
         # Nanoseconds are plain numbers to Spark, so they can't share a column with the other units.
         if old.name in family and new.name in family and 9 not in {family[old.name], family[new.name]}:

@@ -5,26 +5,26 @@ from dataclasses import dataclass, field
 
 from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.model import AvroSchema
-from treaty.plan.avro.fitting import Fitted, fit
+from treaty.plan.avro.fitted_writer import FittedWriter, fit_writer
 
 
 @dataclass(slots=True)
-class Shapes:
+class WriterShapes:
     """The shapes of writers as a reader sees them, in the order of their branches."""
 
     reader: AvroSchema
-    fitted: list[Fitted] = field(default_factory=list)
+    fitted: list[FittedWriter] = field(default_factory=list)
     places: dict[Hashable, int] = field(default_factory=dict)
 
-    def look(self, writer: AvroSchema) -> Fitted:
+    def fit(self, writer: AvroSchema) -> FittedWriter:
         """The writer fitted to the reader, under names that no branch has."""
-        return fit(writer, self.reader, "w")
+        return fit_writer(writer, self.reader, "w")
 
-    def place(self, writer: AvroSchema, seen: Fitted) -> int:
+    def place(self, writer: AvroSchema, seen: FittedWriter) -> int:
         """The branch of a writer that was looked at: that of its shape, or a new one."""
         text = print_schema(AvroSchema(seen.root, seen.names))
         key = (text, seen.aliases, seen.hidden, seen.extra)
         if key not in self.places:
             self.places[key] = len(self.fitted)
-            self.fitted.append(fit(writer, self.reader, f"w{len(self.fitted)}"))
+            self.fitted.append(fit_writer(writer, self.reader, f"w{len(self.fitted)}"))
         return self.places[key]

@@ -19,24 +19,33 @@ from treaty.formats.avro.model import (
 from treaty.formats.json_printer import Json, print_json
 from treaty.plan.avro.columns import PLAIN, ddl
 from treaty.plan.avro.flat import is_null
-from treaty.plan.avro.logical import DECIMAL_DIGITS, INSTANTS, WALLS, logical_of
-from treaty.plan.ddl import quoted, type_of
-from treaty.plan.encoding.fit import Check, Fit
-from treaty.plan.encoding.target import Choice, Entries, Fields, Items, Leaf, Look, Member, Target
-from treaty.plan.reasons import PlanError
+from treaty.plan.avro.logical import DECIMAL_DIGITS, INSTANTS, WALLS, find_logical
+from treaty.plan.ddl import parse_type, quote_name
+from treaty.plan.encoding.fit import ColumnConversion, LossCheck
+from treaty.plan.encoding.target import (
+    FieldTarget,
+    FindTarget,
+    LeafTarget,
+    ListTarget,
+    MapTarget,
+    RecordTarget,
+    Target,
+    UnionTarget,
+)
+from treaty.plan.errors import PlanError
 
-STRINGS = Leaf(Scalar("string"))
+STRINGS = LeafTarget(Scalar("string"))
 CARRIERS = {"timestamp-nanos": "nanos", "local-timestamp-nanos": "wall_nanos"}
 DEEPEST = 100
 """Records inside each other that a branch of a union may have to hold at least."""
 
 
-def look(schema: AvroSchema) -> Look:
+def make_targets(schema: AvroSchema) -> FindTarget:
     """The places of a schema whose named types are all references."""
-    return _Looker(schema).look
+    return _AvroTargets(schema).look
 
 
-class _Looker:
+class _AvroTargets:
     __slots__ = ("_schema",)
 
     def __init__(self, schema: AvroSchema) -> None:
@@ -46,20 +55,20 @@ class _Looker:
         found = self._schema.resolve(node)
         match found:
             case AvroRecord():
-                return Fields(found.full, tuple(map(self._member, found.fields)))
+                return RecordTarget(found.full, tuple(map(self._member, found.fields)))
             case AvroArray(items):
-                return Items(self._one(items), nullable=self._free(items))
+                return ListTarget(self._one(items), nullable=self._free(items))
             case AvroMap(values):
-                return Entries(STRINGS, self._one(values), nullable=self._free(values))
+                return MapTarget(STRINGS, self._one(values), nullable=self._free(values))
             case AvroEnum(symbols=symbols):
-                return Leaf(Scalar("string"), (Check("symbols", symbols),))
+                return LeafTarget(Scalar("string"), (LossCheck("symbols", symbols),))
             case AvroUnion():
                 one = self._one(found)
                 parts = tuple(part for part in found.branches if not is_null(part))
                 if not isinstance(one, AvroUnion) or not parts:
                     return self.look(one)
                 branches = tuple((part, self._least(part, 0)) for part in parts)
-                return Choice(branches, nullable=self._free(found))
+                return UnionTarget(branches, nullable=self._free(found))
         return self._leaf(found)
 
     def _one(self, node: AvroType) -> AvroType:
@@ -74,27 +83,27 @@ class _Looker:
         found = self._schema.resolve(node)
         return any(map(is_null, found.branches)) if isinstance(found, AvroUnion) else is_null(found)
 
-    def _member(self, field: Field) -> Member:
+    def _member(self, field: Field) -> FieldTarget:
         default = None
         if field.default is not ABSENT and (field.default is not None or not self._free(field.type)):
             value = self._plain(field.type, field.default)
             shown = print_json(value)
-            default = Fit("", "constant", self._least(field.type, 0, whole=True), constant=shown)
-        return Member(field.name, self._one(field.type), self._free(field.type), field.aliases, default)
+            default = ColumnConversion("", "constant", self._least(field.type, 0, whole=True), constant=shown)
+        return FieldTarget(field.name, self._one(field.type), self._free(field.type), field.aliases, default)
 
-    def _leaf(self, node: AvroPrimitive | AvroFixed) -> Leaf:
-        logical = logical_of(node)
+    def _leaf(self, node: AvroPrimitive | AvroFixed) -> LeafTarget:
+        logical = find_logical(node)
         if logical is not None and logical.name == "decimal":
             if logical.precision > DECIMAL_DIGITS:
                 raise PlanError(f"{logical} has more digits than the {DECIMAL_DIGITS} that Spark's decimals have")
-            return Leaf(Decimal(logical.precision, logical.scale))
-        kind = type_of(ddl(node, self._schema.names))
+            return LeafTarget(Decimal(logical.precision, logical.scale))
+        kind = parse_type(ddl(node, self._schema.names))
         assert isinstance(kind, Scalar)
         if isinstance(node, AvroFixed):
-            return Leaf(kind, (Check("size", (str(node.size),)),))
+            return LeafTarget(kind, (LossCheck("size", (str(node.size),)),))
         name = logical.name if logical is not None else ""
         millis = {**INSTANTS, **WALLS}.get(name) == 3
-        return Leaf(kind, (Check("millis"),) if millis else (), carrier=CARRIERS.get(name, ""))
+        return LeafTarget(kind, (LossCheck("millis"),) if millis else (), carrier=CARRIERS.get(name, ""))
 
     def _least(self, node: AvroType, depth: int, *, whole: bool = False) -> str:
         """The smallest Spark type that is one of a type: for nulls (`whole`: for defaults, with all fields)."""
@@ -105,7 +114,9 @@ class _Looker:
         match found:
             case AvroRecord():
                 wanted = [each for each in found.fields if whole or not self._free(each.type)]
-                inside = (f"{quoted(each.name)}: {self._least(each.type, depth + 1, whole=whole)}" for each in wanted)
+                inside = (
+                    f"{quote_name(each.name)}: {self._least(each.type, depth + 1, whole=whole)}" for each in wanted
+                )
                 return f"STRUCT<{', '.join(inside)}>"
             case AvroArray(items):
                 return f"ARRAY<{self._least(items, depth + 1, whole=whole)}>"
@@ -149,7 +160,7 @@ class _Looker:
 
 
 def _plain_leaf(node: AvroPrimitive | AvroFixed, value: Any) -> Json:
-    logical = logical_of(node)
+    logical = find_logical(node)
     name = logical.name if logical else ""
     if logical and name == "decimal":
         unscaled = int.from_bytes(value.encode("latin-1"), "big", signed=True)

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from treaty.core.state.columns import ColumnType, Decimal, Scalar
-from treaty.plan.encoding.fit import Check
+from treaty.plan.encoding.fit import LossCheck
 
-Cast = tuple[str, tuple[Check, ...]]
+Cast = tuple[str, tuple[LossCheck, ...]]
 """A way of `fit.WAYS`, and what is checked after it."""
-FITS, EXACT, CLOCK = Check("fits"), Check("exact"), Check("clock")
+FITS, EXACT, CLOCK = LossCheck("fits"), LossCheck("exact"), LossCheck("clock")
 DIGITS: Mapping[str, int] = {"int32": 10, "int64": 19}
 FLOATS = ("float32", "float64")
 TEXTS = frozenset({"boolean", "date", "timestamp", "timestamp_ntz", *DIGITS, *FLOATS})
@@ -37,7 +37,7 @@ def cast(have: ColumnType, want: Scalar | Decimal) -> Cast | None:
         return _to_text(have)
     if have == Scalar("string") and (isinstance(want, Decimal) or want.name in TEXTS):
         name = "decimal" if isinstance(want, Decimal) else want.name
-        return "cast", (FITS, Check(READ[name])) if name in READ else (FITS,)
+        return "cast", (FITS, LossCheck(READ[name])) if name in READ else (FITS,)
     if have == Scalar("string") and want == Scalar("binary"):
         return "cast", ()
     if isinstance(have, Scalar) and isinstance(want, Scalar) and {have.name, want.name} <= CLOCKS:
@@ -59,14 +59,14 @@ def _to_text(have: Scalar | Decimal) -> Cast | None:
         return "cast", (CLOCK,) if have == Scalar("timestamp") else ()
     if have.name == "variant":
         return "json", ()
-    return ("cast", (Check("utf8"),)) if have.name == "binary" else None
+    return ("cast", (LossCheck("utf8"),)) if have.name == "binary" else None
 
 
 def _number(kind: Scalar | Decimal) -> bool:
     return isinstance(kind, Decimal) or kind.name in DIGITS or kind.name in FLOATS
 
 
-def _loss(have: Scalar | Decimal, want: Scalar | Decimal) -> tuple[Check, ...]:
+def _loss(have: Scalar | Decimal, want: Scalar | Decimal) -> tuple[LossCheck, ...]:
     """What a number may lose: what is cast back must be what it was."""
     if isinstance(want, Decimal):
         scale = have.scale if isinstance(have, Decimal) else 0
@@ -77,7 +77,7 @@ def _loss(have: Scalar | Decimal, want: Scalar | Decimal) -> tuple[Check, ...]:
         return FITS, EXACT
     if want.name in FLOATS:
         if have == Scalar("float64"):
-            return Check("overflow"), EXACT
+            return LossCheck("overflow"), EXACT
         return () if isinstance(have, Scalar) and (have.name, want.name) in SAFE else (EXACT,)
     if isinstance(have, Scalar) and (have.name, want.name) in SAFE:
         return ()

@@ -7,26 +7,35 @@ from treaty.core.state.columns import ColumnType, Decimal, List, Map, Scalar, St
 from treaty.formats.jsonschema.constraints import MergedConstraints, merge_constraints
 from treaty.formats.jsonschema.data.columns import derive_columns
 from treaty.formats.jsonschema.model import JsonSchema, SchemaNode
-from treaty.plan.encoding.fit import Check
+from treaty.plan.encoding.fit import LossCheck
 from treaty.plan.encoding.messages import DAYS, INSTANTS
-from treaty.plan.encoding.target import Entries, Fields, Handle, Items, Leaf, Look, Member, Target
+from treaty.plan.encoding.target import (
+    FieldTarget,
+    FindTarget,
+    Handle,
+    LeafTarget,
+    ListTarget,
+    MapTarget,
+    RecordTarget,
+    Target,
+)
 
 TAKES = {"int64": frozenset({"int32"}), "float64": frozenset({"int32", "int64", "float32", "decimal"})}
 """By scalar, what JSON writes alike."""
-CHECKS = {"date": (DAYS,), "timestamp": (INSTANTS,), "float64": (Check("finite"),)}
-STRINGS = Leaf(Scalar("string"))
+CHECKS = {"date": (DAYS,), "timestamp": (INSTANTS,), "float64": (LossCheck("finite"),)}
+STRINGS = LeafTarget(Scalar("string"))
 CHOICES = 20
 """Choices inside choices that are looked into."""
 
 
-def look(document: JsonSchema) -> tuple[Look, Handle]:
+def make_targets(document: JsonSchema) -> tuple[FindTarget, Handle]:
     """The places of a schema, each the type of its column and the schemas that speak about it, and the first of them."""
     made = derive_columns(document, COLUMN_RECURSION)
     root: ColumnType = made.columns[0].type if made.whole else Struct(made.columns)
-    return _Looker(document).look, (root, (document.root,))
+    return _JsonTargets(document).look, (root, (document.root,))
 
 
-class _Looker:
+class _JsonTargets:
     __slots__ = ("_document",)
 
     def __init__(self, document: JsonSchema) -> None:
@@ -37,28 +46,28 @@ class _Looker:
         found = merge_constraints(self._document, nodes)
         match kind:
             case Struct():
-                return Fields("", tuple(self._members(kind, found)))
+                return RecordTarget("", tuple(self._members(kind, found)))
             case List(element, nullable):
-                return Items((element, tuple(found.items)), nullable)
+                return ListTarget((element, tuple(found.items)), nullable)
             case Map(_, value, nullable):
-                return Entries(STRINGS, (value, (*found.rest, *found.patterns)), nullable)
+                return MapTarget(STRINGS, (value, (*found.rest, *found.patterns)), nullable)
             case Decimal():
-                return Leaf(kind)
+                return LeafTarget(kind)
         if kind.name == "variant":
-            return Leaf(kind, (Check("wide"),), carrier="embed", carried="VARIANT")
+            return LeafTarget(kind, (LossCheck("wide"),), carrier="embed", carried="VARIANT")
         if kind.name == "string":
             words = self._words(found)
             coded = found.get_all("contentEncoding") == ["base64"]
-            return Leaf(kind, (Check("symbols", words),) if words else (), carrier="base64" if coded else "")
-        return Leaf(kind, CHECKS.get(kind.name, ()), TAKES.get(kind.name, frozenset()))
+            return LeafTarget(kind, (LossCheck("symbols", words),) if words else (), carrier="base64" if coded else "")
+        return LeafTarget(kind, CHECKS.get(kind.name, ()), TAKES.get(kind.name, frozenset()))
 
-    def _members(self, kind: Struct, found: MergedConstraints) -> Iterable[Member]:
+    def _members(self, kind: Struct, found: MergedConstraints) -> Iterable[FieldTarget]:
         required, properties = self._named(found, 0)
         for one in kind.columns:
             nodes = tuple(properties.get(one.name, ()))
             needed = one.name in required or not one.nullable
             free = not nodes or self._null(nodes, 0)
-            yield Member(one.name, (one.type, nodes), free or not needed, present=needed and free and bool(nodes))
+            yield FieldTarget(one.name, (one.type, nodes), free or not needed, present=needed and free and bool(nodes))
 
     def _named(self, found: MergedConstraints, depth: int) -> tuple[set[str], dict[str, list[SchemaNode]]]:
         """Names that must be there, and what is said about each, by the place and by the choices at it."""

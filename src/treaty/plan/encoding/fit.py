@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-WAYS: Mapping[str, str] = {
+CONVERSIONS: Mapping[str, str] = {
     "keep": "taken as it is",
     "cast": "cast",
     "record": "field by field",
@@ -52,7 +52,7 @@ SYMBOLS_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class LossCheck:
     """One of `CHECKS`, with what it needs to know."""
 
     name: str
@@ -60,16 +60,16 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ConversionPart:
     """A part of a place: what it is called there, the column that it comes from, and how it is brought over."""
 
     name: str
     source: str
-    fit: "Fit"
+    fit: "ColumnConversion"
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class ColumnConversion:
     """One of `WAYS` for the place at `path`.
 
     `type` is the Spark type that comes out and `have` the one that goes in. `required`: a null is wrong here. `same`: what
@@ -82,8 +82,8 @@ class Fit:
     have: str = ""
     required: bool = False
     same: bool = False
-    checks: tuple[Check, ...] = ()
-    parts: tuple[Part, ...] = ()
+    checks: tuple[LossCheck, ...] = ()
+    parts: tuple[ConversionPart, ...] = ()
     constant: str = ""
 
     @property
@@ -91,7 +91,7 @@ class Fit:
         """Whether no value can be wrong here or inside."""
         return not self.required and not self.checks and all(part.fit.clean for part in self.parts)
 
-    def walked(self) -> Iterator["Fit"]:
+    def walked(self) -> Iterator["ColumnConversion"]:
         """This place and all inside it, from outside in."""
         yield self
         for part in self.parts:
@@ -107,10 +107,10 @@ class Fit:
     def _done(self) -> str:
         if self.way == "cast":
             return f"cast from {self.have} to {self.type}"
-        return f"{WAYS[self.way]}{f': {self.constant}' if self.constant else ''}"
+        return f"{CONVERSIONS[self.way]}{f': {self.constant}' if self.constant else ''}"
 
 
-def sentence(fit: Fit, check: Check) -> str:
+def sentence(fit: ColumnConversion, check: LossCheck) -> str:
     """What a bad row is told."""
     more = "" if len(check.args) <= SYMBOLS_SHOWN else ", …"
     shown = ", ".join(check.args[:SYMBOLS_SHOWN]) + more
@@ -118,8 +118,8 @@ def sentence(fit: Fit, check: Check) -> str:
     return CHECKS[check.name].format(path=path, type=fit.type, args=check.args, shown=shown)
 
 
-def stored_fit(parts: Mapping[str, Any]) -> Fit:
+def read_conversion(parts: Mapping[str, Any]) -> ColumnConversion:
     """Read the stored form."""
-    checks = tuple(Check(one["name"], tuple(one["args"])) for one in parts["checks"])
-    inside = tuple(Part(one["name"], one["source"], stored_fit(one["fit"])) for one in parts["parts"])
-    return Fit(**{**parts, "checks": checks, "parts": inside})
+    checks = tuple(LossCheck(one["name"], tuple(one["args"])) for one in parts["checks"])
+    inside = tuple(ConversionPart(one["name"], one["source"], read_conversion(one["fit"])) for one in parts["parts"])
+    return ColumnConversion(**{**parts, "checks": checks, "parts": inside})

@@ -8,11 +8,11 @@ from treaty.core.state.columns import Decimal, Scalar
 from treaty.formats.protobuf.columns import DECIMAL, DECIMAL_DIGITS, KNOWN, PLAIN, WRAPPED, read_digits
 from treaty.formats.protobuf.model import Message, ProtoSchema
 from treaty.plan.ddl import type_ddl
-from treaty.plan.encoding.fit import Check
-from treaty.plan.encoding.target import Entries, Fields, Items, Leaf, Look, Member, Target
+from treaty.plan.encoding.fit import LossCheck
+from treaty.plan.encoding.target import FieldTarget, FindTarget, LeafTarget, ListTarget, MapTarget, RecordTarget, Target
 
-DAYS = Check("range", ("0001-01-01", "9999-12-31"))
-INSTANTS = Check("range", ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"))
+DAYS = LossCheck("range", ("0001-01-01", "9999-12-31"))
+INSTANTS = LossCheck("range", ("0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"))
 RANGES: Mapping[str, tuple[int, int]] = {
     "uint32": (0, 2**32 - 1),
     "fixed32": (0, 2**32 - 1),
@@ -26,21 +26,21 @@ _NUMBERS = {
     if name.startswith("TYPE_")
 }
 _TIMES = {
-    "google.protobuf.Timestamp": Leaf(
+    "google.protobuf.Timestamp": LeafTarget(
         Scalar("timestamp"), (INSTANTS,), carrier="instant", carried="STRUCT<`seconds`: BIGINT, `nanos`: INT>"
     ),
-    "google.type.Date": Leaf(
+    "google.type.Date": LeafTarget(
         Scalar("date"), (DAYS,), carrier="day", carried="STRUCT<`year`: INT, `month`: INT, `day`: INT>"
     ),
 }
 
 
-def look(schema: ProtoSchema) -> Look:
+def make_targets(schema: ProtoSchema) -> FindTarget:
     """The places of messages and of fields, given by the runtime's descriptors."""
-    return _Looker(schema).look
+    return _ProtobufTargets(schema).look
 
 
-class _Looker:
+class _ProtobufTargets:
     __slots__ = ("_schema",)
 
     def __init__(self, schema: ProtoSchema) -> None:
@@ -53,29 +53,31 @@ class _Looker:
             return self._one(*handle)
         if isinstance(handle, Descriptor):
             oneofs = (tuple(field.name for field in one.fields) for one in handle.oneofs)
-            return Fields(handle.full_name, tuple(_members(handle)), tuple(one for one in oneofs if len(one) > 1))
+            return RecordTarget(handle.full_name, tuple(_members(handle)), tuple(one for one in oneofs if len(one) > 1))
         entry = handle.message_type
         if entry is not None and entry.GetOptions().map_entry:
             key = leaf_of(_NUMBERS[entry.fields_by_name["key"].type])
-            return Entries(key, (entry.fields_by_name["value"], handle))
-        return Items((handle, handle)) if handle.is_repeated else self._one(handle, handle)
+            return MapTarget(key, (entry.fields_by_name["value"], handle))
+        return ListTarget((handle, handle)) if handle.is_repeated else self._one(handle, handle)
 
     def _one(self, field: FieldDescriptor, written: FieldDescriptor) -> Target:
         if field.enum_type is not None:
             names = tuple(one.name for one in field.enum_type.values)
-            return Leaf(Scalar("string"), (Check("symbols" if field.enum_type.is_closed else "enum", names),))
+            return LeafTarget(Scalar("string"), (LossCheck("symbols" if field.enum_type.is_closed else "enum", names),))
         if field.message_type is None:
             return leaf_of(_NUMBERS[field.type])
         full = field.message_type.full_name
         if full in WRAPPED:
             inner = leaf_of(WRAPPED[full])
-            return Leaf(inner.type, inner.checks, carrier="wrap", carried=f"STRUCT<`value`: {type_ddl(inner.type)}>")
+            return LeafTarget(
+                inner.type, inner.checks, carrier="wrap", carried=f"STRUCT<`value`: {type_ddl(inner.type)}>"
+            )
         if full in _TIMES:
             return _TIMES[full]
         if full in KNOWN:
-            return Leaf(Scalar("variant"))
+            return LeafTarget(Scalar("variant"))
         if full == DECIMAL and (found := self._digits(written)) and found[0] <= DECIMAL_DIGITS:
-            return Leaf(Decimal(*found))
+            return LeafTarget(Decimal(*found))
         return self.look(field.message_type)
 
     def _digits(self, field: FieldDescriptor) -> tuple[int, int] | None:
@@ -90,14 +92,14 @@ class _Looker:
         return None
 
 
-def _members(message: Descriptor) -> Iterator[Member]:
+def _members(message: Descriptor) -> Iterator[FieldTarget]:
     for field in message.fields:
-        yield Member(field.name, field, nullable=not field.is_required)
+        yield FieldTarget(field.name, field, nullable=not field.is_required)
 
 
-def leaf_of(kind: str) -> Leaf:
+def leaf_of(kind: str) -> LeafTarget:
     """A scalar of Protobuf by its name."""
     made = PLAIN[kind]
     assert isinstance(made, Scalar | Decimal)
     low, high = RANGES.get(kind, (0, 0))
-    return Leaf(made, (Check("range", (str(low), str(high))),) if high else ())
+    return LeafTarget(made, (LossCheck("range", (str(low), str(high))),) if high else ())

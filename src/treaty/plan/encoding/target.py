@@ -5,28 +5,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from treaty.core.state.columns import Decimal, Scalar
-from treaty.plan.encoding.fit import Check, Fit
+from treaty.plan.encoding.fit import ColumnConversion, LossCheck
 
 Handle = Any
 """A place of a schema, opaque to all but its format."""
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class LeafTarget:
     """A value without parts: its column type, what is checked, the types that are taken as they are beside it.
 
     `carrier` is the way (of `fit.WAYS`) in which the format holds it, and `carried` the Spark type of that.
     """
 
     type: Scalar | Decimal
-    checks: tuple[Check, ...] = ()
+    checks: tuple[LossCheck, ...] = ()
     takes: frozenset[str] = frozenset()
     carrier: str = ""
     carried: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class FieldTarget:
     """A field: whether it may be null, other names of it, what stands for it where it is missing.
 
     `present`: its null is written, where others are left out.
@@ -36,21 +36,21 @@ class Member:
     handle: Handle
     nullable: bool
     aliases: tuple[str, ...] = ()
-    default: Fit | None = None
+    default: ColumnConversion | None = None
     present: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class RecordTarget:
     """A record. Of each group in `oneofs` at most one may be set."""
 
     name: str
-    members: tuple[Member, ...]
+    members: tuple[FieldTarget, ...]
     oneofs: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
+class ListTarget:
     """A list of items of one kind."""
 
     item: Handle
@@ -58,21 +58,21 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
-class Entries:
+class MapTarget:
     """Values by keys."""
 
-    key: Leaf
+    key: LeafTarget
     value: Handle
     nullable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class UnionTarget:
     """One of several branches, each with its Spark type, as a struct with a member for each; `nullable`: or null."""
 
     branches: tuple[tuple[Handle, str], ...]
     nullable: bool = False
 
 
-Target = Leaf | Fields | Items | Entries | Choice
-Look = Callable[[Handle], Target]
+Target = LeafTarget | RecordTarget | ListTarget | MapTarget | UnionTarget
+FindTarget = Callable[[Handle], Target]

@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from treaty.plan.encoding.fit import Fit, stored_fit
+from treaty.plan.encoding.fit import ColumnConversion, read_conversion
 
 FORMAT = 2
 """Of the stored form; a plan of another format is not run."""
@@ -32,7 +32,7 @@ class EncodePlan:
     format: str
     text: str
     columns: tuple[tuple[str, str], ...]
-    fit: Fit
+    fit: ColumnConversion
     head: str
     framing: str = "prefix"
     part: str = "value"
@@ -53,7 +53,7 @@ class EncodePlan:
             message = f"this encode plan is not of format {FORMAT}; it was stored by another version of Treaty"
             raise ValueError(message)
         columns = tuple((name, kind) for name, kind in stored.pop("columns"))
-        fit, files = stored_fit(stored.pop("fit")), tuple(stored.pop("files"))
+        fit, files = read_conversion(stored.pop("fit")), tuple(stored.pop("files"))
         return EncodePlan(**stored, columns=columns, fit=fit, files=files)
 
     def explain(self) -> str:
@@ -66,9 +66,9 @@ class EncodePlan:
             *([f"  framing  {self.framing}"] if self.framing != "prefix" else []),
         ]
         lines += [f"  column   {name}: {kind}" for name, kind in self.columns]
-        return "\n".join((*lines, *(f"  {path or '/'}  {step}" for path, step in planned(self.fit))))
+        return "\n".join((*lines, *(f"  {path or '/'}  {step}" for path, step in list_steps(self.fit))))
 
 
-def planned(fit: Fit) -> tuple[tuple[str, str], ...]:
+def list_steps(fit: ColumnConversion) -> tuple[tuple[str, str], ...]:
     """Where something is done or checked, and what, in words."""
     return tuple((one.path, step) for one in fit.walked() for step in one.steps() if one.path or step)

@@ -5,7 +5,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from treaty.core.state.columns import Columns, ColumnType, List, Map, Scalar, Struct
 
 
-def bare(descriptor: Descriptor, made: Columns) -> bool:
+def has_bare_fields(descriptor: Descriptor, made: Columns) -> bool:
     """Whether nothing in the columns of a message is a group, a message set or the bytes of a message."""
     return _message(descriptor, Struct(made.columns))
 

@@ -23,44 +23,46 @@ from treaty.formats.avro.model import (
     Field,
     NamedType,
 )
-from treaty.plan.avro.bounds import bounded
+from treaty.plan.avro.bounds import find_bounded
 from treaty.plan.avro.columns import ddl
-from treaty.plan.avro.composing import compose, union
 from treaty.plan.avro.flat import is_null
-from treaty.plan.known import Known
-from treaty.plan.reasons import once
-from treaty.plan.recipes import RecordType
-from treaty.plan.types.grouping import grouped
-from treaty.plan.value import DecodePlan, Rejected
-from treaty.plan.wish import Wish
+from treaty.plan.avro.planner import compose, union
+from treaty.plan.errors import drop_twins
+from treaty.plan.format_plans import RecordType
+from treaty.plan.options import DecodeOptions
+from treaty.plan.registered_schema import RegisteredSchema
+from treaty.plan.types.groups import group_schemas
+from treaty.plan.value import DecodePlan, RejectedSchema
 
 WHOLE = "treaty.Types"
 """The record with a field for each type."""
 
 
-def plan_types(known: Sequence[Known], wish: Wish) -> tuple[DecodePlan, tuple[RecordType, ...]]:
+def plan_types(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tuple[DecodePlan, tuple[RecordType, ...]]:
     """The plan whose columns are the record types, each read as the union of its versions."""
     names: dict[str, NamedType] = {}
     fields, wrapped, kinds = [], [], []
-    losers: list[Rejected] = []
-    for place, group in enumerate(grouped(known, _names)):
-        own = [replace(one, schema=moved(one.schema, f"t{place}")) for one in group.known]
-        merged, lost = union(own, wish.lossy)
+    losers: list[RejectedSchema] = []
+    for place, group in enumerate(group_schemas(known, _names)):
+        own = [replace(one, schema=rename_types(one.schema, f"t{place}")) for one in group.known]
+        merged, lost = union(own, options.lossy)
         losers += lost
         names |= merged.names
         fields.append(Field(group.column, _optional(merged), default=None))
         ids = {one.schema_id for one in lost}
-        wrapped += [replace(one, schema=_wrapped(one.schema, group.column)) for one in own if one.schema_id not in ids]
-        opened = bounded(merged, wish.depth)
+        wrapped += [
+            replace(one, schema=_wrap_column(one.schema, group.column)) for one in own if one.schema_id not in ids
+        ]
+        opened = find_bounded(merged, options.depth)
         kinds.append(RecordType(group.column, group.name, ddl(opened.root, opened.names)))
     names[WHOLE] = AvroRecord(WHOLE, tuple(fields))
-    plan = compose(wrapped, AvroSchema(AvroReference(WHOLE), names), wish.depth, wish.lossy)
+    plan = compose(wrapped, AvroSchema(AvroReference(WHOLE), names), options.depth, options.lossy)
     texts = {one.schema_id: print_schema(one.schema) for one in known}
     writers = tuple(replace(one, text=texts[one.schema_id]) for one in plan.writers)
-    return replace(plan, writers=writers, rejected=once((*losers, *plan.rejected))), tuple(kinds)
+    return replace(plan, writers=writers, rejected=drop_twins((*losers, *plan.rejected))), tuple(kinds)
 
 
-def _names(one: Known) -> tuple[str, ...]:
+def _names(one: RegisteredSchema) -> tuple[str, ...]:
     """The full name of a schema's root, and its aliases; what has no name is called as its kind."""
     root = one.schema.resolve(one.schema.root)
     return (root.full, *root.aliases) if isinstance(root, AvroRecord | AvroEnum | AvroFixed) else (root.kind,)
@@ -72,11 +74,11 @@ def _optional(schema: AvroSchema) -> AvroType:
     return AvroUnion((AvroPrimitive("null"), *(part for part in parts if not is_null(part))))
 
 
-def _wrapped(schema: AvroSchema, column: str) -> AvroSchema:
+def _wrap_column(schema: AvroSchema, column: str) -> AvroSchema:
     return AvroSchema(AvroReference(WHOLE), {**schema.names, WHOLE: AvroRecord(WHOLE, (Field(column, schema.root),))})
 
 
-def moved(schema: AvroSchema, prefix: str) -> AvroSchema:
+def rename_types(schema: AvroSchema, prefix: str) -> AvroSchema:
     """The schema with all its names, and those they had before, in a namespace of their own."""
 
     def node(old: AvroType) -> AvroType:

@@ -4,37 +4,37 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from treaty.plan.ddl import struct_ddl
-from treaty.plan.documents.composing import compose, union
-from treaty.plan.known import Known
-from treaty.plan.reasons import PlanError, nothing_readable, once
-from treaty.plan.recipes import JsonKind, JsonRecipe, RecordType
-from treaty.plan.types.grouping import Group, grouped
-from treaty.plan.value import DecodePlan, Rejected, Writer
-from treaty.plan.wish import Wish
+from treaty.plan.documents.planner import compose, union
+from treaty.plan.errors import PlanError, drop_twins, nothing_readable
+from treaty.plan.format_plans import JsonFormatPlan, JsonKind, RecordType
+from treaty.plan.options import DecodeOptions
+from treaty.plan.registered_schema import RegisteredSchema
+from treaty.plan.types.groups import RecordGroup, group_schemas
+from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
 
 
-def plan_types(known: Sequence[Known], wish: Wish) -> tuple[DecodePlan, tuple[RecordType, ...]]:
+def plan_types(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tuple[DecodePlan, tuple[RecordType, ...]]:
     """The plan whose columns are the record types, each with the columns of all its versions."""
     kinds: list[JsonKind] = []
     types: list[RecordType] = []
-    writers: list[Writer] = []
-    rejected: list[Rejected] = []
+    writers: list[WriterSchema] = []
+    rejected: list[RejectedSchema] = []
     last: DecodePlan | None = None
     checks: list[tuple[int, str]] = []
-    if wish.rest:
+    if options.rest:
         raise PlanError("rest is for documents of one record type; leave it out, or read one type")
-    for group in grouped(known, _names):
+    for group in group_schemas(known, _names):
         try:
-            last = _composed(group, wish)
+            last = _compose_group(group, options)
         except PlanError as wrong:
-            rejected += [Rejected(one.schema_id, "RESOLUTION", str(wrong)) for one in group.known]
+            rejected += [RejectedSchema(one.schema_id, "RESOLUTION", str(wrong)) for one in group.known]
             continue
         rejected += last.rejected
         writers += last.writers
         recipe = last.recipe
-        checks += recipe.checks if isinstance(recipe, JsonRecipe) else ()
+        checks += recipe.checks if isinstance(recipe, JsonFormatPlan) else ()
         ids = tuple(one.schema_id for one in last.writers)
-        kinds.append(JsonKind(group.column, last.type, ids, whole=isinstance(recipe, JsonRecipe) and recipe.whole))
+        kinds.append(JsonKind(group.column, last.type, ids, whole=isinstance(recipe, JsonFormatPlan) and recipe.whole))
         types.append(RecordType(group.column, group.name, last.type))
     if last is None:
         raise nothing_readable(rejected)
@@ -45,21 +45,21 @@ def plan_types(known: Sequence[Known], wish: Wish) -> tuple[DecodePlan, tuple[Re
         type=struct_ddl(columns),
         columns=columns,
         writers=tuple(writers),
-        rejected=once(rejected),
-        recipe=JsonRecipe(kinds=tuple(kinds), checks=tuple(checks)),
+        rejected=drop_twins(rejected),
+        recipe=JsonFormatPlan(kinds=tuple(kinds), checks=tuple(checks)),
     )
     return plan, tuple(types)
 
 
-def _composed(group: Group, wish: Wish) -> DecodePlan:
-    reader, losers = union(group.known, wish)
-    plan = compose(group.known, reader, wish)
+def _compose_group(group: RecordGroup, options: DecodeOptions) -> DecodePlan:
+    reader, losers = union(group.known, options)
+    plan = compose(group.known, reader, options)
     lost = {one.schema_id for one in losers}
     left = tuple(one for one in plan.writers if one.schema_id not in lost)
     return replace(plan, writers=left, rejected=(*losers, *plan.rejected))
 
 
-def _names(one: Known) -> tuple[str, ...]:
+def _names(one: RegisteredSchema) -> tuple[str, ...]:
     """The title of a schema, or the subject without its ending where it has none."""
     value = one.schema.root.value
     title = value.get("title") if isinstance(value, dict) else None

@@ -14,13 +14,13 @@ from treaty.client.serializers.message_indexes import FIRST, Path, encode_path
 from treaty.client.serializers.protobuf import messages
 from treaty.formats.protobuf.model import ProtoSchema
 from treaty.plan.ddl import struct_ddl
-from treaty.plan.known import Known
-from treaty.plan.messages.composing import compose, union
-from treaty.plan.reasons import RESOLUTION, PlanError, nothing_readable, once
-from treaty.plan.recipes import Heads, ProtobufRecipe, RecordType
-from treaty.plan.types.grouping import columns_of
-from treaty.plan.value import DecodePlan, Rejected, Writer
-from treaty.plan.wish import Wish
+from treaty.plan.errors import RESOLUTION, PlanError, drop_twins, nothing_readable
+from treaty.plan.format_plans import MessageIndexes, ProtobufFormatPlan, RecordType
+from treaty.plan.messages.planner import compose, union
+from treaty.plan.options import DecodeOptions
+from treaty.plan.registered_schema import RegisteredSchema
+from treaty.plan.types.groups import columns_of
+from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
 
 PACKAGE, WHOLE, FILE = "treaty", "Types", "treaty/types.proto"
 
@@ -31,25 +31,25 @@ class _Part:
 
     name: str
     plan: DecodePlan
-    recipe: ProtobufRecipe
+    recipe: ProtobufFormatPlan
 
 
-def plan_types(known: Sequence[Known], wish: Wish) -> tuple[DecodePlan, tuple[RecordType, ...]]:
-    """The plan whose columns are the messages of all files, or those that the wish names (with commas between)."""
-    if wish.unknown:
+def plan_types(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tuple[DecodePlan, tuple[RecordType, ...]]:
+    """The plan whose columns are the messages of all files, or those that the options names (with commas between)."""
+    if options.unknown:
         raise PlanError("unknown fields are kept for one message; leave unknown out, or read one message")
-    rejected: list[Rejected] = []
+    rejected: list[RejectedSchema] = []
     parts: list[_Part] = []
     files: dict[str, str] = {}
     for subject in dict.fromkeys(one.subject for one in known):
         mine = [one for one in known if one.subject == subject]
-        reader, losers = union(mine, wish)
+        reader, losers = union(mine, options)
         rejected += losers
-        found = [_apart(one, files, len(parts)) for one in _parts(mine, reader, wish, rejected)]
+        found = [_rename_apart(one, files, len(parts)) for one in _parts(mine, reader, options, rejected)]
         clash = next((one for one in found if not _fits(files, one, parts)), None)
         if clash is not None:
             sentence = f"what {clash.name} of {subject} needs is defined in another way by another subject"
-            rejected += [Rejected(one.schema_id, RESOLUTION, sentence) for one in mine]
+            rejected += [RejectedSchema(one.schema_id, RESOLUTION, sentence) for one in mine]
             continue
         for one in found:
             files |= {_file(text).name: text for text in one.recipe.files}
@@ -61,18 +61,20 @@ def plan_types(known: Sequence[Known], wish: Wish) -> tuple[DecodePlan, tuple[Re
     made = tuple((one.column, one.type) for one in kinds)
     heads, writers = tuple(_heads(parts, known)), {one.schema_id: one for part in parts for one in part.plan.writers}
     rejected += [each for part in parts for each in part.plan.rejected]
-    recipe = ProtobufRecipe((*files.values(), _whole(parts, columns)), f"{PACKAGE}.{WHOLE}", heads, wish.defaults)
+    recipe = ProtobufFormatPlan(
+        (*files.values(), _whole(parts, columns)), f"{PACKAGE}.{WHOLE}", heads, options.defaults
+    )
     return _plan(
-        parts[0].plan, made, writers, once(one for one in rejected if one.schema_id not in writers), recipe
+        parts[0].plan, made, writers, drop_twins(one for one in rejected if one.schema_id not in writers), recipe
     ), kinds
 
 
 def _plan(
     first: DecodePlan,
     columns: tuple[tuple[str, str], ...],
-    writers: dict[int, Writer],
-    rejected: tuple[Rejected, ...],
-    recipe: ProtobufRecipe,
+    writers: dict[int, WriterSchema],
+    rejected: tuple[RejectedSchema, ...],
+    format_plan: ProtobufFormatPlan,
 ) -> DecodePlan:
     return replace(
         first,
@@ -81,25 +83,27 @@ def _plan(
         columns=columns,
         writers=tuple(writers.values()),
         rejected=rejected,
-        recipe=recipe,
+        recipe=format_plan,
     )
 
 
-def _parts(known: Sequence[Known], reader: ProtoSchema, wish: Wish, rejected: list[Rejected]) -> Iterator[_Part]:
+def _parts(
+    known: Sequence[RegisteredSchema], reader: ProtoSchema, options: DecodeOptions, rejected: list[RejectedSchema]
+) -> Iterator[_Part]:
     """The plan of each message that is wanted and that some version can be read as."""
-    wanted = {one.strip().removeprefix(".") for one in wish.message.split(",") if one.strip()}
+    wanted = {one.strip().removeprefix(".") for one in options.message.split(",") if one.strip()}
     names = [name for path, name in messages(reader).items() if name in wanted or (not wanted and len(path) == 1)]
     for name in dict.fromkeys(names):
         try:
-            plan = compose(known, reader, replace(wish, message=name))
+            plan = compose(known, reader, replace(options, message=name))
         except PlanError as wrong:
-            rejected += [Rejected(one.schema_id, RESOLUTION, str(wrong)) for one in known]
+            rejected += [RejectedSchema(one.schema_id, RESOLUTION, str(wrong)) for one in known]
             continue
-        assert isinstance(plan.recipe, ProtobufRecipe), "a plan for Protobuf has its recipe"
+        assert isinstance(plan.recipe, ProtobufFormatPlan), "a plan for Protobuf has its recipe"
         yield _Part(name, plan, plan.recipe)
 
 
-def _apart(one: _Part, files: dict[str, str], place: int) -> _Part:
+def _rename_apart(one: _Part, files: dict[str, str], place: int) -> _Part:
     """The part with another name for its own file, where that of another subject has its name: no path tells them apart."""
     own = _file(one.recipe.files[-1])
     if files.get(own.name, one.recipe.files[-1]) == one.recipe.files[-1]:
@@ -114,11 +118,11 @@ def _fits(files: dict[str, str], one: _Part, parts: Sequence[_Part]) -> bool:
     mine = {_file(text).name: text for text in one.recipe.files}
     if one.name in {each.name for each in parts} or any(files.get(name, text) != text for name, text in mine.items()):
         return False
-    there = {name for path, text in files.items() if path not in mine for name in _defined(text)}
-    return not any(there.intersection(_defined(text)) for text in mine.values())
+    there = {name for path, text in files.items() if path not in mine for name in _list_defined(text)}
+    return not any(there.intersection(_list_defined(text)) for text in mine.values())
 
 
-def _defined(text: str) -> set[str]:
+def _list_defined(text: str) -> set[str]:
     """Full names of what a file defines at its top."""
     file = _file(text)
     names = [one.name for one in file.message_type] + [one.name for one in file.enum_type]
@@ -145,7 +149,7 @@ def _whole(parts: Sequence[_Part], columns: Sequence[str]) -> str:
     return base64.b64encode(file.SerializeToString(deterministic=True)).decode()
 
 
-def _heads(parts: Sequence[_Part], known: Sequence[Known]) -> Iterator[Heads]:
+def _heads(parts: Sequence[_Part], known: Sequence[RegisteredSchema]) -> Iterator[MessageIndexes]:
     """For each id that some part reads: the field of each message index, told by the message's name in that version."""
     read: dict[int, dict[str, int]] = {}
     for number, part in enumerate(parts, 1):
@@ -157,7 +161,7 @@ def _heads(parts: Sequence[_Part], known: Sequence[Known]) -> Iterator[Heads]:
         names = {front: name for path, name in messages(one.schema).items() for front in _fronts(path)}
         mine = {front: read[one.schema_id][name] for front, name in names.items() if name in read[one.schema_id]}
         others = tuple((front, name) for front, name in names.items() if front not in mine)
-        yield Heads(one.schema_id, tuple(mine), others, tuple(mine.items()))
+        yield MessageIndexes(one.schema_id, tuple(mine), others, tuple(mine.items()))
 
 
 def _fronts(path: Path) -> Iterator[str]:

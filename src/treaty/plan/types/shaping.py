@@ -3,26 +3,28 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from treaty.plan.ddl import free, struct_ddl
-from treaty.plan.recipes import RecordType, Types
-from treaty.plan.types.wide import widened
+from treaty.plan.ddl import find_free_name, struct_ddl
+from treaty.plan.format_plans import RecordType, RecordTypes
+from treaty.plan.types.wide import widen_columns
 from treaty.plan.value import DecodePlan
 
 MARKER, VARIANT = "record_type", "record"
 
 
-def shaped(plan: DecodePlan, kinds: Sequence[RecordType], shape: str, wanted: str = "") -> DecodePlan:
+def shape_plan(plan: DecodePlan, kinds: Sequence[RecordType], shape: str, wanted: str = "") -> DecodePlan:
     """The plan with the columns of this shape; the first one has the full name of a row's type.
 
     `wanted` are the types that the caller named.
     """
-    marker = free(MARKER, {one.column.lower() for one in kinds})
+    marker = find_free_name(MARKER, {one.column.lower() for one in kinds})
     match shape:
         case "wide":
-            columns = tuple((one.name, one.type) for one in widened(kinds, marker))
+            columns = tuple((one.name, one.type) for one in widen_columns(kinds, marker))
         case "variant":
             columns = ((VARIANT, "VARIANT"),)
         case _:
             columns = tuple((one.column, one.type) for one in kinds)
     columns = ((marker, "STRING"), *columns)
-    return replace(plan, columns=columns, type=struct_ddl(columns), types=Types(shape, marker, tuple(kinds), wanted))
+    return replace(
+        plan, columns=columns, type=struct_ddl(columns), types=RecordTypes(shape, marker, tuple(kinds), wanted)
+    )

@@ -7,7 +7,7 @@ from functools import reduce
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from treaty.plan.encoding.fit import Check, Fit, sentence
+from treaty.plan.encoding.fit import ColumnConversion, LossCheck, sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Problem:
     said: Column
 
 
-def checked(fit: Fit, column: Column, made: Column) -> tuple[Problem, ...]:
+def checked(fit: ColumnConversion, column: Column, made: Column) -> tuple[Problem, ...]:
     """The checks of a place; `column` goes in and `made` comes out."""
     return tuple(
         Problem(CHECKS[one.name](fit, one, column, made), F.lit(sentence(fit, one)))
@@ -27,10 +27,10 @@ def checked(fit: Fit, column: Column, made: Column) -> tuple[Problem, ...]:
     )
 
 
-Wrong = Callable[[Fit, Check, Column, Column], Column]
+Wrong = Callable[[ColumnConversion, LossCheck, Column, Column], Column]
 
 
-def _lost(fit: Fit, check: Check, column: Column, made: Column) -> Column:
+def _lost(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
     del fit, check
     return column.isNotNull() & made.isNull()
 
@@ -40,7 +40,7 @@ _SHORTER = frozenset({("FLOAT", "INT"), ("FLOAT", "BIGINT"), ("DOUBLE", "BIGINT"
 """Floating numbers that do not have the greatest whole number; Spark casts the next one to it, and back."""
 
 
-def _inexact(fit: Fit, check: Check, column: Column, made: Column) -> Column:
+def _inexact(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
     del check
     lost = made.isNotNull() & ~made.try_cast(fit.have).eqNullSafe(column)
     if (fit.have, fit.type) in _SHORTER:
@@ -52,7 +52,7 @@ _ALL_DIGITS = {"FLOAT": 6, "DOUBLE": 15}
 """Digits of a text that each floating number has."""
 
 
-def _fewer_digits(fit: Fit, check: Check, column: Column, made: Column) -> Column:
+def _fewer_digits(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
     """Whether a number has not the digits of the text that it was read from; `Infinity` has none."""
     del check
     before, after = _digits(column), _digits(made.cast("string"))
@@ -76,12 +76,12 @@ _TEXTS = {
 """Texts that say what the type holds: a date without a time, no part of a microsecond, no time zone where there is none."""
 
 
-def _inexact_text(fit: Fit, check: Check, column: Column, made: Column) -> Column:
+def _inexact_text(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
     del check
     return made.isNotNull() & ~column.rlike(_TEXTS[fit.type])
 
 
-def _microseconds(fit: Fit, check: Check, column: Column, made: Column) -> Column:
+def _microseconds(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
     del fit, check, column
     return F.pmod(F.unix_micros(made.cast("timestamp")), F.lit(1000)) != 0
 
@@ -90,58 +90,58 @@ _WIDE = r"[0-9.]{40,}|[0-9.]{17,}[eE]|[eE]\+?0*(309|3[1-9]\d|[4-9]\d\d|\d{4,})"
 """Numbers that Spark's JSON values hold as a double, with fewer digits, or not at all."""
 
 
-def _wide_number(fit: Fit, check: Check, column: Column, made: Column) -> Column:
+def _wide_number(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
     del fit, check, column
     return F.regexp_replace(made, r'"(\\.|[^"\\])*"', '""').rlike(_WIDE)
 
 
-def _overflow(fit: Fit, check: Check, column: Column, made: Column) -> Column:
+def _overflow(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
     del fit, check
     infinity = F.lit(float("inf"))
     return (F.abs(made) == infinity) & (F.abs(column) != infinity)
 
 
-def _infinite(fit: Fit, check: Check, column: Column, made: Column) -> Column:
+def _infinite(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
     del fit, check, column
     return F.isnan(made) | (F.abs(made) == F.lit(float("inf")))
 
 
-def _outside(fit: Fit, check: Check, column: Column, made: Column) -> Column:
+def _outside(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
     del column
     low, high = (F.lit(one).cast(fit.type) for one in check.args)
     return (made < low) | (made > high)
 
 
-def _strange(fit: Fit, check: Check, column: Column, made: Column) -> Column:
+def _strange(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
     del fit, column
     return ~made.isin(list(check.args))
 
 
-def _no_value(fit: Fit, check: Check, column: Column, made: Column) -> Column:
+def _no_value(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
     return _strange(fit, check, column, made) & made.try_cast("int").isNull()
 
 
-def _size(fit: Fit, check: Check, column: Column, made: Column) -> Column:
+def _size(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
     del fit, column
     return F.octet_length(made) != F.lit(int(check.args[0]))
 
 
-def _no_utf8(fit: Fit, check: Check, column: Column, made: Column) -> Column:
+def _no_utf8(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
     del fit, check, column
     return ~F.is_valid_utf8(made)
 
 
-def _keys(fit: Fit, check: Check, column: Column, made: Column) -> Column:
+def _keys(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
     del fit, check
     return column.isNotNull() & made.isNull()
 
 
-def _not_one(fit: Fit, check: Check, column: Column, made: Column) -> Column:
+def _not_one(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
     del check, made
     return column.isNotNull() & (_count([column[part.source] for part in fit.parts if part.source]) != 1)
 
 
-def _not_oneof(fit: Fit, check: Check, column: Column, made: Column) -> Column:
+def _not_oneof(fit: ColumnConversion, check: LossCheck, column: Column, made: Column) -> Column:
     del made
     sources = {part.name: part.source for part in fit.parts}
     return _count([column[sources[name]] for name in check.args]) > 1

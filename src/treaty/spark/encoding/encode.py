@@ -8,12 +8,12 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from treaty.core.registry import Registry
-from treaty.plan.ddl import quoted, type_ddl
-from treaty.plan.encoding.making import judge, make_encode_plan
+from treaty.plan.ddl import quote_name, type_ddl
+from treaty.plan.encoding.dry_run import EncodeDryRun
+from treaty.plan.encoding.encode_plans import check_columns, make_encode_plan
+from treaty.plan.encoding.options import ENCODE_DEFAULTS, EncodeOptions
 from treaty.plan.encoding.value import EncodePlan
-from treaty.plan.encoding.verdict import Verdict
-from treaty.plan.encoding.wish import WISH, EncodeWish
-from treaty.plan.reasons import PlanError
+from treaty.plan.errors import PlanError
 from treaty.spark.decode import ERROR_TYPE
 from treaty.spark.encoding.avro import AVRO
 from treaty.spark.encoding.documents import DOCUMENTS
@@ -45,9 +45,9 @@ def to_registry(
     frame: DataFrame,
     registry: Registry | str,
     subject: str,
-    wish: EncodeWish = WISH,
+    wish: EncodeOptions = ENCODE_DEFAULTS,
     *,
-    version: int = WISH.version,
+    version: int = ENCODE_DEFAULTS.version,
     schema: str = "",
     register: bool = False,
     columns: Sequence[str] | str = (),
@@ -64,7 +64,7 @@ def to_registry(
     Raises `PlanError` where no row could be encoded, `NotFound` for a version that does not exist, `Incompatible` where
     a new one is refused, and `Unavailable`.
     """
-    number = wish.version if version == WISH.version else version
+    number = wish.version if version == ENCODE_DEFAULTS.version else version
     asked = replace(wish, version=number, schema=schema or wish.schema, register=register or wish.register)
     plan = make_encode_plan(registry, subject, columns_of(_source(frame, columns)), asked)
     return encode(frame, plan, columns=columns, names=names)
@@ -74,10 +74,10 @@ def dry_run(
     frame: DataFrame,
     registry: Registry | str,
     subject: str,
-    wish: EncodeWish = WISH,
+    wish: EncodeOptions = ENCODE_DEFAULTS,
     *,
     columns: Sequence[str] | str = (),
-) -> Verdict:
+) -> EncodeDryRun:
     """What `to_registry` would do with the frame: the schema, the registry's verdict, casts and checks of each column.
 
     Nothing is registered and no row is read. Raises `NotFound` for a version that does not exist, and `Unavailable`.
@@ -85,8 +85,8 @@ def dry_run(
     try:
         found = columns_of(_source(frame, columns))
     except PlanError as wrong:
-        return Verdict(subject, "", "", problems=(str(wrong),))
-    return judge(registry, subject, found, wish)
+        return EncodeDryRun(subject, "", "", problems=(str(wrong),))
+    return check_columns(registry, subject, found, wish)
 
 
 def encode(
@@ -103,7 +103,7 @@ def encode(
     framed = F.concat(F.lit(head), payload) if plan.framing == "prefix" else payload
     made = {names.value: framed, names.error: _error(plan, said)}
     if plan.framing == "header":
-        had = F.col(quoted(names.headers)) if names.headers in frame.columns else None
+        had = F.col(quote_name(names.headers)) if names.headers in frame.columns else None
         made[names.headers] = stamped(had, plan.part, head, payload.isNotNull())
     return packed.withColumns(made).drop(PACKED)
 
@@ -119,7 +119,7 @@ def _at_once(frame: DataFrame, plan: EncodePlan, row: Column) -> DataFrame:
     bad = F.struct(F.lit(None).cast("binary").alias("payload"), said.alias("said"))
     good = F.struct(payload.alias("payload"), nothing.alias("said"))
     judged = F.when(row.isNotNull() & said.isNotNull(), bad).when(row.isNotNull(), good)
-    kept = [F.col(quoted(name)) for name in frame.columns]
+    kept = [F.col(quote_name(name)) for name in frame.columns]
     return frame.select(*kept, barrier(judged).alias(PACKED))
 
 
@@ -127,7 +127,7 @@ def _staged(frame: DataFrame, plan: EncodePlan, row: Column) -> DataFrame:
     """The frame with `PACKED`: rows are judged first, and workers of Python get those that are right."""
     brought = fitted(plan.fit, row)
     wrong = F.when(row.isNotNull(), first_of(brought.problems)).cast("string")
-    kept = [F.col(quoted(name)) for name in frame.columns]
+    kept = [F.col(quote_name(name)) for name in frame.columns]
     judged = frame.select(*kept, wrong.alias(WRONG))
     right = F.when(F.col(WRONG).isNull() & row.isNotNull(), brought.made)
     packed = judged.select(*kept, F.col(WRONG), ENCODERS[plan.format].payload(plan, right).alias(PACKED))
@@ -138,7 +138,7 @@ def _staged(frame: DataFrame, plan: EncodePlan, row: Column) -> DataFrame:
 def _source(frame: DataFrame, columns: Sequence[str] | str) -> StructType:
     """The schema of what is encoded."""
     if not isinstance(columns, str):
-        return frame.select(*map(quoted, columns)).schema if columns else frame.schema
+        return frame.select(*map(quote_name, columns)).schema if columns else frame.schema
     if columns not in frame.columns:
         raise PlanError(f"the frame has no column {columns}; it has {', '.join(frame.columns)}")
     found = frame.schema[columns]
@@ -147,10 +147,10 @@ def _source(frame: DataFrame, columns: Sequence[str] | str) -> StructType:
 
 def _row(plan: EncodePlan, found: Sequence[tuple[str, str]], columns: Sequence[str] | str) -> Column:
     if isinstance(columns, str):
-        return F.col(quoted(columns))
+        return F.col(quote_name(columns))
     if plan.fit.way != "record":
-        return F.col(quoted(found[0][0]))
-    return F.struct(*(F.col(quoted(name)) for name, _ in found))
+        return F.col(quote_name(found[0][0]))
+    return F.struct(*(F.col(quote_name(name)) for name, _ in found))
 
 
 def _error(plan: EncodePlan, said: Column) -> Column:

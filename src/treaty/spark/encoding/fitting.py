@@ -9,8 +9,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from treaty.core.state.columns import ColumnType, Decimal, List, Map, Scalar, Struct
-from treaty.plan.ddl import type_ddl, type_of
-from treaty.plan.encoding.fit import Fit, Part
+from treaty.plan.ddl import parse_type, type_ddl
+from treaty.plan.encoding.fit import ColumnConversion, ConversionPart
 from treaty.spark.encoding.checks import Problem, checked
 
 WRITTEN = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]XXX", "timeZone": "UTC"}
@@ -25,7 +25,7 @@ class Fitted:
     problems: tuple[Problem, ...]
 
 
-def fitted(fit: Fit, column: Column) -> Fitted:
+def fitted(fit: ColumnConversion, column: Column) -> Fitted:
     """A column (for the whole row: a struct) brought to what the schema has there."""
     made = column if fit.same else _made(fit, column)
     missing = (Problem(column.isNull(), F.lit(f"{fit.path or 'the value'} is null, and the schema has no null there")),)
@@ -33,7 +33,7 @@ def fitted(fit: Fit, column: Column) -> Fitted:
     return Fitted(made, (*(missing if fit.required else ()), *inside, *checked(fit, column, made)))
 
 
-def _made(fit: Fit, column: Column) -> Column:
+def _made(fit: ColumnConversion, column: Column) -> Column:
     match fit.way:
         case "record" | "choose" | "branch":
             struct = F.struct(*(fitted(part.fit, _of(fit, part, column)).made.alias(part.name) for part in fit.parts))
@@ -43,7 +43,7 @@ def _made(fit: Fit, column: Column) -> Column:
         case "entries":
             return _entries(fit, column)
         case "constant":
-            return constant(type_of(fit.type), json.loads(fit.constant))
+            return constant(parse_type(fit.type), json.loads(fit.constant))
         case "cast":
             return column.try_cast(fit.type)
         case "nanos":
@@ -60,7 +60,7 @@ def _made(fit: Fit, column: Column) -> Column:
     return _carried(fit, inner)
 
 
-def _carried(fit: Fit, inner: Column) -> Column:
+def _carried(fit: ColumnConversion, inner: Column) -> Column:
     """A value in what its format holds it in."""
     match fit.way:
         case "embed":
@@ -81,7 +81,7 @@ def _carried(fit: Fit, inner: Column) -> Column:
     return F.when(inner.isNotNull(), made)
 
 
-def _of(fit: Fit, part: Part, column: Column) -> Column:
+def _of(fit: ColumnConversion, part: ConversionPart, column: Column) -> Column:
     """The column that a part comes from."""
     if fit.way == "branch":
         return column if part.name == fit.constant else F.lit(None)
@@ -90,7 +90,7 @@ def _of(fit: Fit, part: Part, column: Column) -> Column:
     return column[part.source] if part.source else F.lit(None)
 
 
-def _entries(fit: Fit, column: Column) -> Column:
+def _entries(fit: ColumnConversion, column: Column) -> Column:
     key, value = (part.fit for part in fit.parts)
     made = column
     if not value.same:
@@ -102,13 +102,13 @@ def _entries(fit: Fit, column: Column) -> Column:
     return F.when(distinct(fit, column), changed)
 
 
-def distinct(fit: Fit, column: Column) -> Column:
+def distinct(fit: ColumnConversion, column: Column) -> Column:
     """Whether all keys of a map are there and differ after they were cast."""
     keys = F.transform(F.map_keys(column), lambda one: fitted(fit.parts[0].fit, one).made)
     return F.size(F.array_compact(F.array_distinct(keys))) == F.size(column)
 
 
-def _inside(fit: Fit, column: Column) -> tuple[Problem, ...]:
+def _inside(fit: ColumnConversion, column: Column) -> tuple[Problem, ...]:
     match fit.way:
         case "items":
             return _each(fit.parts[0].fit, column)
@@ -125,7 +125,7 @@ def _inside(fit: Fit, column: Column) -> tuple[Problem, ...]:
     return tuple(found)
 
 
-def _each(fit: Fit, items: Column) -> tuple[Problem, ...]:
+def _each(fit: ColumnConversion, items: Column) -> tuple[Problem, ...]:
     """What is wrong with an item of a list, told of the first one that has something."""
 
     def wrong(item: Column) -> Column:

@@ -3,7 +3,7 @@
 from pyspark.sql import types as spark
 
 from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
-from treaty.plan.reasons import PlanError
+from treaty.plan.errors import PlanError
 
 _SCALARS: dict[type[spark.DataType], str] = {
     spark.NullType: "null",

@@ -7,10 +7,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from treaty.core.registry import Registry
-from treaty.plan.ddl import quoted
-from treaty.plan.encoding.making import make_encode_plan
+from treaty.plan.ddl import quote_name
+from treaty.plan.encoding.encode_plans import make_encode_plan
+from treaty.plan.encoding.options import ENCODE_DEFAULTS, EncodeOptions, Part
 from treaty.plan.encoding.value import EncodePlan
-from treaty.plan.encoding.wish import WISH, EncodeWish, Part
 from treaty.spark.encoding.encode import Written, encode
 from treaty.spark.encoding.headers import TYPE
 from treaty.spark.encoding.sources import columns_of
@@ -41,8 +41,8 @@ def to_topic(
     key: str = "",
     value: str = "value",
     headers: str = "",
-    key_wish: EncodeWish = WISH,
-    value_wish: EncodeWish = WISH,
+    key_wish: EncodeOptions = ENCODE_DEFAULTS,
+    value_wish: EncodeOptions = ENCODE_DEFAULTS,
 ) -> Outgoing:
     """Encode a frame for a topic whose subjects are ``TOPIC-key`` and ``TOPIC-value``.
 
@@ -51,7 +51,7 @@ def to_topic(
     """
     made, plans = frame, list[EncodePlan]()
     had = headers
-    halves: list[tuple[Part, str, EncodeWish, Written]] = [("value", value, value_wish, VALUE)]
+    halves: list[tuple[Part, str, EncodeOptions, Written]] = [("value", value, value_wish, VALUE)]
     if key:
         halves.append(("key", key, key_wish, KEY))
     for part, column, wish, target in halves:
@@ -61,7 +61,7 @@ def to_topic(
         plan = make_encode_plan(registry, f"{topic}-{part}", found, replace(wish, part=part))
         plans.append(plan)
         if plan.framing == "header":
-            made = made.withColumn(HEADERS, F.col(quoted(had)) if had else F.lit(None).cast(TYPE))
+            made = made.withColumn(HEADERS, F.col(quote_name(had)) if had else F.lit(None).cast(TYPE))
             had = HEADERS
         made = encode(made, plan, columns=column, names=target)
     error = F.coalesce(*(F.col(target.error) for *_, target in halves))
@@ -71,7 +71,9 @@ def to_topic(
         "value": F.col(VALUE.value),
     }
     if had:
-        sent["headers"] = F.col(quoted(had))
+        sent["headers"] = F.col(quote_name(had))
     rows = made.filter(error.isNull()).select(*(one.alias(name) for name, one in sent.items()))
-    bad = made.filter(error.isNotNull()).select(*(F.col(quoted(name)) for name in frame.columns), error.alias("error"))
+    bad = made.filter(error.isNotNull()).select(
+        *(F.col(quote_name(name)) for name in frame.columns), error.alias("error")
+    )
     return Outgoing(rows, bad, tuple(plans))

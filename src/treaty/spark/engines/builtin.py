@@ -8,8 +8,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
-from treaty.plan.avro.weaving import branch_number, header, make_ending
-from treaty.plan.recipes import AvroRecipe
+from treaty.plan.avro.envelope import encode_branch, make_ending, make_header
+from treaty.plan.format_plans import AvroFormatPlan
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.engine import DECODED, SECRET, Engine, barrier
 from treaty.spark.engines.repair import find_overflow, repaired
@@ -17,9 +17,9 @@ from treaty.spark.engines.texts import find_wrong_text
 from treaty.spark.frames import looked_up
 
 
-def recipe_of(plan: DecodePlan) -> AvroRecipe:
+def recipe_of(plan: DecodePlan) -> AvroFormatPlan:
     """What an Avro plan holds for Avro only."""
-    assert isinstance(plan.recipe, AvroRecipe)
+    assert isinstance(plan.recipe, AvroFormatPlan)
     return plan.recipe
 
 
@@ -38,10 +38,10 @@ def envelope(plan: DecodePlan, value: Column, reader: str = "") -> Column:
     options = {"avroSchema": reader or recipe.reader_text, "mode": "PERMISSIVE"}
     if not recipe.union:
         # One shape: its frames are known, so the row itself is the payload and the frame its first field.
-        heads = [header(one.schema_id) for one in plan.writers]
+        heads = [make_header(one.schema_id) for one in plan.writers]
         mine = F.startswith(value, F.lit(heads[0])) if len(heads) == 1 else F.substring(value, 1, 5).isin(heads)
         return F.when(mine, from_avro(F.concat(value, F.lit(ending_of(plan))), recipe.writer_text, options))
-    numbers = {one.schema_id: branch_number(recipe.branch(place)) for place, one in enumerate(plan.writers)}
+    numbers = {one.schema_id: encode_branch(recipe.branch(place)) for place, one in enumerate(plan.writers)}
     return from_avro(F.concat(looked_up(value, numbers), value, F.lit(ending_of(plan))), recipe.writer_text, options)
 
 

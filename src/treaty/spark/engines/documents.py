@@ -17,8 +17,8 @@ from pyspark.sql.pandas.functions import arrow_udf
 
 from treaty.arrow.decoded import list_frames
 from treaty.arrow.documents.validity import make_checker
-from treaty.plan.ddl import quoted, struct_ddl
-from treaty.plan.recipes import JsonKind, JsonRecipe
+from treaty.plan.ddl import quote_name, struct_ddl
+from treaty.plan.format_plans import JsonFormatPlan, JsonKind
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.engine import DECODED, SECRET, Engine, barrier
 from treaty.spark.frames import looked_up
@@ -48,7 +48,7 @@ def _decoded(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
     return frame.withColumn(DECODED, barrier(F.struct(*made)))
 
 
-def _checked(recipe: JsonRecipe) -> Callable[[Column], Column]:
+def _checked(recipe: JsonFormatPlan) -> Callable[[Column], Column]:
     """What the schemas have against documents, as a column; only the sentences leave the Python workers."""
 
     def wrong(frames: Iterator[pa.Array]) -> Iterator[pa.Array]:
@@ -84,8 +84,8 @@ def _read(plan: DecodePlan, value: Column, kind: JsonKind) -> Column:
     return F.from_json(readable, f"STRUCT<{BOTH}: MAP<STRING, ARRAY<{kind.type}>>, {CORRUPT}: STRING>", READ)
 
 
-def _recipe(plan: DecodePlan) -> JsonRecipe:
-    assert isinstance(plan.recipe, JsonRecipe)
+def _recipe(plan: DecodePlan) -> JsonFormatPlan:
+    assert isinstance(plan.recipe, JsonFormatPlan)
     return plan.recipe
 
 
@@ -134,7 +134,7 @@ def _record(plan: DecodePlan, value: Column) -> Column:
     parts = [_item(F.col(DECODED)[one.column or ONE]) for one in _kinds(plan)]
     if recipe.kinds:
         return F.struct(*(part.alias(one.column) for one, part in zip(recipe.kinds, parts, strict=True)))
-    return parts[0].withField(quoted(recipe.rest), F.col(DECODED)[REST]) if recipe.rest else parts[0]
+    return parts[0].withField(quote_name(recipe.rest), F.col(DECODED)[REST]) if recipe.rest else parts[0]
 
 
 def _failed(plan: DecodePlan) -> Column:

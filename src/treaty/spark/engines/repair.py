@@ -7,14 +7,14 @@ from functools import reduce
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from treaty.plan.avro.weaving import header
-from treaty.plan.recipes import AvroRecipe, Repair
+from treaty.plan.avro.envelope import make_header
+from treaty.plan.format_plans import AvroFormatPlan, FieldRepair
 from treaty.plan.value import DecodePlan
 
 
 def repaired(envelope: Column, plan: DecodePlan, value: Column) -> Column:
     """The record of an envelope, without hidden fields; `value` is the frame, whose id says which field counts."""
-    assert isinstance(plan.recipe, AvroRecipe)
+    assert isinstance(plan.recipe, AvroFormatPlan)
     mender = _Mender(plan.recipe, value)
     if plan.recipe.whole:
         return mender.at(envelope[plan.recipe.whole], ())
@@ -23,7 +23,7 @@ def repaired(envelope: Column, plan: DecodePlan, value: Column) -> Column:
 
 @dataclass(frozen=True, slots=True)
 class _Mender:
-    recipe: AvroRecipe
+    recipe: AvroFormatPlan
     value: Column
 
     def at(self, part: Column, path: tuple[str, ...]) -> Column:
@@ -48,12 +48,12 @@ class _Mender:
         chosen = self.at(record[name], (*path, name))
         for one in self.recipe.repairs:
             if one.path == path and one.field == name:
-                mine = F.substring(self.value, 1, 5).isin([header(number) for number in one.ids])
+                mine = F.substring(self.value, 1, 5).isin([make_header(number) for number in one.ids])
                 chosen = F.when(mine, converted(record[one.hidden], one)).otherwise(chosen)
         return chosen
 
 
-def converted(hidden: Column, one: Repair) -> Column:
+def converted(hidden: Column, one: FieldRepair) -> Column:
     """The value of a hidden field as the type of the field it stands for.
 
     Spark reads both units of a timestamp as the same type, and a cast gives a decimal its scale; what Spark reads as a
@@ -94,7 +94,7 @@ MOST = (2**63 - 1) // 1000
 
 def find_overflow(envelope: Column, plan: DecodePlan) -> Column | None:
     """Whether a hidden field holds a number that its conversion has no room for; never null. None where none can."""
-    assert isinstance(plan.recipe, AvroRecipe)
+    assert isinstance(plan.recipe, AvroFormatPlan)
     whole = plan.recipe.whole
     record = envelope[whole] if whole else envelope
     found = [

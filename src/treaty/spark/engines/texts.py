@@ -16,14 +16,14 @@ from treaty.formats.avro.model import (
     AvroUnion,
     NamedType,
 )
-from treaty.plan.asking import parsed
 from treaty.plan.avro.columns import members
 from treaty.plan.avro.flat import is_null
+from treaty.plan.registry_queries import parse_avro
 
 
 def find_wrong_text(reader_text: str, value: Column) -> Column | None:
     """Whether a value of a reader's type holds a text that is no UTF-8; never null. None where it can hold no text."""
-    reader = parsed(reader_text)
+    reader = parse_avro(reader_text)
     return _wrong(reader.root, reader.names, value)
 
 

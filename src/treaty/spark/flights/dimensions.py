@@ -10,7 +10,7 @@ from google.protobuf.json_format import ParseDict
 from google.protobuf.message_factory import GetMessageClass
 
 from treaty.formats.protobuf.runtime import get_first_message
-from treaty.plan.asking import model_of
+from treaty.plan.registry_queries import parse_text
 from treaty.spark.flights import data
 from treaty.spark.flights.data import Row
 from treaty.spark.flights.events import DAMAGE, DAMAGED, SEED, Event, spoil
@@ -60,7 +60,7 @@ class Dimension:
 
 
 def _message(text: str) -> Encode:
-    descriptor = get_first_message(model_of("PROTOBUF", text))
+    descriptor = get_first_message(parse_text("PROTOBUF", text))
     assert descriptor is not None, "the schema has one message"
     made, names = GetMessageClass(descriptor), {field.name for field in descriptor.fields}
 

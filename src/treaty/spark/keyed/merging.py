@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from treaty.plan.ddl import quoted
+from treaty.plan.ddl import quote_name
 from treaty.spark.keyed.rows import DELETED, EMPTIED, VERSION
 from treaty.spark.keyed.value import Keyed
 from treaty.spark.lake import lakes
@@ -62,11 +62,11 @@ class Merge:
 
     def same(self, left: str, right: str) -> str:
         """SQL for one key on both sides."""
-        return " AND ".join(f"{left}.{quoted(one)} = {right}.{quoted(one)}" for one in self.key)
+        return " AND ".join(f"{left}.{quote_name(one)} = {right}.{quote_name(one)}" for one in self.key)
 
     def place(self, side: str, columns: Sequence[str] = ()) -> str:
         """SQL for the place in the order."""
-        return f"struct({', '.join(f'{side}.{quoted(one)}' for one in columns or self.at)})"
+        return f"struct({', '.join(f'{side}.{quote_name(one)}' for one in columns or self.at)})"
 
 
 def merge(changes: DataFrame, into: Merge, batch: Batch, evolution: str = "widen", docs: Docs = ()) -> None:
@@ -101,29 +101,29 @@ def merge(changes: DataFrame, into: Merge, batch: Batch, evolution: str = "widen
 
 def _newest(changes: DataFrame, into: Merge) -> DataFrame:
     """The greatest change of every key."""
-    keys = [F.col(quoted(one)) for one in into.key]
+    keys = [F.col(quote_name(one)) for one in into.key]
     if into.keyed.version:
-        before = Window.partitionBy(*keys).orderBy(*(F.col(quoted(one)) for one in into.keyed.order))
+        before = Window.partitionBy(*keys).orderBy(*(F.col(quote_name(one)) for one in into.keyed.order))
         known = _known(changes, into)
         seen = F.greatest(F.max(VERSION).over(before), F.max(f"_known_{VERSION}").over(before))
         changes = known.withColumn(VERSION, F.coalesce(VERSION, seen)).drop(f"_known_{VERSION}")
-    last = Window.partitionBy(*keys).orderBy(*(F.desc(quoted(one)) for one in into.at))
+    last = Window.partitionBy(*keys).orderBy(*(F.desc(quote_name(one)) for one in into.at))
     return changes.withColumn(TURN, F.row_number().over(last)).filter(F.col(TURN) == 1).drop(TURN)
 
 
 def _known(changes: DataFrame, into: Merge) -> DataFrame:
     """The changes with the newest version that the tables have of their keys from before them."""
     spark, names = changes.sparkSession, [*into.key, *into.at]
-    both = [lakes.read(spark, table).select(*map(quoted, names)) for table in (into.table, graves_of(into.table))]
+    both = [lakes.read(spark, table).select(*map(quote_name, names)) for table in (into.table, graves_of(into.table))]
     state = both[0].unionByName(both[1]).select(
-        *(F.col(quoted(one)).alias(f"_known_{one}") for one in names)
+        *(F.col(quote_name(one)).alias(f"_known_{one}") for one in names)
     )  # fmt: skip
-    same = [F.col(quoted(one)) == F.col(quoted(f"_known_{one}")) for one in into.key]
-    earlier = F.struct(*(quoted(f"_known_{one}") for one in into.keyed.order)) < F.struct(
-        *map(quoted, into.keyed.order)
+    same = [F.col(quote_name(one)) == F.col(quote_name(f"_known_{one}")) for one in into.key]
+    earlier = F.struct(*(quote_name(f"_known_{one}") for one in into.keyed.order)) < F.struct(
+        *map(quote_name, into.keyed.order)
     )
     found = changes.join(state, [*same, earlier], "left")
-    newest = Window.partitionBy(*(F.col(quoted(one)) for one in (*into.key, *into.keyed.order))).orderBy(
+    newest = Window.partitionBy(*(F.col(quote_name(one)) for one in (*into.key, *into.keyed.order))).orderBy(
         F.desc_nulls_last(f"_known_{VERSION}")
     )
     one = found.withColumn(TURN, F.row_number().over(newest)).filter(F.col(TURN) == 1).drop(TURN)
@@ -136,9 +136,9 @@ def _bury(newest: DataFrame, into: Merge, batch: Batch) -> None:
     if gone.isEmpty():
         return
     graves, names = graves_of(into.table), (*into.key, *into.at)
-    with _shown(conformed(gone.select(*map(quoted, names)), _schema(gone.sparkSession, graves))) as view:
-        same = " AND ".join(f"t.{quoted(one)} <=> s.{quoted(one)}" for one in into.key)
-        sets = ", ".join(f"t.{quoted(one)} = s.{quoted(one)}" for one in into.at)
+    with _shown(conformed(gone.select(*map(quote_name, names)), _schema(gone.sparkSession, graves))) as view:
+        same = " AND ".join(f"t.{quote_name(one)} <=> s.{quote_name(one)}" for one in into.key)
+        sets = ", ".join(f"t.{quote_name(one)} = s.{quote_name(one)}" for one in into.at)
         head = f"MERGE INTO {_name(newest.sparkSession, graves)} t USING {view} s ON {same}"
         later = f"WHEN MATCHED AND {into.place('s')} > {into.place('t')} THEN UPDATE SET {sets}"
         fresh = f"WHEN NOT MATCHED THEN INSERT ({_list(names)}) VALUES ({_list(names, 's')})"  # noqa: S608 - names are quoted
@@ -151,7 +151,7 @@ def _empty(spark: SparkSession, into: Merge, batch: Batch) -> None:
     if floor is None:
         return
     rows = lakes.read(spark, into.table)
-    if rows.filter(F.struct(*map(quoted, into.at)) <= floor).isEmpty():
+    if rows.filter(F.struct(*map(quote_name, into.at)) <= floor).isEmpty():
         return
     with _shown(spark.range(1).select(floor.alias("floor"))) as view:
         where = " AND ".join(("s.floor IS NOT NULL", f"{into.place('t')} <= s.floor"))
@@ -161,8 +161,10 @@ def _empty(spark: SparkSession, into: Merge, batch: Batch) -> None:
 
 def _floor(spark: SparkSession, into: Merge) -> Column | None:
     """The place in the order of the last change that deleted all rows."""
-    graves = lakes.read(spark, graves_of(into.table)).filter(" AND ".join(f"{quoted(one)} IS NULL" for one in into.key))
-    row = graves.select(*map(quoted, into.at)).first()
+    graves = lakes.read(spark, graves_of(into.table)).filter(
+        " AND ".join(f"{quote_name(one)} IS NULL" for one in into.key)
+    )
+    row = graves.select(*map(quote_name, into.at)).first()
     if row is None:
         return None
     kinds = graves.schema
@@ -173,7 +175,7 @@ def _write(newest: DataFrame, into: Merge, batch: Batch) -> None:
     """Replace, add and delete rows, but none whose key was deleted later."""
     spark = newest.sparkSession
     target = _schema(spark, into.table)
-    graves = lakes.read(spark, graves_of(into.table)).select(*map(quoted, (*into.key, *into.at))).alias("g")
+    graves = lakes.read(spark, graves_of(into.table)).select(*map(quote_name, (*into.key, *into.at))).alias("g")
     alive = newest.filter(~F.col(EMPTIED)).alias("s")
     same = F.expr(into.same("g", "s"))
     beaten = F.expr(
@@ -183,11 +185,11 @@ def _write(newest: DataFrame, into: Merge, batch: Batch) -> None:
     if into.keyed.envelope is not None:
         floor = _floor(spark, into)
         if floor is not None:
-            left = left.filter(F.struct(*map(quoted, into.at)) > floor)
+            left = left.filter(F.struct(*map(quote_name, into.at)) > floor)
     wanted = StructType([*target.fields, newest.schema[DELETED]])
     with _shown(conformed(left.drop(EMPTIED), wanted).localCheckpoint()) as view:
         names = target.names
-        sets = ", ".join(f"t.{quoted(one)} = s.{quoted(one)}" for one in names)
+        sets = ", ".join(f"t.{quote_name(one)} = s.{quote_name(one)}" for one in names)
         head = f"MERGE INTO {_name(spark, into.table)} t USING {view} s ON {into.same('t', 's')}"
         ours = f"s.{DELETED} AND {into.place('s')}"
         gone = f"WHEN MATCHED AND {ours} >= {into.place('t')} THEN DELETE"
@@ -213,7 +215,7 @@ def _name(spark: SparkSession, table: Table) -> str:
 
 
 def _list(names: Sequence[str], side: str = "") -> str:
-    return ", ".join(f"{side}.{quoted(one)}" if side else quoted(one) for one in names)
+    return ", ".join(f"{side}.{quote_name(one)}" if side else quote_name(one) for one in names)
 
 
 @contextmanager

@@ -6,8 +6,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from treaty.plan.ddl import quoted
-from treaty.plan.reasons import PlanError
+from treaty.plan.ddl import quote_name
+from treaty.plan.errors import PlanError
 from treaty.plan.rows import Names
 from treaty.plan.value import DecodePlan
 from treaty.spark.decode import decode
@@ -37,7 +37,7 @@ def judged(decoded: DataFrame, keyed: Keyed, *, value: str, record: str, error: 
         "code": F.lit("INVALID"),
         "message": message,
         "schema_id": F.lit(None).cast("int"),
-        "payload": F.col(quoted(value)),
+        "payload": F.col(quote_name(value)),
     }
     found = F.when(message.isNotNull(), F.struct(*(part.alias(name) for name, part in made.items())))
     parts = [F.col(error)]
@@ -47,7 +47,7 @@ def judged(decoded: DataFrame, keyed: Keyed, *, value: str, record: str, error: 
             "code": bad["code"],
             "message": F.concat(F.lit("key: "), bad["message"]),
             "schema_id": bad["schema_id"],
-            "payload": F.col(quoted(value)),
+            "payload": F.col(quote_name(value)),
         }
         parts.append(F.when(bad.isNotNull(), F.struct(*(part.alias(name) for name, part in said.items()))))
     ready = decoded.withColumn(error, F.coalesce(*parts, found).cast(told))
@@ -67,7 +67,7 @@ def _wrong(decoded: DataFrame, keyed: Keyed, value: str, record: str) -> Column:
     op = F.col(record)[keyed.envelope.op]
     row = _row(keyed, record)
     strange = F.coalesce(op.isin(*OPS), F.lit(False))
-    alive = F.col(quoted(value)).isNotNull()
+    alive = F.col(quote_name(value)).isNotNull()
     return (
         F.when(alive & ~strange, F.concat(F.lit("the operation is "), F.coalesce(op, F.lit("null")), F.lit(f", none of {', '.join(OPS)}")))
         .when(alive & row.isNull() & (op != "t") & (op != "d"), F.concat(F.lit("there is no row in an event with the operation "), op))
@@ -119,7 +119,7 @@ def _keys(decoded: DataFrame, keyed: Keyed, record: str) -> Mapping[str, Column]
     inside = _columns(decoded, keyed, record)
     _known(keyed.key, (*decoded.columns, *inside.names), "what the pipeline keeps and among the value's fields")
     row = _row(keyed, record)
-    return {name: F.col(quoted(name)) if name in decoded.columns else row[name] for name in keyed.key}
+    return {name: F.col(quote_name(name)) if name in decoded.columns else row[name] for name in keyed.key}
 
 
 def _known(wanted: tuple[str, ...], had: tuple[str, ...] | list[str], where: str) -> None:
@@ -139,7 +139,7 @@ def changes_of(
     row, whole = _row(keyed, record), F.col(record)
     names = [*keys, *(name for name in (*kept, *keyed.order) if name not in keys)]
     others = [one for one in inside.fields if one.name not in names]
-    found = {name: keys.get(name, F.col(quoted(name))) for name in dict.fromkeys(names)}
+    found = {name: keys.get(name, F.col(quote_name(name))) for name in dict.fromkeys(names)}
     made = {**found, **{one.name: row[one.name] for one in others}}
     if keyed.version:
         at = whole
@@ -150,11 +150,11 @@ def changes_of(
     if keyed.envelope is not None:
         deleted |= whole[keyed.envelope.op] == "d"
     made[DELETED], made[EMPTIED] = deleted, _emptied(keyed, record)
-    good = decoded.filter(F.col(error).isNull() & (F.col(record).isNotNull() | F.col(quoted(value)).isNull()))
+    good = decoded.filter(F.col(error).isNull() & (F.col(record).isNotNull() | F.col(quote_name(value)).isNull()))
     shown = good.select(*(column.alias(name) for name, column in made.items()))
     keyless = F.lit(False)
     for name in keys:
-        keyless |= F.col(quoted(name)).isNull()
+        keyless |= F.col(quote_name(name)).isNull()
     return shown.filter(~keyless | F.col(EMPTIED))
 
 

@@ -18,7 +18,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from treaty.plan.ddl import quoted
+from treaty.plan.ddl import quote_name
 
 ORDER: tuple[tuple[type[DataType], ...], ...] = ((ShortType, IntegerType, LongType), (FloatType, DoubleType))
 """Types that every format of tables widens, in steps from left to right."""
@@ -40,7 +40,7 @@ class Change:
     @property
     def column(self) -> str:
         """The path as a column of SQL."""
-        return ".".join(map(quoted, self.path))
+        return ".".join(map(quote_name, self.path))
 
     def __str__(self) -> str:
         name = ".".join(self.path)

@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructField, StructType
 
-from treaty.plan.ddl import quoted
+from treaty.plan.ddl import quote_name
 
 
 def conformed(frame: DataFrame, target: StructType) -> DataFrame:
@@ -15,7 +15,7 @@ def conformed(frame: DataFrame, target: StructType) -> DataFrame:
     return frame.select(
         *(
             (
-                _fitted(F.col(quoted(have[one.name.lower()].name)), have[one.name.lower()].dataType, one.dataType)
+                _fitted(F.col(quote_name(have[one.name.lower()].name)), have[one.name.lower()].dataType, one.dataType)
                 if one.name.lower() in have
                 else F.lit(None).cast(one.dataType)
             ).alias(one.name, metadata=one.metadata)

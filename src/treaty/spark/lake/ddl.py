@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
-from treaty.plan.ddl import quoted
+from treaty.plan.ddl import quote_name
 from treaty.spark.lake.changes import Change, comment_of
 from treaty.spark.lake.table import Table
 
@@ -35,7 +35,7 @@ def type_sql(kind: DataType) -> str:
 
 def _field(one: StructField, between: str = " ") -> str:
     said = f" COMMENT {literal(comment_of(one))}" if comment_of(one) else ""
-    return f"{quoted(one.name)}{between}{type_sql(one.dataType)}{said}"
+    return f"{quote_name(one.name)}{between}{type_sql(one.dataType)}{said}"
 
 
 def create_sql(name: str, table: Table, columns: StructType, comment: str = "") -> str:
@@ -43,7 +43,7 @@ def create_sql(name: str, table: Table, columns: StructType, comment: str = "") 
     lines = [f"CREATE TABLE IF NOT EXISTS {name} (", ",\n".join(f"  {_field(one)}" for one in columns.fields), ")"]
     lines.append(f"USING {table.format}")
     if table.partitions:
-        lines.append(f"PARTITIONED BY ({', '.join(map(quoted, table.partitions))})")
+        lines.append(f"PARTITIONED BY ({', '.join(map(quote_name, table.partitions))})")
     if comment:
         lines.append(f"COMMENT {literal(comment)}")
     if table.format == "parquet":
@@ -79,7 +79,7 @@ def _new(one: Change) -> str:
 
 def _rest(one: Change) -> str:
     assert one.field is not None, "what is added has a type"
-    return _field(one.field).removeprefix(f"{quoted(one.field.name)} ")
+    return _field(one.field).removeprefix(f"{quote_name(one.field.name)} ")
 
 
 def unplain(kind: DataType) -> bool:

@@ -4,7 +4,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from treaty.plan.ddl import quoted
+from treaty.plan.ddl import quote_name
 from treaty.spark.lake.ddl import COLUMN_MAPPING, TYPE_WIDENING, literal, unplain
 from treaty.spark.lake.table import Batch, Table, absolute
 
@@ -15,7 +15,7 @@ WRITER, TURN = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.
 
 def name(spark: SparkSession | None, table: Table) -> str:
     """The table as SQL names it."""
-    return f"delta.{quoted(absolute(spark, table.folder))}" if table.is_path else table.place
+    return f"delta.{quote_name(absolute(spark, table.folder))}" if table.is_path else table.place
 
 
 def read(spark: SparkSession, table: Table) -> DataFrame:

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from treaty.plan.ddl import quoted
+from treaty.plan.ddl import quote_name
 from treaty.spark.lake.table import Batch, Table, absolute
 
 BATCH = "treaty-batch"
@@ -28,7 +28,7 @@ def name(spark: SparkSession | None, table: Table) -> str:
     if spark is not None and spark.conf.get(f"spark.sql.catalog.{catalog}", "") == "":
         for setting, value in settings(catalog, above or "/").items():
             spark.conf.set(setting, value)
-    return f"{catalog}.{quoted(last)}"
+    return f"{catalog}.{quote_name(last)}"
 
 
 def settings(catalog: str, warehouse: str) -> dict[str, str]:
@@ -67,7 +67,7 @@ def append(frame: DataFrame, table: Table, batch: Batch) -> None:
         # Not with `accept-any-schema`: Spark resolves no INSERT and no MERGE of SQL against such a table.
         writer = spark.createDataFrame([], frame.schema).writeTo(mine).using("iceberg")
         if table.partitions:
-            writer = writer.partitionedBy(*(F.col(quoted(one)) for one in table.partitions))
+            writer = writer.partitionedBy(*(F.col(quote_name(one)) for one in table.partitions))
         writer.create()
     elif written(spark, mine, batch):
         return

@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from treaty.plan.ddl import quoted
+from treaty.plan.ddl import quote_name
 from treaty.spark.lake.changes import merged
 from treaty.spark.lake.table import Batch, Table
 
@@ -17,7 +17,7 @@ ROWS, COLUMNS, BATCH = "rows", "_columns", "_batch"
 
 def name(spark: SparkSession | None, table: Table) -> str:
     """The folder of the rows as SQL names it, which reads what is there without the table's columns."""
-    return f"parquet.{quoted(f'{table.folder}/{ROWS}')}"
+    return f"parquet.{quote_name(f'{table.folder}/{ROWS}')}"
 
 
 def read(spark: SparkSession, table: Table) -> DataFrame:
@@ -31,7 +31,7 @@ def read(spark: SparkSession, table: Table) -> DataFrame:
         if missing.getCondition() != "PATH_NOT_FOUND":
             raise
         return spark.createDataFrame([], found)  # made, and nothing written yet
-    return rows.select(*map(quoted, found.names))
+    return rows.select(*map(quote_name, found.names))
 
 
 def schema(spark: SparkSession, table: Table) -> StructType | None:

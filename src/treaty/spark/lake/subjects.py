@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from treaty.core.state.columns import Column, Columns
-from treaty.plan.ddl import quoted, type_of
+from treaty.plan.ddl import parse_type, quote_name
 from treaty.plan.value import DecodePlan
 from treaty.spark.lake import iceberg, lakes
 from treaty.spark.lake.changes import Change, drift
@@ -37,7 +37,7 @@ class Drift:
 
 def columns_of(plan: DecodePlan) -> StructType:
     """The columns of a table that holds what the plan decodes, with what the schema says of them. It needs no Spark."""
-    made = [Column(name, type_of(kind)) for name, kind in plan.columns] or [Column("value", type_of(plan.type))]
+    made = [Column(name, parse_type(kind)) for name, kind in plan.columns] or [Column("value", parse_type(plan.type))]
     return documented(storable(spark_schema(Columns(tuple(made)))), plan.docs)
 
 
@@ -45,7 +45,7 @@ def create_statements(plan: DecodePlan, table: Table) -> tuple[str, ...]:
     """What makes the table, as SQL; for an Iceberg table at a path the settings of its catalog come first, as comments."""
     said = f"{plan.subject}: all versions"
     if table.format == "parquet":
-        name = quoted(table.folder.rpartition("/")[2])
+        name = quote_name(table.folder.rpartition("/")[2])
         return (create_sql(name, table, columns_of(plan), said),)
     name = LAKES[table.format].name(None, table)
     return (*settings_told(table), create_sql(name, table, columns_of(plan), said))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
-from treaty.plan.framing import PREFIX
+from treaty.plan.frame_format import PREFIX
 from treaty.plan.value import DecodePlan
 from treaty.spark.decode import ids_of
 from treaty.spark.frames import frame_id

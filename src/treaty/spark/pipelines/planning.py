@@ -12,10 +12,10 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import NotFound, Unavailable
 from treaty.core.registry import Registry
 from treaty.core.requests import ListVersions
-from treaty.plan.making import make_plan
-from treaty.plan.reasons import RESOLUTION, PlanError, once
+from treaty.plan.decode_plans import make_plan
+from treaty.plan.errors import RESOLUTION, PlanError, drop_twins
 from treaty.plan.strictness import ForeignOptionError
-from treaty.plan.value import DecodePlan, Rejected
+from treaty.plan.value import DecodePlan, RejectedSchema
 from treaty.spark.explain import fit_to_session
 from treaty.spark.lake import lakes
 from treaty.spark.lake.changes import EvolutionError
@@ -139,10 +139,12 @@ def fitted(plan: DecodePlan, before: DecodePlan | None, pipeline: Pipeline, have
         why = "; ".join(map(str, wrong.changes)) if isinstance(wrong, EvolutionError) else str(wrong)
         said = f"its rows can't go into {pipeline.good_table.place}: {why}"
         news = [
-            Rejected(one.schema_id, RESOLUTION, f"id {one.schema_id} ({one.subject} version {one.version}): {said}")
+            RejectedSchema(
+                one.schema_id, RESOLUTION, f"id {one.schema_id} ({one.subject} version {one.version}): {said}"
+            )
             for one in plan.writers
             if one.schema_id not in before.known
         ]
         others = [one for one in plan.rejected if one.schema_id not in before.known]
-        return replace(before, rejected=once((*before.rejected, *news, *others)), framing=plan.framing)
+        return replace(before, rejected=drop_twins((*before.rejected, *news, *others)), framing=plan.framing)
     return plan

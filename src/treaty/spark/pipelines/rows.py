@@ -4,8 +4,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from treaty.plan.ddl import quoted, struct_ddl
-from treaty.plan.reasons import PlanError
+from treaty.plan.ddl import quote_name, struct_ddl
+from treaty.plan.errors import PlanError
 from treaty.plan.rows import Names
 from treaty.plan.strictness import find_twins
 from treaty.plan.value import DecodePlan
@@ -38,7 +38,7 @@ def _kept(pipeline: Pipeline) -> tuple[str, ...]:
 
 def decoded_rows(pipeline: Pipeline, frame: DataFrame, plan: DecodePlan) -> DataFrame:
     """The rows with their record and their error, beside the columns that are kept and a key to count them by."""
-    kept = frame.select(*map(quoted, read_columns(pipeline)))
+    kept = frame.select(*map(quote_name, read_columns(pipeline)))
     names = Names(RECORD, ERROR, schema_id=ROW_ID, version=pipeline.with_version)
     keyed = pipeline.keyed
     ready = kept if keyed is None else with_keys(kept, keyed, plan.key)
@@ -63,9 +63,9 @@ def place(pipeline: Pipeline, decoded: DataFrame, plan: DecodePlan, batch: Batch
 
 def good_rows(pipeline: Pipeline, decoded: DataFrame, plan: DecodePlan) -> DataFrame:
     """The good rows as their table has them."""
-    extra = [F.col(quoted(one)) for one in pipeline.keep]
+    extra = [F.col(quote_name(one)) for one in pipeline.keep]
     extra += [F.col(ROW_ID).alias(pipeline.with_id)] if pipeline.with_id else []
-    extra += [F.col(quoted(pipeline.with_version))] if pipeline.with_version else []
+    extra += [F.col(quote_name(pipeline.with_version))] if pipeline.with_version else []
     fields = [F.col(RECORD)[name].alias(name) for name, _ in plan.columns] or [F.col(RECORD).alias("value")]
     return decoded.filter(F.col(RECORD).isNotNull()).select(*extra, *fields)
 
@@ -110,4 +110,4 @@ def refuse_double(pipeline: Pipeline, plan: DecodePlan) -> None:
 def bad_rows(pipeline: Pipeline, decoded: DataFrame, number: int) -> DataFrame:
     """The bad rows of a batch as their table has them; with headers where a row can't be read again without."""
     names = [F.uuid().alias(BAD_ID), F.lit(number).cast("bigint").alias(BATCH)]
-    return decoded.filter(F.col(ERROR).isNotNull()).select(*map(quoted, _kept(pipeline)), f"{ERROR}.*", *names)
+    return decoded.filter(F.col(ERROR).isNotNull()).select(*map(quote_name, _kept(pipeline)), f"{ERROR}.*", *names)

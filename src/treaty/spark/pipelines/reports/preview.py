@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from treaty.core.refusals import NotFound
 from treaty.core.registry import Registry
 from treaty.plan.addresses import open_registry
-from treaty.plan.reasons import PlanError
+from treaty.plan.errors import PlanError
 from treaty.plan.value import DecodePlan
 from treaty.spark.lake import lakes
 from treaty.spark.lake.changes import Change, EvolutionError, changes

@@ -4,11 +4,11 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from treaty.plan.encoding.value import EncodePlan, planned
+from treaty.plan.encoding.value import EncodePlan, list_steps
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class EncodeDryRun:
     """A dry run: the schema's text, whether the subject takes it, and what is planned for each column.
 
     `schema_id` is that of a version which is this schema already, else 0. `registers`: it would be made a version.
@@ -34,7 +34,9 @@ class Verdict:
         """The verdict for machines: `fine`, the schema, reasons and problems, and `planned` by column."""
         made: dict[str, Any] = {"fine": self.fine, **asdict(self)}
         del made["plan"]
-        made["planned"] = [{"path": path, "step": step} for path, step in planned(self.plan.fit)] if self.plan else []
+        made["planned"] = (
+            [{"path": path, "step": step} for path, step in list_steps(self.plan.fit)] if self.plan else []
+        )
         return json.dumps(made, ensure_ascii=False)
 
     def explain(self) -> str:
@@ -47,5 +49,5 @@ class Verdict:
             *(f"  refused  {reason}" for reason in self.reasons),
             *(f"  problem  {problem}" for problem in self.problems),
         ]
-        steps = planned(self.plan.fit) if self.plan else ()
+        steps = list_steps(self.plan.fit) if self.plan else ()
         return "\n".join((*lines, *(f"  {path or '/'}  {step}" for path, step in steps)))

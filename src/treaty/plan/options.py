@@ -5,7 +5,7 @@ from typing import TypedDict
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class DecodeOptions:
     """What a caller asks of a plan beyond its reader.
 
     - `depth`: levels to which a recursive reader is opened.
@@ -29,7 +29,7 @@ class Wish:
     rest: str = ""
 
 
-class Choices(TypedDict, total=False):
+class DecodeChoices(TypedDict, total=False):
     """The fields of a `Wish` as arguments."""
 
     depth: int

@@ -15,15 +15,15 @@ from treaty.formats.protobuf.encoding.files import build_descriptor, build_descr
 from treaty.formats.protobuf.format import FORMAT as PROTOBUF
 from treaty.formats.protobuf.model import Message, ProtoSchema
 from treaty.formats.protobuf.runtime import build_pool
-from treaty.plan.ddl import columns_ddl, docs_of, free, struct_ddl
-from treaty.plan.known import Known
-from treaty.plan.messages.bare import bare
-from treaty.plan.messages.merging import merge_file
+from treaty.plan.ddl import columns_ddl, find_free_name, list_docs, struct_ddl
+from treaty.plan.errors import RESOLUTION, PlanError, nothing_readable, refuse_schema, reject_schema
+from treaty.plan.format_plans import MessageIndexes, ProtobufFormatPlan
+from treaty.plan.messages.bare import has_bare_fields
+from treaty.plan.messages.merge import merge_file
 from treaty.plan.messages.widths import cut
-from treaty.plan.reasons import RESOLUTION, PlanError, left_out, nothing_readable, refused
-from treaty.plan.recipes import Heads, ProtobufRecipe
-from treaty.plan.value import DecodePlan, Rejected, Writer
-from treaty.plan.wish import Wish
+from treaty.plan.options import DecodeOptions
+from treaty.plan.registered_schema import RegisteredSchema
+from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
 
 MISREAD = frozenset(
     (
@@ -35,69 +35,69 @@ MISREAD = frozenset(
 """Rules whose breach makes bytes mean something else. Other breaches leave fields out or make single rows invalid."""
 
 
-def union(known: Sequence[Known], wish: Wish) -> tuple[ProtoSchema, list[Rejected]]:
+def union(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tuple[ProtoSchema, list[RejectedSchema]]:
     """The newest version with what older ones had besides; versions that don't go together with it are left out."""
-    del wish
+    del options
     newest, losers = known[-1], []
-    merged, schema = _copied(newest.schema), newest.schema
+    merged, schema = _copy_file(newest.schema), newest.schema
     bindings = {one.name: one for one in newest.meaning.bindings} if newest.meaning else {}
     for one in reversed(known[:-1]):
         tried = FileDescriptorProto.FromString(merged.SerializeToString())
-        merge_file(tried, _copied(one.schema))
+        merge_file(tried, _copy_file(one.schema))
         needed = {each.name: each for each in one.meaning.bindings} | bindings if one.meaning else bindings
         text = base64.b64encode(tried.SerializeToString(deterministic=True)).decode()
         try:
             schema = PROTOBUF.parse(ResolvedSchema(PROTOBUF.name, text, tuple(needed.values())), False)
         except InvalidSchemaError as wrong:
-            losers.append(left_out(one, wrong))
+            losers.append(reject_schema(one, wrong))
             continue
         merged, bindings = tried, needed
     return schema, losers
 
 
-def _copied(schema: ProtoSchema) -> FileDescriptorProto:
+def _copy_file(schema: ProtoSchema) -> FileDescriptorProto:
     """The descriptor of a file, of the runtime's own class."""
     return FileDescriptorProto.FromString(build_descriptor(schema).SerializeToString())
 
 
-def compose(known: Sequence[Known], reader: ProtoSchema, wish: Wish) -> DecodePlan:
+def compose(known: Sequence[RegisteredSchema], reader: ProtoSchema, options: DecodeOptions) -> DecodePlan:
     """The plan for these writers and this reader's message. Raises `PlanError` if no writer can be read."""
     names = messages(reader)
-    name = wish.message.removeprefix(".") or names.get(FIRST, "")
+    name = options.message.removeprefix(".") or names.get(FIRST, "")
     if name not in names.values():
         had = ", ".join(sorted(set(names.values()))[:20]) or "none"
         raise PlanError(f"the reader has no message {name!r}; it has {had}")
-    made = derive_columns(reader, name, wish.depth)
+    made = derive_columns(reader, name, options.depth)
     paths = [path for path, each in names.items() if each == name]
-    concerned = tuple(f"#/{each}/" for each in _reached(reader, name))
-    writers, heads, rejected, own_file = [], [], [], _copied(reader)
+    concerned = tuple(f"#/{each}/" for each in _list_reached(reader, name))
+    writers, heads, rejected, own_file = [], [], [], _copy_file(reader)
     for one in {one.schema_id: one for one in known}.values():
         found = compare(reader, one.schema)
         findings = [each for each in found if each.rule in MISREAD and each.path.startswith(concerned)]
         own = messages(one.schema)
         mine = [path for path, each in own.items() if each == name] or [path for path in paths if path in own]
         narrow = next(
-            (each for each in cut(own_file, _copied(one.schema)) if f"#/{each[0]}".startswith(concerned)), None
+            (each for each in cut(own_file, _copy_file(one.schema)) if f"#/{each[0]}".startswith(concerned)), None
         )
         if findings:
-            rejected.append(refused(one, findings))
+            rejected.append(refuse_schema(one, findings))
         elif narrow is not None:
             rejected.append(_cut_short(one, *narrow))
         elif not mine:
             had = ", ".join(sorted(set(own.values()))[:5]) or "none"
             sentence = f"id {one.schema_id} ({one.subject} version {one.version}) has no message {name}; it has {had}"
-            rejected.append(Rejected(one.schema_id, RESOLUTION, sentence))
+            rejected.append(RejectedSchema(one.schema_id, RESOLUTION, sentence))
         else:
             text = PROTOBUF.show(one.schema, False).canonical
-            writers.append(Writer(one.schema_id, one.subject, one.version, text))
+            writers.append(WriterSchema(one.schema_id, one.subject, one.version, text))
             others = ((front, each) for path, each in own.items() if path not in mine for front in _fronts(path))
-            heads.append(Heads(one.schema_id, tuple(f for path in mine for f in _fronts(path)), tuple(others)))
+            heads.append(MessageIndexes(one.schema_id, tuple(f for path in mine for f in _fronts(path)), tuple(others)))
     if not writers:
         raise nothing_readable(rejected)
     columns_ = columns_ddl(made)
-    unknown = free("unknown_fields", {each.lower() for each, _ in columns_}) if wish.unknown else ""
+    unknown = find_free_name("unknown_fields", {each.lower() for each, _ in columns_}) if options.unknown else ""
     columns_ = (*columns_, (unknown, "MAP<INT, BINARY>")) if unknown else columns_
-    quick = not unknown and bare(build_pool(reader).FindMessageTypeByName(name), made)
+    quick = not unknown and has_bare_fields(build_pool(reader).FindMessageTypeByName(name), made)
     return DecodePlan(
         subject="",
         format=PROTOBUF.name,
@@ -107,20 +107,20 @@ def compose(known: Sequence[Known], reader: ProtoSchema, wish: Wish) -> DecodePl
         columns=columns_,
         writers=tuple(writers),
         rejected=tuple(rejected),
-        recipe=ProtobufRecipe(_files(reader), name, tuple(heads), wish.defaults, unknown),
+        recipe=ProtobufFormatPlan(_files(reader), name, tuple(heads), options.defaults, unknown),
         engine="ptars" if quick else "upb",
-        depth=wish.depth,
-        docs=tuple(docs_of(made)),
+        depth=options.depth,
+        docs=tuple(list_docs(made)),
     )
 
 
-def _cut_short(one: Known, path: str, reader: str, writer: str) -> Rejected:
+def _cut_short(one: RegisteredSchema, path: str, reader: str, writer: str) -> RejectedSchema:
     """A writer whose numbers Protobuf's readers would cut to their low bits without a word."""
     sentence = (
         f"id {one.schema_id} ({one.subject} version {one.version}) cannot be read: {path} is {writer} there and {reader} in the reader, "
         f"which would cut its values; read with union, or let the reader have {writer}"
     )
-    return Rejected(one.schema_id, RESOLUTION, sentence)
+    return RejectedSchema(one.schema_id, RESOLUTION, sentence)
 
 
 def _fronts(path: Path) -> Iterator[str]:
@@ -135,7 +135,7 @@ def _files(reader: ProtoSchema) -> tuple[str, ...]:
     return tuple(base64.b64encode(one.SerializeToString(deterministic=True)).decode() for one in files)
 
 
-def _reached(schema: ProtoSchema, name: str) -> Iterator[str]:
+def _list_reached(schema: ProtoSchema, name: str) -> Iterator[str]:
     """Messages of the reader's own file that can be inside the message, itself included, as a finding's path has them."""
     waiting, seen = [name], {name}
     while waiting:

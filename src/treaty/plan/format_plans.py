@@ -8,7 +8,7 @@ ENDING = "3f5d2b714d1b6735"
 
 
 @dataclass(frozen=True, slots=True)
-class Repair:
+class FieldRepair:
     """A field whose value stands in a hidden field for rows of some writers.
 
     `path` leads from the record to the field's owner: names, ``[]`` for the items of an array, ``{}`` for the values of
@@ -24,7 +24,7 @@ class Repair:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class RepairedRecord:
     """The fields of a record in which, or below which, something is repaired."""
 
     path: tuple[str, ...]
@@ -32,7 +32,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class AvroRecipe:
+class AvroFormatPlan:
     """How Avro rows are read: what Spark's `from_avro` gets, and how the two texts are woven (see `avro.weaving`)."""
 
     writer_text: str
@@ -40,8 +40,8 @@ class AvroRecipe:
     union: bool
     tail: str
     whole: str
-    repairs: tuple[Repair, ...] = ()
-    layouts: tuple[Layout, ...] = ()
+    repairs: tuple[FieldRepair, ...] = ()
+    layouts: tuple[RepairedRecord, ...] = ()
     branches: tuple[int, ...] = ()
     """The place in the union for each writer of the plan; empty where each has its own, in their order."""
     ending: str = ENDING
@@ -56,18 +56,20 @@ class AvroRecipe:
         return self.branches[place] if self.branches else place
 
     @staticmethod
-    def stored(parts: dict[str, Any]) -> "AvroRecipe":
+    def stored(parts: dict[str, Any]) -> "AvroFormatPlan":
         """Read the stored form."""
-        repairs = (Repair(**{**one, "path": tuple(one["path"]), "ids": tuple(one["ids"])}) for one in parts["repairs"])
-        layouts = (Layout(tuple(one["path"]), tuple(one["fields"])) for one in parts["layouts"])
+        repairs = (
+            FieldRepair(**{**one, "path": tuple(one["path"]), "ids": tuple(one["ids"])}) for one in parts["repairs"]
+        )
+        layouts = (RepairedRecord(tuple(one["path"]), tuple(one["fields"])) for one in parts["layouts"])
         branches = tuple(parts.get("branches", ()))
         partly = tuple((number, sentence) for number, sentence in parts.get("partly", ()))
         made = {"repairs": tuple(repairs), "layouts": tuple(layouts), "branches": branches, "partly": partly}
-        return AvroRecipe(**{**parts, **made})
+        return AvroFormatPlan(**{**parts, **made})
 
 
 @dataclass(frozen=True, slots=True)
-class Heads:
+class MessageIndexes:
     """Message indexes of a writer, as hex: those that mean the reader's message, and what the others mean by name."""
 
     schema_id: int
@@ -78,7 +80,7 @@ class Heads:
 
 
 @dataclass(frozen=True, slots=True)
-class ProtobufRecipe:
+class ProtobufFormatPlan:
     """How Protobuf rows are read: by the reader's message alone, since the wire knows fields by number.
 
     `files` are descriptors of files in Base64, each after those that it imports; `message` is a full name.
@@ -86,17 +88,17 @@ class ProtobufRecipe:
 
     files: tuple[str, ...]
     message: str
-    heads: tuple[Heads, ...]
+    heads: tuple[MessageIndexes, ...]
     defaults: bool = False
     """Whether a field that is not set has its default and not null."""
     unknown: str = ""
     """The column for fields that the message does not have; without one they are dropped."""
 
     @staticmethod
-    def stored(parts: dict[str, Any]) -> "ProtobufRecipe":
+    def stored(parts: dict[str, Any]) -> "ProtobufFormatPlan":
         """Read the stored form."""
         heads = tuple(
-            Heads(
+            MessageIndexes(
                 one["schema_id"],
                 tuple(one["mine"]),
                 tuple((head, name) for head, name in one["others"]),
@@ -105,7 +107,7 @@ class ProtobufRecipe:
             for one in parts["heads"]
         )
         unknown = parts.get("unknown", "")
-        return ProtobufRecipe(tuple(parts["files"]), parts["message"], heads, parts["defaults"], unknown)
+        return ProtobufFormatPlan(tuple(parts["files"]), parts["message"], heads, parts["defaults"], unknown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ class JsonKind:
 
 
 @dataclass(frozen=True, slots=True)
-class JsonRecipe:
+class JsonFormatPlan:
     """How JSON rows are read: into the columns of the plan. `whole`: the document is no object, and one column has it.
 
     With `kinds` each of the plan's columns is a record type, and the rows of its ids are read into it. `checks` are
@@ -133,15 +135,19 @@ class JsonRecipe:
     rest: str = ""
 
     @staticmethod
-    def stored(parts: dict[str, Any]) -> "JsonRecipe":
+    def stored(parts: dict[str, Any]) -> "JsonFormatPlan":
         """Read the stored form."""
         kinds = (JsonKind(**{**one, "ids": tuple(one["ids"])}) for one in parts.get("kinds", ()))
         checks = ((number, text) for number, text in parts.get("checks", ()))
-        return JsonRecipe(**{**parts, "kinds": tuple(kinds), "checks": tuple(checks)})
+        return JsonFormatPlan(**{**parts, "kinds": tuple(kinds), "checks": tuple(checks)})
 
 
-Recipe = AvroRecipe | ProtobufRecipe | JsonRecipe
-RECIPES: dict[str, type[Recipe]] = {"AVRO": AvroRecipe, "PROTOBUF": ProtobufRecipe, "JSON": JsonRecipe}
+FormatPlan = AvroFormatPlan | ProtobufFormatPlan | JsonFormatPlan
+FORMAT_PLANS: dict[str, type[FormatPlan]] = {
+    "AVRO": AvroFormatPlan,
+    "PROTOBUF": ProtobufFormatPlan,
+    "JSON": JsonFormatPlan,
+}
 """By format."""
 
 
@@ -159,7 +165,7 @@ class RecordType:
 
 
 @dataclass(frozen=True, slots=True)
-class Types:
+class RecordTypes:
     """The record types of a plan, in the order of their columns. `marker` is the column with a row's full name."""
 
     shape: str
@@ -174,7 +180,7 @@ class Types:
         return tuple((one.column, one.type) for one in self.kinds)
 
     @staticmethod
-    def stored(parts: dict[str, object]) -> "Types":
+    def stored(parts: dict[str, object]) -> "RecordTypes":
         """Read the stored form."""
         kinds: list[dict[str, str]] = parts.pop("kinds")  # type: ignore[assignment]  # as it was stored
-        return Types(kinds=tuple(RecordType(**one) for one in kinds), **parts)  # type: ignore[arg-type]  # as it was stored
+        return RecordTypes(kinds=tuple(RecordType(**one) for one in kinds), **parts)  # type: ignore[arg-type]  # as it was stored

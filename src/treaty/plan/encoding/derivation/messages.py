@@ -14,12 +14,12 @@ from treaty.formats.protobuf.encoding.files import build_descriptor
 from treaty.formats.protobuf.encoding.wire import encode_varint
 from treaty.formats.protobuf.format import FORMAT
 from treaty.formats.protobuf.runtime import build_pool
-from treaty.plan.encoding.deriving.holding import holds
-from treaty.plan.encoding.messages import look
-from treaty.plan.encoding.target import Look
-from treaty.plan.encoding.wish import Derive
-from treaty.plan.known import Known
-from treaty.plan.reasons import PlanError
+from treaty.plan.encoding.derivation.containment import is_held
+from treaty.plan.encoding.messages import make_targets
+from treaty.plan.encoding.options import DeriveOptions
+from treaty.plan.encoding.target import FindTarget
+from treaty.plan.errors import PlanError
+from treaty.plan.registered_schema import RegisteredSchema
 
 Field = FieldDescriptorProto
 TYPES = {
@@ -45,21 +45,21 @@ RESERVED = range(19_000, 20_000)
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def text(columns: Sequence[Column], name: str, wish: Derive, latest: Known | None) -> str:
+def text(columns: Sequence[Column], name: str, options: DeriveOptions, latest: RegisteredSchema | None) -> str:
     """The text of a file whose message has these columns as fields."""
     package, _, short = name.rpartition(".")
     file = FileDescriptorProto(syntax="proto3", package=package)
     have = Struct(tuple(columns))
     if latest is None:
-        maker, space = _Maker(file, None), f".{package}" if package else ""
+        maker, space = _ProtoFileBuilder(file, None), f".{package}" if package else ""
         message = file.message_type.add(name=short)
         maker.message(message, have, f"{space}.{short}", None, "")
     else:
         file = FileDescriptorProto.FromString(build_descriptor(latest.schema).SerializeToString())
-        maker, space = _Maker(file, look(latest.schema)), f".{file.package}" if file.package else ""
-        found = [one for one in file.message_type if not wish.name or one.name == short]
+        maker, space = _ProtoFileBuilder(file, make_targets(latest.schema)), f".{file.package}" if file.package else ""
+        found = [one for one in file.message_type if not options.name or one.name == short]
         if not found:
-            raise PlanError(f"the latest version has no message {wish.name or 'at all'}")
+            raise PlanError(f"the latest version has no message {options.name or 'at all'}")
         full = f"{space}.{found[0].name}"
         before = file.SerializeToString(deterministic=True)
         runtime = build_pool(latest.schema).FindMessageTypeByName(full[1:])
@@ -74,12 +74,12 @@ def text(columns: Sequence[Column], name: str, wish: Derive, latest: Known | Non
         raise PlanError(f"the columns make no valid file: {wrong}") from wrong
 
 
-class _Maker:
+class _ProtoFileBuilder:
     """Adds fields to the messages of one file."""
 
     __slots__ = ("_file", "_look", "_names")
 
-    def __init__(self, file: FileDescriptorProto, looker: Look | None) -> None:
+    def __init__(self, file: FileDescriptorProto, looker: FindTarget | None) -> None:
         self._file = file
         self._look = looker
         self._names: dict[str, set[str]] = {}
@@ -93,7 +93,7 @@ class _Maker:
             field = known.get(column.name)
             if field is None:
                 self._add(made, column, full, at)
-            elif self._look is None or not holds(self._look, field, column):
+            elif self._look is None or not is_held(self._look, field, column):
                 inner = field.message_type
                 kind = column.type.element if isinstance(column.type, List) else column.type
                 nested = next((one for one in made.nested_type if inner and inner.name == one.name), None)

@@ -4,28 +4,30 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from treaty.plan.ddl import free
-from treaty.plan.known import Known
+from treaty.plan.ddl import find_free_name
+from treaty.plan.registered_schema import RegisteredSchema
 
 PLAIN = re.compile(r"[^0-9A-Za-z_]")
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RecordGroup:
     """The versions of one record type, oldest first, under its newest name."""
 
     name: str
     column: str
-    known: tuple[Known, ...]
+    known: tuple[RegisteredSchema, ...]
 
 
-def grouped(known: Sequence[Known], names_of: Callable[[Known], tuple[str, ...]]) -> tuple[Group, ...]:
+def group_schemas(
+    known: Sequence[RegisteredSchema], names_of: Callable[[RegisteredSchema], tuple[str, ...]]
+) -> tuple[RecordGroup, ...]:
     """Group schemas by name, the oldest type first.
 
     `names_of` gives the full name of a schema and those that it had before: a version that says its type's old name
     goes on with it.
     """
-    groups: list[tuple[set[str], list[Known]]] = []
+    groups: list[tuple[set[str], list[RegisteredSchema]]] = []
     for one in {one.schema_id: one for one in sorted(known, key=lambda one: one.schema_id)}.values():
         names = names_of(one)
         found = next((group for group in groups if group[0] & set(names)), None)
@@ -37,7 +39,8 @@ def grouped(known: Sequence[Known], names_of: Callable[[Known], tuple[str, ...]]
     newest = [names_of(members[-1])[0] for _, members in groups]
     columns = columns_of(newest)
     return tuple(
-        Group(name, column, tuple(members)) for name, column, (_, members) in zip(newest, columns, groups, strict=True)
+        RecordGroup(name, column, tuple(members))
+        for name, column, (_, members) in zip(newest, columns, groups, strict=True)
     )
 
 
@@ -51,6 +54,6 @@ def columns_of(names: Sequence[str]) -> tuple[str, ...]:
     ]
     taken: set[str] = set()
     for place, one in enumerate(made):
-        made[place] = free(one or "value", taken)
+        made[place] = find_free_name(one or "value", taken)
         taken.add(made[place].lower())
     return tuple(made)

@@ -6,12 +6,12 @@ from typing import Any
 
 from treaty.core.state.columns import Column, ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.formats.jsonschema.format import FORMAT
-from treaty.plan.encoding.deriving.holding import holds
-from treaty.plan.encoding.documents import look
-from treaty.plan.encoding.target import Fields, Handle, Look
-from treaty.plan.encoding.wish import Derive
-from treaty.plan.known import Known
-from treaty.plan.reasons import PlanError
+from treaty.plan.encoding.derivation.containment import is_held
+from treaty.plan.encoding.documents import make_targets
+from treaty.plan.encoding.options import DeriveOptions
+from treaty.plan.encoding.target import FindTarget, Handle, RecordTarget
+from treaty.plan.errors import PlanError
+from treaty.plan.registered_schema import RegisteredSchema
 
 DRAFTS = {2020: "https://json-schema.org/draft/2020-12/schema", 7: "http://json-schema.org/draft-07/schema#"}
 INT32 = {"minimum": -(2**31), "maximum": 2**31 - 1}
@@ -31,27 +31,29 @@ PLAIN: dict[str, dict[str, Any]] = {
 """By scalar; a timestamp on a local clock has no format in JSON Schema."""
 
 
-def text(columns: Sequence[Column], name: str, wish: Derive, latest: Known | None) -> str:
+def text(columns: Sequence[Column], name: str, options: DeriveOptions, latest: RegisteredSchema | None) -> str:
     """The text of an object with these columns as properties."""
     have = Struct(tuple(columns))
-    maker = _Maker(wish)
+    maker = _JsonSchemaBuilder(options)
     if latest is None:
-        return json.dumps({"$schema": DRAFTS[wish.draft], "title": name, **maker.object(have, "")}, ensure_ascii=False)
+        return json.dumps(
+            {"$schema": DRAFTS[options.draft], "title": name, **maker.object(have, "")}, ensure_ascii=False
+        )
     old = json.loads(FORMAT.show(latest.schema, False).canonical)
-    looker, root = look(latest.schema)
-    if not isinstance(old, dict) or not isinstance(looker(root), Fields):
+    looker, root = make_targets(latest.schema)
+    if not isinstance(old, dict) or not isinstance(looker(root), RecordTarget):
         raise PlanError("the latest version is not about objects, and a frame's rows are objects")
     made = maker.grown(have, old, looker, root, "")
-    return json.dumps({**made, "title": wish.name} if wish.name else made, ensure_ascii=False)
+    return json.dumps({**made, "title": options.name} if options.name else made, ensure_ascii=False)
 
 
-class _Maker:
+class _JsonSchemaBuilder:
     """Makes schemas of types."""
 
     __slots__ = ("_wish",)
 
-    def __init__(self, wish: Derive) -> None:
-        self._wish = wish
+    def __init__(self, options: DeriveOptions) -> None:
+        self._wish = options
 
     def object(self, have: Struct, path: str) -> dict[str, Any]:
         """The schema of a struct."""
@@ -63,17 +65,17 @@ class _Maker:
             made["required"] = required
         return made if self._wish.open_content else {**made, "additionalProperties": False}
 
-    def grown(self, have: Struct, old: dict[str, Any], looker: Look, handle: Handle, path: str) -> dict[str, Any]:
+    def grown(self, have: Struct, old: dict[str, Any], looker: FindTarget, handle: Handle, path: str) -> dict[str, Any]:
         """The schema of an object of the latest version: its properties that hold or need no column, and the columns."""
         target = looker(handle)
-        members = {one.name: one.handle for one in target.members} if isinstance(target, Fields) else {}
+        members = {one.name: one.handle for one in target.members} if isinstance(target, RecordTarget) else {}
         there = {one.name: one for one in have.columns}
         properties = dict(old.get("properties", {}))
         required = [name for name in old.get("required", ()) if name in there]
         for name, column in there.items():
             at = f"{path}/{name}"
             inner = properties.get(name)
-            if name in members and holds(looker, members[name], column):
+            if name in members and is_held(looker, members[name], column):
                 continue
             if isinstance(inner, dict) and "properties" in inner and isinstance(column.type, Struct):
                 properties[name] = self.grown(column.type, inner, looker, members[name], at)

@@ -11,19 +11,19 @@ from treaty.core.requests import LATEST, Check, GetVersion, Lookup, Register
 from treaty.core.schema import Draft, Reference
 from treaty.core.state.columns import Column
 from treaty.formats.format import InvalidSchemaError
-from treaty.plan import asking
+from treaty.plan import registry_queries
 from treaty.plan.addresses import open_registry
-from treaty.plan.encoding.composing import compose
-from treaty.plan.encoding.deriving.deriving import derived
+from treaty.plan.encoding.derivation.texts import derive_text
+from treaty.plan.encoding.dry_run import EncodeDryRun
+from treaty.plan.encoding.options import ENCODE_DEFAULTS, EncodeOptions
+from treaty.plan.encoding.planner import compose
 from treaty.plan.encoding.value import EncodePlan
-from treaty.plan.encoding.verdict import Verdict
-from treaty.plan.encoding.wish import WISH, EncodeWish
-from treaty.plan.known import Known
-from treaty.plan.reasons import PlanError
+from treaty.plan.errors import PlanError
+from treaty.plan.registered_schema import RegisteredSchema
 
 
 def make_encode_plan(
-    registry: Registry | str, subject: str, columns: Sequence[Column], wish: EncodeWish = WISH
+    registry: Registry | str, subject: str, columns: Sequence[Column], options: EncodeOptions = ENCODE_DEFAULTS
 ) -> EncodePlan:
     """Plan the encoding of rows with these columns for a subject; a schema that is to be registered is registered here.
 
@@ -32,57 +32,59 @@ def make_encode_plan(
     `Incompatible` where a new one is refused, and `Unavailable`. `registry` may be the address of a server.
     """
     with open_registry(registry) as known:
-        return _encode_plan(known, subject_of(subject), columns, wish)
+        return _encode_plan(known, subject_of(subject), columns, options)
 
 
-def _encode_plan(registry: Registry, place: Subject, columns: Sequence[Column], options: EncodeWish) -> EncodePlan:
-    draft = draft_of(registry, place, columns, options)
+def _encode_plan(registry: Registry, place: Subject, columns: Sequence[Column], options: EncodeOptions) -> EncodePlan:
+    draft = make_draft(registry, place, columns, options)
     if draft is None:
-        return compose(asking.version(registry, place, options.version), columns, options)
+        return compose(registry_queries.find_version(registry, place, options.version), columns, options)
     if options.register:
         compose(_candidate(registry, place, draft), columns, options)
         found = registry.ask(Register(place, draft)).answer.version
     else:
         found = registry.ask(Lookup(place, draft)).answer
-    known = asking.by_id(registry, found.schema_id, place.context)
+    known = registry_queries.find_schema(registry, found.schema_id, place.context)
     if known is None:
         raise PlanError(f"{place} has no schema with id {found.schema_id}")
     return compose(replace(known, subject=found.subject, version=found.number), columns, options)
 
 
-def judge(registry: Registry | str, subject: str, columns: Sequence[Column], wish: EncodeWish = WISH) -> Verdict:
+def check_columns(
+    registry: Registry | str, subject: str, columns: Sequence[Column], options: EncodeOptions = ENCODE_DEFAULTS
+) -> EncodeDryRun:
     """What `make_encode_plan` would do, with the registry's reasons where it would refuse. Nothing is registered.
 
     Raises `NotFound` for a version that does not exist, and `Unavailable`.
     """
     with open_registry(registry) as known:
-        return _check_columns(known, subject, columns, wish)
+        return _check_columns(known, subject, columns, options)
 
 
-def _check_columns(registry: Registry, subject: str, columns: Sequence[Column], options: EncodeWish) -> Verdict:
+def _check_columns(registry: Registry, subject: str, columns: Sequence[Column], options: EncodeOptions) -> EncodeDryRun:
     place = subject_of(subject)
     try:
-        draft = draft_of(registry, place, columns, options)
+        draft = make_draft(registry, place, columns, options)
     except PlanError as wrong:
-        return Verdict(subject, "", "", problems=(str(wrong),))
+        return EncodeDryRun(subject, "", "", problems=(str(wrong),))
     if draft is None:
-        known = asking.version(registry, place, options.version)
-        return _planned(
-            known, columns, options, Verdict(subject, known.format, _text(known), schema_id=known.schema_id)
+        known = registry_queries.find_version(registry, place, options.version)
+        return _try_plan(
+            known, columns, options, EncodeDryRun(subject, known.format, _text(known), schema_id=known.schema_id)
         )
-    verdict = Verdict(subject, draft.format, draft.text)
+    verdict = EncodeDryRun(subject, draft.format, draft.text)
     try:
         found = registry.ask(Lookup(place, draft)).answer
         verdict = replace(verdict, schema_id=found.schema_id)
     except (NotFound, Refusal):
-        verdict = _checked(registry, place, draft, replace(verdict, registers=options.register))
+        verdict = _check_draft(registry, place, draft, replace(verdict, registers=options.register))
     try:
-        return _planned(_candidate(registry, place, draft), columns, options, verdict)
+        return _try_plan(_candidate(registry, place, draft), columns, options, verdict)
     except InvalidSchemaError as wrong:
         return replace(verdict, compatible=False, reasons=(str(wrong),))
 
 
-def _checked(registry: Registry, place: Subject, draft: Draft, verdict: Verdict) -> Verdict:
+def _check_draft(registry: Registry, place: Subject, draft: Draft, verdict: EncodeDryRun) -> EncodeDryRun:
     try:
         checked = registry.ask(Check(place, draft)).answer
     except NotFound:  # a subject without versions takes any schema that is one
@@ -95,40 +97,42 @@ def _checked(registry: Registry, place: Subject, draft: Draft, verdict: Verdict)
     )
 
 
-def _planned(known: Known, columns: Sequence[Column], wish: EncodeWish, verdict: Verdict) -> Verdict:
+def _try_plan(
+    known: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions, verdict: EncodeDryRun
+) -> EncodeDryRun:
     try:
-        return replace(verdict, plan=compose(known, columns, wish))
+        return replace(verdict, plan=compose(known, columns, options))
     except PlanError as wrong:
         return replace(verdict, problems=(str(wrong),))
 
 
-def draft_of(registry: Registry, place: Subject, columns: Sequence[Column], wish: EncodeWish) -> Draft | None:
+def make_draft(registry: Registry, place: Subject, columns: Sequence[Column], options: EncodeOptions) -> Draft | None:
     """The schema that is given or derived; None where a version of the subject is wanted."""
-    if wish.derive is None and not wish.schema:
-        if wish.schema_type:
+    if options.derive is None and not options.schema:
+        if options.schema_type:
             raise PlanError(
-                f"schema_type = {wish.schema_type!r} is for a schema's text, and none is given; leave it out"
+                f"schema_type = {options.schema_type!r} is for a schema's text, and none is given; leave it out"
             )
         return None
     latest = _latest(registry, place)
-    if wish.derive is None:
-        return Draft(wish.schema, wish.schema_type or (latest[0].format if latest else "AVRO"))
-    return derived(columns, place, wish.derive, *(latest or (None, ())))
+    if options.derive is None:
+        return Draft(options.schema, options.schema_type or (latest[0].format if latest else "AVRO"))
+    return derive_text(columns, place, options.derive, *(latest or (None, ())))
 
 
-def _latest(registry: Registry, place: Subject) -> tuple[Known, tuple[Reference, ...]] | None:
+def _latest(registry: Registry, place: Subject) -> tuple[RegisteredSchema, tuple[Reference, ...]] | None:
     try:
         found = registry.ask(GetVersion(place, LATEST)).answer
     except NotFound:
         return None
-    return asking.version(registry, place, found.number), found.references
+    return registry_queries.find_version(registry, place, found.number), found.references
 
 
-def _candidate(registry: Registry, place: Subject, draft: Draft) -> Known:
+def _candidate(registry: Registry, place: Subject, draft: Draft) -> RegisteredSchema:
     """A schema that may not be registered yet, under the id 0. Raises `InvalidSchemaError`."""
     meaning = fetch_resolved_schema(registry, draft.format, draft.text, draft.references, place)
-    return Known(0, str(place), 0, draft.format, asking.model(meaning), meaning=meaning)
+    return RegisteredSchema(0, str(place), 0, draft.format, registry_queries.parse_resolved(meaning), meaning=meaning)
 
 
-def _text(known: Known) -> str:
+def _text(known: RegisteredSchema) -> str:
     return known.meaning.text if known.meaning else ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Framing:
+class FrameFormat:
     """A framing by name, and its heads (hex) with the schema ids that they mean.
 
     `codecs` are the heads whose payloads are compressed, each with the name of its codec.
@@ -19,4 +19,4 @@ class Framing:
     codecs: tuple[tuple[str, str], ...] = ()
 
 
-PREFIX = Framing()
+PREFIX = FrameFormat()

@@ -6,31 +6,35 @@ from collections.abc import Callable, Mapping, Sequence
 from treaty.core.names import Subject
 from treaty.core.schema import Draft, Reference
 from treaty.core.state.columns import Column
-from treaty.plan.encoding.deriving import avro, documents, messages
-from treaty.plan.encoding.wish import Derive
-from treaty.plan.known import Known
-from treaty.plan.reasons import PlanError
+from treaty.plan.encoding.derivation import avro, documents, messages
+from treaty.plan.encoding.options import DeriveOptions
+from treaty.plan.errors import PlanError
+from treaty.plan.registered_schema import RegisteredSchema
 
-Deriver = Callable[[Sequence[Column], str, Derive, Known | None], str]
-"""From columns, the name of a record that has none, the wish and the latest version to the text of a schema."""
+Deriver = Callable[[Sequence[Column], str, DeriveOptions, RegisteredSchema | None], str]
+"""From columns, the name of a record that has none, the options and the latest version to the text of a schema."""
 DERIVERS: Mapping[str, Deriver] = {"AVRO": avro.text, "PROTOBUF": messages.text, "JSON": documents.text}
 """By format."""
 
 
-def derived(
-    columns: Sequence[Column], subject: Subject, wish: Derive, latest: Known | None, references: tuple[Reference, ...]
+def derive_text(
+    columns: Sequence[Column],
+    subject: Subject,
+    options: DeriveOptions,
+    latest: RegisteredSchema | None,
+    references: tuple[Reference, ...],
 ) -> Draft:
     """The schema of a frame with these columns; fields of the latest version that may be missing stay.
 
     Raises `PlanError` for columns that the format has no type for, and for a format other than the latest version's.
     """
-    format_ = wish.schema_type or (latest.format if latest else "AVRO")
+    format_ = options.schema_type or (latest.format if latest else "AVRO")
     if latest is not None and latest.format != format_:
         raise PlanError(f"{subject} is {latest.format}; a schema of {format_} belongs into a subject of its own")
     deriver = DERIVERS.get(format_)
     if deriver is None:
         raise PlanError(f"no schema of {format_} is derived; of {', '.join(sorted(DERIVERS))} they are")
-    text = deriver(columns, wish.name or _name(subject.name), wish, latest)
+    text = deriver(columns, options.name or _name(subject.name), options, latest)
     return Draft(text, format_, references if latest else ())
 
 

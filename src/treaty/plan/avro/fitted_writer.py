@@ -24,12 +24,12 @@ from treaty.formats.avro.model import (
     NamedType,
 )
 from treaty.plan.avro.flat import is_null
-from treaty.plan.avro.logical import judge, logical_of
-from treaty.plan.avro.pairing import Side, branch, fields
+from treaty.plan.avro.logical import find_logical, resolve_logical
+from treaty.plan.avro.resolution import AvroSide, find_branch, pair_fields
 
 
 @dataclass(frozen=True, slots=True)
-class Hidden:
+class HiddenField:
     """A second field of a reader's record, for writers whose logical type differs: its name, type and conversion."""
 
     record: str
@@ -40,7 +40,7 @@ class Hidden:
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedWriter:
     """A rewritten writer.
 
     `aliases` gives the reader's name for each of its named types, `hidden` the hidden fields that it fills, `extra` the
@@ -50,19 +50,19 @@ class Fitted:
     root: AvroType
     names: Mapping[str, NamedType]
     aliases: tuple[tuple[str, str], ...]
-    hidden: tuple[Hidden, ...]
+    hidden: tuple[HiddenField, ...]
     extra: tuple[NamedType, ...]
     findings: tuple[Finding, ...]
 
 
-def fit(writer: AvroSchema, reader: AvroSchema, prefix: str) -> Fitted:
+def fit_writer(writer: AvroSchema, reader: AvroSchema, prefix: str) -> FittedWriter:
     """Rewrite `writer` for `reader`, its names under `prefix`; findings say where logical types don't fit."""
     known = dict(reader.names)
     work = _Fitter(writer, AvroSchema(reader.root, known), prefix, known)
     root = work.pair(writer.root, reader.root, "")
     hidden = tuple(one for one in work.hidden.values() if one)
     extra = tuple(known[full] for full in known.keys() - reader.names.keys())
-    return Fitted(root, work.names, tuple(work.aliases), hidden, extra, tuple(work.findings))
+    return FittedWriter(root, work.names, tuple(work.aliases), hidden, extra, tuple(work.findings))
 
 
 @dataclass(slots=True)
@@ -74,7 +74,7 @@ class _Fitter:
     names: dict[str, NamedType] = field(default_factory=dict)
     done: dict[tuple[str, str], str] = field(default_factory=dict)
     aliases: list[tuple[str, str]] = field(default_factory=list)
-    hidden: dict[tuple[str, str], Hidden | None] = field(default_factory=dict)
+    hidden: dict[tuple[str, str], HiddenField | None] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
     def pair(self, writer: AvroType, reader: AvroType | None, path: str) -> AvroType:
@@ -98,8 +98,8 @@ class _Fitter:
         """The part of the reader that one branch of a writer is read as."""
         if not isinstance(reader, AvroUnion):
             return reader
-        sides = [Side(self.reader, part) for part in reader.branches]
-        place = branch(Side(self.writer, writer), sides)
+        sides = [AvroSide(self.reader, part) for part in reader.branches]
+        place = find_branch(AvroSide(self.writer, writer), sides)
         return None if place is None else reader.branches[place]
 
     def _named(self, old: NamedType, new: NamedType | None, path: str) -> AvroReference:
@@ -119,7 +119,7 @@ class _Fitter:
         return AvroReference(full)
 
     def _record(self, old: AvroRecord, new: AvroRecord | None, full: str, path: str) -> AvroRecord:
-        pairs = fields(old, new) if new else {}
+        pairs = pair_fields(old, new) if new else {}
         made = []
         for number, one in enumerate(old.fields):
             target = pairs.get(one.name)
@@ -134,14 +134,14 @@ class _Fitter:
                 made.append(Field(secret.name, self.pair(one.type, secret.type, at)))
         return AvroRecord(full, tuple(made))
 
-    def _secret(self, record: AvroRecord, old: Field, new: Field, path: str) -> Hidden | None:
+    def _secret(self, record: AvroRecord, old: Field, new: Field, path: str) -> HiddenField | None:
         """The hidden field that a writer's field goes to, where its logical type differs."""
         hows: set[str] = set()
         changed = self._leaves(old.type, new.type, path, hows)
         secret = None
         if hows:
             how = ",".join(sorted(hows))
-            secret = Hidden(record.full, new.name, hidden_name(record, new.name, how), changed, how)
+            secret = HiddenField(record.full, new.name, hidden_name(record, new.name, how), changed, how)
         known = self.hidden.setdefault((record.full, new.name), secret)
         if known != secret:
             self._wrong(path, f"two places of the writer differ in how {record.full}.{new.name} is to be read", "", "")
@@ -155,8 +155,8 @@ class _Fitter:
                 reader = self._leaves(part, reader, path, hows)
             return reader
         if isinstance(new, AvroUnion):
-            sides = [Side(self.reader, part) for part in new.branches]
-            place = branch(Side(self.writer, old), sides)
+            sides = [AvroSide(self.reader, part) for part in new.branches]
+            place = find_branch(AvroSide(self.writer, old), sides)
             if place is None:
                 return reader
             parts = list(new.branches)
@@ -180,12 +180,12 @@ class _Fitter:
         path: str,
         hows: set[str],
     ) -> AvroType:
-        verdict = judge(old, new)
+        verdict = resolve_logical(old, new)
         if verdict.wrong:
             self._wrong(path, verdict.wrong, str(dict(old.props)), str(dict(new.props)))
         if not verdict.how:
             return reader
-        logical = logical_of(old)
+        logical = find_logical(old)
         tag = f"{verdict.how}:{logical.precision}:{logical.scale}" if logical else verdict.how
         if isinstance(old, AvroPrimitive):
             hows.add(tag)
@@ -210,7 +210,7 @@ def hidden_name(record: AvroRecord, name: str, how: str) -> str:
     return made
 
 
-def with_hidden(record: AvroRecord, hidden: tuple[Hidden, ...]) -> AvroRecord:
+def with_hidden(record: AvroRecord, hidden: tuple[HiddenField, ...]) -> AvroRecord:
     """The reader's record with its hidden fields; a field that has one may be missing from then on."""
     mine = {one.name: one for one in hidden if one.record == record.full}
     if not mine:

@@ -29,8 +29,8 @@ from treaty.formats.avro.model import (
 from treaty.formats.json_printer import Json
 from treaty.plan.avro.defaults import translate_default
 from treaty.plan.avro.flat import is_null
-from treaty.plan.avro.logical import Logical, logical_of, united
-from treaty.plan.avro.pairing import Side, branch, fields
+from treaty.plan.avro.logical import AvroLogicalType, find_logical, unite_logical
+from treaty.plan.avro.resolution import AvroSide, find_branch, pair_fields
 
 NULL = AvroPrimitive("null")
 NUMBERS = ("int", "long", "float", "double")
@@ -72,7 +72,7 @@ class _Merger:
     lossy: str
     names: dict[str, NamedType]
     seen: set[tuple[str, str]] = field(default_factory=set)
-    origins: dict[tuple[str, str], tuple[Json, Side]] = field(default_factory=dict)
+    origins: dict[tuple[str, str], tuple[Json, AvroSide]] = field(default_factory=dict)
     """Where the default of a merged field comes from, by record and field: as its version has it, and its type there."""
 
     def both(self, left: AvroType, right: AvroType, path: str) -> AvroType:
@@ -91,9 +91,9 @@ class _Merger:
         raise _conflict(path, old.kind, new.kind)
 
     def _primitives(self, old: AvroPrimitive, new: AvroPrimitive, path: str) -> AvroType:
-        logical = united(old, new)
+        logical = unite_logical(old, new)
         if isinstance(logical, str):
-            raise _conflict(path, f"{old.kind} ({logical_of(old)})", f"{new.kind} ({logical_of(new)})")
+            raise _conflict(path, f"{old.kind} ({find_logical(old)})", f"{new.kind} ({find_logical(new)})")
         if old.kind == new.kind:
             return AvroPrimitive(old.kind, _props(logical)) if logical else old
         if {old.kind, new.kind} == {"string", "bytes"}:
@@ -113,8 +113,8 @@ class _Merger:
         olds, news = _branches(self.older.resolve(left), left), _branches(self.newer.resolve(right), right)
         made = list(olds)
         for part in news:
-            sides = [Side(AvroSchema(one, self.names), one) for one in made]
-            place = branch(Side(self.newer, part), sides)
+            sides = [AvroSide(AvroSchema(one, self.names), one) for one in made]
+            place = find_branch(AvroSide(self.newer, part), sides)
             if place is None:
                 place = self._narrower(part, olds)
             if place is not None:
@@ -155,10 +155,10 @@ class _Merger:
     def _fixed(self, old: AvroFixed, new: AvroFixed, path: str) -> Props:
         if old.size != new.size:
             raise _conflict(path, f"fixed of {old.size} bytes", f"fixed of {new.size} bytes")
-        logical = united(old, new)
-        if isinstance(logical, str) or (logical and logical_of(replace(old, props=_props(logical))) != logical):
+        logical = unite_logical(old, new)
+        if isinstance(logical, str) or (logical and find_logical(replace(old, props=_props(logical))) != logical):
             raise _conflict(
-                path, str(logical_of(old)), str(logical_of(new))
+                path, str(find_logical(old)), str(find_logical(new))
             )  # its bytes have no room for the digits of both
         return _props(logical) if logical else old.props
 
@@ -174,7 +174,7 @@ class _Merger:
             kind = self.both(one.type, partner.type, f"{path}/{one.name}")
             default = partner.default if partner.default is not ABSENT else one.default
             if not isinstance(partner.default, AbsentDefault):
-                self.origins[old.full, one.name] = partner.default, Side(self.newer, partner.type)
+                self.origins[old.full, one.name] = partner.default, AvroSide(self.newer, partner.type)
             aliases = _names(one.aliases, (partner.name, *partner.aliases), one.name)
             made.append(replace(one, type=kind, aliases=aliases, doc=partner.doc or one.doc, default=default))
         matched = {one.name for one in pairs.values()}
@@ -185,14 +185,14 @@ class _Merger:
                 added = replace(one, type=self.adopted(one.type, f"{path}/{one.name}"), aliases=fresh)
                 made.append(_maybe(added))
                 if not isinstance(one.default, AbsentDefault):
-                    self.origins[old.full, one.name] = one.default, Side(self.newer, one.type)
+                    self.origins[old.full, one.name] = one.default, AvroSide(self.newer, one.type)
         return tuple(made)
 
     def _originate(self, schema: AvroSchema, full: str, record: NamedType | None) -> None:
         """Note where the defaults of a record come from that have no origin yet."""
         for one in record.fields if isinstance(record, AvroRecord) else ():
             if not isinstance(one.default, AbsentDefault):
-                self.origins.setdefault((full, one.name), (one.default, Side(schema, one.type)))
+                self.origins.setdefault((full, one.name), (one.default, AvroSide(schema, one.type)))
 
     def with_defaults(self) -> dict[str, NamedType]:
         """The merged names; each default is said in their words, and its branch of a union is the first, as Avro asks."""
@@ -211,7 +211,7 @@ class _Merger:
         origin = self.origins.get((full, one.name))
         if origin is None or one.default is ABSENT:
             return one
-        default, place = translate_default(*origin, Side(AvroSchema(one.type, self.names), one.type))
+        default, place = translate_default(*origin, AvroSide(AvroSchema(one.type, self.names), one.type))
         if isinstance(default, AbsentDefault):
             return _maybe(replace(one, default=ABSENT))
         if not isinstance(one.type, AvroUnion):
@@ -222,7 +222,7 @@ class _Merger:
     @staticmethod
     def _same(old: AvroRecord, new: AvroRecord) -> dict[str, Field]:
         """The older field that each newer one continues: by name, by its own aliases, or by a name it had before."""
-        found = fields(new, old)
+        found = pair_fields(new, old)
         free = [one for one in old.fields if one.name not in {field.name for field in found.values()}]
         for one in new.fields:
             if one.name not in found:
@@ -268,7 +268,7 @@ def _names(known: tuple[str, ...], more: tuple[str, ...], own: str) -> tuple[str
     return tuple(name for name in dict.fromkeys((*known, *more)) if name != own)
 
 
-def _props(logical: Logical | None) -> Props:
+def _props(logical: AvroLogicalType | None) -> Props:
     if logical is None:
         return ()
     digits: Props = (("precision", logical.precision), ("scale", logical.scale)) if logical.name == "decimal" else ()

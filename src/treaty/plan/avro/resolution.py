@@ -31,7 +31,7 @@ PROMOTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class AvroSide:
     """One of two schemas, and a type in it."""
 
     schema: AvroSchema
@@ -42,12 +42,12 @@ class Side:
         """The type with references followed."""
         return self.schema.resolve(self.node)
 
-    def at(self, node: AvroType) -> "Side":
+    def at(self, node: AvroType) -> "AvroSide":
         """Another type of the same schema."""
-        return Side(self.schema, node)
+        return AvroSide(self.schema, node)
 
 
-def fields(writer: AvroRecord, reader: AvroRecord) -> dict[str, Field]:
+def pair_fields(writer: AvroRecord, reader: AvroRecord) -> dict[str, Field]:
     """The reader's field for each writer field that has one: by name first, then by the reader's aliases."""
     by_name = {field.name: field for field in reader.fields}
     found = {field.name: by_name[field.name] for field in writer.fields if field.name in by_name}
@@ -62,14 +62,14 @@ def fields(writer: AvroRecord, reader: AvroRecord) -> dict[str, Field]:
     return found
 
 
-class BranchTable:
+class UnionBranches:
     """The branches of a reader's union by what decides among them, so that each of many types finds its branch at once.
 
     The same kind and name first, then the same kind and last part of the name, then a record that has all it needs,
     then a promotion: the order of the Java library's resolver. Of several that fit the first one counts.
     """
 
-    def __init__(self, branches: Sequence[Side]) -> None:
+    def __init__(self, branches: Sequence[AvroSide]) -> None:
         """Enter the branches."""
         self._kinds: dict[str, int] = {}
         self._names: dict[tuple[str, str], int] = {}
@@ -85,7 +85,7 @@ class BranchTable:
             if isinstance(solid, AvroRecord):
                 self._records.append((place, solid))
 
-    def find(self, writer: Side) -> int | None:
+    def find(self, writer: AvroSide) -> int | None:
         """Return the place of the branch that a writer's type is read as, or None."""
         solid = writer.solid
         if not isinstance(solid, AvroRecord | AvroEnum | AvroFixed):
@@ -101,11 +101,11 @@ class BranchTable:
         return place
 
 
-def branch(writer: Side, branches: Sequence[Side]) -> int | None:
+def find_branch(writer: AvroSide, branches: Sequence[AvroSide]) -> int | None:
     """The place of the reader's branch that a writer's type is read as, or None; for many types make a `BranchTable`."""
-    return BranchTable(branches).find(writer)
+    return UnionBranches(branches).find(writer)
 
 
 def _has_all(writer: AvroRecord, reader: AvroRecord) -> bool:
-    have = {field.name for field in fields(writer, reader).values()}
+    have = {field.name for field in pair_fields(writer, reader).values()}
     return all(field.name in have or field.default is not ABSENT for field in reader.fields)

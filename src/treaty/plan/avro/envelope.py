@@ -24,9 +24,9 @@ from treaty.formats.avro.model import (
     Field,
     NamedType,
 )
-from treaty.plan.avro.fitting import Fitted, Hidden, with_hidden
-from treaty.plan.avro.flat import flat
-from treaty.plan.avro.logical import held
+from treaty.plan.avro.fitted_writer import FittedWriter, HiddenField, with_hidden
+from treaty.plan.avro.flat import flatten_schema
+from treaty.plan.avro.logical import find_column_logical
 
 FRAME = AvroFixed("treaty.Frame", 5)
 
@@ -35,7 +35,7 @@ HEAD, WHOLE = "_treaty_head", "_treaty_whole"
 
 
 @dataclass(frozen=True, slots=True)
-class Woven:
+class EnvelopeSchemas:
     """Texts of the two schemas; with one writer there is no union, hence no branch number.
 
     `tail` is the name of the envelope's last field, `whole` that of the field with the whole record, empty where the
@@ -49,9 +49,9 @@ class Woven:
     whole: str
 
 
-def weave(fitted: Sequence[Fitted], reader: AvroSchema) -> Woven:
+def make_envelope(fitted: Sequence[FittedWriter], reader: AvroSchema) -> EnvelopeSchemas:
     """Join fitted writers, in the order of their branches, under one reader."""
-    reader = flat(reader, lambda leaf: leaf.props if held(leaf) else ())
+    reader = flatten_schema(reader, lambda leaf: leaf.props if find_column_logical(leaf) else ())
     known = _reader_names(fitted, reader)
     roots = [_record(one.root, one.names) for one in fitted]
     target = _record(reader.root, known)
@@ -69,7 +69,7 @@ def weave(fitted: Sequence[Fitted], reader: AvroSchema) -> Woven:
     inside = target.fields if open_ and target else (Field(WHOLE, reader.root),)
     envelope = AvroRecord("treaty.Envelope", (*inside, Field(tail, AvroPrimitive("double"))))
     root_type: AvroType = AvroUnion(tuple(branches)) if len(branches) > 1 else branches[0]
-    return Woven(
+    return EnvelopeSchemas(
         print_schema(AvroSchema(root_type, names)),
         print_schema(AvroSchema(AvroReference(envelope.full), known | {envelope.full: envelope})),
         union=len(branches) > 1,
@@ -91,10 +91,10 @@ def _free(name: str, records: Iterable[AvroRecord | None]) -> str:
     return name
 
 
-def _reader_names(fitted: Sequence[Fitted], reader: AvroSchema) -> dict[str, NamedType]:
+def _reader_names(fitted: Sequence[FittedWriter], reader: AvroSchema) -> dict[str, NamedType]:
     """The reader's named types, known under each writer's names for them, with the hidden fields."""
     aliases: dict[str, list[str]] = {}
-    hidden: dict[tuple[str, str], Hidden] = {}
+    hidden: dict[tuple[str, str], HiddenField] = {}
     names = dict(reader.names)
     for one in fitted:
         names |= {named.full: named for named in one.extra}
@@ -110,7 +110,7 @@ def _reader_names(fitted: Sequence[Fitted], reader: AvroSchema) -> dict[str, Nam
     return names
 
 
-def branch_number(place: int) -> bytes:
+def encode_branch(place: int) -> bytes:
     """A union's branch as Avro writes it: a zigzag varint."""
     value, out = place << 1, bytearray()
     while value > 0x7F:
@@ -120,7 +120,7 @@ def branch_number(place: int) -> bytes:
     return bytes(out)
 
 
-def header(schema_id: int) -> bytes:
+def make_header(schema_id: int) -> bytes:
     """The first five bytes of a frame: magic 0 and the id, big-endian."""
     return b"\0" + schema_id.to_bytes(4, "big")
 

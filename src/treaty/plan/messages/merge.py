@@ -43,8 +43,8 @@ def _message(newest: DescriptorProto, older: DescriptorProto, full: str, syntax:
     for field in older.field:
         if field.number in numbers:
             _widen(numbers[field.number], field)
-        elif not _extended(newest, field.number):
-            entries.add(_added(newest, field, full, syntax))
+        elif not _is_extended(newest, field.number):
+            entries.add(_add_field(newest, field, full, syntax))
     _enums(newest.enum_type, older.enum_type)
     known = {one.name: one for one in newest.nested_type}
     for one in older.nested_type:
@@ -62,11 +62,11 @@ def _widen(newest: FieldDescriptorProto, older: FieldDescriptorProto) -> None:
         newest.type = wider(newest, older)
 
 
-def _extended(message: DescriptorProto, number: int) -> bool:
+def _is_extended(message: DescriptorProto, number: int) -> bool:
     return any(one.start <= number < one.end for one in message.extension_range)
 
 
-def _added(message: DescriptorProto, field: FieldDescriptorProto, full: str, syntax: str) -> str:
+def _add_field(message: DescriptorProto, field: FieldDescriptorProto, full: str, syntax: str) -> str:
     """Add a field that the newest version has no more; returns the name of its type inside the message, or nothing."""
     made = message.field.add()
     made.CopyFrom(field)

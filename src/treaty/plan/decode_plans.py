@@ -10,19 +10,19 @@ from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.registry import Registry
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
-from treaty.plan import asking
+from treaty.plan import registry_queries
 from treaty.plan.addresses import open_registry
-from treaty.plan.avro import composing as avro
-from treaty.plan.documents.composing import RESTS
+from treaty.plan.avro import planner as avro
+from treaty.plan.documents.planner import RESTS
+from treaty.plan.errors import RESOLUTION, WRONG_SUBJECT, PlanError, drop_twins
+from treaty.plan.format_plans import SHAPES, AvroFormatPlan, JsonFormatPlan, ProtobufFormatPlan
 from treaty.plan.heads import Encodings, encodings_of, framing_of
-from treaty.plan.known import Known
-from treaty.plan.planners import PLANNERS, Planner
-from treaty.plan.reasons import RESOLUTION, WRONG_SUBJECT, PlanError, once
-from treaty.plan.recipes import SHAPES, AvroRecipe, JsonRecipe, ProtobufRecipe
+from treaty.plan.options import DecodeChoices, DecodeOptions
+from treaty.plan.planners import PLANNERS, FormatPlanner
+from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.strictness import NAMED, check_engine, is_word, reader_error, refuse_foreign
-from treaty.plan.types.shaping import shaped
-from treaty.plan.value import DecodePlan, Rejected
-from treaty.plan.wish import Choices, Wish
+from treaty.plan.types.shaping import shape_plan
+from treaty.plan.value import DecodePlan, RejectedSchema
 
 
 def make_plan(
@@ -34,7 +34,7 @@ def make_plan(
     engine: str = "",
     schema_type: str = "",
     framing: str | Encodings = "prefix",
-    **choices: Unpack[Choices],
+    **choices: Unpack[DecodeChoices],
 ) -> DecodePlan:
     """Plan the decoding of one subject's frames, or of any with the given ids; `registry` may be the address of a server.
 
@@ -43,7 +43,7 @@ def make_plan(
     column): then `subject` may have ``*`` for any text, and each type is read as the union of its versions. All versions of the
     subject are writers; `ids` are further ids to resolve: those that no registry entry explains are left out, so their
     rows stay UNKNOWN_ID. The format is that of the subject's last version, and `schema_type` (else Avro) where there is no subject.
-    `choices` are the fields of a `Wish`: `depth`, `lossy`, `message`, `defaults`, `unknown`, `validate`, `rest`.
+    `choices` are the fields of a `DecodeOptions`: `depth`, `lossy`, `message`, `defaults`, `unknown`, `validate`, `rest`.
     `framing` is what stands before the payloads: ``prefix``, or one of `treaty.plan.heads.HEADS`; with ``none`` all
     rows have the version that is the reader. A table of encodings (encoding id: schema id and codec) means Pravega's.
     `engine` is what reads the rows, one of the format's: `treaty.plan.value.ENGINES` has them, the usual one first.
@@ -59,19 +59,21 @@ def make_plan(
         if schema_type not in {"", planner.format}:
             raise PlanError(f"schema_type = {schema_type!r}, and {subject} is {planner.format}; leave it out")
         refuse_foreign(choices, planner.format)
-        plan = _compose_plan(found, place, reader, known, planner=planner, framing=framing, options=Wish(**choices))
+        plan = _compose_plan(
+            found, place, reader, known, planner=planner, framing=framing, options=DecodeOptions(**choices)
+        )
     return replace(
         plan,
         subject=subject or "",
         reader_name=str(reader) if reader in NAMED or isinstance(reader, int) else "given",
-        rejected=once((*rejected, *plan.rejected)),
+        rejected=drop_twins((*rejected, *plan.rejected)),
         engine=check_engine(engine, plan.format, plan.engine),
     )
 
 
 def _list_known(
     registry: Registry, place: Subject | None, ids: AbstractSet[int], *, mixed: bool
-) -> tuple[list[Known], list[Rejected]]:
+) -> tuple[list[RegisteredSchema], list[RejectedSchema]]:
     """The subject's versions and what the registry knows of further ids; those that are of another subject are rejected."""
     known = list(_writers(registry, place, mixed=mixed)) if place else []
     strangers, rejected = _resolve(registry, place, sorted(ids - {one.schema_id for one in known}))
@@ -85,31 +87,31 @@ def _compose_plan(
     registry: Registry,
     place: Subject | None,
     reader: str | int,
-    known: list[Known],
+    known: list[RegisteredSchema],
     *,
-    planner: Planner,
+    planner: FormatPlanner,
     framing: str | Encodings,
-    options: Wish,
+    options: DecodeOptions,
 ) -> DecodePlan:
     """The plan of the format's own planner, with the framing, and with all ids that it can't read."""
-    rejected: list[Rejected] = []
+    rejected: list[RejectedSchema] = []
     for one in known:
         if one.format != planner.format:
             sentence = f"id {one.schema_id} is {one.format}, not {planner.format}"
-            rejected.append(Rejected(one.schema_id, RESOLUTION, sentence))
+            rejected.append(RejectedSchema(one.schema_id, RESOLUTION, sentence))
     mine = [one for one in known if one.format == planner.format]
     if framing == "none":
-        mine = _only(mine, reader)
-    losers: list[Rejected] = []
+        mine = _select_version(mine, reader)
+    losers: list[RejectedSchema] = []
     if reader in SHAPES:
-        plan = shaped(*planner.types(mine, options), str(reader), options.message)
+        plan = shape_plan(*planner.types(mine, options), str(reader), options.message)
     else:
-        wanted, losers = _reader(registry, place, reader, mine, planner=planner, wish=options)
+        wanted, losers = _reader(registry, place, reader, mine, planner=planner, options=options)
         lost = {one.schema_id for one in losers}
         plan = planner.compose([one for one in mine if one.schema_id not in lost], wanted, options)
     return replace(
         plan,
-        rejected=once((*rejected, *losers, *plan.rejected)),
+        rejected=drop_twins((*rejected, *losers, *plan.rejected)),
         framing=framing_of(framing, mine if framing == "none" else known),
     )
 
@@ -121,29 +123,32 @@ def find_union_conflict(versions: Sequence[ResolvedSchema]) -> str:
     """
     if {one.format for one in versions} != {"AVRO"} or len(versions) < 2:
         return ""
-    known = [Known(place, DEFAULT_CONTEXT, place, "AVRO", asking.model(one)) for place, one in enumerate(versions, 1)]
+    known = [
+        RegisteredSchema(place, DEFAULT_CONTEXT, place, "AVRO", registry_queries.parse_resolved(one))
+        for place, one in enumerate(versions, 1)
+    ]
     reasons = {one.schema_id: one.message for one in avro.union(known)[1]}
     return reasons.get(len(known), "")
 
 
-def _writers(registry: Registry, place: Subject, *, mixed: bool) -> Iterator[Known]:
+def _writers(registry: Registry, place: Subject, *, mixed: bool) -> Iterator[RegisteredSchema]:
     """All versions of a subject, or of all subjects that a pattern means."""
     if not mixed or "*" not in place.name:
-        yield from asking.versions(registry, place)
+        yield from registry_queries.list_versions(registry, place)
         return
-    subjects = asking.subjects(registry, place)
+    subjects = registry_queries.list_subjects(registry, place)
     if not subjects:
         raise PlanError(f"no subject is called {place}")
     count = 0
     for one in subjects:
-        for found in asking.versions(registry, one):
+        for found in registry_queries.list_versions(registry, one):
             yield found
             count += 1
         if count > DECODE_WRITERS:
             return  # refused by whoever counts them
 
 
-def _only(known: Sequence[Known], reader: str | int) -> list[Known]:
+def _select_version(known: Sequence[RegisteredSchema], reader: str | int) -> list[RegisteredSchema]:
     """The one schema of rows that say nothing about theirs: the reader's version, or the last one."""
     found = [one for one in known if one.version == reader] or [one for one in known if one.live][-1:]
     if reader in {"union", *SHAPES} or not found:
@@ -151,7 +156,7 @@ def _only(known: Sequence[Known], reader: str | int) -> list[Known]:
     return found
 
 
-def _planner(known: Sequence[Known], format_: str) -> Planner:
+def _planner(known: Sequence[RegisteredSchema], format_: str) -> FormatPlanner:
     wanted = format_ or next((one.format for one in reversed(known) if one.live), known[-1].format if known else "AVRO")
     found = PLANNERS.get(wanted)
     if found is None:
@@ -159,21 +164,28 @@ def _planner(known: Sequence[Known], format_: str) -> Planner:
     return found
 
 
-def _resolve(registry: Registry, place: Subject | None, ids: Sequence[int]) -> tuple[list[Known], list[Rejected]]:
+def _resolve(
+    registry: Registry, place: Subject | None, ids: Sequence[int]
+) -> tuple[list[RegisteredSchema], list[RejectedSchema]]:
     """What the registry knows of ids outside the subject's versions; with a subject they belong to others."""
     known, rejected = [], []
     for schema_id in ids:
-        found = asking.by_id(registry, schema_id, place.context) if place else asking.by_id(registry, schema_id)
+        found = (
+            registry_queries.find_schema(registry, schema_id, place.context)
+            if place
+            else registry_queries.find_schema(registry, schema_id)
+        )
         if found is None:
             continue
         if place is None:
             known.append(found)
             continue
         others = ", ".join(
-            f"{name} version {number}" for name, number in asking.uses(registry, schema_id, place.context)
+            f"{name} version {number}"
+            for name, number in registry_queries.list_uses(registry, schema_id, place.context)
         )
         sentence = f"id {schema_id} is not a version of {place}; it is {others or 'used nowhere'}"
-        rejected.append(Rejected(schema_id, WRONG_SUBJECT, sentence))
+        rejected.append(RejectedSchema(schema_id, WRONG_SUBJECT, sentence))
     return known, rejected
 
 
@@ -181,18 +193,18 @@ def _reader(
     registry: Registry,
     place: Subject | None,
     reader: str | int,
-    known: Sequence[Known],
+    known: Sequence[RegisteredSchema],
     *,
-    planner: Planner,
-    wish: Wish,
-) -> tuple[object, list[Rejected]]:
+    planner: FormatPlanner,
+    options: DecodeOptions,
+) -> tuple[object, list[RejectedSchema]]:
     """The reader schema, and the versions that have no part in a union."""
     if isinstance(reader, str) and reader not in {"latest", "union"}:
         return _parse_reader(planner.format, reader), []
     if place is None:
         raise PlanError("without a subject there is no 'latest' and no 'union': give the reader's schema as text")
     if isinstance(reader, int):
-        chosen = asking.version(registry, place, reader)
+        chosen = registry_queries.find_version(registry, place, reader)
         if chosen.format != planner.format:
             raise PlanError(
                 f"version {reader} of {place} is {chosen.format}, and the rows to read are {planner.format}"
@@ -201,13 +213,13 @@ def _reader(
     live = [one for one in known if one.live or reader == "union"]
     if not live:
         raise PlanError(f"{place} has no {planner.format} version that could be the reader")
-    return (live[-1].schema, []) if reader == "latest" else planner.union(live, wish)
+    return (live[-1].schema, []) if reader == "latest" else planner.union(live, options)
 
 
 def _parse_reader(format_: str, text: str) -> object:
     """The reader whose text was given; a single word that is no schema was meant as a name."""
     try:
-        return asking.model_of(format_, text)
+        return registry_queries.parse_text(format_, text)
     except InvalidSchemaError as wrong:
         if is_word(text):
             raise reader_error(text) from wrong
@@ -225,7 +237,7 @@ def extend(plan: DecodePlan, registry: Registry | str, ids: Iterable[int]) -> De
 
 def _extend_with(plan: DecodePlan, registry: Registry, ids: Iterable[int]) -> DecodePlan:
     context = subject_of(plan.subject).context if plan.subject else DEFAULT_CONTEXT
-    found = [one for one in sorted(set(ids) - plan.known) if asking.by_id(registry, one, context)]
+    found = [one for one in sorted(set(ids) - plan.known) if registry_queries.find_schema(registry, one, context)]
     if not found:
         return plan
     wanted: str | int = plan.reader
@@ -245,17 +257,19 @@ def _extend_with(plan: DecodePlan, registry: Registry, ids: Iterable[int]) -> De
     return replace(made, engine=plan.engine) if made.format == plan.format else made
 
 
-def _choices(plan: DecodePlan) -> Choices:
+def _choices(plan: DecodePlan) -> DecodeChoices:
     """What a plan was wished to be."""
-    made = Choices(depth=plan.depth)
-    if isinstance(plan.recipe, ProtobufRecipe):
-        made |= Choices(message=plan.recipe.message, defaults=plan.recipe.defaults, unknown=bool(plan.recipe.unknown))
-    if isinstance(plan.recipe, AvroRecipe):
+    made = DecodeChoices(depth=plan.depth)
+    if isinstance(plan.recipe, ProtobufFormatPlan):
+        made |= DecodeChoices(
+            message=plan.recipe.message, defaults=plan.recipe.defaults, unknown=bool(plan.recipe.unknown)
+        )
+    if isinstance(plan.recipe, AvroFormatPlan):
         made["lossy"] = plan.recipe.lossy
-    if isinstance(plan.recipe, JsonRecipe):
+    if isinstance(plan.recipe, JsonFormatPlan):
         kinds = dict(plan.columns)
         rest = next((way for way, kind in RESTS.items() if kinds.get(plan.recipe.rest) == kind), "")
-        made |= Choices(validate=bool(plan.recipe.checks), rest=rest)
+        made |= DecodeChoices(validate=bool(plan.recipe.checks), rest=rest)
     if plan.types:
         made["message"] = plan.types.wanted
     return made

@@ -9,23 +9,23 @@ from treaty.formats.avro.data.columns import derive_columns as table_columns
 from treaty.formats.avro.model import AvroArray, AvroMap, AvroRecord, AvroReference, AvroSchema, AvroType, AvroUnion
 from treaty.formats.avro.schema_parser import SchemaParser
 from treaty.formats.format import InvalidSchemaError
-from treaty.plan.avro.bounds import bounded, walled
+from treaty.plan.avro.bounds import find_bounded, find_walled
 from treaty.plan.avro.chances import takes_some
 from treaty.plan.avro.columns import columns, ddl
 from treaty.plan.avro.defaults import drop_wrong_defaults
-from treaty.plan.avro.fitting import Fitted, Hidden
+from treaty.plan.avro.envelope import make_ending, make_envelope
+from treaty.plan.avro.fitted_writer import FittedWriter, HiddenField
 from treaty.plan.avro.flat import is_null
-from treaty.plan.avro.merging import LOSSY, MergeError, merge_two
-from treaty.plan.avro.shapes import Shapes
-from treaty.plan.avro.weaving import make_ending, weave
-from treaty.plan.ddl import docs_of
-from treaty.plan.known import Known
-from treaty.plan.reasons import PlanError, left_out, nothing_readable, refused, refused_value
-from treaty.plan.recipes import AvroRecipe, Layout, Repair
-from treaty.plan.value import DecodePlan, Rejected, Writer
+from treaty.plan.avro.merge import LOSSY, MergeError, merge_two
+from treaty.plan.avro.shapes import WriterShapes
+from treaty.plan.ddl import list_docs
+from treaty.plan.errors import PlanError, nothing_readable, refuse_schema, refuse_value, reject_schema
+from treaty.plan.format_plans import AvroFormatPlan, FieldRepair, RepairedRecord
+from treaty.plan.registered_schema import RegisteredSchema
+from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
 
 
-def union(known: Sequence[Known], lossy: str = "refuse") -> tuple[AvroSchema, list[Rejected]]:
+def union(known: Sequence[RegisteredSchema], lossy: str = "refuse") -> tuple[AvroSchema, list[RejectedSchema]]:
     """All versions as one reader, oldest first, and those that have no part in it. Raises `PlanError` for a `lossy` that is none."""
     if lossy not in LOSSY:
         raise PlanError(
@@ -38,33 +38,33 @@ def union(known: Sequence[Known], lossy: str = "refuse") -> tuple[AvroSchema, li
         try:
             merged = merge_two(merged, one.schema, lossy)
         except MergeError as wrong:
-            losers.append(left_out(one, wrong))
+            losers.append(reject_schema(one, wrong))
     return merged, losers
 
 
-def compose(known: Iterable[Known], reader: AvroSchema, depth: int = 3, lossy: str = "refuse") -> DecodePlan:
+def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 3, lossy: str = "refuse") -> DecodePlan:
     """The plan for these writers and this reader, without a registry. Raises `PlanError` if no writer can be read."""
     reader = drop_wrong_defaults(reader)
-    opened = bounded(reader, depth)
-    writers: list[Writer] = []
-    shapes = Shapes(opened)
+    opened = find_bounded(reader, depth)
+    writers: list[WriterSchema] = []
+    shapes = WriterShapes(opened)
     branches: list[int] = []
-    rejected: list[Rejected] = []
+    rejected: list[RejectedSchema] = []
     partly: list[tuple[int, str]] = []
     for one in {one.schema_id: one for one in known}.values():
         assert one.schema is not None
-        writer = walled(one.schema)
-        seen = shapes.look(writer)
+        writer = find_walled(one.schema)
+        seen = shapes.fit(writer)
         findings = (*compare(reader, one.schema), *seen.findings)
         if findings and (seen.findings or not takes_some(reader, one.schema, findings)):
-            rejected.append(refused(one, findings))
+            rejected.append(refuse_schema(one, findings))
         else:
-            partly += [(one.schema_id, refused_value(one, findings))] if findings else []
-            writers.append(Writer(one.schema_id, one.subject, one.version, print_schema(one.schema)))
+            partly += [(one.schema_id, refuse_value(one, findings))] if findings else []
+            writers.append(WriterSchema(one.schema_id, one.subject, one.version, print_schema(one.schema)))
             branches.append(shapes.place(writer, seen))
     if not writers:
         raise nothing_readable(rejected)
-    woven = weave(shapes.fitted, opened)
+    woven = make_envelope(shapes.fitted, opened)
     _parse_strictly(woven.reader)
     repairs = tuple(_repairs(opened, writers, [shapes.fitted[place] for place in branches]))
     return DecodePlan(
@@ -76,7 +76,7 @@ def compose(known: Iterable[Known], reader: AvroSchema, depth: int = 3, lossy: s
         columns=columns(opened),
         writers=tuple(writers),
         rejected=tuple(rejected),
-        recipe=AvroRecipe(
+        recipe=AvroFormatPlan(
             woven.writer,
             woven.reader,
             woven.union,
@@ -90,7 +90,7 @@ def compose(known: Iterable[Known], reader: AvroSchema, depth: int = 3, lossy: s
             partly=tuple(partly),
         ),
         depth=depth,
-        docs=tuple(docs_of(table_columns(opened, depth))),
+        docs=tuple(list_docs(table_columns(opened, depth))),
     )
 
 
@@ -102,9 +102,11 @@ def _parse_strictly(text: str) -> None:
         raise PlanError(f"no schema can read these versions: {wrong}. Choose another reader, such as latest") from None
 
 
-def _repairs(reader: AvroSchema, writers: Sequence[Writer], fitted: Sequence[Fitted]) -> Iterable[Repair]:
+def _repairs(
+    reader: AvroSchema, writers: Sequence[WriterSchema], fitted: Sequence[FittedWriter]
+) -> Iterable[FieldRepair]:
     """Every place of the reader where a hidden field stands, with the ids that fill it."""
-    users: dict[Hidden, list[int]] = {}
+    users: dict[HiddenField, list[int]] = {}
     for writer, one in zip(writers, fitted, strict=True):
         for secret in one.hidden:
             users.setdefault(secret, []).append(writer.schema_id)
@@ -114,16 +116,16 @@ def _repairs(reader: AvroSchema, writers: Sequence[Writer], fitted: Sequence[Fit
         for secret, ids in users.items():
             if secret.record == record.full:
                 kind = next(field.type for field in record.fields if field.name == secret.field)
-                yield Repair(path, secret.field, secret.name, tuple(ids), secret.how, ddl(kind, reader.names))
+                yield FieldRepair(path, secret.field, secret.name, tuple(ids), secret.how, ddl(kind, reader.names))
 
 
-def _layouts(reader: AvroSchema, repairs: Sequence[Repair]) -> Iterable[Layout]:
+def _layouts(reader: AvroSchema, repairs: Sequence[FieldRepair]) -> Iterable[RepairedRecord]:
     paths = {one.path[:end] for one in repairs for end in range(len(one.path) + 1)}
     if not paths:
         return
     for path, record in _records(reader, reader.root, ()):
         if path in paths:
-            yield Layout(path, tuple(field.name for field in record.fields))
+            yield RepairedRecord(path, tuple(field.name for field in record.fields))
 
 
 def _records(reader: AvroSchema, node: AvroType, path: tuple[str, ...]) -> Iterable[tuple[tuple[str, ...], AvroRecord]]:

@@ -13,21 +13,21 @@ from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.avro.model import AvroSchema
 from treaty.formats.avro.parser import parse_schema
 from treaty.formats.registry import find_formats
-from treaty.plan.avro.flat import flat
-from treaty.plan.known import Known
+from treaty.plan.avro.flat import flatten_schema
+from treaty.plan.registered_schema import RegisteredSchema
 
 
-def versions(registry: Registry, subject: Subject) -> tuple[Known, ...]:
+def list_versions(registry: Registry, subject: Subject) -> tuple[RegisteredSchema, ...]:
     """All versions of a subject, oldest first, softly deleted ones too: their rows may still be in the stream.
 
     Raises `SubjectNotFound`, or `Unavailable` where the registry can't say now.
     """
     numbers = registry.ask(ListVersions(subject, visible="all")).answer.numbers
     found = [registry.ask(GetVersion(subject, number, deleted=True)).answer for number in numbers]
-    return tuple(_known(registry, one, one.subject, subject.context) for one in found)
+    return tuple(_make_registered(registry, one, one.subject, subject.context) for one in found)
 
 
-def subjects(registry: Registry, pattern: Subject) -> tuple[Subject, ...]:
+def list_subjects(registry: Registry, pattern: Subject) -> tuple[Subject, ...]:
     """The subjects of a context whose names are the pattern's, where ``*`` is any text; softly deleted ones too."""
     parts = pattern.name.split("*")
     wanted = re.compile(".*".join(map(re.escape, parts)), re.DOTALL)
@@ -36,48 +36,57 @@ def subjects(registry: Registry, pattern: Subject) -> tuple[Subject, ...]:
     return tuple(one for one in places if wanted.fullmatch(one.name))
 
 
-def version(registry: Registry, subject: Subject, number: int = LATEST) -> Known:
+def find_version(registry: Registry, subject: Subject, number: int = LATEST) -> RegisteredSchema:
     """One version of a subject. Raises `NotFound` or `Unavailable`."""
     found = registry.ask(GetVersion(subject, number)).answer
-    return _known(registry, found, found.subject, subject.context)
+    return _make_registered(registry, found, found.subject, subject.context)
 
 
-def by_id(registry: Registry, schema_id: int, context: str = DEFAULT_CONTEXT) -> Known | None:
+def find_schema(registry: Registry, schema_id: int, context: str = DEFAULT_CONTEXT) -> RegisteredSchema | None:
     """The schema with this id, or None where there is no such id. Raises `Unavailable`."""
     place = Subject(context, "")
     try:
         found = registry.ask(GetSchema(schema_id, place)).answer
     except NotFound:
         return None
-    return _known(registry, found, found.subject, context)
+    return _make_registered(registry, found, found.subject, context)
 
 
-def uses(registry: Registry, schema_id: int, context: str = DEFAULT_CONTEXT) -> tuple[tuple[str, int], ...]:
+def list_uses(registry: Registry, schema_id: int, context: str = DEFAULT_CONTEXT) -> tuple[tuple[str, int], ...]:
     """Every (qualified subject, version number) that has this schema, softly deleted ones too."""
     return registry.ask(UsesOf(schema_id, Subject(context, ""), visible="all")).answer.uses
 
 
-def parsed(text: str) -> AvroSchema:
+def parse_avro(text: str) -> AvroSchema:
     """An Avro text as the planner works on it. Raises `InvalidSchemaError`."""
-    return flat(parse_schema(ResolvedSchema("AVRO", text), False))
+    return flatten_schema(parse_schema(ResolvedSchema("AVRO", text), False))
 
 
-def model_of(format_: str, text: str) -> Any:
+def parse_text(format_: str, text: str) -> Any:
     """A schema text without references as the planners work on it. Raises `InvalidSchemaError`."""
-    return model(ResolvedSchema(format_, text))
+    return parse_resolved(ResolvedSchema(format_, text))
 
 
-def model(meaning: ResolvedSchema) -> Any:
+def parse_resolved(meaning: ResolvedSchema) -> Any:
     """A schema with the texts behind its references as the planners work on it; None for a format without one. Raises `InvalidSchemaError`."""
     form = find_formats().find(meaning.format)
     if form is None:
         return None
     made = form.parse(meaning, False)
-    return flat(made) if meaning.format == "AVRO" else made
+    return flatten_schema(made) if meaning.format == "AVRO" else made
 
 
-def _known(registry: Registry, found: VersionFound | SchemaFound, subject: str, context: str) -> Known:
+def _make_registered(
+    registry: Registry, found: VersionFound | SchemaFound, subject: str, context: str
+) -> RegisteredSchema:
     meaning = fetch_resolved_schema(registry, found.format, found.text, found.references, Subject(context, ""))
-    return Known(
-        found.schema_id, subject, found.number, found.format, model(meaning), not found.deleted, meaning, found.guid
+    return RegisteredSchema(
+        found.schema_id,
+        subject,
+        found.number,
+        found.format,
+        parse_resolved(meaning),
+        not found.deleted,
+        meaning,
+        found.guid,
     )

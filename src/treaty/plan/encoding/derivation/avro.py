@@ -25,11 +25,11 @@ from treaty.formats.avro.model import (
 )
 from treaty.formats.avro.parser import parse_schema
 from treaty.plan.avro.flat import is_null
-from treaty.plan.encoding.avro import look
-from treaty.plan.encoding.deriving.holding import holds
-from treaty.plan.encoding.wish import Derive
-from treaty.plan.known import Known
-from treaty.plan.reasons import PlanError
+from treaty.plan.encoding.avro import make_targets
+from treaty.plan.encoding.derivation.containment import is_held
+from treaty.plan.encoding.options import DeriveOptions
+from treaty.plan.errors import PlanError
+from treaty.plan.registered_schema import RegisteredSchema
 
 PLAIN = {
     "null": "null",
@@ -50,19 +50,19 @@ LOGICAL = {
 NULL = AvroPrimitive("null")
 
 
-def text(columns: Sequence[Column], name: str, wish: Derive, latest: Known | None) -> str:
+def text(columns: Sequence[Column], name: str, options: DeriveOptions, latest: RegisteredSchema | None) -> str:
     """The text of a record with these columns."""
-    old = _opened(parse_schema(latest.meaning, False)) if latest and latest.meaning else None
+    old = _open_record(parse_schema(latest.meaning, False)) if latest and latest.meaning else None
     root = old.resolve(old.root) if old else None
     if root is not None and not isinstance(root, AvroRecord):
         raise PlanError(f"the latest version is {root.kind}, and a frame's rows are records")
-    full = wish.name or (root.full if root else name)
-    maker = _Maker(old, space_of(full))
+    full = options.name or (root.full if root else name)
+    maker = _AvroSchemaBuilder(old, space_of(full))
     made = maker.record(Struct(tuple(columns)), full, root, "")
     return json.dumps(json.loads(print_schema(AvroSchema(made, maker.names))), ensure_ascii=False)
 
 
-class _Maker:
+class _AvroSchemaBuilder:
     """Makes types; `names` are the named ones, those of the latest version among them."""
 
     __slots__ = ("_look", "_old", "_space", "names")
@@ -70,7 +70,7 @@ class _Maker:
     def __init__(self, old: AvroSchema | None, space: str) -> None:
         self._old = old
         self._space = space
-        self._look = look(old) if old else None
+        self._look = make_targets(old) if old else None
         self.names: dict[str, NamedType] = dict(old.names) if old else {}
 
     def record(self, have: Struct, full: str, old: AvroRecord | None, path: str) -> AvroReference:
@@ -90,7 +90,7 @@ class _Maker:
 
     def _grown(self, column: Column, field: Field, full: str, path: str) -> Field:
         """A field of the latest version: as it is where it holds the column, else of the column's type."""
-        if self._look is not None and holds(self._look, field.type, replace(column, nullable=False)):
+        if self._look is not None and is_held(self._look, field.type, replace(column, nullable=False)):
             return field
         parts = field.type.branches if isinstance(field.type, AvroUnion) else (field.type,)
         free = any(map(is_null, parts))
@@ -148,9 +148,11 @@ def _leaf(have: Scalar | Decimal) -> AvroPrimitive:
     return AvroPrimitive(PLAIN[have.name])
 
 
-def _opened(schema: AvroSchema) -> AvroSchema:
+def _open_record(schema: AvroSchema) -> AvroSchema:
     """The same schema with every use of a named type a reference, docs and all."""
-    return AvroSchema(_node(schema.root), {full: _named(one) for full, one in schema.names.items()}, schema.outside)
+    return AvroSchema(
+        _node(schema.root), {full: _list_named(one) for full, one in schema.names.items()}, schema.outside
+    )
 
 
 def _node(node: AvroType) -> AvroType:
@@ -166,7 +168,7 @@ def _node(node: AvroType) -> AvroType:
     return AvroReference(node.full)
 
 
-def _named(node: NamedType) -> NamedType:
+def _list_named(node: NamedType) -> NamedType:
     if isinstance(node, AvroRecord):
         return replace(node, fields=tuple(replace(one, type=_node(one.type)) for one in node.fields))
     return node

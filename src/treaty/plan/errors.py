@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from treaty.core.finding import Finding
-from treaty.plan.known import Known
-from treaty.plan.value import Rejected
+from treaty.plan.registered_schema import RegisteredSchema
+from treaty.plan.value import RejectedSchema
 
 RESOLUTION = "RESOLUTION"
 WRONG_SUBJECT = "WRONG_SUBJECT"
@@ -13,43 +13,43 @@ WRONG_SUBJECT = "WRONG_SUBJECT"
 class PlanError(ValueError):
     """No plan can be made: the sentence says what is missing and what would help. `rejected` are ids that no row could be read of."""
 
-    def __init__(self, message: str, rejected: Sequence[Rejected] = ()) -> None:
+    def __init__(self, message: str, rejected: Sequence[RejectedSchema] = ()) -> None:
         super().__init__(message)
         self.rejected = tuple(rejected)
 
 
-def refused(one: Known, findings: Sequence[Finding]) -> Rejected:
+def refuse_schema(one: RegisteredSchema, findings: Sequence[Finding]) -> RejectedSchema:
     """A writer that the reader cannot read, by what the format's comparison found."""
     sentence = f"id {one.schema_id} ({one.subject} version {one.version}) cannot be read: {_first(one, findings)}"
-    return Rejected(one.schema_id, RESOLUTION, sentence)
+    return RejectedSchema(one.schema_id, RESOLUTION, sentence)
 
 
-def refused_value(one: Known, findings: Sequence[Finding]) -> str:
+def refuse_value(one: RegisteredSchema, findings: Sequence[Finding]) -> str:
     """What is said of a row of a writer that the reader takes some values of, where the row has another value."""
     where = f"id {one.schema_id} ({one.subject} version {one.version})"
     return f"this row of {where} has a value that the reader does not take: {_first(one, findings)}"
 
 
-def _first(one: Known, findings: Sequence[Finding]) -> str:
+def _first(one: RegisteredSchema, findings: Sequence[Finding]) -> str:
     messages = [finding.message(reader="reader", writer=f"version {one.version}") for finding in findings]
     more = f" (and {len(messages) - 1} more)" if len(messages) > 1 else ""
     return f"{messages[0]}{more}"
 
 
-def left_out(one: Known, why: object) -> Rejected:
+def reject_schema(one: RegisteredSchema, why: object) -> RejectedSchema:
     """A version that has no part in the union of all."""
-    return Rejected(one.schema_id, RESOLUTION, f"version {one.version} has no part in the union: {why}")
+    return RejectedSchema(one.schema_id, RESOLUTION, f"version {one.version} has no part in the union: {why}")
 
 
-def nothing_readable(rejected: Sequence[Rejected]) -> PlanError:
+def nothing_readable(rejected: Sequence[RejectedSchema]) -> PlanError:
     """The error of a plan without a writer."""
     reasons = "; ".join(one.message for one in rejected[:3]) or "no schema ids are known"
     return PlanError(f"no rows can be decoded: {reasons}. Register a version first, or choose another reader", rejected)
 
 
-def once(rejected: Iterable[Rejected]) -> tuple[Rejected, ...]:
+def drop_twins(rejected: Iterable[RejectedSchema]) -> tuple[RejectedSchema, ...]:
     """The first reason of each id."""
-    first: dict[int, Rejected] = {}
+    first: dict[int, RejectedSchema] = {}
     for one in rejected:
         first.setdefault(one.schema_id, one)
     return tuple(first.values())

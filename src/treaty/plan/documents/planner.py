@@ -10,43 +10,43 @@ from treaty.formats.jsonschema.canonical import print_resolved
 from treaty.formats.jsonschema.data.columns import derive_columns
 from treaty.formats.jsonschema.format import FORMAT as JSON
 from treaty.formats.jsonschema.model import JsonSchema
-from treaty.plan.ddl import columns_ddl, docs_of, free, struct_ddl
-from treaty.plan.documents.merging import merged
-from treaty.plan.known import Known
-from treaty.plan.reasons import PlanError, left_out, nothing_readable
-from treaty.plan.recipes import JsonRecipe
-from treaty.plan.value import DecodePlan, Rejected, Writer
-from treaty.plan.wish import Wish
+from treaty.plan.ddl import columns_ddl, find_free_name, list_docs, struct_ddl
+from treaty.plan.documents.merge import merge_columns
+from treaty.plan.errors import PlanError, nothing_readable, reject_schema
+from treaty.plan.format_plans import JsonFormatPlan
+from treaty.plan.options import DecodeOptions
+from treaty.plan.registered_schema import RegisteredSchema
+from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
 
 RESTS = {"map": "MAP<STRING, STRING>", "variant": "VARIANT"}
 """Ways to keep the members of a document that have no column, and the Spark type of each."""
 
 
-def union(known: Sequence[Known], wish: Wish) -> tuple[Columns, list[Rejected]]:
+def union(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tuple[Columns, list[RejectedSchema]]:
     """The columns of all versions; a version that becomes no columns is left out."""
     made, losers = [], []
     for one in known:
         try:
-            made.append(derive_columns(one.schema, wish.depth))
+            made.append(derive_columns(one.schema, options.depth))
         except InvalidSchemaError as wrong:
-            losers.append(left_out(one, wrong))
+            losers.append(reject_schema(one, wrong))
     if not made:
         raise nothing_readable(losers)
-    return reduce(merged, made), losers
+    return reduce(merge_columns, made), losers
 
 
-def compose(known: Sequence[Known], reader: JsonSchema | Columns, wish: Wish) -> DecodePlan:
+def compose(known: Sequence[RegisteredSchema], reader: JsonSchema | Columns, options: DecodeOptions) -> DecodePlan:
     """The plan for these writers and the columns of the reader. Raises `PlanError` without a writer."""
-    made = reader if isinstance(reader, Columns) else derive_columns(reader, wish.depth)
+    made = reader if isinstance(reader, Columns) else derive_columns(reader, options.depth)
     writers = tuple(
-        Writer(one.schema_id, one.subject, one.version, _text(one.schema))
+        WriterSchema(one.schema_id, one.subject, one.version, _text(one.schema))
         for one in {one.schema_id: one for one in known}.values()
     )
     if not writers:
         raise nothing_readable(())
     found = columns_ddl(made)
-    rest = _rest(wish, found, whole=made.whole)
-    found = (*found, (rest, RESTS[wish.rest])) if rest else found
+    rest = _rest(options, found, whole=made.whole)
+    found = (*found, (rest, RESTS[options.rest])) if rest else found
     return DecodePlan(
         subject="",
         format=JSON.name,
@@ -56,24 +56,26 @@ def compose(known: Sequence[Known], reader: JsonSchema | Columns, wish: Wish) ->
         columns=() if made.whole else found,
         writers=writers,
         rejected=(),
-        recipe=JsonRecipe(made.whole, checks=_checks(known) if wish.validate else (), rest=rest),
-        depth=wish.depth,
-        docs=tuple(docs_of(made)),
+        recipe=JsonFormatPlan(made.whole, checks=_checks(known) if options.validate else (), rest=rest),
+        depth=options.depth,
+        docs=tuple(list_docs(made)),
     )
 
 
-def _rest(wish: Wish, columns: tuple[tuple[str, str], ...], *, whole: bool) -> str:
+def _rest(options: DecodeOptions, columns: tuple[tuple[str, str], ...], *, whole: bool) -> str:
     """The name of the column for members without one, or nothing."""
-    if not wish.rest:
+    if not options.rest:
         return ""
-    if wish.rest not in RESTS:
-        raise PlanError(f"rest={wish.rest!r} is no way to keep members without a column; there are {', '.join(RESTS)}")
+    if options.rest not in RESTS:
+        raise PlanError(
+            f"rest={options.rest!r} is no way to keep members without a column; there are {', '.join(RESTS)}"
+        )
     if whole:
         raise PlanError("the documents are no objects, so there is no rest of them; leave rest out")
-    return free("rest", {name.lower() for name, _ in columns})
+    return find_free_name("rest", {name.lower() for name, _ in columns})
 
 
-def _checks(known: Sequence[Known]) -> tuple[tuple[int, str], ...]:
+def _checks(known: Sequence[RegisteredSchema]) -> tuple[tuple[int, str], ...]:
     return tuple({one.schema_id: (one.schema_id, print_resolved(one.schema)) for one in known}.values())
 
 

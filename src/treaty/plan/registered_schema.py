@@ -7,7 +7,7 @@ from treaty.core.schema_engine import ResolvedSchema
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class RegisteredSchema:
     """A schema as the registry has it: where it is used, its format, its parsed form (Avro's with names written out)."""
 
     schema_id: int

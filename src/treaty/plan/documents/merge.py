@@ -13,7 +13,7 @@ WIDER = {
 """Scalars that both fit into a third; whole numbers beyond 53 bits are rounded where a schema says "number"."""
 
 
-def merged(older: Columns, newer: Columns) -> Columns:
+def merge_columns(older: Columns, newer: Columns) -> Columns:
     """The columns of both; those of the older stand first, in its order, and the newer has the last word on docs."""
     if older.whole != newer.whole:
         return Columns((Column("value", VARIANT),), whole=True)
@@ -24,12 +24,12 @@ def _columns(older: tuple[Column, ...], newer: tuple[Column, ...]) -> tuple[Colu
     found = {one.name: one for one in older}
     for one in newer:
         old = found.get(one.name)
-        kind = one.type if old is None else merged_type(old.type, one.type)
+        kind = one.type if old is None else merge_types(old.type, one.type)
         found[one.name] = Column(one.name, kind, True, one.doc or (old.doc if old else ""))
     return tuple(found.values())
 
 
-def merged_type(one: ColumnType, other: ColumnType) -> ColumnType:
+def merge_types(one: ColumnType, other: ColumnType) -> ColumnType:
     """A type that holds values of both; the JSON text where there is none."""
     if one == other:
         return one
@@ -46,9 +46,9 @@ def merged_type(one: ColumnType, other: ColumnType) -> ColumnType:
             digits = max(one.precision - one.scale, other.precision - other.scale) + scale
             return Decimal(digits, scale) if digits <= 38 else VARIANT
         case List(), List():
-            return List(merged_type(one.element, other.element), nullable=True)
+            return List(merge_types(one.element, other.element), nullable=True)
         case Map(), Map() if one.key == other.key:
-            return Map(one.key, merged_type(one.value, other.value), nullable=True)
+            return Map(one.key, merge_types(one.value, other.value), nullable=True)
         case Struct(), Struct():
             return Struct(_columns(one.columns, other.columns))
     return VARIANT

@@ -4,73 +4,84 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from treaty.core.state.columns import Column, ColumnType, List, Map, Scalar, Struct
-from treaty.plan.ddl import quoted, type_ddl
+from treaty.plan.ddl import quote_name, type_ddl
 from treaty.plan.encoding.casts import cast
-from treaty.plan.encoding.fit import LOSSY, Check, Fit, Part
-from treaty.plan.encoding.target import Choice, Entries, Fields, Handle, Items, Leaf, Look, Member
-from treaty.plan.reasons import PlanError
+from treaty.plan.encoding.fit import LOSSY, ColumnConversion, ConversionPart, LossCheck
+from treaty.plan.encoding.target import (
+    FieldTarget,
+    FindTarget,
+    Handle,
+    LeafTarget,
+    ListTarget,
+    MapTarget,
+    RecordTarget,
+    UnionTarget,
+)
+from treaty.plan.errors import PlanError
 
 NANOS = {"nanos": Scalar("timestamp"), "wall_nanos": Scalar("timestamp_ntz")}
 """What is counted in nanoseconds; the other one is another time in each time zone, so it has to be cast first."""
-TOLD = 3
+NAMED_FIELDS = 3
 """Problems that one refusal tells."""
 
 
-def pair(columns: Sequence[Column], look: Look, root: Handle, lossy: Sequence[str] = ()) -> Fit:
+def pair_columns(
+    columns: Sequence[Column], look: FindTarget, root: Handle, lossy: Sequence[str] = ()
+) -> ColumnConversion:
     """How rows of these columns become values of a schema. Raises `PlanError` with what does not go together.
 
     A schema that is no record takes the one column that there is. Values at the paths in `lossy` may lose something.
     """
-    walk = _Walk(look, lossy=frozenset(lossy))
-    if isinstance(look(root), Fields):
+    walk = _ColumnPairing(look, lossy=frozenset(lossy))
+    if isinstance(look(root), RecordTarget):
         found = walk.place(Struct(tuple(columns)), root, "", nullable=False)
     elif len(columns) == 1:
         found = walk.place(columns[0].type, root, "", nullable=False)  # a null is a delete marker
     else:
         raise PlanError(f"the schema is no record, so it takes one column, and {len(columns)} are there: name it")
     if found is None or walk.problems:
-        more = f" (and {len(walk.problems) - TOLD} more)" if len(walk.problems) > TOLD else ""
-        raise PlanError("; ".join(walk.problems[:TOLD]) + more)
+        more = f" (and {len(walk.problems) - NAMED_FIELDS} more)" if len(walk.problems) > NAMED_FIELDS else ""
+        raise PlanError("; ".join(walk.problems[:NAMED_FIELDS]) + more)
     if idle := sorted(walk.lossy - walk.used):
         raise PlanError(f"lossy names {', '.join(idle)}, where nothing is there to be lost: leave it out")
     return found
 
 
 @dataclass(slots=True)
-class _Walk:
-    look: Look
+class _ColumnPairing:
+    look: FindTarget
     problems: list[str] = field(default_factory=list)
     lossy: frozenset[str] = frozenset()
     used: set[str] = field(default_factory=set)
 
-    def place(self, have: ColumnType, handle: Handle, path: str, *, nullable: bool) -> Fit | None:
+    def place(self, have: ColumnType, handle: Handle, path: str, *, nullable: bool) -> ColumnConversion | None:
         """A column that may be null (`nullable`) and must not be as one place of the schema; None after a problem."""
         target = self.look(handle)
-        if isinstance(target, Choice):
+        if isinstance(target, UnionTarget):
             found = self._choice(have, target, path)
             return replace(found, required=nullable and not target.nullable) if found else None
         match target, have:
-            case Leaf(), _:
+            case LeafTarget(), _:
                 found = self._leaf(have, target, path)
-            case Fields(), Struct():
+            case RecordTarget(), Struct():
                 found = self._fields(have, target, path)
-            case Items(), List():
+            case ListTarget(), List():
                 found = self._items(have, target, path)
-            case Entries(), Map():
+            case MapTarget(), Map():
                 found = self._entries(have, target, path)
             case _, Scalar("null"):
-                found = Fit(path, "constant", "VOID", constant="null")
+                found = ColumnConversion(path, "constant", "VOID", constant="null")
             case _:
                 found = None
-                word = {Fields: "record", Items: "list", Entries: "map"}[type(target)]
+                word = {RecordTarget: "record", ListTarget: "list", MapTarget: "map"}[type(target)]
                 self.problems.append(f"{path or 'the value'} is {type_ddl(have)}, which cannot be a {word}")
         return replace(found, required=nullable) if found else None
 
-    def _leaf(self, have: ColumnType, leaf: Leaf, path: str) -> Fit | None:
+    def _leaf(self, have: ColumnType, leaf: LeafTarget, path: str) -> ColumnConversion | None:
         taken = have.name in leaf.takes if isinstance(have, Scalar) else "decimal" in leaf.takes
         way = ("keep", ()) if taken else cast(have, leaf.type)
         if leaf.carrier in NANOS and have in NANOS.values():
-            way = (leaf.carrier, (Check("fits"),)) if have == NANOS[leaf.carrier] else None
+            way = (leaf.carrier, (LossCheck("fits"),)) if have == NANOS[leaf.carrier] else None
         if leaf.carrier == "base64" and have == Scalar("binary"):
             way = ("base64", ())
         if way is None:
@@ -78,12 +89,14 @@ class _Walk:
             return None
         kind = type_ddl(have if taken else leaf.type)
         checks = self._checks((*way[1], *leaf.checks), way[0], path)
-        made = Fit(path, way[0], kind, type_ddl(have), same=way[0] == "keep", checks=checks)
+        made = ColumnConversion(path, way[0], kind, type_ddl(have), same=way[0] == "keep", checks=checks)
         if not leaf.carried:
             return made
-        return Fit(path, leaf.carrier, leaf.carried, kind, parts=(Part("", "", made),), checks=_carried(leaf))
+        return ColumnConversion(
+            path, leaf.carrier, leaf.carried, kind, parts=(ConversionPart("", "", made),), checks=_carrier_checks(leaf)
+        )
 
-    def _checks(self, checks: tuple[Check, ...], way: str, path: str) -> tuple[Check, ...]:
+    def _checks(self, checks: tuple[LossCheck, ...], way: str, path: str) -> tuple[LossCheck, ...]:
         """The checks of a place without those that were asked not to count."""
         checks = tuple(one for one in checks if one.name != "wide" or way != "cast")  # booleans and whole numbers
         if path not in self.lossy or LOSSY.isdisjoint(one.name for one in checks):
@@ -91,20 +104,22 @@ class _Walk:
         self.used.add(path)
         return tuple(one for one in checks if one.name not in LOSSY)
 
-    def _fields(self, have: Struct, target: Fields, path: str) -> Fit:
+    def _fields(self, have: Struct, target: RecordTarget, path: str) -> ColumnConversion:
         there = {one.name: one for one in have.columns}
         known = {name for member in target.members for name in (member.name, *member.aliases)}
         for strange in sorted(there.keys() - known):
             self.problems.append(f"the schema has no field for {path}/{strange}: drop it first")
         parts = [part for member in target.members if (part := self._member(there, member, path)) is not None]
-        kinds = ", ".join(f"{quoted(part.name)}: {part.fit.type}" for part in parts)
+        kinds = ", ".join(f"{quote_name(part.name)}: {part.fit.type}" for part in parts)
         same = [part.source for part in parts] == [one.name for one in have.columns] and all(
             part.fit.same and part.name == part.source for part in parts
         )
-        oneofs = tuple(Check("oneof", group) for one in target.oneofs if len(group := _set(one, parts)) > 1)
-        return Fit(path, "record", f"STRUCT<{kinds}>", type_ddl(have), same=same, parts=tuple(parts), checks=oneofs)
+        oneofs = tuple(LossCheck("oneof", group) for one in target.oneofs if len(group := _set(one, parts)) > 1)
+        return ColumnConversion(
+            path, "record", f"STRUCT<{kinds}>", type_ddl(have), same=same, parts=tuple(parts), checks=oneofs
+        )
 
-    def _member(self, there: dict[str, Column], member: Member, path: str) -> Part | None:
+    def _member(self, there: dict[str, Column], member: FieldTarget, path: str) -> ConversionPart | None:
         at = f"{path}/{member.name}"
         source = next((name for name in (member.name, *member.aliases) if name in there), None)
         if source is not None:
@@ -113,46 +128,50 @@ class _Walk:
             if found is not None and member.nullable:
                 found = replace(found, required=False)
             if found is not None and member.present:
-                found = Fit(at, "present", "VARIANT", found.type, parts=(Part("", "", found),))
-            return Part(member.name, source, found) if found else None
+                found = ColumnConversion(at, "present", "VARIANT", found.type, parts=(ConversionPart("", "", found),))
+            return ConversionPart(member.name, source, found) if found else None
         if member.default is not None:
-            return Part(member.name, "", replace(member.default, path=at))
+            return ConversionPart(member.name, "", replace(member.default, path=at))
         if not member.nullable:
             self.problems.append(f"there is no column for {at}, and the field has neither a default nor null")
         return None
 
-    def _items(self, have: List, target: Items, path: str) -> Fit | None:
+    def _items(self, have: List, target: ListTarget, path: str) -> ColumnConversion | None:
         free = have.nullable and not target.nullable
         inside = self.place(have.element, target.item, f"{path}/[]", nullable=free)
         if inside is None:
             return None
         inside = inside if not target.nullable else replace(inside, required=False)
         kind = f"ARRAY<{inside.type}>"
-        return Fit(path, "items", kind, type_ddl(have), same=inside.same, parts=(Part("", "", inside),))
+        return ColumnConversion(
+            path, "items", kind, type_ddl(have), same=inside.same, parts=(ConversionPart("", "", inside),)
+        )
 
-    def _entries(self, have: Map, target: Entries, path: str) -> Fit | None:
+    def _entries(self, have: Map, target: MapTarget, path: str) -> ColumnConversion | None:
         key = self._leaf(have.key, target.key, f"{path}/{{key}}")
         free = have.nullable and not target.nullable
         value = self.place(have.value, target.value, f"{path}/{{}}", nullable=free)
         if key is None or value is None:
             return None
         value = value if not target.nullable else replace(value, required=False)
-        checks = () if key.same else (Check("keys"),)
+        checks = () if key.same else (LossCheck("keys"),)
         kind = f"MAP<{key.type}, {value.type}>"
-        parts = (Part("key", "", key), Part("value", "", value))
-        return Fit(path, "entries", kind, type_ddl(have), same=key.same and value.same, checks=checks, parts=parts)
+        parts = (ConversionPart("key", "", key), ConversionPart("value", "", value))
+        return ColumnConversion(
+            path, "entries", kind, type_ddl(have), same=key.same and value.same, checks=checks, parts=parts
+        )
 
-    def _choice(self, have: ColumnType, target: Choice, path: str) -> Fit | None:
+    def _choice(self, have: ColumnType, target: UnionTarget, path: str) -> ColumnConversion | None:
         names = [f"member{at}" for at in range(len(target.branches))]
         if isinstance(have, Struct) and have.columns and {one.name for one in have.columns} <= set(names):
             members = tuple(
-                Member(name, one, nullable=True, default=_null(kind))
+                FieldTarget(name, one, nullable=True, default=_null(kind))
                 for name, (one, kind) in zip(names, target.branches, strict=True)
             )
-            made = self._fields(have, Fields("", members), path)
-            return replace(made, way="choose", checks=(Check("one"),))
+            made = self._fields(have, RecordTarget("", members), path)
+            return replace(made, way="choose", checks=(LossCheck("one"),))
         told = len(self.problems)
-        found: list[tuple[int, Fit]] = []
+        found: list[tuple[int, ColumnConversion]] = []
         for at, (branch, _) in enumerate(target.branches):
             tried = self.place(have, branch, path, nullable=False)
             found += [(at, tried)] if tried is not None and len(self.problems) == told else []
@@ -162,28 +181,29 @@ class _Walk:
             return None
         mine, best = min(found, key=lambda one: (not one[1].same, one[1].way != "keep", len(one[1].checks), -one[0]))
         parts = tuple(
-            Part(name, "", best if at == mine else _null(target.branches[at][1])) for at, name in enumerate(names)
+            ConversionPart(name, "", best if at == mine else _null(target.branches[at][1]))
+            for at, name in enumerate(names)
         )
         kinds = ", ".join(f"`{part.name}`: {part.fit.type}" for part in parts)
-        return Fit(path, "branch", f"STRUCT<{kinds}>", best.have, parts=parts, constant=names[mine])
+        return ColumnConversion(path, "branch", f"STRUCT<{kinds}>", best.have, parts=parts, constant=names[mine])
 
 
-def _null(kind: str) -> Fit:
-    return Fit("", "constant", kind, constant="null")
+def _null(kind: str) -> ColumnConversion:
+    return ColumnConversion("", "constant", kind, constant="null")
 
 
-def _set(group: tuple[str, ...], parts: Sequence[Part]) -> tuple[str, ...]:
+def _set(group: tuple[str, ...], parts: Sequence[ConversionPart]) -> tuple[str, ...]:
     return tuple(name for name in group if any(part.name == name for part in parts))
 
 
-def _carried(leaf: Leaf) -> tuple[Check, ...]:
-    return (Check("json"),) if leaf.carrier == "embed" else ()
+def _carrier_checks(leaf: LeafTarget) -> tuple[LossCheck, ...]:
+    return (LossCheck("json"),) if leaf.carrier == "embed" else ()
 
 
-def pair_one(column: Column, look: Look, handle: Handle) -> Fit:
+def pair_column(column: Column, look: FindTarget, handle: Handle) -> ColumnConversion:
     """How one column becomes one place of a schema. Raises `PlanError`."""
-    walk = _Walk(look)
+    walk = _ColumnPairing(look)
     found = walk.place(column.type, handle, f"/{column.name}", nullable=column.nullable)
     if found is None or walk.problems:
-        raise PlanError("; ".join(walk.problems[:TOLD]))
+        raise PlanError("; ".join(walk.problems[:NAMED_FIELDS]))
     return found

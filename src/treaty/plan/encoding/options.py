@@ -10,7 +10,7 @@ Framed = Literal["prefix", "header"]
 
 
 @dataclass(frozen=True, slots=True)
-class Derive:
+class DeriveOptions:
     """A schema is made from the frame's columns: the latest version where it holds them, grown where it does not.
 
     `schema_type` and `name` (of the record or message) are those of the latest version if they are empty; of a new subject
@@ -23,11 +23,11 @@ class Derive:
     draft: Literal[2020, 7] = 2020
 
 
-DERIVED = Derive()
+DERIVED = DeriveOptions()
 
 
 @dataclass(frozen=True, slots=True)
-class EncodeWish:
+class EncodeOptions:
     """Which schema: a `version` of the subject, a text (`schema`, of `schema_type` or the subject's), or one that is derived.
 
     A text or derived schema is made a version where `register` says so, else it must be one. `framing` is ``prefix`` or
@@ -39,7 +39,7 @@ class EncodeWish:
     version: int = LATEST
     schema: str = ""
     schema_type: str = ""
-    derive: Derive | None = None
+    derive: DeriveOptions | None = None
     register: bool = False
     framing: Framed = "prefix"
     part: Part = "value"
@@ -48,4 +48,4 @@ class EncodeWish:
     lossy: tuple[str, ...] = ()
 
 
-WISH = EncodeWish()
+ENCODE_DEFAULTS = EncodeOptions()
