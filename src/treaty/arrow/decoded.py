@@ -50,14 +50,14 @@ def list_frames(frames: pa.Array) -> list[bytes | None]:
     return values
 
 
-def collect_rows(told: Sequence[RowResult], kind: pa.DataType) -> DecodedBatch:
+def collect_rows(rows: Sequence[RowResult], kind: pa.DataType) -> DecodedBatch:
     """The rows as arrays; a record with a value that its column can't hold becomes a bad row."""
-    records, codes, said = zip(*told, strict=True) if told else ((), (), ())
+    records, codes, said = zip(*rows, strict=True) if rows else ((), (), ())
     try:
         made = pa.array(records, kind)
     except REFUSED:
-        told = [_keep_convertible(one, kind) for one in told]
-        records, codes, said = zip(*told, strict=True)
+        rows = [_keep_convertible(one, kind) for one in rows]
+        records, codes, said = zip(*rows, strict=True)
         made = pa.array(records, kind)
     return DecodedBatch(made, pa.array(codes, pa.string()), pa.array(said, pa.string()))
 

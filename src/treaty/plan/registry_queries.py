@@ -67,13 +67,13 @@ def parse_text(format_: str, text: str) -> Any:
     return parse_resolved(ResolvedSchema(format_, text))
 
 
-def parse_resolved(meaning: ResolvedSchema) -> Any:
+def parse_resolved(schema: ResolvedSchema) -> Any:
     """A schema with the texts behind its references as the planners work on it; None for a format without one. Raises `InvalidSchemaError`."""
-    form = find_formats().find(meaning.format)
+    form = find_formats().find(schema.format)
     if form is None:
         return None
-    made = form.parse(meaning, False)
-    return flatten_schema(made) if meaning.format == "AVRO" else made
+    made = form.parse(schema, False)
+    return flatten_schema(made) if schema.format == "AVRO" else made
 
 
 def _make_registered(

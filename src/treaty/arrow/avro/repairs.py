@@ -18,14 +18,14 @@ def make_repair(format_plan: AvroFormatPlan) -> RepairRecord:
         for number in one.ids:
             by_head.setdefault(make_header(number), []).append(one)
 
-    def mend(envelope: Any, head: bytes) -> Any:
+    def repair(envelope: Any, head: bytes) -> Any:
         record = envelope[format_plan.whole] if format_plan.whole else envelope
         for one in by_head.get(head, ()):
             for owner in _owners(record, one.path):
                 owner[one.field] = _convert(owner[one.hidden], one)
         return record
 
-    return mend
+    return repair
 
 
 def _owners(part: Any, path: Sequence[str]) -> Iterator[dict[str, Any]]:

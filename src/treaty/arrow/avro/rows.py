@@ -30,7 +30,7 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
     """A function from a frame to its record as Arrow takes it, or to why there is none."""
     recipe = plan.recipe
     assert isinstance(recipe, AvroFormatPlan)
-    envelope, mend = make_decoder(plan), make_repair(recipe)
+    envelope, repair = make_decoder(plan), make_repair(recipe)
     sentences = {make_header(number): sentence for number, sentence in recipe.partly}
 
     def read(value: bytes | None) -> RowResult:
@@ -41,7 +41,7 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
         if code:
             return None, code, sentences[value[:5]] if code == RESOLUTION else None
         try:
-            return mend(made, value[:5]), None, None
+            return repair(made, value[:5]), None, None
         except WrongBytesError:
             return None, "MALFORMED", None
 

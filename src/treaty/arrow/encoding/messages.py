@@ -64,10 +64,10 @@ class _Batches:
         try:
             made = [self.row(one) for one in rows.to_pylist()]
         except UnicodeDecodeError:
-            made = [self._told(one) for one in rows]
+            made = [self._encode_row(one) for one in rows]
         return _both(pa.array([one for one, _ in made], pa.binary()), pa.array([one for _, one in made], pa.string()))
 
-    def _told(self, row: Any) -> tuple[bytes | None, str | None]:
+    def _encode_row(self, row: Any) -> tuple[bytes | None, str | None]:
         try:
             value = row.as_py()
         except UnicodeDecodeError as wrong:

@@ -104,7 +104,7 @@ def _value(field: FieldDescriptor, kind: pa.DataType, path: str, *, careful: boo
     assert field.containing_type is not None, "fields of messages, not extensions"
     shape, target = found or _same, GetMessageClass(field.containing_type)
 
-    def told(value: Any) -> Any:
+    def change_value(value: Any) -> Any:
         try:
             changed = shape(value)
             probe = [changed] if field.is_repeated else changed
@@ -115,7 +115,7 @@ def _value(field: FieldDescriptor, kind: pa.DataType, path: str, *, careful: boo
             raise UnwritableValueError(f"{path}: {wrong}") from wrong
         return changed
 
-    return told
+    return change_value
 
 
 def _plain(field: FieldDescriptor, kind: pa.DataType, path: str, *, careful: bool) -> Shape | None:

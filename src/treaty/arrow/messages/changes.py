@@ -181,12 +181,12 @@ def _owners(array: pa.Array) -> Any:
 def _blame_lists(array: pa.Array, blame: Blame) -> Blame:
     """Blame for the items of lists: the lists are blamed."""
 
-    def told_on(mask: Mask) -> None:
+    def blame_lists(mask: Mask) -> None:
         lists = np.zeros(len(array), bool)
         lists[_owners(array)[mask]] = True
         blame(lists)
 
-    return told_on
+    return blame_lists
 
 
 def _numbers(array: pa.Array) -> Any:

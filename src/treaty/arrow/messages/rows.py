@@ -50,7 +50,7 @@ def decoder_of(plan: DecodePlan, kind: pa.StructType) -> ReadRow:
             return NOTHING
         front = next((one for one in found[0] if value.startswith(one, 5)), None)
         if front is None:
-            return _strange(value, found[1], "another message" if found[2] else format_plan.message)
+            return _reject_other(value, found[1], "another message" if found[2] else format_plan.message)
         message: Any = made()
         try:
             payload = _payload(value, front, found[2])
@@ -84,7 +84,7 @@ def _payload(value: bytes, front: bytes, fields: dict[bytes, bytes]) -> bytes:
     return fields[front] + encode_varint(len(payload)) + payload if fields else payload
 
 
-def _strange(value: bytes, others: tuple[tuple[bytes, str], ...], wanted: str) -> RowResult:
+def _reject_other(value: bytes, others: tuple[tuple[bytes, str], ...], wanted: str) -> RowResult:
     """A row whose message indexes are not those of the reader's message."""
     found = sorted((name for front, name in others if value.startswith(front, 5)), key=len)
     if found:

@@ -118,7 +118,7 @@ def _json(field: FieldDescriptor, kind: pa.DataType) -> Shape:
         try:
             return MessageToJson(message, indent=None, ensure_ascii=False)
         except (TypeError, ValueError) as wrong:
-            raise UnreadableValueError(f"{field.full_name} can't be told as JSON: {wrong}") from wrong
+            raise UnreadableValueError(f"{field.full_name} can't be written as JSON: {wrong}") from wrong
 
     return text
 

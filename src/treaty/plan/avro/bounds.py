@@ -81,19 +81,23 @@ def _ring(waiting: list[str], inside: set[str], name: str, uses: Mapping[str, Se
 
 
 def _uses(node: NamedType) -> set[str]:
-    return set[str]().union(*(_inside(field.type) for field in node.fields)) if isinstance(node, AvroRecord) else set()
+    return (
+        set[str]().union(*(_list_inside(field.type) for field in node.fields))
+        if isinstance(node, AvroRecord)
+        else set()
+    )
 
 
-def _inside(node: AvroType) -> set[str]:
+def _list_inside(node: AvroType) -> set[str]:
     match node:
         case AvroRecord() | AvroReference():
             return {node.full}
         case AvroArray():
-            return _inside(node.items)
+            return _list_inside(node.items)
         case AvroMap():
-            return _inside(node.values)
+            return _list_inside(node.values)
         case AvroUnion():
-            return set[str]().union(*map(_inside, node.branches))
+            return set[str]().union(*map(_list_inside, node.branches))
     return set()
 
 

@@ -180,13 +180,13 @@ class _Fitter:
         path: str,
         hows: set[str],
     ) -> AvroType:
-        verdict = resolve_logical(old, new)
-        if verdict.wrong:
-            self._wrong(path, verdict.wrong, str(dict(old.props)), str(dict(new.props)))
-        if not verdict.how:
+        resolution = resolve_logical(old, new)
+        if resolution.wrong:
+            self._wrong(path, resolution.wrong, str(dict(old.props)), str(dict(new.props)))
+        if not resolution.how:
             return reader
         logical = find_logical(old)
-        tag = f"{verdict.how}:{logical.precision}:{logical.scale}" if logical else verdict.how
+        tag = f"{resolution.how}:{logical.precision}:{logical.scale}" if logical else resolution.how
         if isinstance(old, AvroPrimitive):
             hows.add(tag)
             return old

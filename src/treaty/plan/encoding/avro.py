@@ -42,7 +42,7 @@ DEEPEST = 100
 
 def make_targets(schema: AvroSchema) -> FindTarget:
     """The places of a schema whose named types are all references."""
-    return _AvroTargets(schema).look
+    return _AvroTargets(schema).find_target
 
 
 class _AvroTargets:
@@ -51,7 +51,7 @@ class _AvroTargets:
     def __init__(self, schema: AvroSchema) -> None:
         self._schema = schema
 
-    def look(self, node: AvroType) -> Target:
+    def find_target(self, node: AvroType) -> Target:
         found = self._schema.resolve(node)
         match found:
             case AvroRecord():
@@ -66,7 +66,7 @@ class _AvroTargets:
                 one = self._one(found)
                 parts = tuple(part for part in found.branches if not is_null(part))
                 if not isinstance(one, AvroUnion) or not parts:
-                    return self.look(one)
+                    return self.find_target(one)
                 branches = tuple((part, self._least(part, 0)) for part in parts)
                 return UnionTarget(branches, nullable=self._free(found))
         return self._leaf(found)

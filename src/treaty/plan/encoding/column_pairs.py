@@ -26,14 +26,14 @@ NAMED_FIELDS = 3
 
 
 def pair_columns(
-    columns: Sequence[Column], look: FindTarget, root: Handle, lossy: Sequence[str] = ()
+    columns: Sequence[Column], find_target: FindTarget, root: Handle, lossy: Sequence[str] = ()
 ) -> ColumnConversion:
     """How rows of these columns become values of a schema. Raises `PlanError` with what does not go together.
 
     A schema that is no record takes the one column that there is. Values at the paths in `lossy` may lose something.
     """
-    walk = _ColumnPairing(look, lossy=frozenset(lossy))
-    if isinstance(look(root), RecordTarget):
+    walk = _ColumnPairing(find_target, lossy=frozenset(lossy))
+    if isinstance(find_target(root), RecordTarget):
         found = walk.place(Struct(tuple(columns)), root, "", nullable=False)
     elif len(columns) == 1:
         found = walk.place(columns[0].type, root, "", nullable=False)  # a null is a delete marker
@@ -49,14 +49,14 @@ def pair_columns(
 
 @dataclass(slots=True)
 class _ColumnPairing:
-    look: FindTarget
+    find_target: FindTarget
     problems: list[str] = field(default_factory=list)
     lossy: frozenset[str] = frozenset()
     used: set[str] = field(default_factory=set)
 
     def place(self, have: ColumnType, handle: Handle, path: str, *, nullable: bool) -> ColumnConversion | None:
         """A column that may be null (`nullable`) and must not be as one place of the schema; None after a problem."""
-        target = self.look(handle)
+        target = self.find_target(handle)
         if isinstance(target, UnionTarget):
             found = self._choice(have, target, path)
             return replace(found, required=nullable and not target.nullable) if found else None
@@ -93,7 +93,12 @@ class _ColumnPairing:
         if not leaf.carried:
             return made
         return ColumnConversion(
-            path, leaf.carrier, leaf.carried, kind, parts=(ConversionPart("", "", made),), checks=_carrier_checks(leaf)
+            path,
+            leaf.carrier,
+            leaf.carried,
+            kind,
+            parts=(ConversionPart("", "", made),),
+            checks=_conversion_checks(leaf),
         )
 
     def _checks(self, checks: tuple[LossCheck, ...], way: str, path: str) -> tuple[LossCheck, ...]:
@@ -196,13 +201,13 @@ def _set(group: tuple[str, ...], parts: Sequence[ConversionPart]) -> tuple[str, 
     return tuple(name for name in group if any(part.name == name for part in parts))
 
 
-def _carrier_checks(leaf: LeafTarget) -> tuple[LossCheck, ...]:
+def _conversion_checks(leaf: LeafTarget) -> tuple[LossCheck, ...]:
     return (LossCheck("json"),) if leaf.carrier == "embed" else ()
 
 
-def pair_column(column: Column, look: FindTarget, handle: Handle) -> ColumnConversion:
+def pair_column(column: Column, find_target: FindTarget, handle: Handle) -> ColumnConversion:
     """How one column becomes one place of a schema. Raises `PlanError`."""
-    walk = _ColumnPairing(look)
+    walk = _ColumnPairing(find_target)
     found = walk.place(column.type, handle, f"/{column.name}", nullable=column.nullable)
     if found is None or walk.problems:
         raise PlanError("; ".join(walk.problems[:NAMED_FIELDS]))

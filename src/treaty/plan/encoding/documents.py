@@ -32,7 +32,7 @@ def make_targets(document: JsonSchema) -> tuple[FindTarget, Handle]:
     """The places of a schema, each the type of its column and the schemas that speak about it, and the first of them."""
     made = derive_columns(document, COLUMN_RECURSION)
     root: ColumnType = made.columns[0].type if made.whole else Struct(made.columns)
-    return _JsonTargets(document).look, (root, (document.root,))
+    return _JsonTargets(document).find_target, (root, (document.root,))
 
 
 class _JsonTargets:
@@ -41,7 +41,7 @@ class _JsonTargets:
     def __init__(self, document: JsonSchema) -> None:
         self._document = document
 
-    def look(self, handle: tuple[ColumnType, tuple[SchemaNode, ...]]) -> Target:
+    def find_target(self, handle: tuple[ColumnType, tuple[SchemaNode, ...]]) -> Target:
         kind, nodes = handle
         found = merge_constraints(self._document, nodes)
         match kind:

@@ -31,7 +31,7 @@ class EncodeDryRun:
         return self.compatible and not self.problems and (self.schema_id > 0 or self.registers)
 
     def to_json(self) -> str:
-        """The verdict for machines: `fine`, the schema, reasons and problems, and `planned` by column."""
+        """The result for machines: `fine`, the schema, reasons and problems, and `planned` by column."""
         made: dict[str, Any] = {"fine": self.fine, **asdict(self)}
         del made["plan"]
         made["planned"] = (
@@ -40,7 +40,7 @@ class EncodeDryRun:
         return json.dumps(made, ensure_ascii=False)
 
     def explain(self) -> str:
-        """The verdict as text for people."""
+        """The result as text for people."""
         there = f"is a version already, id {self.schema_id}"
         new = "would be registered" if self.registers else "is no version, and registering it was not asked for"
         lines = [

@@ -72,38 +72,38 @@ def _check_columns(registry: Registry, subject: str, columns: Sequence[Column], 
         return _try_plan(
             known, columns, options, EncodeDryRun(subject, known.format, _text(known), schema_id=known.schema_id)
         )
-    verdict = EncodeDryRun(subject, draft.format, draft.text)
+    result = EncodeDryRun(subject, draft.format, draft.text)
     try:
         found = registry.ask(Lookup(place, draft)).answer
-        verdict = replace(verdict, schema_id=found.schema_id)
+        result = replace(result, schema_id=found.schema_id)
     except (NotFound, Refusal):
-        verdict = _check_draft(registry, place, draft, replace(verdict, registers=options.register))
+        result = _check_draft(registry, place, draft, replace(result, registers=options.register))
     try:
-        return _try_plan(_candidate(registry, place, draft), columns, options, verdict)
+        return _try_plan(_candidate(registry, place, draft), columns, options, result)
     except InvalidSchemaError as wrong:
-        return replace(verdict, compatible=False, reasons=(str(wrong),))
+        return replace(result, compatible=False, reasons=(str(wrong),))
 
 
-def _check_draft(registry: Registry, place: Subject, draft: Draft, verdict: EncodeDryRun) -> EncodeDryRun:
+def _check_draft(registry: Registry, place: Subject, draft: Draft, result: EncodeDryRun) -> EncodeDryRun:
     try:
         checked = registry.ask(Check(place, draft)).answer
     except NotFound:  # a subject without versions takes any schema that is one
-        return verdict
+        return result
     except Refusal as refused:
-        return replace(verdict, compatible=False, reasons=(str(refused),))
+        return replace(result, compatible=False, reasons=(str(refused),))
     told = tuple(one.message(reader="the new schema", writer="the version before") for one in checked.findings)
     return replace(
-        verdict, compatible=checked.compatible, reasons=() if checked.compatible else told or checked.messages
+        result, compatible=checked.compatible, reasons=() if checked.compatible else told or checked.messages
     )
 
 
 def _try_plan(
-    known: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions, verdict: EncodeDryRun
+    known: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions, result: EncodeDryRun
 ) -> EncodeDryRun:
     try:
-        return replace(verdict, plan=compose(known, columns, options))
+        return replace(result, plan=compose(known, columns, options))
     except PlanError as wrong:
-        return replace(verdict, problems=(str(wrong),))
+        return replace(result, problems=(str(wrong),))
 
 
 def make_draft(registry: Registry, place: Subject, columns: Sequence[Column], options: EncodeOptions) -> Draft | None:

@@ -37,7 +37,7 @@ _TIMES = {
 
 def make_targets(schema: ProtoSchema) -> FindTarget:
     """The places of messages and of fields, given by the runtime's descriptors."""
-    return _ProtobufTargets(schema).look
+    return _ProtobufTargets(schema).find_target
 
 
 class _ProtobufTargets:
@@ -46,7 +46,7 @@ class _ProtobufTargets:
     def __init__(self, schema: ProtoSchema) -> None:
         self._schema = schema
 
-    def look(self, handle: Descriptor | FieldDescriptor | tuple[FieldDescriptor, FieldDescriptor]) -> Target:
+    def find_target(self, handle: Descriptor | FieldDescriptor | tuple[FieldDescriptor, FieldDescriptor]) -> Target:
         if isinstance(
             handle, tuple
         ):  # one item of a repeated field, or the values of a map; and the field as it was written
@@ -78,7 +78,7 @@ class _ProtobufTargets:
             return LeafTarget(Scalar("variant"))
         if full == DECIMAL and (found := self._digits(written)) and found[0] <= DECIMAL_DIGITS:
             return LeafTarget(Decimal(*found))
-        return self.look(field.message_type)
+        return self.find_target(field.message_type)
 
     def _digits(self, field: FieldDescriptor) -> tuple[int, int] | None:
         """Precision and scale, which only the text says."""

@@ -76,8 +76,8 @@ def _protobuf(known: RegisteredSchema, columns: Sequence[Column], options: Encod
 
 
 def _json(known: RegisteredSchema, columns: Sequence[Column], options: EncodeOptions) -> EncodePlan:
-    look, root = documents.make_targets(known.schema)
-    fit = pair_columns(columns, look, root, options.lossy)
+    find_target, root = documents.make_targets(known.schema)
+    fit = pair_columns(columns, find_target, root, options.lossy)
     return _plan(known, columns, options, text=JSON.show(known.schema, False).resolved, fit=fit)
 
 

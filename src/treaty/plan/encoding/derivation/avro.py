@@ -65,12 +65,12 @@ def text(columns: Sequence[Column], name: str, options: DeriveOptions, latest: R
 class _AvroSchemaBuilder:
     """Makes types; `names` are the named ones, those of the latest version among them."""
 
-    __slots__ = ("_look", "_old", "_space", "names")
+    __slots__ = ("_find_target", "_old", "_space", "names")
 
     def __init__(self, old: AvroSchema | None, space: str) -> None:
         self._old = old
         self._space = space
-        self._look = make_targets(old) if old else None
+        self._find_target = make_targets(old) if old else None
         self.names: dict[str, NamedType] = dict(old.names) if old else {}
 
     def record(self, have: Struct, full: str, old: AvroRecord | None, path: str) -> AvroReference:
@@ -90,7 +90,7 @@ class _AvroSchemaBuilder:
 
     def _grown(self, column: Column, field: Field, full: str, path: str) -> Field:
         """A field of the latest version: as it is where it holds the column, else of the column's type."""
-        if self._look is not None and is_held(self._look, field.type, replace(column, nullable=False)):
+        if self._find_target is not None and is_held(self._find_target, field.type, replace(column, nullable=False)):
             return field
         parts = field.type.branches if isinstance(field.type, AvroUnion) else (field.type,)
         free = any(map(is_null, parts))

@@ -9,10 +9,10 @@ LOSSES = frozenset({"fits", "exact", "overflow", "digits", "clock", "text", "utf
 """Checks that stand for a type which is too narrow; others belong to what a schema says about values."""
 
 
-def is_held(look: FindTarget, handle: Handle, column: Column) -> bool:
+def is_held(find_target: FindTarget, handle: Handle, column: Column) -> bool:
     """Whether values of the column can be written there as they are, or widened."""
     try:
-        found = pair_column(column, look, handle)
+        found = pair_column(column, find_target, handle)
     except PlanError:
         return False
     return all(check.name not in LOSSES for one in found.walked() for check in one.checks)

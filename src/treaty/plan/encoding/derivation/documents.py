@@ -40,10 +40,10 @@ def text(columns: Sequence[Column], name: str, options: DeriveOptions, latest: R
             {"$schema": DRAFTS[options.draft], "title": name, **maker.object(have, "")}, ensure_ascii=False
         )
     old = json.loads(FORMAT.show(latest.schema, False).canonical)
-    looker, root = make_targets(latest.schema)
-    if not isinstance(old, dict) or not isinstance(looker(root), RecordTarget):
+    find_target, root = make_targets(latest.schema)
+    if not isinstance(old, dict) or not isinstance(find_target(root), RecordTarget):
         raise PlanError("the latest version is not about objects, and a frame's rows are objects")
-    made = maker.grown(have, old, looker, root, "")
+    made = maker.grown(have, old, find_target, root, "")
     return json.dumps({**made, "title": options.name} if options.name else made, ensure_ascii=False)
 
 
@@ -65,9 +65,11 @@ class _JsonSchemaBuilder:
             made["required"] = required
         return made if self._wish.open_content else {**made, "additionalProperties": False}
 
-    def grown(self, have: Struct, old: dict[str, Any], looker: FindTarget, handle: Handle, path: str) -> dict[str, Any]:
+    def grown(
+        self, have: Struct, old: dict[str, Any], find_target: FindTarget, handle: Handle, path: str
+    ) -> dict[str, Any]:
         """The schema of an object of the latest version: its properties that hold or need no column, and the columns."""
-        target = looker(handle)
+        target = find_target(handle)
         members = {one.name: one.handle for one in target.members} if isinstance(target, RecordTarget) else {}
         there = {one.name: one for one in have.columns}
         properties = dict(old.get("properties", {}))
@@ -75,10 +77,10 @@ class _JsonSchemaBuilder:
         for name, column in there.items():
             at = f"{path}/{name}"
             inner = properties.get(name)
-            if name in members and is_held(looker, members[name], column):
+            if name in members and is_held(find_target, members[name], column):
                 continue
             if isinstance(inner, dict) and "properties" in inner and isinstance(column.type, Struct):
-                properties[name] = self.grown(column.type, inner, looker, members[name], at)
+                properties[name] = self.grown(column.type, inner, find_target, members[name], at)
                 continue
             properties[name] = self._property(column, at)
             if name not in members and not column.nullable:

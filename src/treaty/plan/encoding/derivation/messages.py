@@ -77,11 +77,11 @@ def text(columns: Sequence[Column], name: str, options: DeriveOptions, latest: R
 class _ProtoFileBuilder:
     """Adds fields to the messages of one file."""
 
-    __slots__ = ("_file", "_look", "_names")
+    __slots__ = ("_file", "_find_target", "_names")
 
-    def __init__(self, file: FileDescriptorProto, looker: FindTarget | None) -> None:
+    def __init__(self, file: FileDescriptorProto, find_target: FindTarget | None) -> None:
         self._file = file
-        self._look = looker
+        self._find_target = find_target
         self._names: dict[str, set[str]] = {}
 
     def message(self, made: DescriptorProto, have: Struct, full: str, old: Descriptor | None, path: str) -> None:
@@ -93,7 +93,7 @@ class _ProtoFileBuilder:
             field = known.get(column.name)
             if field is None:
                 self._add(made, column, full, at)
-            elif self._look is None or not is_held(self._look, field, column):
+            elif self._find_target is None or not is_held(self._find_target, field, column):
                 inner = field.message_type
                 kind = column.type.element if isinstance(column.type, List) else column.type
                 nested = next((one for one in made.nested_type if inner and inner.name == one.name), None)
