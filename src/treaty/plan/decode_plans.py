@@ -13,15 +13,16 @@ from treaty.formats.format import InvalidSchemaError
 from treaty.plan import registry_queries
 from treaty.plan.addresses import open_registry
 from treaty.plan.avro import planner as avro
+from treaty.plan.ddl import find_free_name, struct_ddl
 from treaty.plan.documents.planner import RESTS
 from treaty.plan.errors import RESOLUTION, WRONG_SUBJECT, PlanError, drop_twins
-from treaty.plan.format_plans import SHAPES, AvroFormatPlan, JsonFormatPlan, ProtobufFormatPlan
+from treaty.plan.format_plans import SHAPES, AvroFormatPlan, JsonFormatPlan, ProtobufFormatPlan, RecordType, RecordTypes
 from treaty.plan.heads import Encodings, encodings_of, framing_of
 from treaty.plan.options import DecodeChoices, DecodeOptions
 from treaty.plan.planners import PLANNERS, FormatPlanner
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.strictness import NAMED, check_engine, is_word, reader_error, refuse_foreign
-from treaty.plan.types.shaping import shape_plan
+from treaty.plan.types.wide import widen_columns
 from treaty.plan.value import DecodePlan, RejectedSchema
 
 
@@ -273,3 +274,25 @@ def _choices(plan: DecodePlan) -> DecodeChoices:
     if plan.types:
         made["message"] = plan.types.wanted
     return made
+
+
+MARKER, VARIANT = "record_type", "record"
+
+
+def shape_plan(plan: DecodePlan, kinds: Sequence[RecordType], shape: str, wanted: str = "") -> DecodePlan:
+    """The plan with the columns of this shape; the first one has the full name of a row's type.
+
+    `wanted` are the types that the caller named.
+    """
+    marker = find_free_name(MARKER, {one.column.lower() for one in kinds})
+    match shape:
+        case "wide":
+            columns = tuple((one.name, one.type) for one in widen_columns(kinds, marker))
+        case "variant":
+            columns = ((VARIANT, "VARIANT"),)
+        case _:
+            columns = tuple((one.column, one.type) for one in kinds)
+    columns = ((marker, "STRING"), *columns)
+    return replace(
+        plan, columns=columns, type=struct_ddl(columns), types=RecordTypes(shape, marker, tuple(kinds), wanted)
+    )

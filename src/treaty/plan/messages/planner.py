@@ -3,11 +3,13 @@
 import base64
 from collections.abc import Iterator, Sequence
 
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from treaty.client.serializers.message_indexes import FIRST, Path, encode_path
 from treaty.client.serializers.protobuf import messages
 from treaty.core.schema_engine import ResolvedSchema
+from treaty.core.state.columns import Columns, ColumnType, List, Map, Scalar, Struct
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.columns import derive_columns
 from treaty.formats.protobuf.compare.comparison import compare
@@ -18,7 +20,6 @@ from treaty.formats.protobuf.runtime import build_pool
 from treaty.plan.ddl import columns_ddl, find_free_name, list_docs, struct_ddl
 from treaty.plan.errors import RESOLUTION, PlanError, nothing_readable, refuse_schema, reject_schema
 from treaty.plan.format_plans import MessageIndexes, ProtobufFormatPlan
-from treaty.plan.messages.bare import has_bare_fields
 from treaty.plan.messages.merge import merge_file
 from treaty.plan.messages.widths import cut
 from treaty.plan.options import DecodeOptions
@@ -150,3 +151,28 @@ def _list_reached(schema: ProtoSchema, name: str) -> Iterator[str]:
             if inner is not None and inner.full not in seen:
                 seen.add(inner.full)
                 waiting.append(inner.full)
+
+
+def has_bare_fields(descriptor: Descriptor, made: Columns) -> bool:
+    """Whether nothing in the columns of a message is a group, a message set or the bytes of a message."""
+    return _message(descriptor, Struct(made.columns))
+
+
+def _message(descriptor: Descriptor, kind: Struct) -> bool:
+    if descriptor.GetOptions().message_set_wire_format:
+        return False
+    return all(_field(descriptor.fields_by_name[one.name], one.type) for one in kind.columns)
+
+
+def _field(field: FieldDescriptor, kind: ColumnType) -> bool:
+    if field.type == FieldDescriptor.TYPE_GROUP:
+        return False
+    if field.message_type is None:
+        return True
+    if isinstance(kind, Map):
+        return _field(field.message_type.fields_by_name["value"], kind.value)
+    inner = kind.element if isinstance(kind, List) else kind
+    if isinstance(inner, Struct):
+        return _message(field.message_type, inner)
+    plain = field.message_type.full_name == "google.protobuf.BytesValue"
+    return plain or inner != Scalar("binary")
