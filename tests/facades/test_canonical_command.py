@@ -110,7 +110,7 @@ def test_the_guid_is_the_one_that_a_registry_gives(folder: Path) -> None:
         metadata = Metadata((("U.m", ("PII",)),), (("owner", "me"),))
         rules = RuleSet(domain=(Rule("r", "CONDITION", "WRITE", "CEL"),))
         full = registry.register("b", Draft(USES, "AVRO", used, metadata, rules)).version.guid
-    words = ["uses.avsc", *REFERENCE, "--stands", "org.Money=money:2"]
+    words = ["uses.avsc", *REFERENCE, "--reference-version", "org.Money=money:2"]
 
     assert digests(*words)["GUID"] == plain
     assert digests(*words, "--metadata", "m.json", "--rule-set", "r.json")["GUID"] == full
@@ -129,8 +129,8 @@ def test_one_alone_is_for_scripts_and_both_orders_of_a_crc_are_labelled() -> Non
     ("words", "told"),
     [
         (["--algorithm", "SHA-1"], "no fingerprint 'SHA-1' here; there is GUID, CRC-64-AVRO-LE"),
-        (["--stands", "org.Money=money:2"], "is not NAME=SUBJECT:VERSION with the NAME of a --reference"),
-        (["--stands", "x"], "is not NAME=SUBJECT:VERSION"),
+        (["--reference-version", "org.Money=money:2"], "is not NAME=SUBJECT:VERSION with the NAME of a --reference"),
+        (["--reference-version", "x"], "is not NAME=SUBJECT:VERSION"),
         (["--metadata", "money.avsc", "--rule-set", "words.shout"], "words.shout is not what Confluent's API takes"),
         (["--metadata", "missing.json"], "missing.json can't be read"),
     ],

@@ -179,14 +179,14 @@ def test_an_unreadable_row_is_shown_and_moved_aside(log: str) -> None:
     shown = run("log", "repair", log)
     assert shown.exit_code == 1
     assert "planet ['mars']: unknown table 'planet'; a newer version of Treaty may read it" in shown.output
-    refused = run("log", "repair", log, "--move-aside", "--yes")
+    refused = run("log", "repair", log, "--quarantine", "--yes")
     assert (refused.exit_code, "--accept-state" in refused.output) == (2, True), "rows came past the log"
     assert run("log", "repair", log, "--accept-state", "--yes").exit_code == 1
     with connect(log) as registry, pytest.raises(Unavailable, match="2 rows can't be read"):
         registry.register("late", '"int"')
-    moved = run("log", "repair", log, "--move-aside", "--yes", "--json")
+    moved = run("log", "repair", log, "--quarantine", "--yes", "--json")
     assert (len(json.loads(moved.stdout)["moved"]), moved.exit_code) == (1, 1)
-    assert run("log", "repair", log, "--move-aside", "--newer", "--yes").exit_code == 0
+    assert run("log", "repair", log, "--quarantine", "--include-newer", "--yes").exit_code == 0
     with connect(log) as registry:
         assert registry.register("late", '"int"').created
     assert run("log", "verify", log).exit_code == 0

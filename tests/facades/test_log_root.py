@@ -113,7 +113,7 @@ def test_a_state_that_does_not_add_up_is_accepted_by_hand(what: str, path: Path,
     assert shown["statedRoot"] != shown["foundRoot"]
     assert run("dump", url, str(tmp_path / "a.dump")).exit_code == 1
     assert run("migrate", url, f"sqlite://{tmp_path / 'n.db'}").exit_code == 2
-    assert run("repair", url, "--ids", "--move-aside", "--yes").exit_code != 0
+    assert run("repair", url, "--ids", "--quarantine", "--yes").exit_code != 0
     restored = run("restore", str(tmp_path / "a.dump"), f"sqlite://{tmp_path / 'm.db'}")
     assert (restored.exit_code, "does not add up" in restored.output) == (2, True)
     assert f"{CHANGES[what][1]}: its rows add" in restored.output.replace("\n", " ")

@@ -87,15 +87,15 @@ def test_config_and_mode(run: Run) -> None:
         "alias": "other",
         "compatibilityLevel": "FULL",
     }
-    assert "alias" not in run("config", "set", "e", "--clear", "alias").output
-    assert json.loads(run("config", "get", "e", "--own", "--json").stdout) == {"compatibilityLevel": "FULL"}
+    assert "alias" not in run("config", "set", "e", "--unset", "alias").output
+    assert json.loads(run("config", "get", "e", "--no-defaults", "--json").stdout) == {"compatibilityLevel": "FULL"}
     refused = run("schema", "register", "e", "-", "-v", stdin=ENUM, code=1)
     assert "MISSING_ENUM_SYMBOLS" in refused.output
     assert "remedy:" in refused.output
     run("schema", "register", "e", "-", "--force", "we know", stdin=ENUM)
 
     assert "FIELD_DOC_MISSING" in run("config", "set", "e", "--validator", "FIELD_DOC_MISSING").output
-    run("config", "set", "e", "--clear", "validators")
+    run("config", "set", "e", "--unset", "validators")
 
     assert "READONLY" in run("mode", "set", "e", "READONLY").output
     assert "read-only" in run("subject", "delete", "e", "--yes", code=1).output
@@ -141,7 +141,7 @@ def test_references_and_contexts(run: Run) -> None:
         (("schema", "get", "none"), 1, "Subject 'none' not found"),
         (("schema", "get", "s", "first"), 2, "neither a version number nor 'latest'"),
         (("config", "set", "s"), 2, "nothing to change"),
-        (("config", "set", "s", "--clear", "nonsense"), 2, "no member nonsense"),
+        (("config", "set", "s", "--unset", "nonsense"), 2, "no member nonsense"),
         (("subject", "delete", "s"), 2, "add --yes"),
         (("schema", "register", "s", "-", "--reference", "what"), 2, "NAME=SUBJECT:VERSION"),
         (("schema", "register", "s", "missing.avsc"), 2, "can't be read"),

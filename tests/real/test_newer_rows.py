@@ -59,7 +59,7 @@ def test_a_row_of_a_newer_version_makes_servers_read_only_and_they_say_so(tmp_pa
     with serving(tmp_path, "--log", url) as again_started:
         assert ask(again_started, "/subjects/more/versions", '"int"')[0] == 503
         assert ask(again_started, "/schemas/ids/1")[0] == 200
-    log_command(0, "repair", url, "--move-aside", "--newer", "--yes")
+    log_command(0, "repair", url, "--quarantine", "--include-newer", "--yes")
     with serving(tmp_path, "--log", url) as mended:
         assert ask(mended, "/readyz")[1]["status"] == "ready"
         assert ask(mended, "/subjects/more/versions", '"int"')[0] == 200

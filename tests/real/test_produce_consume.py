@@ -246,7 +246,7 @@ def test_where_to_begin_and_when_to_stop(treaty: Treaty, kafka: Kafka, topic: st
     assert values("--from", "2", "--partition", "0") == [2, 3]
     assert values("--from", "end") == []
     assert values("--from", "2023-11-14T22:13:22Z") == [2, 3, 12, 13, 22, 23]
-    assert len(values("--max", "5")) == 5
+    assert len(values("--max-messages", "5")) == 5
     beyond = treaty("consume", many, "--from", "9")
     assert beyond.exit_code == 2
     assert "offset 9 is not in partition 0; it has 0 to 4" in beyond.stderr

@@ -68,7 +68,7 @@ def test_a_table_is_made_evolved_and_compared_and_its_records_are_read(
         ]  # fmt: skip
     lakes.append(spark.createDataFrame([("a", 1)], "name STRING, offset BIGINT"), place, Batch("a", 0))
     assert [each["kind"] for each in run(registry, "table", "diff", *words, code=1)["changes"]] == ["extra"]
-    assert not run(registry, "table", "diff", *words, "--also", "offset")["drift"]
+    assert not run(registry, "table", "diff", *words, "--extra-column", "offset")["drift"]
 
     values = [frame(one, V1, {"name": "a", "n": 1})] * 5 + [frame(two, V2, {"name": "b", "n": 2**40, "note": None})]
     frames = spark.createDataFrame(

@@ -79,7 +79,7 @@ def state_writer(url: str, path: Path, terms: LogOptions = DEFAULT_OPTIONS) -> W
             "--file",
             str(path),
             "--json",
-            *(("--background",) if background else ()),
+            *(("--low-priority",) if background else ()),
         )
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(sys.executable, *words, env=settings, stdout=pipe, stderr=pipe)

@@ -91,7 +91,8 @@ def evolve(*, as_sql: bool, as_json: bool, **where: Any) -> None:
 @command.command("diff", epilog="Exit code 0: they agree. 1: they do not, or there is no table. 2: unusable input.")
 @add_table_options
 @click.option(
-    "--also",
+    "--extra-column",
+    "also",
     multiple=True,
     metavar="COLUMN",
     help="A column that the table may have in addition, such as offset. Repeatable.",
@@ -101,7 +102,7 @@ def diff(*, also: tuple[str, ...], as_sql: bool, as_json: bool, **where: Any) ->
 
     \b
     Example:
-      treaty table diff orders-value --table /lake/orders --also offset --json
+      treaty table diff orders-value --table /lake/orders --extra-column offset --json
     """  # noqa: D301 - click wants the control character
     lake, plan, table = _plan_table(where)
     with _start_spark(table, where["conf"]) as spark:

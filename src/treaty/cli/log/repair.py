@@ -63,10 +63,13 @@ def compact(*, log: str, as_json: bool) -> None:
     help="Accept the rows as they are: a commit states their state root. Without it a difference is only shown.",
 )
 @click.option(
-    "--move-aside", is_flag=True, help="Move unreadable rows into quarantine. Without it they are only shown."
+    "--quarantine", is_flag=True, help="Move unreadable rows into quarantine. Without it they are only shown."
 )
 @click.option(
-    "--newer", is_flag=True, help="Include rows that a newer version of Treaty wrote. An upgrade would read them."
+    "--include-newer",
+    "newer",
+    is_flag=True,
+    help="Include rows that a newer version of Treaty wrote. An upgrade would read them.",
 )
 @click.option(
     "--ids", is_flag=True, help="Lower id counters that a few very high ids raised. Without it they are only shown."
@@ -74,9 +77,9 @@ def compact(*, log: str, as_json: bool) -> None:
 @yes_option
 @as_json
 def repair_(
-    *, log: str, accept_state: bool, move_aside: bool, newer: bool, ids: bool, yes: bool, as_json: bool
+    *, log: str, accept_state: bool, quarantine: bool, newer: bool, ids: bool, yes: bool, as_json: bool
 ) -> None:
-    """Show the unreadable rows of a LOG, and move them into quarantine with --move-aside.
+    """Show the unreadable rows of a LOG, and move them into quarantine with --quarantine.
 
     While there are any, nodes are read-only. Moved rows are kept in the table `quarantine`. Stop the nodes first.
 
@@ -92,7 +95,7 @@ def repair_(
     \b
     Examples:
       treaty log repair sqlite:///var/lib/treaty/log.db
-      treaty log repair sqlite:///var/lib/treaty/log.db --move-aside --yes
+      treaty log repair sqlite:///var/lib/treaty/log.db --quarantine --yes
       treaty log repair sqlite:///var/lib/treaty/log.db --ids
       treaty log repair sqlite:///var/lib/treaty/log.db --accept-state --yes
     """  # noqa: D301 - click wants the control character
@@ -107,7 +110,7 @@ def repair_(
     chosen = [one for one in there if newer or not one.newer]
     moved: tuple[UnreadableRow, ...] = ()
     lowered: tuple[ReservedIds, ...] = ()
-    if move_aside and chosen:
+    if quarantine and chosen:
         _say_rows(chosen, err=True)
         confirm(f"Move {len(chosen)} rows aside?", yes=yes)
         moved = run(lambda: _quarantine_rows(log, newer=newer))

@@ -26,7 +26,7 @@ TRIES, PAUSE = 10, 0.02
     type=click.Path(dir_okay=False, path_type=Path),
     help="File to write (default: next to the file of a SQLite log).",
 )
-@click.option("--background", is_flag=True, help="Run with low priority.")
+@click.option("--low-priority", "background", is_flag=True, help="Run with low priority.")
 @as_json
 def state(*, log: str, file: Path | None, background: bool, as_json: bool) -> None:
     """Write the state file of a LOG: a local snapshot for fast starts, shared by the nodes of a machine.

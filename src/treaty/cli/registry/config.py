@@ -49,7 +49,7 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
     \b
     Examples:
       treaty config get orders-value
-      treaty config get --own
+      treaty config get --no-defaults
     """  # noqa: D301 - click wants the control character
     with connection.open_registry(registry) as found:
         _say_config(found.config(scope, resolve=not own), as_json=as_json)
@@ -65,7 +65,10 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
 @click.option("--deny", is_flag=True, help="Refuse every new version, in place of --level.")
 @click.option("--policy", type=click.Choice(["STRICT", "LENIENT", "LOGICAL"], case_sensitive=False))
 @click.option(
-    "--group", metavar="PROPERTY", help="Compare only versions with the same value of this metadata property."
+    "--compatibility-group",
+    "group",
+    metavar="PROPERTY",
+    help="Compare only versions with the same value of this metadata property.",
 )
 @click.option("--partition", metavar="PARTITION", help="Compare only versions of the same format and type: 'type'.")
 @click.option("--alias", metavar="SUBJECT", help="Make SCOPE an alias of SUBJECT.")
@@ -78,7 +81,7 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
     shell_complete=complete_lints,
     help="A lint that every new version must pass. Repeatable.",
 )
-@click.option("--clear", multiple=True, metavar="MEMBER", help="Unset a member. Repeatable.")
+@click.option("--unset", "clear", multiple=True, metavar="MEMBER", help="Unset a member. Repeatable.")
 @connection.registry
 @connection.as_json
 def set_(scope: str, *, clear: tuple[str, ...], registry: str, as_json: bool, **change: Any) -> None:
@@ -89,12 +92,12 @@ def set_(scope: str, *, clear: tuple[str, ...], registry: str, as_json: bool, **
       treaty config set orders-value --level FULL_TRANSITIVE
       treaty config set --level BACKWARD --normalize
       treaty config set orders-value --backward till:3 --forward latest
-      treaty config set orders-value --clear alias
+      treaty config set orders-value --unset alias
     """  # noqa: D301 - click wants the control character
     unknown = sorted(set(clear) - set(Config.__dataclass_fields__))
     if unknown:
         known = ", ".join(Config.__dataclass_fields__)
-        raise click.BadParameter(f"no member {', '.join(unknown)}; there are {known}", param_hint="--clear")
+        raise click.BadParameter(f"no member {', '.join(unknown)}; there are {known}", param_hint="--unset")
     change["validators"] = change["validators"] or None
     change["exact_level"] = _read_level(change.pop("backward"), change.pop("forward"), deny=change.pop("deny"))
     if not clear and all(value is None for value in change.values()):

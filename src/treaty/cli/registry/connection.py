@@ -42,7 +42,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for p
 yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 scope = click.argument("scope", default="", shell_complete=complete_subjects)
 subject = click.argument("subject", shell_complete=complete_subjects)
-own = click.option("--own", is_flag=True, help="Only what is set at SCOPE itself, without defaults.")
+own = click.option("--no-defaults", "own", is_flag=True, help="Only what is set at SCOPE itself, without defaults.")
 permanent = click.option(
     "--permanent", is_flag=True, help="Delete for good. Versions that are still live are soft-deleted first."
 )

@@ -29,7 +29,8 @@ GUID = "as every registry of Confluent's kind knows the schema"
 @options.format_
 @options.references()
 @click.option(
-    "--stands",
+    "--reference-version",
+    "stands",
     multiple=True,
     metavar="NAME=SUBJECT:VERSION",
     help="The version in the registry that the reference NAME leads to; part of the guid (else NAME:1).",
@@ -54,7 +55,7 @@ def command(
     Examples:
       treaty fingerprint order.avsc
       treaty fingerprint --algorithm CRC-64-AVRO-LE order.avsc
-      treaty fingerprint --reference Money=money.avsc --stands Money=money-value:3 order.avsc
+      treaty fingerprint --reference Money=money.avsc --reference-version Money=money-value:3 order.avsc
     """  # noqa: D301 - click wants the control character
     one = load_schema(file, format_, References.parse(references, folders))
     used = _parse_references(one, stands)
@@ -104,7 +105,7 @@ def _parse_references(one: SchemaFile, stands: tuple[str, ...]) -> tuple[Referen
         subject, _, version = place.rpartition(":")
         if name not in places or not subject or not version.isdecimal():
             message = f"{word!r} is not NAME=SUBJECT:VERSION with the NAME of a --reference"
-            raise click.BadParameter(message, param_hint="--stands")
+            raise click.BadParameter(message, param_hint="--reference-version")
         places[name] = Reference(name, subject, int(version))
     return tuple(places.values())
 
