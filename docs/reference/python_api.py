@@ -12,8 +12,8 @@ import treaty.spark
 from treaty.client import adapters, cache, cache_policy, connection, credentials, settings
 from treaty.client.serializers import async_serializers, avro, errors, jsonschema, protobuf, subject_names
 from treaty.client.serializers import settings as serializer_settings
-from treaty.client.types import classes, marks, typed
-from treaty.client.types import failures as type_failures
+from treaty.client.types import annotations, classes, typed
+from treaty.client.types import errors as type_errors
 from treaty.core import answers, refusals, registry, schema
 from treaty.formats import registry as formats_registry
 from treaty.names import PUBLIC
@@ -31,7 +31,7 @@ SECTIONS: tuple[tuple[str, str, tuple[Any, ...]], ...] = (
         (avro, jsonschema, protobuf, serializer_settings, subject_names),
     ),
     ("Serializers for asyncio, confluent_kafka and aiokafka", "", (async_serializers, adapters, errors)),
-    ("Python classes as schemas", "", (typed, classes, marks, type_failures)),
+    ("Python classes as schemas", "", (typed, classes, annotations, type_errors)),
     ("Spark", "Import these names from `treaty.spark`.", (treaty.spark,)),
     ("Arrow, pandas and Polars", "Import these names from `treaty.arrow`.", (treaty.arrow,)),
     ("Formats", "Parse and compare schemas without a registry.", (formats_registry,)),

@@ -26,8 +26,8 @@ from treaty.client.serializers.settings import (
     UseLatestWith,
 )
 from treaty.client.serializers.subject_names import AssociatedNameStrategy, record_name, topic_record_name
+from treaty.client.types.annotations import FieldAliases
 from treaty.client.types.classes import class_of
-from treaty.client.types.marks import Formerly
 from treaty.client.types.typed import typed_avro, typed_json
 from treaty.core.answers import Resource
 from treaty.core.associations import Associate, AssociationSpec
@@ -59,7 +59,7 @@ class Order:
 @dataclasses.dataclass
 class Wider:
     __schema_name__ = "Order"
-    number: Annotated[int, Formerly("id")]
+    number: Annotated[int, FieldAliases("id")]
     lines: list[Line | Gift]
     at: dt.datetime | None = None
     note: str = "none"

@@ -11,9 +11,9 @@ import pytest
 
 from tests.laws.test_types_words import Color, Item, Tree
 from treaty.client.serializers import avro_codec
+from treaty.client.types.annotations import DecimalDigits, FieldAliases, FixedSize
 from treaty.client.types.classes import class_of
-from treaty.client.types.failures import MisfitError, NoSchemaError
-from treaty.client.types.marks import Digits, Formerly, Size
+from treaty.client.types.errors import MisfitError, NoSchemaError
 from treaty.client.types.typed import typed_avro, typed_json
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
@@ -34,12 +34,12 @@ class Order1:
 class Order2:
     __schema_name__ = "Order"
     id: float
-    uno: Annotated[int, Formerly("eins")]
+    uno: Annotated[int, FieldAliases("eins")]
     pay: Item | Tree | None = None
     color: Color = Color.BLUE
     tags: set[str] = dataclasses.field(default_factory=lambda: {"new"})
     at: dt.datetime = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
-    price: Annotated[Decimal, Digits(5, 2)] = Decimal("1.50")
+    price: Annotated[Decimal, DecimalDigits(5, 2)] = Decimal("1.50")
 
 
 class Model2(pydantic.BaseModel):
@@ -94,7 +94,7 @@ def test_json_of_another_version_is_read() -> None:
         (int | None, "x", "of no branch|not a int"),
         (Item, 5, "5 is no Item"),
         (Item, {"sku": None}, "sku: None is a NoneType"),
-        (Annotated[bytes, Size(2)], "YWJj", "is not 2 bytes"),
+        (Annotated[bytes, FixedSize(2)], "YWJj", "is not 2 bytes"),
     ],
     ids=str,
 )

@@ -14,8 +14,16 @@ import pydantic
 import pytest
 import typing_extensions
 
-from treaty.client.types.failures import MisfitError, NoSchemaError
-from treaty.client.types.marks import Called, Digits, Doc, Formerly, Named, Size, Stored
+from treaty.client.types.annotations import (
+    DecimalDigits,
+    FieldAliases,
+    FieldDoc,
+    FieldName,
+    FixedSize,
+    StoredAs,
+    TypeName,
+)
+from treaty.client.types.errors import MisfitError, NoSchemaError
 from treaty.client.types.typed import typed_avro, typed_json
 from treaty.core.registry import Registry
 
@@ -78,8 +86,8 @@ ITEM = {"type": "record", "name": "Item", "fields": [{"name": "sku", "type": "st
         (None, "null"),
         (UserId, "long"),
         (Final[int], "long"),
-        (Annotated[int, Stored("int")], "int"),
-        (Annotated[float, Stored("float")], "float"),
+        (Annotated[int, StoredAs("int")], "int"),
+        (Annotated[float, StoredAs("float")], "float"),
         (list[int], {"type": "array", "items": "long"}),
         (collections.deque[int], {"type": "array", "items": "long"}),
         (tuple[int, int], {"type": "array", "items": "long"}),
@@ -94,11 +102,14 @@ ITEM = {"type": "record", "name": "Item", "fields": [{"name": "sku", "type": "st
         (Color, {"type": "enum", "name": "Color", "symbols": ["red", "blue"]}),
         (Odd, {"type": "enum", "name": "Odd", "symbols": ["A", "B"]}),
         (Bits, "long"),
-        (Annotated[bytes, Size(3), Named("shop.Hash")], {"type": "fixed", "name": "shop.Hash", "size": 3}),
-        (Annotated[Decimal, Digits(5, 2)], {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}),
-        (Annotated[dt.time, Stored("millis")], {"type": "int", "logicalType": "time-millis"}),
+        (Annotated[bytes, FixedSize(3), TypeName("shop.Hash")], {"type": "fixed", "name": "shop.Hash", "size": 3}),
+        (
+            Annotated[Decimal, DecimalDigits(5, 2)],
+            {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2},
+        ),
+        (Annotated[dt.time, StoredAs("millis")], {"type": "int", "logicalType": "time-millis"}),
         (Item, ITEM),
-        (Annotated[Item, Named("shop.Thing")], {**ITEM, "name": "shop.Thing"}),
+        (Annotated[Item, TypeName("shop.Thing")], {**ITEM, "name": "shop.Thing"}),
         (dict[str, Item] | list[Item], [{"type": "map", "values": ITEM}, {"type": "array", "items": "Item"}]),
         (
             Page[int],
@@ -162,7 +173,7 @@ class Said:
 
     __schema_name__ = "shop.Told"
     kept: ClassVar[int] = 5
-    one: Annotated[int, Doc("The first."), Called("uno"), Formerly("eins", "un")] = 1
+    one: Annotated[int, FieldDoc("The first."), FieldName("uno"), FieldAliases("eins", "un")] = 1
     two: Color | None = Color.RED
     three: str = dataclasses.field(default="x", metadata={"doc": "The third.", "alias": "tre"})
     four: uuid.UUID = dataclasses.field(default_factory=uuid.uuid4)
@@ -266,8 +277,8 @@ class Holds:
 
 @dataclasses.dataclass
 class Twice:
-    a: list[Annotated[Item, Named("X")]]
-    b: Annotated[Tree, Named("X")]
+    a: list[Annotated[Item, TypeName("X")]]
+    b: Annotated[Tree, TypeName("X")]
 
 
 class Loose(TypedDict):
@@ -283,11 +294,11 @@ class Loose(TypedDict):
         (tuple, "value", "a tuple without types"),
         (Page, "Page.of[]", "the type variable ~T stands for nothing"),
         (Twice, "Twice.b", "two types are called X"),
-        (Annotated[int, Stored("millis")], "value", r"Stored\('millis'\) does not go with int; allowed: int, long"),
-        (Annotated[Decimal, Digits(2, 5)], "value", "a Decimal of 2 digits can't have 5"),
+        (Annotated[int, StoredAs("millis")], "value", r"StoredAs\('millis'\) does not go with int; allowed: int, long"),
+        (Annotated[Decimal, DecimalDigits(2, 5)], "value", "a Decimal of 2 digits can't have 5"),
         (Literal[1.5], "value", "a Literal of something else"),
         (Loose, "value", "an annotation of Loose is not known here"),
-        (Annotated[Item, Named("a-b.7")], "value", "is no name of a type"),
+        (Annotated[Item, TypeName("a-b.7")], "value", "is no name of a type"),
         pytest.param(lambda: 1, "value", "has no schema", id="function"),
     ],
     ids=str,
@@ -333,13 +344,13 @@ def test_what_avro_can_t_say_is_told(kind: Any, where: str, why: str) -> None:
     [
         (list[Item], [Item("a"), 5], r"\[1\]: 5 is a int, not a Item"),
         (dt.datetime, dt.datetime(2020, 1, 1), "a datetime without a zone"),  # noqa: DTZ001 (that is the point)
-        (Annotated[dt.datetime, Stored("local")], dt.datetime(2020, 1, 1, tzinfo=dt.UTC), "a datetime with a zone"),
+        (Annotated[dt.datetime, StoredAs("local")], dt.datetime(2020, 1, 1, tzinfo=dt.UTC), "a datetime with a zone"),
         (dt.date, dt.datetime(2020, 1, 1, tzinfo=dt.UTC), "a datetime, where the field is a date"),
-        (Annotated[dt.time, Stored("millis")], dt.time(1, 2, 3, 4), "parts of a millisecond"),
-        (Annotated[Decimal, Digits(3, 1)], Decimal("1.25"), "does not fit 3 digits"),
-        (Annotated[Decimal, Digits(3, 1)], Decimal(1000), "does not fit 3 digits"),
-        (Annotated[Decimal, Digits(3, 1)], Decimal("NaN"), "does not fit 3 digits"),
-        (Annotated[bytes, Size(2)], b"abc", "is not 2 bytes"),
+        (Annotated[dt.time, StoredAs("millis")], dt.time(1, 2, 3, 4), "parts of a millisecond"),
+        (Annotated[Decimal, DecimalDigits(3, 1)], Decimal("1.25"), "does not fit 3 digits"),
+        (Annotated[Decimal, DecimalDigits(3, 1)], Decimal(1000), "does not fit 3 digits"),
+        (Annotated[Decimal, DecimalDigits(3, 1)], Decimal("NaN"), "does not fit 3 digits"),
+        (Annotated[bytes, FixedSize(2)], b"abc", "is not 2 bytes"),
         (Literal["a"], "b", "'b' is none of 'a'"),
         (int | str, 1.5, "1.5 is a float; allowed are"),
         (Color, "red", "'red' is no Color"),
@@ -356,7 +367,7 @@ def test_what_is_not_of_its_type_says_where(kind: Any, value: object, why: str) 
 
 
 def test_precisions_that_fit_are_kept() -> None:
-    typed = typed_avro(Annotated[Decimal, Digits(5, 2)])
+    typed = typed_avro(Annotated[Decimal, DecimalDigits(5, 2)])
     assert [typed.take(Decimal(each)) for each in ("1", "1.5", "1.500", "-999.99", "1E+2")] == [
         Decimal("1.00"),
         Decimal("1.50"),

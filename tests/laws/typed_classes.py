@@ -13,7 +13,7 @@ import msgspec
 import pydantic
 from hypothesis import strategies as st
 
-from treaty.client.types.marks import Digits, Doc, Named, Size, Stored
+from treaty.client.types.annotations import DecimalDigits, FieldDoc, FixedSize, StoredAs, TypeName
 
 T = TypeVar("T")
 
@@ -49,10 +49,10 @@ class Box(Generic[T]):
     spare: T | None = None
 
 
-Price = Annotated[Decimal, Digits(9, 2)]
-Millis = Annotated[dt.datetime, Stored("millis")]
-Local = Annotated[dt.datetime, Stored("local")]
-Hash = Annotated[bytes, Size(4), Named("Hash")]
+Price = Annotated[Decimal, DecimalDigits(9, 2)]
+Millis = Annotated[dt.datetime, StoredAs("millis")]
+Local = Annotated[dt.datetime, StoredAs("local")]
+Hash = Annotated[bytes, FixedSize(4), TypeName("Hash")]
 UTC_2020 = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 
 
@@ -60,10 +60,10 @@ UTC_2020 = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
 class DataOrder:
     """An order of a customer."""
 
-    id: Annotated[int, Doc("Counts from 1.")]
+    id: Annotated[int, FieldDoc("Counts from 1.")]
     paid: bool
     weight: float
-    small: Annotated[int, Stored("int")]
+    small: Annotated[int, StoredAs("int")]
     raw: bytes
     hash: Hash
     at: dt.datetime

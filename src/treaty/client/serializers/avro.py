@@ -16,8 +16,8 @@ from treaty.client.serializers.settings import (
     UseLatest,
     UseLatestWith,
 )
-from treaty.client.types.failures import MisfitError
-from treaty.client.types.typed import Typed, known
+from treaty.client.types.errors import MisfitError
+from treaty.client.types.typed import TypedSchema, as_typed
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
 from treaty.core.schema import Draft
@@ -36,7 +36,7 @@ class AvroSerializer:
     def __init__(
         self,
         registry: Registry,
-        schema: Draft | str | Typed | type[Any] | None = None,
+        schema: Draft | str | TypedSchema | type[Any] | None = None,
         settings: SerializerSettings | None = None,
     ) -> None:
         """Take the schema to write with, or a class with fields whose values are written; None only where another is used.
@@ -44,7 +44,7 @@ class AvroSerializer:
         A class's schema is derived from it; `typed_avro` derives one with a namespace, or from any annotation. The
         registry stays open.
         """
-        typed = known(schema, FORMAT)
+        typed = as_typed(schema, FORMAT)
         self._typed = typed if typed is not None and typed.kind is not None else None
         draft = typed.draft if typed is not None else None
 
@@ -88,7 +88,7 @@ class AvroDeserializer:
     def __init__(
         self,
         registry: Registry,
-        reader: Draft | str | Typed | type[Any] | UseLatest | UseLatestWith | None = None,
+        reader: Draft | str | TypedSchema | type[Any] | UseLatest | UseLatestWith | None = None,
         settings: DeserializerSettings | None = None,
     ) -> None:
         """Take what values are read as: a schema of one's own, a class, a version of the subject, or None: as written."""
@@ -97,7 +97,7 @@ class AvroDeserializer:
         self._choice: UseLatest | UseLatestWith | None = (
             reader if isinstance(reader, UseLatest | UseLatestWith) else None
         )
-        self._own = None if choice else known(reader, FORMAT)
+        self._own = None if choice else as_typed(reader, FORMAT)
         self._typed = self._own if self._own is not None and self._own.kind is not None else None
         self._ready: AvroCodec | None = None
 

@@ -17,8 +17,8 @@ from treaty.client.serializers.settings import (
     UseLatest,
     UseLatestWith,
 )
-from treaty.client.types.failures import MisfitError
-from treaty.client.types.typed import Typed, known
+from treaty.client.types.errors import MisfitError
+from treaty.client.types.typed import TypedSchema, as_typed
 from treaty.core.finding import Diagnostic
 from treaty.core.names import Subject
 from treaty.core.registry import Registry
@@ -63,7 +63,7 @@ class JsonSerializer:
     def __init__(
         self,
         registry: Registry,
-        schema: Draft | str | Typed | type[Any] | None = None,
+        schema: Draft | str | TypedSchema | type[Any] | None = None,
         settings: SerializerSettings | None = None,
         *,
         to_json: ToJson | None = None,
@@ -74,7 +74,7 @@ class JsonSerializer:
         makes values that JSON has. The `title` of the schema is the name of its records for strategies that want one.
         The registry stays open.
         """
-        typed = known(schema, FORMAT)
+        typed = as_typed(schema, FORMAT)
         draft = typed.draft if typed is not None else None
 
         def own(within: Subject) -> ResolvedSchema:
@@ -124,7 +124,7 @@ class JsonDeserializer:
     def __init__(
         self,
         registry: Registry,
-        reader: Draft | str | Typed | type[Any] | UseLatest | UseLatestWith | None = None,
+        reader: Draft | str | TypedSchema | type[Any] | UseLatest | UseLatestWith | None = None,
         settings: DeserializerSettings | None = None,
         *,
         from_json: FromJson | None = None,
@@ -138,7 +138,7 @@ class JsonDeserializer:
         self._choice: UseLatest | UseLatestWith | None = (
             reader if isinstance(reader, UseLatest | UseLatestWith) else None
         )
-        own = known(None if isinstance(reader, UseLatest | UseLatestWith) else reader, FORMAT)
+        own = as_typed(None if isinstance(reader, UseLatest | UseLatestWith) else reader, FORMAT)
         self._own = own.draft if own is not None and own.kind is None else None
         self._from_json = from_json or (own.make if own else as_is)
 

@@ -7,23 +7,23 @@ from typing import Any
 from fastavro.write import LOGICAL_WRITERS
 
 from treaty.client.compiled.names import logical_of
-from treaty.client.types.failures import MisfitError, NoSchemaError
+from treaty.client.types.errors import MisfitError, NoSchemaError
 from treaty.client.types.shapes import (
     ABSENT,
-    Anything,
-    Derived,
-    Fixed,
-    Many,
-    Mapped,
-    OneOf,
-    Part,
-    Record,
-    Row,
-    Scalar,
+    AnyShape,
+    DerivedType,
+    EnumShape,
+    FieldShape,
+    FixedShape,
+    LiteralShape,
+    MapShape,
+    RecordShape,
+    RecordUse,
+    ScalarShape,
+    SequenceShape,
     Shape,
-    Symbols,
-    Use,
-    Words,
+    TupleShape,
+    UnionShape,
     distinct,
 )
 from treaty.client.types.unions import fits
@@ -31,56 +31,56 @@ from treaty.client.types.unions import fits
 _FLOATS = ("double", "float")
 
 
-def avro_schema(derived: Derived) -> Any:
+def avro_schema(derived: DerivedType) -> Any:
     """Return the Avro schema of a shape, as parsed JSON. Raises `NoSchemaError` for what Avro can't say."""
     return _Printer(derived).of(derived.shape, "value")
 
 
-def branches(shape: OneOf | Row) -> tuple[Shape, ...]:
+def branches(shape: UnionShape | TupleShape) -> tuple[Shape, ...]:
     """The branches of a union as Avro has them: whole numbers before others, so that they stay whole."""
-    flat = shape.branches if isinstance(shape, OneOf) else distinct(shape.items)
-    return tuple(sorted(flat, key=lambda one: isinstance(one, Scalar) and one.avro in _FLOATS))
+    flat = shape.branches if isinstance(shape, UnionShape) else distinct(shape.items)
+    return tuple(sorted(flat, key=lambda one: isinstance(one, ScalarShape) and one.avro in _FLOATS))
 
 
 class _Printer:
     """Prints shapes; a named type is spelled out once and named after that."""
 
-    def __init__(self, derived: Derived) -> None:
-        self._records: Mapping[str, Record] = derived.records
-        self._told: set[str] = set()
+    def __init__(self, derived: DerivedType) -> None:
+        self._records: Mapping[str, RecordShape] = derived.records
+        self._named_before: set[str] = set()
 
     def of(self, shape: Shape, path: str) -> Any:
         """The schema of a shape."""
         match shape:
-            case Scalar():
+            case ScalarShape():
                 if shape.avro is None:
-                    message = "Avro stores a Decimal with a number of digits; Annotated[Decimal, Digits(9, 2)] would do"
+                    message = "Avro stores a Decimal with a number of digits; Annotated[Decimal, DecimalDigits(9, 2)] would do"
                     raise NoSchemaError(path, message)
                 return dict(shape.avro) if isinstance(shape.avro, dict) else shape.avro
-            case Many():
+            case SequenceShape():
                 return {"type": "array", "items": self.of(shape.item, f"{path}[]")}
-            case Mapped():
+            case MapShape():
                 return {"type": "map", "values": self.of(shape.value, f"{path}{{}}")}
-            case Row():
+            case TupleShape():
                 items = branches(shape)
                 inner = self.of(items[0], f"{path}[]") if len(items) == 1 else self._union(items, f"{path}[]")
                 return {"type": "array", "items": inner}
-            case OneOf():
+            case UnionShape():
                 return self._union(branches(shape), path)
-            case Words():
+            case LiteralShape():
                 return self.of(shape.scalar, path)
-            case Symbols() | Fixed() | Use():
+            case EnumShape() | FixedShape() | RecordUse():
                 return self._named(shape, path)
-            case Anything():
+            case AnyShape():
                 raise NoSchemaError(path, "Avro has no type for any value; name the types that may stand here")
 
-    def _named(self, shape: Symbols | Fixed | Use, path: str) -> Any:
-        if shape.name in self._told:
+    def _named(self, shape: EnumShape | FixedShape | RecordUse, path: str) -> Any:
+        if shape.name in self._named_before:
             return shape.name
-        self._told.add(shape.name)
-        if isinstance(shape, Fixed):
+        self._named_before.add(shape.name)
+        if isinstance(shape, FixedShape):
             return {"type": "fixed", "name": shape.name, "size": shape.size}
-        if isinstance(shape, Symbols):
+        if isinstance(shape, EnumShape):
             made: dict[str, Any] = {
                 "type": "enum",
                 "name": shape.name,
@@ -95,7 +95,7 @@ class _Printer:
         made["fields"] = [self._field(part, f"{short}.{part.name}") for part in record.parts]
         return made
 
-    def _field(self, part: Part, path: str) -> dict[str, Any]:
+    def _field(self, part: FieldShape, path: str) -> dict[str, Any]:
         shape = part.shape
         made: dict[str, Any] = {"name": part.name, "type": None}
         if part.doc:
@@ -105,9 +105,9 @@ class _Printer:
         if part.default is ABSENT:
             return {**made, "type": self.of(shape, path)}
         default = self._default(shape, part.default, path)
-        if isinstance(shape, OneOf):
+        if isinstance(shape, UnionShape):
             each = branches(shape)
-            first = chosen(each, part.default, self._records)
+            first = find_branch(each, part.default, self._records)
             return {
                 **made,
                 "type": self._union((each[first], *each[:first], *each[first + 1 :]), path),
@@ -146,46 +146,46 @@ def _kind(schema: Any) -> str:
     return str(schema["type"]) if isinstance(schema, dict) else str(schema)
 
 
-def chosen(shapes: tuple[Shape, ...], value: Any, records: Mapping[str, Record]) -> int:
+def find_branch(shapes: tuple[Shape, ...], value: Any, records: Mapping[str, RecordShape]) -> int:
     """Which branch of a union a default is of. Raises `MisfitError`."""
     for at, shape in enumerate(shapes):
         if fits(shape, records)(value):
             return at
     for at, shape in enumerate(shapes):
-        if isinstance(shape, Scalar) and shape.kind is float and type(value) is int:
+        if isinstance(shape, ScalarShape) and shape.kind is float and type(value) is int:
             return at
     raise MisfitError(f"{value!r:.60} is of no branch of the union")
 
 
-def avro_default(shape: Shape, value: Any, records: Mapping[str, Record]) -> Any:
+def avro_default(shape: Shape, value: Any, records: Mapping[str, RecordShape]) -> Any:
     """A value of a shape as JSON. Raises `MisfitError` where it is not of the shape."""
     match shape:
-        case Scalar():
+        case ScalarShape():
             return _scalar(shape, value)
-        case Words():
+        case LiteralShape():
             return _scalar(shape.scalar, value)
-        case Many():
+        case SequenceShape():
             items = sorted(value, key=repr) if shape.make in {set, frozenset} else value
             return [avro_default(shape.item, each, records) for each in items]
-        case Row():
+        case TupleShape():
             return [avro_default(item, each, records) for item, each in zip(shape.items, value, strict=True)]
-        case Mapped():
+        case MapShape():
             return {shape.text(key): avro_default(shape.value, each, records) for key, each in value.items()}
-        case OneOf():
-            return avro_default(shape.branches[chosen(shape.branches, value, records)], value, records)
-        case Symbols():
+        case UnionShape():
+            return avro_default(shape.branches[find_branch(shape.branches, value, records)], value, records)
+        case EnumShape():
             return {member: symbol for symbol, member in shape.members}[value]
-        case Fixed():
+        case FixedShape():
             return value.decode("latin-1")
-        case Use():
+        case RecordUse():
             record = records[shape.name]
             parts = ((part, record.get(value, part.attribute)) for part in record.parts)
             return {part.name: avro_default(part.shape, each, records) for part, each in parts}
-        case Anything():
+        case AnyShape():
             raise MisfitError("no schema, no default")
 
 
-def _scalar(shape: Scalar, value: Any) -> Any:
+def _scalar(shape: ScalarShape, value: Any) -> Any:
     if not fits(shape, {})(value) and not (shape.kind is float and type(value) is int):
         raise MisfitError(f"{value!r:.60} is a {type(value).__name__}, not a {shape.kind.__name__}")
     made = value if shape.takes_avro is None else shape.takes_avro(value)

@@ -4,9 +4,9 @@ import dataclasses
 import json
 from typing import Any
 
-from treaty.client.types.failures import NoSchemaError
-from treaty.client.types.making.avro import avro_class
-from treaty.client.types.making.jsonschema import json_class
+from treaty.client.types.avro_classes import avro_class
+from treaty.client.types.errors import NoSchemaError
+from treaty.client.types.json_classes import json_class
 from treaty.core.schema import Draft
 
 
@@ -19,11 +19,11 @@ def class_of(schema: Draft | str, *others: str) -> Any:
     with this very schema. Raises `NoSchemaError` where the text is not a schema that this way can be gone.
     """
     draft = Draft(schema) if isinstance(schema, str) else schema
-    parsed = _parsed(draft.text)
+    parsed = _parse_json(draft.text)
     if draft.format == "JSON":
         made = json_class(parsed)
     elif draft.format == "AVRO":
-        made = avro_class(parsed, tuple(map(_parsed, others)))
+        made = avro_class(parsed, tuple(map(_parse_json, others)))
     else:
         raise NoSchemaError("schema", f"classes are made of Avro and JSON schemas, not of {draft.format}")
     if isinstance(made, type) and dataclasses.is_dataclass(made) and not others and not draft.references:
@@ -31,7 +31,7 @@ def class_of(schema: Draft | str, *others: str) -> Any:
     return made
 
 
-def _parsed(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -10,25 +10,25 @@ from decimal import Decimal
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from treaty.client.types import scalars
-from treaty.client.types.failures import NoSchemaError
-from treaty.client.types.kinds import Given, Kind, called, doc_of, kind_of, said
-from treaty.client.types.marks import Digits, Formerly, Named, Optional, Size, Stored
+from treaty.client.types.annotations import DecimalDigits, FieldAliases, FixedSize, OptionalField, StoredAs, TypeName
+from treaty.client.types.errors import NoSchemaError
+from treaty.client.types.kinds import ClassField, ClassKind, doc_of, doc_of_marks, find_class_kind, name_of_marks
 from treaty.client.types.shapes import (
     ABSENT,
-    Anything,
-    Derived,
-    Fixed,
-    Many,
-    Mapped,
-    OneOf,
-    Part,
-    Record,
-    Row,
-    Scalar,
+    AnyShape,
+    DerivedType,
+    EnumShape,
+    FieldShape,
+    FixedShape,
+    LiteralShape,
+    MapShape,
+    RecordShape,
+    RecordUse,
+    ScalarShape,
+    SequenceShape,
     Shape,
-    Symbols,
-    Use,
-    Words,
+    TupleShape,
+    UnionShape,
 )
 
 Marks = tuple[Any, ...]
@@ -54,22 +54,22 @@ MAX_RECORDS = 1000
 """Classes that one class may lead to; generic classes that contain bigger and bigger ones would never end."""
 
 
-def derive(kind: Any, namespace: str = "") -> Derived:
+def derive(kind: Any, namespace: str = "") -> DerivedType:
     """Return the shape of a type: a class with fields, or any annotation. Names without a namespace get `namespace`.
 
     Raises `NoSchemaError` with the path to what has no schema in any format.
     """
-    reader = _Reader(namespace)
+    reader = _AnnotationReader(namespace)
     shape = reader.shape(kind, "value", (), {})
-    return Derived(shape, {record.name: record for record in reader.records.values() if record is not None})
+    return DerivedType(shape, {record.name: record for record in reader.records.values() if record is not None})
 
 
-class _Reader:
+class _AnnotationReader:
     """Reads annotations; remembers the classes that it has met."""
 
     def __init__(self, namespace: str) -> None:
         self.namespace = namespace
-        self.records: dict[Any, Record | None] = {}
+        self.records: dict[Any, RecordShape | None] = {}
         self._names: dict[str, Any] = {}
 
     def shape(self, hint: Any, path: str, marks: Marks, bound: Bound) -> Shape:
@@ -89,7 +89,7 @@ class _Reader:
         if origin is typing.Literal:
             return _words(args, path)
         if hint in {Any, object}:
-            return Anything()
+            return AnyShape()
         if isinstance(hint, TypeVar):
             raise NoSchemaError(path, f"the type variable {hint} stands for nothing; give the class its arguments")
         found = self._container(hint, origin, args, (path, marks, bound))
@@ -102,14 +102,16 @@ class _Reader:
             if not args:
                 raise NoSchemaError(path, "a tuple without types of its items; tuple[int, ...] would be allowed")
             if len(args) == 2 and args[1] is Ellipsis:
-                return Many(self.shape(args[0], f"{path}[]", (), bound), tuple)
-            return Row(tuple(self.shape(each, f"{path}[{n}]", (), bound) for n, each in enumerate(args) if each != ()))
+                return SequenceShape(self.shape(args[0], f"{path}[]", (), bound), tuple)
+            return TupleShape(
+                tuple(self.shape(each, f"{path}[{n}]", (), bound) for n, each in enumerate(args) if each != ())
+            )
         if whole in SEQUENCES:
             if not args:
                 raise NoSchemaError(
-                    path, f"{_told(hint)} without a type of its items; {_told(hint)}[int] would be allowed"
+                    path, f"{_name_of(hint)} without a type of its items; {_name_of(hint)}[int] would be allowed"
                 )
-            return Many(self.shape(args[0], f"{path}[]", (), bound), SEQUENCES[whole])
+            return SequenceShape(self.shape(args[0], f"{path}[]", (), bound), SEQUENCES[whole])
         if whole in MAPPINGS:
             if not args:
                 raise NoSchemaError(path, "a dictionary without types; dict[str, int] would be allowed")
@@ -119,12 +121,12 @@ class _Reader:
     def _mapping(self, args: tuple[Any, ...], path: str, bound: Bound) -> Shape:
         key = self.shape(args[0], f"{path}<key>", (), bound)
         value = self.shape(args[1], f"{path}{{}}", (), bound)
-        if isinstance(key, Scalar) and key.key is not None:
-            return Mapped(key.key, str, value)
-        if isinstance(key, Symbols):
+        if isinstance(key, ScalarShape) and key.key is not None:
+            return MapShape(key.key, str, value)
+        if isinstance(key, EnumShape):
             texts = {member: symbol for symbol, member in key.members}
-            return Mapped(dict(key.members).__getitem__, texts.__getitem__, value)
-        message = f"keys of type {_told(args[0])}; keys of maps are texts, so str, int, UUID and enums are allowed"
+            return MapShape(dict(key.members).__getitem__, texts.__getitem__, value)
+        message = f"keys of type {_name_of(args[0])}; keys of maps are texts, so str, int, UUID and enums are allowed"
         raise NoSchemaError(path, message)
 
     def _union(self, args: tuple[Any, ...], path: str, marks: Marks, bound: Bound) -> Shape:
@@ -133,53 +135,53 @@ class _Reader:
         branches: list[Shape] = []
         for each in args:
             shape = self.shape(each, path, marks if len(inner) == 1 and each is inner[0] else (), bound)
-            for one in shape.branches if isinstance(shape, OneOf) else (shape,):
+            for one in shape.branches if isinstance(shape, UnionShape) else (shape,):
                 if one not in branches:
                     branches.append(one)
-        return branches[0] if len(branches) == 1 else OneOf(tuple(branches))
+        return branches[0] if len(branches) == 1 else UnionShape(tuple(branches))
 
     def _named(self, hint: Any, path: str, marks: Marks, bound: Bound) -> Shape:
         """A scalar, an enum or a class with fields."""
-        stored = next((mark.form for mark in marks if isinstance(mark, Stored)), None)
+        stored = next((mark.form for mark in marks if isinstance(mark, StoredAs)), None)
         if stored is not None:
-            return _stored(hint, stored, path)
+            return _find_stored(hint, stored, path)
         if hint is Decimal:
             return _decimal(marks, path)
-        size = next((mark for mark in marks if isinstance(mark, Size)), None)
+        size = next((mark for mark in marks if isinstance(mark, FixedSize)), None)
         if size is not None and hint is bytes:
             name = self._name(marks, path.rpartition(".")[2].strip("[]{}"), path)
             self._claim(name, size, path)
-            return Fixed(name, size.count)
+            return FixedShape(name, size.count)
         known = isinstance(hint, type) or hint is None
         scalar = scalars.SCALARS.get(hint) if known else None
-        scalar = scalar or scalars.STAND_INS.get(f"{getattr(hint, '__module__', '')}.{_told(hint)}")
+        scalar = scalar or scalars.STAND_INS.get(f"{getattr(hint, '__module__', '')}.{_name_of(hint)}")
         if scalar is not None:
             return scalar
         if isinstance(hint, type) and issubclass(hint, enum.Enum):
             return self._enum(hint, path, marks)
         origin = get_origin(hint) or hint
-        kind = kind_of(origin)
+        kind = find_class_kind(origin)
         if kind is None:
-            raise NoSchemaError(path, f"{_told(hint)} has no schema; {ALLOWED}")
+            raise NoSchemaError(path, f"{_name_of(hint)} has no schema; {ALLOWED}")
         return self._record(kind, hint, (path, marks, bound))
 
     def _enum(self, kind: type[enum.Enum], path: str, marks: Marks) -> Shape:
         if issubclass(kind, enum.Flag):
-            return Scalar(kind, "long", {"type": "integer"}, _number, kind, _number, kind)
+            return ScalarShape(kind, "long", {"type": "integer"}, _number, kind, _number, kind)
         members = tuple(kind)
         texts = [str(member.value) for member in members if isinstance(member.value, str)]
         by_value = len(texts) == len(members) and all(map(IDENTIFIER.fullmatch, texts))
         symbols = tuple((member.value if by_value else member.name, member) for member in members)
         name = self._name(marks, getattr(kind, "__schema_name__", kind.__name__), path)
         self._claim(name, kind, path)
-        return Symbols(kind, name, doc_of(kind), symbols)
+        return EnumShape(kind, name, doc_of(kind), symbols)
 
-    def _record(self, kind: Kind, hint: Any, at: tuple[str, Marks, Bound]) -> Shape:
+    def _record(self, kind: ClassKind, hint: Any, at: tuple[str, Marks, Bound]) -> Shape:
         path, marks, bound = at
         cls, args = get_origin(hint) or hint, get_args(hint)
         filled = tuple(bound.get(each, each) if isinstance(each, TypeVar) else each for each in args)
         own = cls.__dict__.get("__schema_name__") if hasattr(cls, "__dict__") else None
-        plain = own or "_".join([cls.__name__, *map(_spelled, filled)])
+        plain = own or "_".join([cls.__name__, *map(_spell_type, filled)])
         name = self._name(marks, plain, path)
         key = (cls, filled, name)
         if key not in self.records:
@@ -193,46 +195,46 @@ class _Reader:
             _unique(parts, within)
             make = kind.maker(cls)
             of = kind.of
-            self.records[key] = Record(
+            self.records[key] = RecordShape(
                 cls, name, doc_of(cls), parts, kind.get, make, lambda value: of(value, cls), kind.tag(cls)
             )
-        return Use(name)
+        return RecordUse(name)
 
-    def _part(self, given: Given, within: str, bound: Bound) -> Part:
+    def _part(self, given: ClassField, within: str, bound: Bound) -> FieldShape:
         marks = given.marks
         if get_origin(given.annotation) is Annotated:
             marks = (*get_args(given.annotation)[1:], *marks)
         path = f"{within}.{given.name}"
         shape = self.shape(given.annotation, path, given.marks, bound)
-        optional = given.optional or any(isinstance(mark, Optional) for mark in marks)
-        if optional and not (isinstance(shape, OneOf) and scalars.NULL in shape.branches):
-            branches = shape.branches if isinstance(shape, OneOf) else (shape,)
-            shape = OneOf((scalars.NULL, *branches))
-        old = tuple(name for mark in marks if isinstance(mark, Formerly) for name in mark.names)
-        return Part(
-            called(marks, given.name),
+        optional = given.optional or any(isinstance(mark, OptionalField) for mark in marks)
+        if optional and not (isinstance(shape, UnionShape) and scalars.NULL in shape.branches):
+            branches = shape.branches if isinstance(shape, UnionShape) else (shape,)
+            shape = UnionShape((scalars.NULL, *branches))
+        old = tuple(name for mark in marks if isinstance(mark, FieldAliases) for name in mark.names)
+        return FieldShape(
+            name_of_marks(marks, given.name),
             given.attribute,
             given.argument,
             shape,
             None if optional else _default(given),
             optional,
             optional or given.default is not ABSENT or given.factory is not None,
-            given.doc or said(marks),
+            given.doc or doc_of_marks(marks),
             old,
         )
 
     def _name(self, marks: Marks, otherwise: str, path: str) -> str:
-        name = next((mark.name for mark in marks if isinstance(mark, Named)), "") or otherwise
+        name = next((mark.name for mark in marks if isinstance(mark, TypeName)), "") or otherwise
         parts = [re.sub(r"\W+", "_", part).strip("_") or "_" for part in name.split(".")]
         if not all(map(IDENTIFIER.fullmatch, parts)):
             raise NoSchemaError(
-                path, f"{name!r} is no name of a type; letters, digits and _ are allowed: use Named(...)"
+                path, f"{name!r} is no name of a type; letters, digits and _ are allowed: use TypeName(...)"
             )
         return ".".join([self.namespace, *parts] if self.namespace and len(parts) == 1 else parts)
 
     def _claim(self, name: str, owner: Any, path: str) -> None:
         if self._names.setdefault(name, owner) != owner:
-            raise NoSchemaError(path, f"two types are called {name}; give one of them another name with Named(...)")
+            raise NoSchemaError(path, f"two types are called {name}; give one of them another name with TypeName(...)")
 
 
 ALLOWED = (
@@ -245,14 +247,14 @@ def _number(value: enum.Flag) -> int:
     return int(value.value)
 
 
-def _fields(kind: Kind, cls: Any, path: str) -> tuple[Given, ...]:
+def _fields(kind: ClassKind, cls: Any, path: str) -> tuple[ClassField, ...]:
     try:
         return tuple(kind.fields(cls))
     except NameError as error:
         raise NoSchemaError(path, f"an annotation of {cls.__name__} is not known here: {error}") from error
 
 
-def _unique(parts: tuple[Part, ...], within: str) -> None:
+def _unique(parts: tuple[FieldShape, ...], within: str) -> None:
     seen: set[str] = set()
     for part in parts:
         if part.name in seen:
@@ -260,7 +262,7 @@ def _unique(parts: tuple[Part, ...], within: str) -> None:
         seen.add(part.name)
 
 
-def _default(given: Given) -> Any:
+def _default(given: ClassField) -> Any:
     """The default as a value; ABSENT where there is none, or where it differs each time."""
     if given.factory is None:
         return given.default
@@ -268,19 +270,19 @@ def _default(given: Given) -> Any:
     return first if first == second else ABSENT
 
 
-def _stored(hint: Any, form: str, path: str) -> Shape:
+def _find_stored(hint: Any, form: str, path: str) -> Shape:
     found = scalars.STORED.get((hint, form)) if isinstance(hint, type) else None
     if found is None:
         forms = sorted(form for kind, form in scalars.STORED if kind is hint)
         raise NoSchemaError(
-            path, f"Stored({form!r}) does not go with {_told(hint)}; allowed: {', '.join(forms) or 'none'}"
+            path, f"StoredAs({form!r}) does not go with {_name_of(hint)}; allowed: {', '.join(forms) or 'none'}"
         )
     return found
 
 
 def _decimal(marks: Marks, path: str) -> Shape:
     for mark in marks:
-        own = isinstance(mark, Digits)
+        own = isinstance(mark, DecimalDigits)
         precision: int | None = mark.precision if own else getattr(mark, "max_digits", None)
         scale: int = mark.scale if own else getattr(mark, "decimal_places", None) or 0
         if precision is not None:
@@ -297,14 +299,14 @@ def _words(values: tuple[Any, ...], path: str) -> Shape:
     shapes: list[Shape] = []
     for kind in kinds:
         of = tuple(value for value in values if type(value) is kind)
-        shapes.append(scalars.NULL if kind is type(None) else Words(of, scalars.SCALARS[kind]))
-    return shapes[0] if len(shapes) == 1 else OneOf(tuple(shapes))
+        shapes.append(scalars.NULL if kind is type(None) else LiteralShape(of, scalars.SCALARS[kind]))
+    return shapes[0] if len(shapes) == 1 else UnionShape(tuple(shapes))
 
 
-def _told(hint: Any) -> str:
+def _name_of(hint: Any) -> str:
     return getattr(hint, "__name__", None) or str(hint)
 
 
-def _spelled(hint: Any) -> str:
+def _spell_type(hint: Any) -> str:
     """A type as part of a name: with its arguments."""
-    return "_".join([_told(get_origin(hint) or hint), *map(_spelled, get_args(hint))])
+    return "_".join([_name_of(get_origin(hint) or hint), *map(_spell_type, get_args(hint))])

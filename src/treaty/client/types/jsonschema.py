@@ -4,26 +4,26 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from treaty.client.types.failures import MisfitError, NoSchemaError
+from treaty.client.types.errors import MisfitError, NoSchemaError
 from treaty.client.types.shapes import (
     ABSENT,
-    Anything,
-    Derived,
-    Fixed,
-    Many,
-    Mapped,
-    OneOf,
-    Part,
-    Record,
-    Row,
-    Scalar,
+    AnyShape,
+    DerivedType,
+    EnumShape,
+    FieldShape,
+    FixedShape,
+    LiteralShape,
+    MapShape,
+    RecordShape,
+    RecordUse,
+    ScalarShape,
+    SequenceShape,
     Shape,
-    Symbols,
-    Use,
-    Words,
+    TupleShape,
+    UnionShape,
 )
 from treaty.client.types.unions import JSON
-from treaty.client.types.values import Converter
+from treaty.client.types.values import ConverterBuilder
 
 DraftName = Literal["2020-12", "07"]
 URLS: Mapping[DraftName, str] = {
@@ -32,7 +32,7 @@ URLS: Mapping[DraftName, str] = {
 }
 
 
-def json_schema(derived: Derived, draft: DraftName = "2020-12", *, open_: bool = False) -> dict[str, Any]:
+def json_schema(derived: DerivedType, draft: DraftName = "2020-12", *, open_: bool = False) -> dict[str, Any]:
     """Return the JSON Schema of a shape. Raises `NoSchemaError` for what JSON can't say.
 
     Objects have the properties of their class and no others, so that a new optional property breaks nobody; `open_`
@@ -40,7 +40,7 @@ def json_schema(derived: Derived, draft: DraftName = "2020-12", *, open_: bool =
     """
     printer = _Printer(derived, draft, open_=open_)
     head: dict[str, Any] = {"$schema": URLS[draft]}
-    if isinstance(derived.shape, Use):
+    if isinstance(derived.shape, RecordUse):
         made = printer.record(derived.records[derived.shape.name])
     else:
         made = printer.of(derived.shape, "value")
@@ -52,45 +52,45 @@ def json_schema(derived: Derived, draft: DraftName = "2020-12", *, open_: bool =
 class _Printer:
     """Prints shapes; records other than the root stand in ``$defs`` (in draft 7 ``definitions``)."""
 
-    def __init__(self, derived: Derived, draft: DraftName, *, open_: bool) -> None:
-        self.root = derived.shape.name if isinstance(derived.shape, Use) else None
+    def __init__(self, derived: DerivedType, draft: DraftName, *, open_: bool) -> None:
+        self.root = derived.shape.name if isinstance(derived.shape, RecordUse) else None
         self.word = "$defs" if draft == "2020-12" else "definitions"
         self.used: set[str] = set()
         self._draft = draft
         self._open = open_
         self._records = derived.records
-        self._ways = Converter(derived, JSON)
+        self._ways = ConverterBuilder(derived, JSON)
 
     def of(self, shape: Shape, path: str) -> dict[str, Any]:
         """The schema of a shape."""
         match shape:
-            case Scalar():
+            case ScalarShape():
                 return dict(shape.json)
-            case Many():
+            case SequenceShape():
                 made = {"type": "array", "items": self.of(shape.item, f"{path}[]")}
                 return {**made, "uniqueItems": True} if shape.make in {set, frozenset} else made
-            case Row():
+            case TupleShape():
                 return self._row([self.of(each, f"{path}[{at}]") for at, each in enumerate(shape.items)])
-            case Mapped():
+            case MapShape():
                 return {"type": "object", "additionalProperties": self.of(shape.value, f"{path}{{}}")}
-            case OneOf():
+            case UnionShape():
                 return _any([self.of(each, path) for each in shape.branches])
-            case Words():
+            case LiteralShape():
                 return {"type": shape.scalar.json["type"], "enum": _json(list(shape.values), path)}
-            case Symbols():
+            case EnumShape():
                 made = {"title": shape.name.rpartition(".")[2]}
                 made |= {"description": shape.doc} if shape.doc else {}
                 return made | {"enum": _json([member.value for _, member in shape.members], path)}
-            case Fixed():
+            case FixedShape():
                 size = -(-shape.size // 3) * 4
                 return {"type": "string", "contentEncoding": "base64", "minLength": size, "maxLength": size}
-            case Use():
+            case RecordUse():
                 self.used.add(shape.name)
                 return {"$ref": "#" if shape.name == self.root else f"#/{self.word}/{shape.name}"}
-            case Anything():
+            case AnyShape():
                 return {}
 
-    def record(self, record: Record) -> dict[str, Any]:
+    def record(self, record: RecordShape) -> dict[str, Any]:
         """The schema of a class with fields."""
         short = record.name.rpartition(".")[2]
         made: dict[str, Any] = {"title": record.name, "type": "object"}
@@ -105,7 +105,7 @@ class _Printer:
             made["required"] = required
         return made if self._open else {**made, "additionalProperties": False}
 
-    def _property(self, part: Part, path: str) -> dict[str, Any]:
+    def _property(self, part: FieldShape, path: str) -> dict[str, Any]:
         made = self.of(part.shape, path)
         said: dict[str, Any] = {"description": part.doc} if part.doc else {}
         if part.default is not ABSENT and not part.optional:

@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
-from treaty.client.types.marks import Called, Doc
+from treaty.client.types.annotations import FieldDoc, FieldName
 from treaty.client.types.shapes import ABSENT
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ClassField:
     """A field as its class tells it; `default` is a value, or ABSENT beside a `factory`, or both ABSENT and None."""
 
     name: str
@@ -31,12 +31,12 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ClassKind:
     """A kind of class: whether one is of it, its fields, and what differs from plain attributes and arguments."""
 
     name: str
     holds: Callable[[Any], bool]
-    fields: Callable[[Any], Iterator[Given]]
+    fields: Callable[[Any], Iterator[ClassField]]
     get: Callable[[Any, str], Any] = getattr
     maker: Callable[[Any], Callable[[dict[str, Any]], Any]] = lambda cls: lambda given: cls(**given)
     of: Callable[[Any, Any], bool] = isinstance
@@ -51,7 +51,7 @@ def annotations(cls: Any) -> dict[str, Any]:
         return typing.get_type_hints(cls, None, {cls.__name__: cls}, include_extras=True)
 
 
-def _dataclass(cls: Any) -> Iterator[Given]:
+def _dataclass(cls: Any) -> Iterator[ClassField]:
     hints = annotations(cls)
     for field in dataclasses.fields(cls):
         if not field.init:
@@ -60,15 +60,15 @@ def _dataclass(cls: Any) -> Iterator[Given]:
         default = ABSENT if field.default is dataclasses.MISSING else field.default
         doc = field.metadata.get("doc", "")
         name = field.metadata.get("alias", field.name)
-        yield Given(name, field.name, field.name, hints[field.name], default, factory, doc)
+        yield ClassField(name, field.name, field.name, hints[field.name], default, factory, doc)
 
 
-def _struct(cls: Any) -> Iterator[Given]:
+def _struct(cls: Any) -> Iterator[ClassField]:
     hints = annotations(cls)
     for field in msgspec.structs.fields(cls):
         default = ABSENT if field.default is msgspec.NODEFAULT else field.default
         factory = None if field.default_factory is msgspec.NODEFAULT else field.default_factory
-        yield Given(field.encode_name, field.name, field.name, hints[field.name], default, factory)
+        yield ClassField(field.encode_name, field.name, field.name, hints[field.name], default, factory)
 
 
 def _struct_tag(cls: Any) -> tuple[str, str] | None:
@@ -76,19 +76,19 @@ def _struct_tag(cls: Any) -> tuple[str, str] | None:
     return None if config.tag is None else (config.tag_field, str(config.tag))
 
 
-def _model(cls: Any) -> Iterator[Given]:
+def _model(cls: Any) -> Iterator[ClassField]:
     for attribute, field in cls.model_fields.items():
         argument = field.validation_alias or field.alias
         argument = argument if isinstance(argument, str) else attribute
         name = field.serialization_alias or field.alias or attribute
         doc, marks, plain = field.description or "", tuple(field.metadata), field.annotation
         if field.is_required():
-            yield Given(name, attribute, argument, plain, doc=doc, marks=marks)
+            yield ClassField(name, attribute, argument, plain, doc=doc, marks=marks)
         elif field.default_factory is not None:
             make = functools.partial(field.get_default, call_default_factory=True, validated_data={})
-            yield Given(name, attribute, argument, plain, factory=make, doc=doc, marks=marks)
+            yield ClassField(name, attribute, argument, plain, factory=make, doc=doc, marks=marks)
         else:
-            yield Given(name, attribute, argument, plain, field.default, doc=doc, marks=marks)
+            yield ClassField(name, attribute, argument, plain, field.default, doc=doc, marks=marks)
 
 
 def is_typed_dict(cls: Any) -> bool:
@@ -96,9 +96,9 @@ def is_typed_dict(cls: Any) -> bool:
     return isinstance(cls, type) and issubclass(cls, dict) and hasattr(cls, "__required_keys__")
 
 
-def _typed(cls: Any) -> Iterator[Given]:
+def _typed_dict_fields(cls: Any) -> Iterator[ClassField]:
     for name, hint in annotations(cls).items():
-        yield Given(name, name, name, hint, optional=name in cls.__optional_keys__)
+        yield ClassField(name, name, name, hint, optional=name in cls.__optional_keys__)
 
 
 def _item(value: Any, name: str) -> Any:
@@ -111,12 +111,12 @@ def _is_typed(value: Any, cls: Any) -> bool:
     return isinstance(value, dict) and cls.__required_keys__ <= keys <= cls.__required_keys__ | cls.__optional_keys__
 
 
-def _named_tuple(cls: Any) -> Iterator[Given]:
+def _named_tuple(cls: Any) -> Iterator[ClassField]:
     for name, hint in annotations(cls).items():
-        yield Given(name, name, name, hint, cls._field_defaults.get(name, ABSENT))
+        yield ClassField(name, name, name, hint, cls._field_defaults.get(name, ABSENT))
 
 
-def _attrs(cls: Any) -> Iterator[Given]:
+def _attrs(cls: Any) -> Iterator[ClassField]:
     nothing, hints = sys.modules["attr"].NOTHING, annotations(cls)
     for field in cls.__attrs_attrs__:
         if not field.init:
@@ -124,21 +124,23 @@ def _attrs(cls: Any) -> Iterator[Given]:
         made = getattr(field.default, "factory", None)
         default = ABSENT if made is not None or field.default is nothing else field.default
         doc = field.metadata.get("doc", "")
-        yield Given(field.name, field.name, field.alias, hints[field.name], default, made, doc)
+        yield ClassField(field.name, field.name, field.alias, hints[field.name], default, made, doc)
 
 
-KINDS: tuple[Kind, ...] = (
-    Kind("msgspec.Struct", lambda cls: issubclass(cls, msgspec.Struct), _struct, tag=_struct_tag),
-    Kind("pydantic.BaseModel", lambda cls: isinstance(getattr(cls, "model_fields", None), Mapping), _model),
-    Kind("attrs", lambda cls: "__attrs_attrs__" in cls.__dict__, _attrs),
-    Kind("dataclass", dataclasses.is_dataclass, _dataclass),
-    Kind("TypedDict", is_typed_dict, _typed, get=_item, maker=lambda cls: lambda given: given, of=_is_typed),
-    Kind("NamedTuple", lambda cls: issubclass(cls, tuple) and hasattr(cls, "_field_defaults"), _named_tuple),
+KINDS: tuple[ClassKind, ...] = (
+    ClassKind("msgspec.Struct", lambda cls: issubclass(cls, msgspec.Struct), _struct, tag=_struct_tag),
+    ClassKind("pydantic.BaseModel", lambda cls: isinstance(getattr(cls, "model_fields", None), Mapping), _model),
+    ClassKind("attrs", lambda cls: "__attrs_attrs__" in cls.__dict__, _attrs),
+    ClassKind("dataclass", dataclasses.is_dataclass, _dataclass),
+    ClassKind(
+        "TypedDict", is_typed_dict, _typed_dict_fields, get=_item, maker=lambda cls: lambda given: given, of=_is_typed
+    ),
+    ClassKind("NamedTuple", lambda cls: issubclass(cls, tuple) and hasattr(cls, "_field_defaults"), _named_tuple),
 )
 """In the order in which they are asked: a pydantic dataclass is a dataclass, not a model."""
 
 
-def kind_of(cls: Any) -> Kind | None:
+def find_class_kind(cls: Any) -> ClassKind | None:
     """The kind of a class; None for a class without fields that are told."""
     if not inspect.isclass(cls):
         return None
@@ -152,16 +154,16 @@ def doc_of(cls: Any) -> str:
     return "" if made else inspect.cleandoc(doc)
 
 
-def said(marks: tuple[Any, ...]) -> str:
+def doc_of_marks(marks: tuple[Any, ...]) -> str:
     """What marks say that a field is about: ours, or msgspec's and pydantic's own."""
     for mark in marks:
         told = getattr(mark, "description", None) or getattr(mark, "documentation", None)
-        text = mark.text if isinstance(mark, Doc) else told
+        text = mark.text if isinstance(mark, FieldDoc) else told
         if isinstance(text, str) and text:
             return text
     return ""
 
 
-def called(marks: tuple[Any, ...], otherwise: str) -> str:
+def name_of_marks(marks: tuple[Any, ...], otherwise: str) -> str:
     """The name that marks give a field."""
-    return next((mark.name for mark in marks if isinstance(mark, Called)), otherwise)
+    return next((mark.name for mark in marks if isinstance(mark, FieldName)), otherwise)

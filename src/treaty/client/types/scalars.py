@@ -9,8 +9,8 @@ from decimal import Context, Decimal, Inexact, InvalidOperation
 from functools import lru_cache
 from typing import Any
 
-from treaty.client.types.failures import MisfitError
-from treaty.client.types.shapes import Scalar
+from treaty.client.types.errors import MisfitError
+from treaty.client.types.shapes import ScalarShape
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICRO = dt.timedelta(microseconds=1)
@@ -23,7 +23,7 @@ def _no_nul(value: str) -> str:
 
 def _aware(value: dt.datetime) -> dt.datetime:
     if value.tzinfo is None:
-        raise MisfitError("a datetime without a zone; give it one, or mark the field Stored('local')")
+        raise MisfitError("a datetime without a zone; give it one, or mark the field StoredAs('local')")
     return value
 
 
@@ -88,17 +88,17 @@ def _float(value: Any) -> float:
 
 
 _FROM_DATETIME = _parse(dt.datetime.fromisoformat, "date and time")
-NULL = Scalar(type(None), "null", {"type": "null"})
+NULL = ScalarShape(type(None), "null", {"type": "null"})
 _DATETIME_JSON = {"type": "string", "format": "date-time"}
 
 
-def point(form: str) -> Scalar:
+def point(form: str) -> ScalarShape:
     """A `datetime`: ``micros``, ``millis``, ``local`` or ``local-millis``."""
     local, millis = form.startswith("local"), form.endswith("millis")
     name = f"{'local-' if local else ''}timestamp-{'millis' if millis else 'micros'}"
     check: Callable[[Any], Any] = _naive if local else _aware
     check = _whole_millis(check) if millis else check
-    return Scalar(
+    return ScalarShape(
         dt.datetime,
         {"type": "long", "logicalType": name},
         {"type": "string"} if local else _DATETIME_JSON,
@@ -108,11 +108,11 @@ def point(form: str) -> Scalar:
     )
 
 
-def clock(form: str) -> Scalar:
+def clock(form: str) -> ScalarShape:
     """A `time`: ``micros`` or ``millis``."""
     millis = form == "millis"
     check = _whole_millis(_clock) if millis else _clock
-    return Scalar(
+    return ScalarShape(
         dt.time,
         {"type": "int", "logicalType": "time-millis"} if millis else {"type": "long", "logicalType": "time-micros"},
         {"type": "string"},
@@ -123,7 +123,7 @@ def clock(form: str) -> Scalar:
 
 
 @lru_cache(256)
-def decimal(precision: int, scale: int) -> Scalar:
+def decimal(precision: int, scale: int) -> ScalarShape:
     """A `Decimal` with so many digits, `scale` of them after the point."""
     unit = Decimal(1).scaleb(-scale)
     within = Context(prec=precision, traps=[Inexact, InvalidOperation])
@@ -138,7 +138,7 @@ def decimal(precision: int, scale: int) -> Scalar:
 
     whole = precision - scale
     pattern = rf"^-?\d{{1,{max(whole, 1)}}}" + (rf"(\.\d{{1,{scale}}})?$" if scale else "$")
-    return Scalar(
+    return ScalarShape(
         Decimal,
         {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale},
         {"type": "string", "pattern": pattern},
@@ -148,27 +148,29 @@ def decimal(precision: int, scale: int) -> Scalar:
     )
 
 
-DECIMAL_TEXT = Scalar(Decimal, None, {"type": "string"}, takes_json=str, makes_json=_parse(Decimal, "decimal number"))
+DECIMAL_TEXT = ScalarShape(
+    Decimal, None, {"type": "string"}, takes_json=str, makes_json=_parse(Decimal, "decimal number")
+)
 """A `Decimal` without a number of digits: JSON can, Avro can't."""
 
-STORED: Mapping[tuple[type, str], Scalar] = {
-    (int, "int"): Scalar(int, "int", {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1}, key=int),
-    (int, "long"): Scalar(int, "long", {"type": "integer"}, key=int),
-    (float, "float"): Scalar(float, "float", {"type": "number"}, _float, None, _float, _float),
-    (float, "double"): Scalar(float, "double", {"type": "number"}, _float, None, _float, _float),
+STORED: Mapping[tuple[type, str], ScalarShape] = {
+    (int, "int"): ScalarShape(int, "int", {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1}, key=int),
+    (int, "long"): ScalarShape(int, "long", {"type": "integer"}, key=int),
+    (float, "float"): ScalarShape(float, "float", {"type": "number"}, _float, None, _float, _float),
+    (float, "double"): ScalarShape(float, "double", {"type": "number"}, _float, None, _float, _float),
     **{(dt.datetime, form): point(form) for form in ("micros", "millis", "local", "local-millis")},
     **{(dt.time, form): clock(form) for form in ("micros", "millis")},
 }
 """Types that Avro can store in more than one way."""
 
-SCALARS: Mapping[Any, Scalar] = {
+SCALARS: Mapping[Any, ScalarShape] = {
     type(None): NULL,
     None: NULL,
-    bool: Scalar(bool, "boolean", {"type": "boolean"}),
+    bool: ScalarShape(bool, "boolean", {"type": "boolean"}),
     int: STORED[int, "long"],
     float: STORED[float, "double"],
-    str: Scalar(str, "string", {"type": "string"}, key=_no_nul),
-    bytes: Scalar(
+    str: ScalarShape(str, "string", {"type": "string"}, key=_no_nul),
+    bytes: ScalarShape(
         bytes,
         "bytes",
         {"type": "string", "contentEncoding": "base64"},
@@ -176,7 +178,7 @@ SCALARS: Mapping[Any, Scalar] = {
         makes_json=_parse(_bytes, "base64"),
     ),
     dt.datetime: STORED[dt.datetime, "micros"],
-    dt.date: Scalar(
+    dt.date: ScalarShape(
         dt.date,
         {"type": "int", "logicalType": "date"},
         {"type": "string", "format": "date"},
@@ -185,7 +187,7 @@ SCALARS: Mapping[Any, Scalar] = {
         makes_json=_parse(dt.date.fromisoformat, "date"),
     ),
     dt.time: STORED[dt.time, "micros"],
-    dt.timedelta: Scalar(
+    dt.timedelta: ScalarShape(
         dt.timedelta,
         {"type": "long", "logicalType": "timedelta-micros"},
         {"type": "string", "format": "duration"},
@@ -194,7 +196,7 @@ SCALARS: Mapping[Any, Scalar] = {
         takes_json=_length_text,
         makes_json=_parse(_length, "length of time"),
     ),
-    uuid.UUID: Scalar(
+    uuid.UUID: ScalarShape(
         uuid.UUID,
         {"type": "string", "logicalType": "uuid"},
         {"type": "string", "format": "uuid"},
@@ -204,7 +206,7 @@ SCALARS: Mapping[Any, Scalar] = {
     ),
 }
 """By the class of the annotation."""
-STAND_INS: Mapping[str, Scalar] = {
+STAND_INS: Mapping[str, ScalarShape] = {
     **dict.fromkeys(
         ("pydantic.types.AwareDatetime", "pydantic.types.PastDatetime", "pydantic.types.FutureDatetime"),
         STORED[dt.datetime, "micros"],

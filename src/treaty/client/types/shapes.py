@@ -12,7 +12,7 @@ Convert = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Scalar:
+class ScalarShape:
     """A type of values without parts: its class, its words in both formats, and the ways between value and format.
 
     `avro` and `json` are schemas; `takes` goes from the class's value to what the codec writes, `makes` back. None: as it is.
@@ -30,7 +30,7 @@ class Scalar:
 
 
 @dataclass(frozen=True, slots=True)
-class Many:
+class SequenceShape:
     """A sequence or set of items; `make` builds it from a list."""
 
     item: "Shape"
@@ -38,14 +38,14 @@ class Many:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TupleShape:
     """A tuple with a type for each place."""
 
     items: tuple["Shape", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Mapped:
+class MapShape:
     """A dictionary; `key` makes its keys from texts, `text` texts from them."""
 
     key: Callable[[str], Any]
@@ -54,14 +54,14 @@ class Mapped:
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf:
+class UnionShape:
     """A union, in the order of the annotation."""
 
     branches: tuple["Shape", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Symbols:
+class EnumShape:
     """An enum: its members by the symbols that stand for them."""
 
     kind: type[enum.Enum]
@@ -71,7 +71,7 @@ class Symbols:
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class FixedShape:
     """Bytes of one length, with a name."""
 
     name: str
@@ -79,30 +79,41 @@ class Fixed:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class LiteralShape:
     """The values of one type that a `Literal` allows."""
 
     values: tuple[Any, ...]
-    scalar: Scalar
+    scalar: ScalarShape
 
 
 @dataclass(frozen=True, slots=True)
-class Anything:
+class AnyShape:
     """No restriction."""
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class RecordUse:
     """A record, by its full name."""
 
     name: str
 
 
-Shape = Scalar | Many | Row | Mapped | OneOf | Symbols | Fixed | Words | Anything | Use
+Shape = (
+    ScalarShape
+    | SequenceShape
+    | TupleShape
+    | MapShape
+    | UnionShape
+    | EnumShape
+    | FixedShape
+    | LiteralShape
+    | AnyShape
+    | RecordUse
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FieldShape:
     """A field: its name in the schema, its attribute and its argument in the class, and what it is when it is missing."""
 
     name: str
@@ -119,13 +130,13 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RecordShape:
     """A class with fields. `get` reads an attribute (ABSENT where it is not there), `make` builds from arguments."""
 
     kind: Any
     name: str
     doc: str
-    parts: tuple[Part, ...]
+    parts: tuple[FieldShape, ...]
     get: Callable[[Any, str], Any]
     make: Callable[[dict[str, Any]], Any]
     of: Callable[[Any], bool]
@@ -134,11 +145,11 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class DerivedType:
     """A type's shape, with the records that it uses."""
 
     shape: Shape
-    records: Mapping[str, Record] = field(default_factory=dict)
+    records: Mapping[str, RecordShape] = field(default_factory=dict)
 
 
 def distinct(shapes: Iterable[Shape]) -> tuple[Shape, ...]:

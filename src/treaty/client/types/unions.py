@@ -8,23 +8,23 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from treaty.client.compiled.names import branch_of
-from treaty.client.types.failures import MisfitError
+from treaty.client.types.errors import MisfitError
 from treaty.client.types.shapes import (
-    Anything,
+    AnyShape,
     Convert,
-    Fixed,
-    Many,
-    Mapped,
-    OneOf,
-    Record,
-    Row,
-    Scalar,
+    EnumShape,
+    FixedShape,
+    LiteralShape,
+    MapShape,
+    RecordShape,
+    RecordUse,
+    ScalarShape,
+    SequenceShape,
     Shape,
-    Symbols,
-    Use,
-    Words,
+    TupleShape,
+    UnionShape,
 )
-from treaty.client.types.values import Medium, Ways, as_is
+from treaty.client.types.values import EncodingTraits, ValueConverters, as_is
 
 Fits = Callable[[Any], bool]
 Branch = tuple[Fits, str, Convert]
@@ -38,30 +38,30 @@ _ALIKE: Mapping[type, tuple[type, ...]] = {
 }
 
 
-def fits(shape: Shape, records: Mapping[str, Record]) -> Fits:
+def fits(shape: Shape, records: Mapping[str, RecordShape]) -> Fits:
     """Return the test whether a value is of a shape. It looks at the value's own type, not at its parts."""
     match shape:
-        case Scalar():
+        case ScalarShape():
             return _scalar(shape.kind)
-        case Many():
+        case SequenceShape():
             kinds = _ALIKE.get(shape.make, (shape.make,))
             return lambda value: isinstance(value, kinds)
-        case Row():
+        case TupleShape():
             return lambda value: isinstance(value, tuple) and len(value) == len(shape.items)
-        case Mapped():
+        case MapShape():
             return lambda value: isinstance(value, dict)
-        case Symbols():
+        case EnumShape():
             return lambda value: isinstance(value, shape.kind)
-        case Fixed():
+        case FixedShape():
             return lambda value: isinstance(value, bytes) and len(value) == shape.size
-        case Words():
+        case LiteralShape():
             return lambda value: type(value) is shape.scalar.kind and value in shape.values
-        case Use():
+        case RecordUse():
             return records[shape.name].of
-        case OneOf():
+        case UnionShape():
             tests = [fits(branch, records) for branch in shape.branches]
             return lambda value: any(test(value) for test in tests)
-        case Anything():
+        case AnyShape():
             return lambda value: True
 
 
@@ -74,13 +74,13 @@ def _scalar(kind: type) -> Fits:
 def branch_name(shape: Shape) -> str:
     """What Avro's codec calls this branch of a union."""
     match shape:
-        case Scalar():
+        case ScalarShape():
             return branch_of(shape.avro)
-        case Words():
+        case LiteralShape():
             return branch_of(shape.scalar.avro)
-        case Symbols() | Fixed() | Use():
+        case EnumShape() | FixedShape() | RecordUse():
             return shape.name
-        case Mapped():
+        case MapShape():
             return "map"
         case _:
             return "array"
@@ -102,23 +102,23 @@ PLAIN: Mapping[str, type] = {
 def _plain_type(shape: Shape) -> type:
     """The type that the codec gives values of this branch."""
     match shape:
-        case Scalar():
+        case ScalarShape():
             if not isinstance(shape.avro, dict):
                 return PLAIN[shape.avro]
             return shape.kind if shape.makes_avro is None else PLAIN[shape.avro["type"]]
-        case Words():
+        case LiteralShape():
             return shape.scalar.kind
-        case Symbols():
+        case EnumShape():
             return str
-        case Fixed():
+        case FixedShape():
             return bytes
-        case Mapped() | Use():
+        case MapShape() | RecordUse():
             return dict
         case _:
             return list
 
 
-def _chosen(value: Any, tests: list[Branch], real: Convert | None) -> tuple[str, Any]:
+def _choose_branch(value: Any, tests: list[Branch], real: Convert | None) -> tuple[str, Any]:
     """The branch and the plain value. A whole number is a real one where nothing else takes it."""
     for test, name, convert in tests:
         if test(value):
@@ -129,7 +129,9 @@ def _chosen(value: Any, tests: list[Branch], real: Convert | None) -> tuple[str,
     raise MisfitError(message)
 
 
-def _avro_union(shapes: tuple[Shape, ...], ways: list[Ways], records: Mapping[str, Record]) -> Ways:
+def _avro_union(
+    shapes: tuple[Shape, ...], ways: list[ValueConverters], records: Mapping[str, RecordShape]
+) -> ValueConverters:
     """Values carry the name of their branch where more than one could be meant."""
     tests: list[Branch] = []
     by_name: dict[str, Convert] = {}
@@ -145,13 +147,13 @@ def _avro_union(shapes: tuple[Shape, ...], ways: list[Ways], records: Mapping[st
     nullable = len(tests) < len(shapes)
     real = next((take for _, name, take in tests if name == "double"), None)
 
-    if nullable and only == Ways(as_is, as_is) and all(isinstance(shape, Scalar) for shape in shapes):
+    if nullable and only == ValueConverters(as_is, as_is) and all(isinstance(shape, ScalarShape) for shape in shapes):
         return only
 
     def take(value: Any) -> Any:
         if value is None and nullable:
             return None
-        return only.take(value) if only is not None else _chosen(value, tests, real)
+        return only.take(value) if only is not None else _choose_branch(value, tests, real)
 
     def make(plain: Any) -> Any:
         if plain is None and nullable:
@@ -168,10 +170,10 @@ def _avro_union(shapes: tuple[Shape, ...], ways: list[Ways], records: Mapping[st
             raise MisfitError(f"{plain!r:.60} is of no branch of the union")
         return found(plain)
 
-    return Ways(take, make)
+    return ValueConverters(take, make)
 
 
-AVRO = Medium(
+AVRO = EncodingTraits(
     lambda scalar: (scalar.takes_avro, scalar.makes_avro), lambda symbol, _: symbol, (as_is, as_is), _avro_union
 )
 """Plain values as fastavro has them."""
@@ -180,15 +182,15 @@ AVRO = Medium(
 def _json_type(shape: Shape) -> tuple[type, ...]:
     """What JSON's parser gives for values of this branch."""
     match shape:
-        case Scalar() | Words():
-            return _WORDS[(shape.scalar if isinstance(shape, Words) else shape).json["type"]]
-        case Symbols():
+        case ScalarShape() | LiteralShape():
+            return _WORDS[(shape.scalar if isinstance(shape, LiteralShape) else shape).json["type"]]
+        case EnumShape():
             return tuple({type(member.value) for _, member in shape.members})
-        case Mapped() | Use():
+        case MapShape() | RecordUse():
             return (dict,)
-        case Fixed():
+        case FixedShape():
             return (str,)
-        case Anything():
+        case AnyShape():
             return (type(None), bool, int, float, str, list, dict)
         case _:
             return (list,)
@@ -203,17 +205,20 @@ _WORDS: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def _json_union(shapes: tuple[Shape, ...], ways: list[Ways], records: Mapping[str, Record]) -> Ways:
+def _json_union(
+    shapes: tuple[Shape, ...], ways: list[ValueConverters], records: Mapping[str, RecordShape]
+) -> ValueConverters:
     """The first branch that a value fits; objects go to the class that knows most of their properties."""
     tests = [(fits(shape, records), branch_word(shape), way.take) for shape, way in zip(shapes, ways, strict=True)]
     real = next((take for _, name, take in tests if name == "float"), None)
     order = sorted(range(len(shapes)), key=lambda at: _last(shapes[at]))
     known = [
-        frozenset(part.name for part in records[one.name].parts) if isinstance(one, Use) else None for one in shapes
+        frozenset(part.name for part in records[one.name].parts) if isinstance(one, RecordUse) else None
+        for one in shapes
     ]
 
     def take(value: Any) -> Any:
-        return _chosen(value, tests, real)[1]
+        return _choose_branch(value, tests, real)[1]
 
     def make(plain: Any) -> Any:
         told = MisfitError(f"{plain!r:.60} is of no branch of the union")
@@ -229,14 +234,14 @@ def _json_union(shapes: tuple[Shape, ...], ways: list[Ways], records: Mapping[st
                     told = error
         raise told
 
-    return Ways(take, make)
+    return ValueConverters(take, make)
 
 
 def _last(shape: Shape) -> int:
     """Any text is a str and any value an Any, so these are tried last; a float takes what no int took."""
-    if isinstance(shape, Anything):
+    if isinstance(shape, AnyShape):
         return 3
-    return {str: 2, float: 1}.get(shape.kind, 0) if isinstance(shape, Scalar) else 0
+    return {str: 2, float: 1}.get(shape.kind, 0) if isinstance(shape, ScalarShape) else 0
 
 
 def _overlap(known: frozenset[str] | None, plain: dict[str, Any]) -> int:
@@ -244,16 +249,26 @@ def _overlap(known: frozenset[str] | None, plain: dict[str, Any]) -> int:
     return 0 if known is None else 2 * len(known & plain.keys()) - len(plain) - len(known)
 
 
-def _has_tag(shape: Shape, plain: dict[str, Any], records: Mapping[str, Record]) -> bool:
-    tag = records[shape.name].tag if isinstance(shape, Use) else None
+def _has_tag(shape: Shape, plain: dict[str, Any], records: Mapping[str, RecordShape]) -> bool:
+    tag = records[shape.name].tag if isinstance(shape, RecordUse) else None
     return tag is not None and plain.get(tag[0]) == tag[1]
+
+
+_BRANCH_WORDS: Mapping[type, str] = {
+    SequenceShape: "sequence",
+    TupleShape: "tuple",
+    MapShape: "map",
+    LiteralShape: "literal",
+    UnionShape: "union",
+    AnyShape: "any value",
+}
 
 
 def branch_word(shape: Shape) -> str:
     """What people call this branch of a union."""
-    if isinstance(shape, Scalar):
+    if isinstance(shape, ScalarShape):
         return shape.kind.__name__
-    return branch_name(shape) if isinstance(shape, Symbols | Fixed | Use) else type(shape).__name__.lower()
+    return branch_name(shape) if isinstance(shape, EnumShape | FixedShape | RecordUse) else _BRANCH_WORDS[type(shape)]
 
 
 def _unbase(text: Any) -> bytes:
@@ -263,7 +278,7 @@ def _unbase(text: Any) -> bytes:
         raise MisfitError(f"{text!r:.60} is no base64") from error
 
 
-def _json_scalar(scalar: Scalar) -> tuple[Convert | None, Convert | None]:
+def _json_scalar(scalar: ScalarShape) -> tuple[Convert | None, Convert | None]:
     """What JSON carries as it is has its type looked at when it comes back: nobody else may have."""
     kinds = _WORDS[scalar.json["type"]]
     convert = scalar.makes_json
@@ -278,7 +293,7 @@ def _json_scalar(scalar: Scalar) -> tuple[Convert | None, Convert | None]:
     return scalar.takes_json, make
 
 
-JSON = Medium(
+JSON = EncodingTraits(
     _json_scalar,
     lambda _, member: member.value,
     (lambda value: base64.b64encode(value).decode(), _unbase),

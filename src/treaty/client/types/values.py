@@ -5,24 +5,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from treaty.client.types.failures import MisfitError
+from treaty.client.types.errors import MisfitError
 from treaty.client.types.kinds import is_typed_dict
 from treaty.client.types.shapes import (
     ABSENT,
-    Anything,
+    AnyShape,
     Convert,
-    Derived,
-    Fixed,
-    Many,
-    Mapped,
-    OneOf,
-    Record,
-    Row,
-    Scalar,
+    DerivedType,
+    EnumShape,
+    FixedShape,
+    LiteralShape,
+    MapShape,
+    RecordShape,
+    RecordUse,
+    ScalarShape,
+    SequenceShape,
     Shape,
-    Symbols,
-    Use,
-    Words,
+    TupleShape,
+    UnionShape,
     distinct,
 )
 
@@ -36,7 +36,7 @@ def as_is(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Ways:
+class ValueConverters:
     """From a value of the class to a plain one, and back. Both raise `MisfitError`."""
 
     take: Convert
@@ -44,57 +44,57 @@ class Ways:
 
 
 @dataclass(frozen=True, slots=True)
-class Medium:
+class EncodingTraits:
     """What the formats do differently: scalars, symbols, bytes of one length, and how a union tells its branches."""
 
-    scalar: Callable[[Scalar], tuple[Convert | None, Convert | None]]
+    scalar: Callable[[ScalarShape], tuple[Convert | None, Convert | None]]
     symbol: Callable[[str, enum.Enum], Any]
     fixed: tuple[Convert, Convert]
-    union: Callable[[tuple[Shape, ...], list[Ways], Mapping[str, Record]], Ways]
+    union: Callable[[tuple[Shape, ...], list[ValueConverters], Mapping[str, RecordShape]], ValueConverters]
     loose: bool = False
     """Objects may lack properties and carry the tag of their class, and items of an array have types of their own."""
 
 
-class Converter:
+class ConverterBuilder:
     """Makes the ways of shapes; those of a record once, so that recursion ends."""
 
-    def __init__(self, derived: Derived, medium: Medium) -> None:
+    def __init__(self, derived: DerivedType, medium: EncodingTraits) -> None:
         """Take the records of a derived type."""
         self._records = derived.records
         self._medium = medium
-        self._made: dict[str, Ways] = {}
+        self._made: dict[str, ValueConverters] = {}
 
-    def ways(self, shape: Shape) -> Ways:
+    def ways(self, shape: Shape) -> ValueConverters:
         """The ways of a shape."""
         match shape:
-            case Scalar():
+            case ScalarShape():
                 take, make = self._medium.scalar(shape)
-                return Ways(take or as_is, make or as_is)
-            case Many():
+                return ValueConverters(take or as_is, make or as_is)
+            case SequenceShape():
                 return _many(shape, self.ways(shape.item))
-            case Mapped():
-                return _mapped(shape, self.ways(shape.value))
-            case Row():
+            case MapShape():
+                return _map_converters(shape, self.ways(shape.value))
+            case TupleShape():
                 return self._row(shape)
-            case OneOf():
+            case UnionShape():
                 each = [self.ways(branch) for branch in shape.branches]
                 return self._medium.union(shape.branches, each, self._records)
-            case Words():
+            case LiteralShape():
                 return _words(shape)
-            case Symbols():
+            case EnumShape():
                 return self._symbols(shape)
-            case Fixed():
-                return _fixed(shape, *self._medium.fixed)
-            case Use():
+            case FixedShape():
+                return _fixed_converters(shape, *self._medium.fixed)
+            case RecordUse():
                 return self._record(shape.name)
-            case Anything():
-                return Ways(as_is, as_is)
+            case AnyShape():
+                return ValueConverters(as_is, as_is)
 
-    def _record(self, name: str) -> Ways:
+    def _record(self, name: str) -> ValueConverters:
         made = self._made.get(name)
         if made is not None:
             return made
-        inner: list[Ways] = []
+        inner: list[ValueConverters] = []
 
         def take(value: Any) -> Any:
             return inner[0].take(value)
@@ -102,26 +102,26 @@ class Converter:
         def make(plain: Any) -> Any:
             return inner[0].make(plain)
 
-        self._made[name] = Ways(take, make)
+        self._made[name] = ValueConverters(take, make)
         record = self._records[name]
         ways = [(part, self.ways(part.shape)) for part in record.parts]
         takes = [
             (part.name, part.attribute, None if way.take is as_is else way.take, part.optional) for part, way in ways
         ]
-        inner.append(Ways(_taker(record, takes, loose=self._medium.loose), _maker(record, ways)))
+        inner.append(ValueConverters(_taker(record, takes, loose=self._medium.loose), _maker(record, ways)))
         self._made[name] = inner[0]
         return self._made[name]
 
-    def _symbols(self, shape: Symbols) -> Ways:
+    def _symbols(self, shape: EnumShape) -> ValueConverters:
         there = {member: self._medium.symbol(symbol, member) for symbol, member in shape.members}
         back = {plain: member for member, plain in there.items()}
-        return Ways(_looked_up(there, shape.kind.__name__), _looked_up(back, shape.kind.__name__))
+        return ValueConverters(_looked_up(there, shape.kind.__name__), _looked_up(back, shape.kind.__name__))
 
-    def _row(self, shape: Row) -> Ways:
+    def _row(self, shape: TupleShape) -> ValueConverters:
         each = [self.ways(item) for item in shape.items]
         kinds = distinct(shape.items)
         if not self._medium.loose and len(kinds) > 1:  # Avro: the items are of a union
-            either = self.ways(OneOf(kinds))
+            either = self.ways(UnionShape(kinds))
             each = [either] * len(each)
 
         def take(value: Any) -> list[Any]:
@@ -134,10 +134,10 @@ class Converter:
                 raise MisfitError(f"{_short(plain)} is no array of {len(each)}")
             return tuple(way.make(item) for way, item in zip(each, plain, strict=True))
 
-        return Ways(take, make)
+        return ValueConverters(take, make)
 
 
-def _taker(record: Record, parts: list[tuple[str, str, Convert | None, bool]], *, loose: bool) -> Convert:
+def _taker(record: RecordShape, parts: list[tuple[str, str, Convert | None, bool]], *, loose: bool) -> Convert:
     get, of = record.get, record.of
     typed_dict = is_typed_dict(record.kind)  # there a key that is missing and one of None are two things
     first = dict([record.tag]) if loose and record.tag else {}
@@ -165,7 +165,7 @@ def _taker(record: Record, parts: list[tuple[str, str, Convert | None, bool]], *
     return take
 
 
-def _maker(record: Record, parts: list[tuple[Any, Ways]]) -> Convert:
+def _maker(record: RecordShape, parts: list[tuple[Any, ValueConverters]]) -> Convert:
     build = record.make
     direct = all(way.make is as_is and part.name == part.argument and not part.optional for part, way in parts)
     names = frozenset(part.name for part, _ in parts)
@@ -204,7 +204,7 @@ def _maker(record: Record, parts: list[tuple[Any, Ways]]) -> Convert:
     return make
 
 
-def _many(shape: Many, item: Ways) -> Ways:
+def _many(shape: SequenceShape, item: ValueConverters) -> ValueConverters:
     ordered = shape.make not in {set, frozenset}
 
     def take(value: Any) -> list[Any]:
@@ -219,7 +219,7 @@ def _many(shape: Many, item: Ways) -> Ways:
         items = plain if item.make is as_is else _each(plain, item.make)
         return items if shape.make is list else shape.make(items)
 
-    return Ways(take, make)
+    return ValueConverters(take, make)
 
 
 def _each(items: Any, convert: Convert) -> list[Any]:
@@ -232,7 +232,7 @@ def _each(items: Any, convert: Convert) -> list[Any]:
     return made
 
 
-def _mapped(shape: Mapped, value: Ways) -> Ways:
+def _map_converters(shape: MapShape, value: ValueConverters) -> ValueConverters:
     def take(given: Any) -> dict[str, Any]:
         made: dict[str, Any] = {}
         for key, each in given.items():
@@ -248,26 +248,26 @@ def _mapped(shape: Mapped, value: Ways) -> Ways:
             raise MisfitError(f"{_short(plain)} is no map")
         return {_key(shape, key): value.make(each) for key, each in plain.items()}
 
-    return Ways(take, make)
+    return ValueConverters(take, make)
 
 
-def _key(shape: Mapped, text: str) -> Any:
+def _key(shape: MapShape, text: str) -> Any:
     try:
         return shape.key(text)
     except (ValueError, KeyError) as error:
         raise MisfitError(f"{text!r:.60} is no key") from error
 
 
-def _words(shape: Words) -> Ways:
+def _words(shape: LiteralShape) -> ValueConverters:
     def check(value: Any) -> Any:
         if value not in shape.values or type(value) is not shape.scalar.kind:
             raise MisfitError(f"{_short(value)} is none of {', '.join(map(repr, shape.values))}")
         return value
 
-    return Ways(check, check)
+    return ValueConverters(check, check)
 
 
-def _fixed(shape: Fixed, there: Convert, back: Convert) -> Ways:
+def _fixed_converters(shape: FixedShape, there: Convert, back: Convert) -> ValueConverters:
     def take(value: Any) -> Any:
         if not isinstance(value, bytes) or len(value) != shape.size:
             raise MisfitError(f"{_short(value)} is not {shape.size} bytes")
@@ -279,7 +279,7 @@ def _fixed(shape: Fixed, there: Convert, back: Convert) -> Ways:
             raise MisfitError(f"{_short(value)} is not {shape.size} bytes")
         return value
 
-    return Ways(take, make)
+    return ValueConverters(take, make)
 
 
 def _looked_up(table: Mapping[Any, Any], name: str) -> Convert:

@@ -12,12 +12,12 @@ import uuid
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Union
 
+from treaty.client.types.annotations import FieldDoc, FieldName, OptionalField
 from treaty.client.types.derive import derive
-from treaty.client.types.failures import NoSchemaError
-from treaty.client.types.marks import Called, Doc, Optional
+from treaty.client.types.errors import NoSchemaError
 from treaty.client.types.shapes import ABSENT
 from treaty.client.types.unions import JSON
-from treaty.client.types.values import Converter
+from treaty.client.types.values import ConverterBuilder
 
 _TYPES: Mapping[str, Any] = {"null": None, "boolean": bool, "integer": int, "number": float, "string": str}
 _FORMATS: Mapping[str, Any] = {"date-time": dt.datetime, "date": dt.date, "uuid": uuid.UUID, "duration": dt.timedelta}
@@ -26,10 +26,10 @@ _PLACES = ("#/$defs/", "#/definitions/")
 
 def json_class(schema: Any) -> Any:
     """Return the type of a parsed schema. Raises `NoSchemaError` for a reference that leads out of it."""
-    return _Maker(schema).of(schema, "value")
+    return _JsonClassBuilder(schema).of(schema, "value")
 
 
-class _Maker:
+class _JsonClassBuilder:
     """Makes types; those that have a place of their own once."""
 
     def __init__(self, root: Any) -> None:
@@ -102,14 +102,14 @@ class _Maker:
         for called, inner in properties.items():
             kind = self.of(inner, f"{path}.{called}" if path != "value" else called)
             attribute = _identifier(called, taken)
-            marks: list[Any] = [Called(called)] if attribute != called else []
+            marks: list[Any] = [FieldName(called)] if attribute != called else []
             said = inner.get("description") if isinstance(inner, dict) else None
-            marks += [Doc(said)] if isinstance(said, str) and said else []
+            marks += [FieldDoc(said)] if isinstance(said, str) and said else []
             default = inner.get("default", ABSENT) if isinstance(inner, dict) else ABSENT
             if default is not ABSENT:
                 setattr(cls, attribute, dataclasses.field(default_factory=_Default(kind, default)))
             elif called not in required:
-                marks.append(Optional())
+                marks.append(OptionalField())
                 setattr(cls, attribute, None)
                 kind = kind if kind is Any else Union[kind, None]  # noqa: UP007 (may be any type)
             for mark in marks:
@@ -134,7 +134,7 @@ class _Default:
         self._busy = True
         try:
             derived = derive(self._kind)
-            return Converter(derived, JSON).ways(derived.shape).make(made)
+            return ConverterBuilder(derived, JSON).ways(derived.shape).make(made)
         finally:
             self._busy = False
 

@@ -11,27 +11,35 @@ from decimal import Decimal
 from typing import Annotated, Any, Union
 
 from treaty.client.compiled.logical import READERS
-from treaty.client.types.failures import NoSchemaError
-from treaty.client.types.marks import Called, Digits, Doc, Formerly, Named, Size, Stored
+from treaty.client.types.annotations import (
+    DecimalDigits,
+    FieldAliases,
+    FieldDoc,
+    FieldName,
+    FixedSize,
+    StoredAs,
+    TypeName,
+)
+from treaty.client.types.errors import NoSchemaError
 
 _PRIMITIVES: dict[str, Any] = {
     "null": None,
     "boolean": bool,
-    "int": Annotated[int, Stored("int")],
+    "int": Annotated[int, StoredAs("int")],
     "long": int,
-    "float": Annotated[float, Stored("float")],
+    "float": Annotated[float, StoredAs("float")],
     "double": float,
     "bytes": bytes,
     "string": str,
 }
 _LOGICAL: dict[tuple[str, str], Any] = {
     ("int", "date"): dt.date,
-    ("int", "time-millis"): Annotated[dt.time, Stored("millis")],
+    ("int", "time-millis"): Annotated[dt.time, StoredAs("millis")],
     ("long", "time-micros"): dt.time,
-    ("long", "timestamp-millis"): Annotated[dt.datetime, Stored("millis")],
+    ("long", "timestamp-millis"): Annotated[dt.datetime, StoredAs("millis")],
     ("long", "timestamp-micros"): dt.datetime,
-    ("long", "local-timestamp-millis"): Annotated[dt.datetime, Stored("local-millis")],
-    ("long", "local-timestamp-micros"): Annotated[dt.datetime, Stored("local")],
+    ("long", "local-timestamp-millis"): Annotated[dt.datetime, StoredAs("local-millis")],
+    ("long", "local-timestamp-micros"): Annotated[dt.datetime, StoredAs("local")],
     ("long", "timedelta-micros"): dt.timedelta,
     ("string", "uuid"): uuid.UUID,
 }
@@ -42,13 +50,13 @@ _TAKEN = frozenset({"mro", "name", "value"})
 
 def avro_class(schema: Any, others: tuple[Any, ...] = ()) -> Any:
     """Return the type of a parsed schema; `others` are those that it refers to. Raises `NoSchemaError`."""
-    maker = _Maker()
+    maker = _AvroClassBuilder()
     for other in others:
         maker.of(other, "", "schema")
     return maker.of(schema, "", "schema")
 
 
-class _Maker:
+class _AvroClassBuilder:
     """Makes types; named ones once."""
 
     def __init__(self) -> None:
@@ -83,7 +91,7 @@ class _Maker:
     def _scalar(self, schema: dict[str, Any], kind: str, space: str, path: str) -> Any:
         logical = schema.get("logicalType")
         if logical == "decimal" and kind == "bytes" and isinstance(schema.get("precision"), int):
-            return Annotated[Decimal, Digits(schema["precision"], schema.get("scale", 0))]
+            return Annotated[Decimal, DecimalDigits(schema["precision"], schema.get("scale", 0))]
         return _LOGICAL.get((kind, str(logical))) or self._known(kind, space, path)
 
     def _known(self, name: str, space: str, path: str) -> Any:
@@ -106,9 +114,11 @@ class _Maker:
     def _fixed(self, schema: dict[str, Any], space: str, path: str) -> Any:
         full = _full(schema, space)
         if schema.get("logicalType") == "decimal":
-            made: Any = Annotated[Decimal, Digits(schema.get("precision", 0), schema.get("scale", 0)), Named(full)]
+            made: Any = Annotated[
+                Decimal, DecimalDigits(schema.get("precision", 0), schema.get("scale", 0)), TypeName(full)
+            ]
         else:
-            made = Annotated[bytes, Size(schema["size"]), Named(full)]
+            made = Annotated[bytes, FixedSize(schema["size"]), TypeName(full)]
         self._named[full] = made
         return made
 
@@ -123,9 +133,9 @@ class _Maker:
             name = str(field["name"])
             kind = self.of(field["type"], inner, f"{path}.{name}" if path != "schema" else name)
             attribute = _identifier(name)
-            marks: list[Any] = [Called(name)] if attribute != name else []
-            marks += [Doc(field["doc"])] if field.get("doc") else []
-            marks += [Formerly(*field["aliases"])] if field.get("aliases") else []
+            marks: list[Any] = [FieldName(name)] if attribute != name else []
+            marks += [FieldDoc(field["doc"])] if field.get("doc") else []
+            marks += [FieldAliases(*field["aliases"])] if field.get("aliases") else []
             for mark in marks:
                 kind = Annotated[kind, mark]
             hints[attribute] = kind

@@ -5,8 +5,8 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """The name of a record, enum or fixed type, with or without a namespace: ``Annotated[Order, Named("shop.Order")]``.
+class TypeName:
+    """The name of a record, enum or fixed type, with or without a namespace: ``Annotated[Order, TypeName("shop.Order")]``.
 
     A class may name itself by an attribute ``__schema_name__ = "shop.Order"``.
     """
@@ -15,14 +15,14 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class FieldName:
     """The name of a field in the schema, where it is not the attribute's."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Formerly:
+class FieldAliases:
     """Names that a field had before; readers with this schema find it under them (Avro's aliases)."""
 
     names: tuple[str, ...]
@@ -33,14 +33,14 @@ class Formerly:
 
 
 @dataclass(frozen=True, slots=True)
-class Doc:
+class FieldDoc:
     """What a field is about."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Digits:
+class DecimalDigits:
     """Of a `Decimal`: digits in all, and digits after the point."""
 
     precision: int
@@ -48,14 +48,14 @@ class Digits:
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
-    """Of `bytes`: always this many of them (Avro's fixed). The type's name is the field's unless `Named` says another."""
+class FixedSize:
+    """Of `bytes`: always this many of them (Avro's fixed). The type's name is the field's unless `TypeName` gives another."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredAs:
     """How Avro stores an `int` (``int``: 32 bits), a `float` (``float``: 32 bits) or a point in time.
 
     ``millis`` keeps thousandths of a second in place of millionths; ``local`` and ``local-millis`` take a `datetime`
@@ -66,5 +66,5 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Optional:
+class OptionalField:
     """A field that may be missing from records: None stands for it, and None is not written (JSON)."""

@@ -1,1 +1,0 @@
-"""Classes made from schemas, one module for each format."""
