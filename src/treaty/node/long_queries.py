@@ -1,5 +1,6 @@
 """Queries that may read very many rows: answered in slices, on tables that stay as they are, and remembered until the next commit."""
 
+import asyncio
 from collections import OrderedDict
 from typing import Any
 
@@ -30,7 +31,9 @@ class LongQueries:
     """Answers queries of operations that pause.
 
     The tables do not change from the first slice to the last one, so that an answer is that of one position. One such query
-    reads at a time. Lists of names are remembered per request and rights, as many as `LIST_ENTRIES_KEPT` allows.
+    reads at a time, and the next one begins after as long a rest as it took: nothing is read from the log meanwhile, and
+    other requests get half of the time. Lists of names are remembered per request and rights, as many as
+    `LIST_ENTRIES_KEPT` allows.
     """
 
     def __init__(self, follower: Follower, environment: Environment, cipher: MetadataCipher) -> None:
@@ -40,6 +43,8 @@ class LongQueries:
         self._cipher = cipher
         self._kept: OrderedDict[AnswerKey, answers.Subjects] = OrderedDict()
         self._entries = 0
+        self._turn = asyncio.Lock()
+        self._rest_until = 0.0
         follower.on_change(self._forget)
 
     def _forget(self) -> None:
@@ -51,19 +56,37 @@ class LongQueries:
     ) -> Reply[Any] | Refusal | OpenQuestions:
         """Decide a query on the tables as they are when its turn comes."""
         key = (command.request, command.access)
-        async with self._follower.paused():
-            token = self._follower.position.token
-            known = self._kept.get(key)
-            if known is not None:
-                self._kept.move_to_end(key)
-                return Reply(known, token)
-            result = await self._decide(decrypt_view(self._cipher, self._follower.tables), command, engine)
-            if not isinstance(result, Decision):
-                return result
-            if isinstance(result.answer, answers.Subjects):
-                self._keep(key, result.answer)
+        async with self._turn:
+            if key not in self._kept:
+                await self._rest()
+            async with self._follower.paused():
+                began, token = self._environment.now(), self._follower.position.token
+                known = self._kept.get(key)
+                if known is not None:
+                    self._kept.move_to_end(key)
+                    return Reply(known, token)
+                try:
+                    result = await self._decide(decrypt_view(self._cipher, self._follower.tables), command, engine)
+                finally:
+                    self._plan_rest(began)
+                if not isinstance(result, Decision):
+                    return result
+                if isinstance(result.answer, answers.Subjects):
+                    self._keep(key, result.answer)
         await self._environment.sleep(0)  # what is done with a long answer is another turn
         return Reply(result.answer, token)
+
+    async def _rest(self) -> None:
+        """Wait until others have had as much time as the query before."""
+        left = self._rest_until - self._environment.now()
+        if left > 0:
+            await self._environment.sleep(left)
+
+    def _plan_rest(self, began: float) -> None:
+        """Have the next query wait; a query of one slice costs others nothing."""
+        now = self._environment.now()
+        took = now - began
+        self._rest_until = now + took if took > SLICE_SECONDS else 0.0
 
     async def _decide(
         self, view: View, command: Command[Request[Any]], engine: SchemaEngine

@@ -2,6 +2,8 @@
 
 import asyncio
 import random
+from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -108,3 +110,35 @@ async def test_lists_without_names_are_bounded_too(monkeypatch: pytest.MonkeyPat
         kept = len(node._long_queries._kept)
         await node.ask(ListSubjects(subject_of("n" * 2_000)))
         assert len(node._long_queries._kept) == kept, "a question that is as long as all of them is not remembered"
+
+
+@virtual
+async def test_after_a_long_list_others_have_as_much_time_as_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listings, "PAUSE_ROWS", 1)
+    async with living(way(Disk(9))) as node:
+        await asyncio.gather(*(node.ask(post(f"s{number:03}")) for number in range(50)))
+        real, queries = node._environment, node._long_queries
+
+        async def sleep(seconds: float) -> None:
+            await asyncio.sleep(seconds or 0.01)  # a slice takes ten milliseconds
+
+        queries._environment = Environment(real.now, real.wall, real.random, sleep)
+        monkeypatch.setattr(long_queries, "SLICE_SECONDS", -1.0)
+        spans: list[tuple[float, float]] = []
+        decide = queries._decide
+
+        async def noted(*given: Any) -> Any:
+            began = real.now()
+            answer = await decide(*given)
+            spans.append((began, real.now()))
+            return answer
+
+        monkeypatch.setattr(queries, "_decide", noted)
+        await asyncio.gather(*(node.ask(ListSubjects(subject_of(prefix))) for prefix in ("s", "s0", "s00")))
+        for (began, ended), (after, _) in pairwise(spans):
+            assert ended - began > 0.1
+            assert after - ended >= ended - began
+        asked = real.now()
+        await node.ask(ListSubjects(subject_of("s")), Call("eventual"))  # it is kept
+        assert real.now() - asked < 0.1
+        assert len(spans) == 3
