@@ -23,3 +23,14 @@ def test_every_link_of_the_entry_pages_leads_to_a_file() -> None:
             if not target.startswith(("http:", "https:")) and not (page.parent / target).exists():
                 dead.append(f"{page.relative_to(ROOT)}: {target}")
     assert dead == []
+
+
+def test_the_architecture_names_files_of_its_rooms() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    rooms = re.findall(
+        r"^\| `(\w+)` \|.*\| ([^|]*) \|$", page.partition("## The rooms")[2].partition("## A request")[0], re.MULTILINE
+    )
+    assert len(rooms) > 10
+    named = [f"src/treaty/{room}/{path}" for room, last in rooms for path in re.findall(r"`([\w/]+(?:\.py|/))`", last)]
+    named += [f"src/treaty/{path}" for path in re.findall(r"`((?:core|log|node|plan|api|client)/[\w/]+\.py)`", page)]
+    assert [path for path in named if not (ROOT / path).exists()] == []
