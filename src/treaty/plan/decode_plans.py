@@ -14,7 +14,7 @@ from treaty.plan import registry_queries
 from treaty.plan.addresses import open_registry
 from treaty.plan.avro import planner as avro
 from treaty.plan.ddl import find_free_name, struct_ddl
-from treaty.plan.documents.planner import RESTS
+from treaty.plan.documents import RESTS
 from treaty.plan.errors import RESOLUTION, WRONG_SUBJECT, PlanError, drop_twins
 from treaty.plan.format_plans import SHAPES, AvroFormatPlan, JsonFormatPlan, ProtobufFormatPlan, RecordType, RecordTypes
 from treaty.plan.heads import Encodings, encodings_of, framing_of

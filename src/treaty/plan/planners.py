@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from treaty.plan import documents
 from treaty.plan.avro import planner as avro
-from treaty.plan.documents import planner as documents
 from treaty.plan.format_plans import RecordType
 from treaty.plan.messages import planner as messages
 from treaty.plan.options import DecodeOptions

@@ -1,7 +1,8 @@
 """From Avro writers and a reader to a plan: each writer is fitted to the reader, and all are woven into one."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from treaty.formats.avro.canonical import print_schema
 from treaty.formats.avro.compatibility import compare
@@ -14,10 +15,9 @@ from treaty.plan.avro.chances import takes_some
 from treaty.plan.avro.columns import columns, ddl
 from treaty.plan.avro.defaults import drop_wrong_defaults
 from treaty.plan.avro.envelope import make_ending, make_envelope
-from treaty.plan.avro.fitted_writer import FittedWriter, HiddenField
+from treaty.plan.avro.fitted_writer import FittedWriter, HiddenField, fit_writer
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.merge import LOSSY, MergeError, merge_two
-from treaty.plan.avro.shapes import WriterShapes
 from treaty.plan.ddl import list_docs
 from treaty.plan.errors import PlanError, nothing_readable, refuse_schema, refuse_value, reject_schema
 from treaty.plan.format_plans import AvroFormatPlan, FieldRepair, RepairedRecord
@@ -144,3 +144,25 @@ def _records(reader: AvroSchema, node: AvroType, path: tuple[str, ...]) -> Itera
             parts = [part for part in node.branches if not is_null(part)]
             for place, part in enumerate(parts):
                 yield from _records(reader, part, path if len(parts) == 1 else (*path, f"member{place}"))
+
+
+@dataclass(slots=True)
+class WriterShapes:
+    """The shapes of writers as a reader sees them, in the order of their branches."""
+
+    reader: AvroSchema
+    fitted: list[FittedWriter] = field(default_factory=list)
+    places: dict[Hashable, int] = field(default_factory=dict)
+
+    def fit(self, writer: AvroSchema) -> FittedWriter:
+        """The writer fitted to the reader, under names that no branch has."""
+        return fit_writer(writer, self.reader, "w")
+
+    def place(self, writer: AvroSchema, seen: FittedWriter) -> int:
+        """The branch of a writer that was looked at: that of its shape, or a new one."""
+        text = print_schema(AvroSchema(seen.root, seen.names))
+        key = (text, seen.aliases, seen.hidden, seen.extra)
+        if key not in self.places:
+            self.places[key] = len(self.fitted)
+            self.fitted.append(fit_writer(writer, self.reader, f"w{len(self.fitted)}"))
+        return self.places[key]

@@ -47,7 +47,7 @@ CHECKS: Mapping[str, str] = {
 }
 """What may be wrong with a value that is not null, and the sentence that a bad row gets."""
 LOSSY = frozenset({"exact", "digits", "clock", "text", "millis", "wide"})
-"""Checks that say something would be lost. `EncodeWish.lossy` takes them away at the places that it names."""
+"""Checks that say something would be lost. `EncodeOptions.lossy` takes them away at the places that it names."""
 SYMBOLS_SHOWN = 5
 
 

@@ -1,4 +1,4 @@
-"""`EncodeWish` and `Derive`: what a caller asks of an encode plan beyond its subject."""
+"""`EncodeOptions` and `DeriveOptions`: what a caller asks of an encode plan beyond its subject."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from treaty.plan.ddl import struct_ddl
-from treaty.plan.documents.planner import compose, union
+from treaty.plan.documents import compose, union
 from treaty.plan.errors import PlanError, drop_twins, nothing_readable
 from treaty.plan.format_plans import JsonFormatPlan, JsonKind, RecordType
 from treaty.plan.options import DecodeOptions
