@@ -113,8 +113,8 @@ def diff(*, also: tuple[str, ...], as_sql: bool, as_json: bool, **where: Any) ->
         for one in found.changes
     ]
     if as_json:
-        told = {"subject": where["subject"], "table": table.place, "format": table.format, "drift": found.any}
-        screen.say_json({**told, "missing": found.missing, "changes": changes, "statements": list(statements)})
+        members = {"subject": where["subject"], "table": table.place, "format": table.format, "drift": found.any}
+        screen.say_json({**members, "missing": found.missing, "changes": changes, "statements": list(statements)})
     elif as_sql:
         _print_statements(statements)
     elif found.missing:
@@ -158,8 +158,8 @@ def _start_spark(table: Any, settings: tuple[str, ...]) -> AbstractContextManage
 
 def _say_done(subject: str, table: Any, statements: tuple[str, ...], *, as_json: bool, as_sql: bool, done: str) -> None:
     if as_json:
-        told = {"subject": subject, "table": table.place, "format": table.format, "changed": not as_sql}
-        screen.say_json({**told, "statements": list(statements)})
+        members = {"subject": subject, "table": table.place, "format": table.format, "changed": not as_sql}
+        screen.say_json({**members, "statements": list(statements)})
     elif as_sql:
         _print_statements(statements)
     else:

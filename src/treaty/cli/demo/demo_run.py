@@ -91,7 +91,7 @@ class DemoRun:
         self.result = DemoResult(self.total)
 
     def run(self) -> DemoResult:
-        """Tell the whole story."""
+        """Run the whole demo."""
         began = time.monotonic()
         subject = Subject(".", schemas.SUBJECT)
         self.registry.ask(SetConfig(Scope(subject.context, subject.name), Config(level="BACKWARD_TRANSITIVE")))
@@ -185,8 +185,8 @@ class DemoRun:
             case "bad":
                 self.finish_batch(job, step)
             case "dimensions":
-                told = ", ".join(f"{rows:,} of {name}" for name, rows in step["rows"].items())
-                self.listener.say(f"the other topics are in their tables: {told}")
+                texts = ", ".join(f"{rows:,} of {name}" for name, rows in step["rows"].items())
+                self.listener.say(f"the other topics are in their tables: {texts}")
             case "figures":
                 self.result.figures = step
             case "proof":
@@ -208,8 +208,8 @@ class DemoRun:
         try:
             self.registry.ask(Register(Subject(".", schemas.SUBJECT), Draft(schemas.V4)))
         except Incompatible as refusal:
-            told = [finding.message(reader="new", writer="old") for finding in refusal.findings]
-            self.result.refused = told or [str(refusal), *refusal.reason.details]
+            texts = [finding.message(reader="new", writer="old") for finding in refusal.findings]
+            self.result.refused = texts or [str(refusal), *refusal.reason.details]
         else:
             message = "an incompatible version 4 was accepted"
             raise RuntimeError(message)

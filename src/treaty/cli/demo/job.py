@@ -1,4 +1,4 @@
-"""The process with Spark in it: runs the streaming job, tells each step on stdout, and does as it is told on stdin.
+"""The process with Spark in it: runs the streaming job, prints each step on stdout, and obeys lines on stdin.
 
 Lines out are JSON objects with a member ``step``. After ``good`` the job waits for a line ``go``: this is the moment
 between the commits of the two tables. A line ``stop`` ends the stream; then follow ``dimensions`` (three more topics
@@ -25,7 +25,7 @@ _WAIT_SECONDS = 1
 
 
 def main(folder: str, url: str, total: int) -> None:
-    """Run the job in `folder` against the registry at `url` until told to stop."""
+    """Run the job in `folder` against the registry at `url` until a line says `stop`."""
     words: queue.Queue[str] = queue.Queue()
     go = threading.Semaphore(0)
 

@@ -57,8 +57,8 @@ def backup(*, log: str, file: Path, as_json: bool) -> None:
     place = run(work)
     size = file.stat().st_size
     if as_json:
-        told = {"file": str(file), "bytes": size, "identity": place.identity.hex(), "sequence": place.sequence}
-        screen.say_json(told)
+        members = {"file": str(file), "bytes": size, "identity": place.identity.hex(), "sequence": place.sequence}
+        screen.say_json(members)
     else:
         screen.say(f"sequence {place.sequence:,} of log {place.identity.hex()}, {size:,} bytes, to {file}", "green")
 
@@ -95,10 +95,10 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
     size = run(write)
     wrong = [*find_root_mismatches(head.position.root, head.roots, roots_of(rows))]
     if as_json:
-        told = {"file": str(file), "bytes": size, "rows": head.rows, "sequence": head.position.sequence}
+        members = {"file": str(file), "bytes": size, "rows": head.rows, "sequence": head.position.sequence}
         screen.say_json(
             {
-                **told,
+                **members,
                 "identity": head.position.identity.hex(),
                 "stateRoot": head.position.root.hex(),
                 "addsUp": not wrong,

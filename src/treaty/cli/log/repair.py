@@ -189,7 +189,7 @@ async def _lower_counters(url: str) -> tuple[ReservedIds, ...]:
 
 
 def reserved_members(one: ReservedIds) -> dict[str, object]:
-    """Return what is told of reserved ids as JSON."""
+    """Return reserved ids as JSON members."""
     ranges = [list(each) for each in one.ranges]
     return {
         "context": one.context, "counter": one.counter, "highest": one.highest, "ranges": ranges, "schemas": one.schemas

@@ -1,4 +1,4 @@
-"""Members of a TOML file, read by name: what is missing, of another type or unknown is told with its key, its value and what is allowed."""
+"""Members of a TOML file, read by name: what is missing, of another type or unknown is reported with its key, its value and what is allowed."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -35,14 +35,14 @@ def replay(file: Path, *, registry: str, as_json: bool) -> None:
     from treaty.spark.pipelines.ledger import NeverRanError  # noqa: PLC0415
     from treaty.spark.pipelines.replay import replay as again  # noqa: PLC0415
 
-    with context.open_pipeline(file, registry) as (told, spark, found):
+    with context.open_pipeline(file, registry) as (described, spark, found):
         try:
-            done = again(told.pipeline, found, spark)
+            done = again(described.pipeline, found, spark)
         except (NeverRanError, PlanError, EvolutionError, RegistryError) as error:
             raise UnusableError(str(error)) from error
     if as_json:
         members = _replay_members(done)
-        screen.say_json({"name": told.name, **members, "topics": [_replay_members(one) for one in done.topics]})
+        screen.say_json({"name": described.name, **members, "topics": [_replay_members(one) for one in done.topics]})
     else:
         for one in done.topics or (done,):
             _say_replay(one)

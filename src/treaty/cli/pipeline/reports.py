@@ -38,14 +38,14 @@ def plan(file: Path, *, registry: str, topics: tuple[str, ...], as_json: bool) -
     """  # noqa: D301 - click wants the control character
     from treaty.spark.pipelines.reports.preview import preview  # noqa: PLC0415 (loads Spark, which --help must not need)
 
-    with context.open_pipeline(file, registry) as (told, spark, found):
+    with context.open_pipeline(file, registry) as (described, spark, found):
         try:
-            seen = preview(told.pipeline, found, spark, topics)
+            seen = preview(described.pipeline, found, spark, topics)
         except RegistryError as error:
             raise UnusableError(f"the registry can't be asked: {error}; see that it runs, then try again") from error
     fine = all(one.fine for one in seen)
     if as_json:
-        screen.say_json({"name": told.name, "fine": fine, "subjects": [_preview_members(one) for one in seen]})
+        screen.say_json({"name": described.name, "fine": fine, "subjects": [_preview_members(one) for one in seen]})
     else:
         for one in seen:
             _say_preview(one)
@@ -105,13 +105,13 @@ def status(file: Path, *, as_json: bool) -> None:
     """  # noqa: D301 - click wants the control character
     from treaty.spark.pipelines.reports.status import status as read  # noqa: PLC0415 (loads Spark)
 
-    told = context.read_file(file)
-    with context.start_session(told) as spark:
-        found = read(told.pipeline, spark)
+    described = context.read_file(file)
+    with context.start_session(described) as spark:
+        found = read(described.pipeline, spark)
     if as_json:
-        screen.say_json(_status_members(told.name, found))
+        screen.say_json(_status_members(described.name, found))
     else:
-        _say_status(told.name, found)
+        _say_status(described.name, found)
 
 
 def _status_members(name: str, found: "Status") -> dict[str, Any]:

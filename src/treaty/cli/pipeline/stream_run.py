@@ -55,14 +55,14 @@ def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: st
     from treaty.spark.pipelines.value import PipelineError  # noqa: PLC0415
 
     ending = Event()
-    with context.open_pipeline(file, registry) as (told, spark, found), ExitStack() as stack:
-        drawn = told.pipeline.trigger.bounded and not as_json and sys.stderr.isatty()
-        numbers = _RunProgress(told.name, as_json=as_json, drawn=drawn)
+    with context.open_pipeline(file, registry) as (described, spark, found), ExitStack() as stack:
+        drawn = described.pipeline.trigger.bounded and not as_json and sys.stderr.isatty()
+        numbers = _RunProgress(described.name, as_json=as_json, drawn=drawn)
         if metrics_port is not None:
             stack.callback(_serve_metrics(numbers, metrics_port, metrics_host))
         stack.enter_context(_handle_signals(ending))
         try:
-            query = running.run(told.pipeline, found, spark, told=numbers.add_batch, ending=ending)
+            query = running.run(described.pipeline, found, spark, told=numbers.add_batch, ending=ending)
         except (SourceError, PipelineError, PlanError) as error:
             raise UnusableError(str(error)) from error
         stream = numbers.stream = Watched(query, ending)
@@ -89,7 +89,7 @@ class _RunProgress:
     """What batches did, for the terminal, for JSON lines and for Prometheus."""
 
     def __init__(self, name: str, *, as_json: bool, drawn: bool) -> None:
-        """`drawn`: a progress bar shows them, so batches are not told line by line."""
+        """`drawn`: a progress bar shows them, so batches are not printed line by line."""
         from treaty.spark.pipelines.reports.metrics import PipelineMetrics  # noqa: PLC0415 (loads Spark)
 
         self.metrics = PipelineMetrics(name, self.lag)

@@ -17,20 +17,20 @@ def _parse_range(_context: click.Context, _option: click.Parameter, value: str |
     """Read a range as people write it: ``none``, ``latest``, ``all``, or ``till:3`` for the versions from ordinal 3 on."""
     if value is None:
         return None
-    told = WORDS.fullmatch(value)
-    if told is None:
+    matched = WORDS.fullmatch(value)
+    if matched is None:
         raise click.BadParameter(f"{value!r} is none of none, latest, all and till:ORDINAL")
-    return VersionRange(told[1].lower()) if told[1] else VersionRange("till", int(told[2]))
+    return VersionRange(matched[1].lower()) if matched[1] else VersionRange("till", int(matched[2]))
 
 
 def _say_config(config: Config, *, as_json: bool) -> None:
     """Print a config; a level that no word names in words of its own too."""
-    told = connection.answer_members(config)
-    if not as_json and told.pop("treaty", None) and config.exact_level is not None:
-        told["exactLevel"] = in_words(config.exact_level)
+    members = connection.answer_members(config)
+    if not as_json and members.pop("treaty", None) and config.exact_level is not None:
+        members["exactLevel"] = in_words(config.exact_level)
     if not as_json and config.partition is not None:
-        told["partition"] = config.partition
-    connection.say_members(told, as_json=as_json)
+        members["partition"] = config.partition
+    connection.say_members(members, as_json=as_json)
 
 
 @click.group("config")

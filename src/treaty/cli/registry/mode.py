@@ -25,8 +25,8 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
       treaty mode get orders-value
     """  # noqa: D301 - click wants the control character
     with connection.open_registry(registry) as found:
-        told = found.mode(scope, resolve=not own)
-    connection.say_members({"mode": told}, as_json=as_json)
+        found_mode = found.mode(scope, resolve=not own)
+    connection.say_members({"mode": found_mode}, as_json=as_json)
 
 
 @command.command("set")
@@ -44,8 +44,8 @@ def set_(scope: str, mode: str, *, force: bool, registry: str, as_json: bool) ->
       treaty mode set "" IMPORT --force
     """  # noqa: D301 - click wants the control character
     with connection.open_registry(registry) as found:
-        told = found.set_mode(scope, mode.upper(), force=force)
-    connection.say_members({"mode": told}, as_json=as_json)
+        found_mode = found.set_mode(scope, mode.upper(), force=force)
+    connection.say_members({"mode": found_mode}, as_json=as_json)
 
 
 @command.command("delete")
@@ -61,5 +61,5 @@ def delete(scope: str, *, recursive: bool, registry: str, as_json: bool) -> None
       treaty mode delete :.prod: --recursive
     """  # noqa: D301 - click wants the control character
     with connection.open_registry(registry) as found:
-        told = found.delete_mode(scope, recursive=recursive)
-    connection.say_members({"mode": told}, as_json=as_json)
+        found_mode = found.delete_mode(scope, recursive=recursive)
+    connection.say_members({"mode": found_mode}, as_json=as_json)

@@ -23,7 +23,7 @@ class _SettingLines(click.ParamType[str]):
 
 
 def log_config_option(*, callback: Callable[..., Any] | None = None) -> Callable[[T], T]:
-    """The option; with a callback the command itself is not told."""
+    """The option; with a callback the command itself does not receive it."""
     return click.option(
         "--log-config",
         "log_config",

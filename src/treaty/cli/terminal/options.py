@@ -17,11 +17,11 @@ def references(
 ) -> Decorator:
     """The two options that say where references are: by name and by folder."""
     named = click.option("--reference", "references", multiple=True, metavar="NAME=FILE", help=help_)
-    told = (
+    folder_help = (
         "Folder to search for names that the text needs: as files, with the format's ending, or with dots as folders. "
         "Default: the folder of the file."
     )
-    folders = click.option("--reference-folder", "folders", multiple=True, metavar="FOLDER", help=told)
+    folders = click.option("--reference-folder", "folders", multiple=True, metavar="FOLDER", help=folder_help)
     return lambda command: named(folders(command))
 
 

@@ -19,7 +19,7 @@ UNRESOLVED = frozenset({"IMPORT_UNRESOLVED", "NAME_UNDEFINED", "REF_UNRESOLVED"}
 
 
 class InvalidTextError(ReportedError):
-    """A text is not a valid schema: every fault is told, as JSON too where that was asked for."""
+    """A text is not a valid schema: every fault is printed, as JSON too with --json."""
 
     exit_code = 2
 

@@ -1,4 +1,4 @@
-"""Schema texts from files and standard input, and how the format of a text is told."""
+"""Schema texts from files and standard input, and how the format of a text is found."""
 
 import json
 import re
@@ -103,10 +103,10 @@ def read_sources(
     if format_ is not None:
         return [SchemaSource(path, text, check_format_name(format_, formats)) for path, text in texts]
     named = [guess_format_by_name(path, formats) for path in paths]
-    told = next((name for name in named if name is not None), likely)
+    common = next((name for name in named if name is not None), likely)
     found = []
     for (path, text), name in zip(texts, named, strict=True):
-        guessed = name or (told if path == STDIN else None) or guess_format_by_content(text) or told
+        guessed = name or (common if path == STDIN else None) or guess_format_by_content(text) or common
         if guessed is None:
             raise UnusableError(f"the format of {display_path(path)} is unknown; add --format {_list_formats(formats)}")
         found.append(SchemaSource(path, text, check_format_name(guessed, formats)))
