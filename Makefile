@@ -110,7 +110,7 @@ soak: $(STAMP) ## The long runs, an hour and a half on two cores; PART="simulati
 serve: $(STAMP) ## Run a registry on this machine
 	$(BIN)/treaty serve
 
-reference: $(STAMP) ## Write docs/reference anew from the code
+reference: $(STAMP) ## Make docs/reference from the code
 	@$(BIN)/python docs/reference/make.py
 
 oracle: $(STAMP) ## Ask the reference libraries anew and keep their answers as data; needs a JDK 17
