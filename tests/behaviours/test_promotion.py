@@ -8,7 +8,7 @@ import pytest
 
 from treaty.assemble import connect
 from treaty.client.connection import Connection
-from treaty.client.transfer.promoting import Promoted, promote, promotion
+from treaty.client.transfer.promotion import PromotionResult, promote, promotion
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotOffered, SubjectNotFound
 from treaty.core.registry import CALL, Call, Reply
@@ -37,7 +37,7 @@ def source() -> Iterator[Connection]:
         yield made
 
 
-def carry(source: Connection, target: Connection, *names: str, dry_run: bool = False, to: str = ".") -> Promoted:
+def carry(source: Connection, target: Connection, *names: str, dry_run: bool = False, to: str = ".") -> PromotionResult:
     plan = promotion(source, [Subject(".dev", name) for name in names], ".dev", to)
     with connect("memory:") as rehearsal:
         return promote(plan, target, rehearsal, dry_run=dry_run)

@@ -13,9 +13,9 @@ from tests.dumps import Topic, context_of, topic
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.transfer.dump import read_lines, write_lines
-from treaty.client.transfer.reading import UNTOLD, read
+from treaty.client.transfer.image_writer import write
+from treaty.client.transfer.registry_reader import UNTOLD, read
 from treaty.client.transfer.snapshot import Snapshot
-from treaty.client.transfer.writing import write
 from treaty.core.answers import Config, ForcedRegistration, VersionFound
 from treaty.core.identity import guid
 from treaty.core.limits import COUNTER
@@ -121,7 +121,7 @@ def test_an_import_that_was_cut_off_goes_on(connection: Connection) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write(source, connection, told=cut)
+        write(source, connection, report=cut)
     begun = len(read(connection).versions)
     report = write(source, connection)
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.transfer.dump import write_lines
-from treaty.client.transfer.reading import read
-from treaty.client.transfer.writing import write
+from treaty.client.transfer.image_writer import write
+from treaty.client.transfer.registry_reader import read
 from treaty.core.answers import Config
 
 V1 = '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}'

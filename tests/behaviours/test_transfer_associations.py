@@ -8,8 +8,8 @@ from tests.behaviours.scripted import Say, Seen, scripted
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.transfer.dump import read_lines, write_lines
-from treaty.client.transfer.reading import read
-from treaty.client.transfer.writing import write
+from treaty.client.transfer.image_writer import write
+from treaty.client.transfer.registry_reader import read
 from treaty.core import associations as t
 from treaty.core.answers import Resource
 from treaty.core.names import subject_of

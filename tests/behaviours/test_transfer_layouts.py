@@ -11,9 +11,9 @@ from tests.behaviours.scripted import Say, Seen, scripted
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.transfer.dump import read_lines
-from treaty.client.transfer.reading import read
+from treaty.client.transfer.image_writer import write
+from treaty.client.transfer.registry_reader import read
 from treaty.client.transfer.snapshot import Snapshot
-from treaty.client.transfer.writing import write
 
 AVRO = (
     '{"type": "record", "name": "Base",\n  "fields": [ {"name": "größe", "type": ["null", "int"], "default": null} ] }',
@@ -87,7 +87,7 @@ def test_an_import_that_was_cut_off_goes_on(format_: str, after: int) -> None:
     source = dump_of(*values(format_))
     with connect("memory:") as registry, connect("memory:") as at_once:
         with pytest.raises(KeyboardInterrupt):
-            write(source, registry, told=cut)
+            write(source, registry, report=cut)
         report = write(source, registry)
         write(source, at_once)
 

@@ -18,7 +18,7 @@ from tests.behaviours.scripted import Say, Seen, scripted
 from tests.dumps import topic
 from treaty.assemble import connect
 from treaty.cli.main import group
-from treaty.client.transfer.reading import read
+from treaty.client.transfer.registry_reader import read
 from treaty.core.limits import DUMP_LINE_BYTES
 
 
@@ -85,7 +85,7 @@ def endless(pages: str) -> Callable[[Seen], Say]:
 
 @pytest.mark.parametrize(("pages", "why"), [("same", "repeats a page"), ("new", "TRANSFER_ROWS")])
 def test_pages_without_end_are_not_followed(pages: str, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treaty.client.transfer.reading.TRANSFER_ROWS", 5_000)
+    monkeypatch.setattr("treaty.client.transfer.registry_reader.TRANSFER_ROWS", 5_000)
     with scripted(endless(pages)) as script:
         done = run("export", "--registry", script.url)
 

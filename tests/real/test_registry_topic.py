@@ -18,7 +18,7 @@ from treaty.assemble import connect
 from treaty.cli.main import group
 from treaty.client.kafka.registry_topic import read_topic, write_topic
 from treaty.client.transfer.dump import read_lines
-from treaty.client.transfer.reading import read
+from treaty.client.transfer.registry_reader import read
 from treaty.client.transfer.snapshot import Snapshot
 from treaty.core.kafka import KafkaCluster
 from treaty.core.requests import ForceReason

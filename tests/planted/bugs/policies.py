@@ -110,7 +110,7 @@ POLICIES = (
         "A copied policy begins at another version, because the copy counts its versions anew.",
         (
             Edit(
-                "treaty.client.transfer.writing:_Writing._configure",
+                "treaty.client.transfer.image_writer:_Writing._configure",
                 "{ordinal: self._ordinal(scope, number) for",
                 "{ordinal: ordinal for",
             ),

@@ -11,8 +11,8 @@ from treaty.cli.terminal import findings, registry_url, screen
 from treaty.cli.terminal.findings import LocatedFinding, OutputOptions, output_options
 from treaty.cli.transfer.endpoints import show_progress
 from treaty.cli.transfer.folder import read_folder
-from treaty.client.transfer.applying import Applied, Change, apply
-from treaty.client.transfer.desired import desired
+from treaty.client.transfer.apply import ApplyResult, SubjectChange, apply
+from treaty.client.transfer.desired import order_subjects
 from treaty.formats.registry import find_formats
 
 FINE, REFUSED = 0, 1
@@ -68,14 +68,14 @@ def apply_(folder: str, *, registry: str, output: OutputOptions) -> None:
 
 def _apply_folder(folder: str, registry: str, output: OutputOptions, *, dry_run: bool) -> None:
     formats = find_formats()
-    wanted = desired(read_folder(folder, formats).list_desired_subjects(), formats)
+    wanted = order_subjects(read_folder(folder, formats).list_desired_subjects(), formats)
     missing: registry_url.MISSING = "empty" if dry_run else "create"
     with (
         connection.open_registry(registry, missing) as target,
         connect("memory:") as rehearsal,
         show_progress() as progress,
     ):
-        done = apply(wanted, target, rehearsal, dry_run=dry_run, told=progress)
+        done = apply(wanted, target, rehearsal, dry_run=dry_run, report=progress)
     if output.is_json:
         screen.say_json(_result_members(done, folder, dry_run=dry_run))
     else:
@@ -83,11 +83,11 @@ def _apply_folder(folder: str, registry: str, output: OutputOptions, *, dry_run:
     sys.exit(FINE if done.fine else REFUSED)
 
 
-def _result_members(done: Applied, folder: str, *, dry_run: bool) -> dict[str, object]:
+def _result_members(done: ApplyResult, folder: str, *, dry_run: bool) -> dict[str, object]:
     changes = [
         {
-            "subject": str(one.wish.subject),
-            "file": one.wish.path,
+            "subject": str(one.desired.subject),
+            "file": one.desired.path,
             "change": one.kind,
             "version": one.number or None,
             "settings": [{"member": name, "old": old, "new": new} for name, old, new in one.settings],
@@ -100,15 +100,15 @@ def _result_members(done: Applied, folder: str, *, dry_run: bool) -> dict[str, o
     return {"dry_run": dry_run, "fine": done.fine, "changes": changes, "problems": problems}
 
 
-def _locate(change: Change, folder: str) -> list[LocatedFinding]:
+def _locate(change: SubjectChange, folder: str) -> list[LocatedFinding]:
     """Why the schema of a change is not taken, in its file."""
     if change.refusal is None:
         return []
-    wish = change.wish
+    wish = change.desired
     return findings.locate_refusal(str(Path(folder, wish.path)), wish.format, wish.text, change.refusal)
 
 
-def _print(done: Applied, folder: str, output: OutputOptions, *, dry_run: bool) -> None:
+def _print(done: ApplyResult, folder: str, output: OutputOptions, *, dry_run: bool) -> None:
     findings.print_findings((one for change in done.changes for one in _locate(change, folder)), output)
     for problem in done.problems:
         where = str(Path(folder, problem.where))
@@ -118,7 +118,7 @@ def _print(done: Applied, folder: str, output: OutputOptions, *, dry_run: bool) 
     counts = {kind: sum(one.kind == kind for one in done.changes) for kind in MARKS}
     listed = ", ".join(_count(count, kind) for kind, count in counts.items() if count) or "nothing to do"
     if done.fine:
-        screen.say(f"{'Would be' if dry_run else 'Applied'}: {listed}.", "green")
+        screen.say(f"{'Would be' if dry_run else 'ApplyResult'}: {listed}.", "green")
     else:
         problems = f", {screen.format_count(len(done.problems), 'problem')}" if done.problems else ""
         screen.say(f"Nothing is written: {listed}{problems}.", "red")
@@ -128,9 +128,11 @@ def _count(count: int, kind: str) -> str:
     return screen.format_count(count, kind) if kind in {"new subject", "new version"} else f"{count:,} {kind}"
 
 
-def _print_change(one: Change) -> None:
+def _print_change(one: SubjectChange) -> None:
     number = f" version {one.number}" if one.number else ""
-    screen.say(f"{MARKS[one.kind]} {one.wish.subject}{number} ({one.wish.path}): {one.kind}", COLOURS.get(one.kind))
+    screen.say(
+        f"{MARKS[one.kind]} {one.desired.subject}{number} ({one.desired.path}): {one.kind}", COLOURS.get(one.kind)
+    )
     for name, old, new in one.settings:
         screen.say(f"    {name}: {old} becomes {new}")
     if one.why and one.refusal is None:

@@ -15,8 +15,8 @@ from treaty.client.connection import Connection
 from treaty.client.kafka.cluster_settings import parse_cluster
 from treaty.client.kafka.registry_topic import read_topic
 from treaty.client.transfer.dump import read_lines
-from treaty.client.transfer.reading import Told, read, silent
-from treaty.client.transfer.snapshot import Problem, Snapshot
+from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress, read
+from treaty.client.transfer.snapshot import Snapshot, TransferProblem
 from treaty.core.kafka import SCHEME, KafkaCluster, KafkaSettingsError
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.core.names import EVERYWHERE, Subject
@@ -84,7 +84,11 @@ def parse_topic(text: str, kafka_config: Iterable[str]) -> tuple[KafkaCluster, s
 
 
 def read_source(
-    source: str, prefix: Subject = Subject(EVERYWHERE, ""), progress: Told = silent, *, kafka_config: Iterable[str] = ()
+    source: str,
+    prefix: Subject = Subject(EVERYWHERE, ""),
+    progress: ReportProgress = ignore_progress,
+    *,
+    kafka_config: Iterable[str] = (),
 ) -> Snapshot:
     """All that a registry, a topic or a dump holds; a dump may be compressed with gzip, ``-`` is standard input."""
     if is_topic(source):
@@ -122,7 +126,7 @@ def _read_lines(file: IO[bytes]) -> Iterator[bytes]:
             line = file.readline(1 << 20)
 
 
-def _count_lines(lines: Iterable[bytes], progress: Told) -> Iterator[bytes]:
+def _count_lines(lines: Iterable[bytes], progress: ReportProgress) -> Iterator[bytes]:
     for number, line in enumerate(lines, 1):
         yield line
         if number % 1000 == 0:
@@ -130,10 +134,10 @@ def _count_lines(lines: Iterable[bytes], progress: Told) -> Iterator[bytes]:
 
 
 @contextmanager
-def show_progress() -> Iterator[Told]:
+def show_progress() -> Iterator[ReportProgress]:
     """A progress bar on stderr while a person is looking; elsewhere nothing is shown."""
     if not sys.stderr.isatty():
-        yield silent
+        yield ignore_progress
         return
     from rich.console import Console  # noqa: PLC0415 (slow to import, and only wanted on a terminal)
     from rich.progress import Progress  # noqa: PLC0415
@@ -149,7 +153,7 @@ def show_progress() -> Iterator[Told]:
         yield progress
 
 
-def say_problems(problems: Iterable[Problem], say: Callable[[str], None]) -> None:
+def say_problems(problems: Iterable[TransferProblem], say: Callable[[str], None]) -> None:
     """Print problems, one a line, the first ones of many."""
     found = tuple(problems)
     for one in found[:SHOWN]:

@@ -23,7 +23,7 @@ from treaty.cli.transfer.endpoints import (
 )
 from treaty.client.kafka.registry_topic import write_topic
 from treaty.client.transfer.dump import write_lines
-from treaty.client.transfer.snapshot import Problem, Snapshot
+from treaty.client.transfer.snapshot import Snapshot, TransferProblem
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 
 
@@ -110,7 +110,7 @@ def _write_topic(
     sys.exit(1 if problems else 0)
 
 
-def _print_json(counts: dict[str, object], problems: Sequence[Problem], notes: Sequence[str]) -> NoReturn:
+def _print_json(counts: dict[str, object], problems: Sequence[TransferProblem], notes: Sequence[str]) -> NoReturn:
     listed = [asdict(one) for one in problems]
     screen.say_json({**counts, "left_out": list(notes), "problems": listed})
     sys.exit(1 if problems else 0)

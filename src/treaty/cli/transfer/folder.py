@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from treaty.cli.terminal.source import UnusableError, read_sources
-from treaty.client.transfer.desired import Wish
+from treaty.client.transfer.desired import DesiredSubject
 from treaty.core.names import Subject, context_of, subject_of
 from treaty.core.policy import LEVELS
 from treaty.formats.registry import FormatRegistry
@@ -52,9 +52,9 @@ class SchemaFolder:
         found = {suffix for name in self.formats.names for suffix in self.formats[name].suffixes}
         object.__setattr__(self, "_suffixes", tuple(sorted(found, key=len, reverse=True)))
 
-    def list_desired_subjects(self) -> tuple[Wish, ...]:
+    def list_desired_subjects(self) -> tuple[DesiredSubject, ...]:
         """Every subject, by name. Raises `UnusableError` for two files with one subject, and for files that are not there."""
-        found: dict[Subject, Wish] = {}
+        found: dict[Subject, DesiredSubject] = {}
         named = {one.file for one in self.plan.subjects.values()}
         everything = (
             *self.plan.subjects.items(),
@@ -83,13 +83,13 @@ class SchemaFolder:
     def _is_ignored(self, path: Path) -> bool:
         return any(path.match(pattern) for pattern in self.plan.ignore)
 
-    def _read_subject(self, name: str, one: SubjectPlan) -> Wish:
+    def _read_subject(self, name: str, one: SubjectPlan) -> DesiredSubject:
         (source,) = read_sources([str(self.path / one.file)], one.format, self.formats)
         context = context_of(self.plan.context) if self.plan.context else "."
         level = (one.level or self.plan.level).upper()
         if level and level not in LEVELS:
             raise UnusableError(f"{SETTINGS}: there is no level {level!r}; there are {', '.join(LEVELS)}")
-        return Wish(
+        return DesiredSubject(
             subject=subject_of(name, context),
             path=one.file,
             text=source.text,

@@ -9,7 +9,7 @@ from treaty.assemble import connect
 from treaty.cli.terminal import findings, screen, subject_completion
 from treaty.cli.terminal.findings import LocatedFinding, OutputOptions, output_options
 from treaty.cli.transfer.endpoints import open_registry, show_progress
-from treaty.client.transfer.promoting import Promoted, promote, promotion
+from treaty.client.transfer.promotion import PromotionResult, promote, promotion
 from treaty.core.names import DEFAULT_CONTEXT, Subject, context_of
 
 
@@ -62,7 +62,7 @@ def command(
         connect("memory:") as rehearsal,
         show_progress() as progress,
     ):
-        done = promote(plan, end, rehearsal, dry_run=dry_run, told=progress)
+        done = promote(plan, end, rehearsal, dry_run=dry_run, report=progress)
     if output.is_json:
         screen.say_json(_promotion_members(done, dry_run=dry_run))
     else:
@@ -70,7 +70,7 @@ def command(
     sys.exit(1 if done.problems else 0)
 
 
-def _promotion_members(done: Promoted, *, dry_run: bool) -> dict[str, object]:
+def _promotion_members(done: PromotionResult, *, dry_run: bool) -> dict[str, object]:
     steps = [
         {
             "from": {"subject": step.source.subject, "version": step.source.number},
@@ -87,7 +87,7 @@ def _promotion_members(done: Promoted, *, dry_run: bool) -> dict[str, object]:
     }
 
 
-def _locate(done: Promoted) -> list[LocatedFinding]:
+def _locate(done: PromotionResult) -> list[LocatedFinding]:
     """Why the target does not take a version."""
     if done.refused is None:
         return [LocatedFinding(one.where, "REJECTED", f"{one.what}: {one.why}") for one in done.problems]
@@ -95,7 +95,7 @@ def _locate(done: Promoted) -> list[LocatedFinding]:
     return findings.locate_refusal(f"{source.subject} version {source.number}", source.format, "", refusal)
 
 
-def _print(done: Promoted, output: OutputOptions, *, dry_run: bool) -> None:
+def _print(done: PromotionResult, output: OutputOptions, *, dry_run: bool) -> None:
     findings.print_findings(_locate(done), output)
     if done.problems:
         for problem in done.problems if done.refused else ():
@@ -109,4 +109,6 @@ def _print(done: Promoted, output: OutputOptions, *, dry_run: bool) -> None:
         )
     made = sum(one.created for _, one in done.steps)
     counted = screen.format_count(made, "new version")
-    screen.say(f"{'Would be' if dry_run else 'Promoted'}: {counted}, {len(done.steps) - made:,} unchanged.", "green")
+    screen.say(
+        f"{'Would be' if dry_run else 'PromotionResult'}: {counted}, {len(done.steps) - made:,} unchanged.", "green"
+    )

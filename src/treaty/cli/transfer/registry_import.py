@@ -15,7 +15,7 @@ from treaty.cli.transfer.endpoints import (
     say_problems,
     show_progress,
 )
-from treaty.client.transfer.writing import Report, write
+from treaty.client.transfer.image_writer import TransferReport, write
 
 MANY = 1000
 """Changes from which on a state file makes a difference at the start of a server."""
@@ -53,7 +53,7 @@ def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_c
         with show_progress() as progress:
             found = read_source(source, progress=progress, kafka_config=kafka_config)
             with open_registry(registry, "empty" if dry_run else "create") as target:
-                report = write(found, target, dry_run=dry_run, told=progress)
+                report = write(found, target, dry_run=dry_run, report=progress)
     except KeyboardInterrupt:
         screen.say("Interrupted. What was written stays: the same command continues.", "yellow", err=True)
         sys.exit(INTERRUPTED)
@@ -70,7 +70,7 @@ def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_c
     sys.exit(PROBLEMS if problems else DONE)
 
 
-def _count_changes(report: Report) -> dict[str, int]:
+def _count_changes(report: TransferReport) -> dict[str, int]:
     plan = report.plan
     return {
         "there_already": plan.there,
@@ -84,7 +84,7 @@ def _count_changes(report: Report) -> dict[str, int]:
     }
 
 
-def _say_report(report: Report, problems: int, *, dry_run: bool) -> None:
+def _say_report(report: TransferReport, problems: int, *, dry_run: bool) -> None:
     screen.say_facts({name.replace("_", " "): f"{value:,}" for name, value in _count_changes(report).items()})
     words = "would be written" if dry_run else "written"
     count = report.plan.size if dry_run else report.written

@@ -12,9 +12,16 @@ from treaty.client.kafka.consumer import read_records
 from treaty.client.kafka.producer import OutgoingRecord, RecordProducer
 from treaty.client.kafka.topics import ensure_compacted
 from treaty.client.transfer.dump import MarkBody, mark_body, mark_of
-from treaty.client.transfer.plan import Plan, make_plan
-from treaty.client.transfer.reading import Told, silent
-from treaty.client.transfer.snapshot import Folding, Mark, Problem, Snapshot, marked, records
+from treaty.client.transfer.plan import ImportPlan, make_plan
+from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress
+from treaty.client.transfer.snapshot import (
+    ImageBuilder,
+    RecordExtras,
+    Snapshot,
+    TransferProblem,
+    list_marked_records,
+    records,
+)
 from treaty.core.kafka import KafkaCluster
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.core.names import subject_of
@@ -35,10 +42,10 @@ class TopicExport:
 
     records: int
     written: int
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[TransferProblem, ...] = ()
 
 
-def read_topic(cluster: KafkaCluster, topic: str, report: Told = silent) -> Snapshot:
+def read_topic(cluster: KafkaCluster, topic: str, report: ReportProgress = ignore_progress) -> Snapshot:
     """What a registry's topic comes to, up to its end as it is now; records that can't be read become problems.
 
     Raises `KafkaClientError`.
@@ -46,9 +53,9 @@ def read_topic(cluster: KafkaCluster, topic: str, report: Told = silent) -> Snap
     return _read_image(cluster, topic, report)[0]
 
 
-def _read_image(cluster: KafkaCluster, topic: str, report: Told) -> tuple[Snapshot, dict[bytes, Last]]:
+def _read_image(cluster: KafkaCluster, topic: str, report: ReportProgress) -> tuple[Snapshot, dict[bytes, Last]]:
     """The snapshot, and what stands last under every key."""
-    folding, last = Folding(), dict[bytes, Last]()
+    folding, last = ImageBuilder(), dict[bytes, Last]()
     count = 0
     for one in read_records(cluster, topic):
         if one is None:
@@ -59,7 +66,7 @@ def _read_image(cluster: KafkaCluster, topic: str, report: Told) -> tuple[Snapsh
         where = f"offset {one.offset}"
         if one.key is None or len(one.value or b"") > DUMP_LINE_BYTES:
             why = "it has no key" if one.key is None else f"longer than the limit DUMP_LINE_BYTES of {DUMP_LINE_BYTES}"
-            folding.problems.append(Problem(where, "a record", why))
+            folding.problems.append(TransferProblem(where, "a record", why))
             continue
         beside = next((content for name, content in one.headers if name == HEADER), b"")
         try:
@@ -68,7 +75,7 @@ def _read_image(cluster: KafkaCluster, topic: str, report: Told) -> tuple[Snapsh
             if beside:
                 folding.mark(mark_of(record, _mark.decode(beside)))
         except (RecordError, msgspec.MsgspecError) as wrong:
-            folding.problems.append(Problem(where, "a record", str(wrong)))
+            folding.problems.append(TransferProblem(where, "a record", str(wrong)))
         else:
             last.pop(one.key, None)
             if one.value is not None:
@@ -77,7 +84,12 @@ def _read_image(cluster: KafkaCluster, topic: str, report: Told) -> tuple[Snapsh
 
 
 def write_topic(
-    snapshot: Snapshot, cluster: KafkaCluster, topic: str, *, dry_run: bool = False, report: Told = silent
+    snapshot: Snapshot,
+    cluster: KafkaCluster,
+    topic: str,
+    *,
+    dry_run: bool = False,
+    report: ReportProgress = ignore_progress,
 ) -> TopicExport:
     """Write a snapshot into a registry's topic, which is made (compacted, one partition) where it is missing.
 
@@ -85,7 +97,7 @@ def write_topic(
     topic that is not compacted or has more partitions.
     """
     there = ensure_compacted(cluster, topic, dry_run=dry_run)
-    target, last = _read_image(cluster, topic, silent) if there else (Snapshot(), {})
+    target, last = _read_image(cluster, topic, ignore_progress) if there else (Snapshot(), {})
     plan = make_plan(snapshot, target)
     fresh, total = _find_missing(snapshot, plan, last)
     if dry_run:
@@ -93,7 +105,7 @@ def write_topic(
     problems = list(plan.conflicts)
 
     def lost(name: str, why: str) -> None:
-        problems.append(Problem(name, "not written", why))
+        problems.append(TransferProblem(name, "not written", why))
 
     with RecordProducer(cluster, lost) as sender:
         for at, (key, value, beside) in enumerate(fresh, 1):
@@ -105,7 +117,7 @@ def write_topic(
 
 
 def _find_missing(
-    snapshot: Snapshot, plan: Plan, last: dict[bytes, Last]
+    snapshot: Snapshot, plan: ImportPlan, last: dict[bytes, Last]
 ) -> tuple[list[tuple[bytes, bytes, bytes]], int]:
     """Records that have to be written, and how many the snapshot has in all.
 
@@ -124,13 +136,13 @@ def _find_missing(
     wrong = {version_record(one)[0] for one in snapshot.versions if f"{one.subject} version {one.number}" in refused}
     fresh: list[tuple[bytes, bytes, bytes]] = []
     total = 0
-    for key, value, mark in marked(replace(snapshot, highest=())):
+    for key, value, mark in list_marked_records(replace(snapshot, highest=())):
         if value is None:
             continue
         total += 1
         more = carriers.get(key)
         if more is not None:
-            mark = replace(mark or Mark(), context=more.context, highest_id=more.highest_id)  # noqa: PLW2901 - the same, completed
+            mark = replace(mark or RecordExtras(), context=more.context, highest_id=more.highest_id)  # noqa: PLW2901 - the same, completed
         beside = b"" if mark is None else msgspec.json.encode(mark_body(mark))
         found = last.get(key)
         if key in written:
@@ -140,11 +152,11 @@ def _find_missing(
     return fresh, total
 
 
-def _carriers(snapshot: Snapshot) -> dict[bytes, Mark]:
+def _carriers(snapshot: Snapshot) -> dict[bytes, RecordExtras]:
     """The records beside which the highest ids of contexts stand: the last version's, or that of the context itself."""
-    found: dict[bytes, Mark] = {}
+    found: dict[bytes, RecordExtras] = {}
     for context, highest in snapshot.highest:
         inside = [one for one in snapshot.versions if subject_of(one.subject).context == context]
         key = version_record(inside[-1])[0] if inside else context_record(context)[0]
-        found[key] = Mark(context=context, highest_id=highest)
+        found[key] = RecordExtras(context=context, highest_id=highest)
     return found

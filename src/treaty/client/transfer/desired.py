@@ -1,13 +1,13 @@
 """Desired state: texts that should be the latest versions of subjects, and what they need of each other.
 
 A name that a text needs is looked for among the other texts: by what they call themselves (the full name of an Avro
-type), by their path or the end of it (an import, a ``$ref``), or where a wish says itself which subject is meant.
+type), by their path or the end of it (an import, a ``$ref``), or where a desired subject names the subject itself.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from treaty.client.transfer.snapshot import Problem
+from treaty.client.transfer.snapshot import TransferProblem
 from treaty.core.names import Subject
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
@@ -15,10 +15,10 @@ from treaty.formats.registry import FormatRegistry
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class DesiredSubject:
     """One subject as it should be: its text (from the file at `path`), and settings where some are wished for.
 
-    `references` say which subject a name leads to, where the other wishes don't; ``subject`` means its latest version,
+    `references` say which subject a name leads to, where the other desired subjects do not; ``subject`` means its latest version,
     ``subject:3`` that one.
     """
 
@@ -33,103 +33,109 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered:
-    """A wish, and for every name it needs the wish that has it, or the words that say where it is."""
+class OrderedSubject:
+    """A desired, and for every name it needs the desired that has it, or the words that say where it is."""
 
-    wish: Wish
-    uses: tuple[tuple[str, "Wish | str"], ...]
+    desired: DesiredSubject
+    uses: tuple[tuple[str, "DesiredSubject | str"], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Desired:
+class DesiredState:
     """Wishes in an order in which each needs only earlier ones, and what is wrong with the others."""
 
-    ordered: tuple[Ordered, ...]
-    problems: tuple[Problem, ...] = ()
+    ordered: tuple[OrderedSubject, ...]
+    problems: tuple[TransferProblem, ...] = ()
 
 
-def desired(wishes: Iterable[Wish], formats: FormatRegistry) -> Desired:
-    """Put wishes into order. A text that is not valid, a name that nobody has and a circle are problems."""
-    return _Ordering(formats).run(tuple(wishes))
+def order_subjects(desired_subjects: Iterable[DesiredSubject], formats: FormatRegistry) -> DesiredState:
+    """Put desired subjects into order. An invalid text, an unknown name and a circle are problems."""
+    return _Ordering(formats).run(tuple(desired_subjects))
 
 
 @dataclass(slots=True)
 class _Ordering:
     formats: FormatRegistry
-    names: dict[tuple[str, str], Wish] = field(default_factory=dict)
+    names: dict[tuple[str, str], DesiredSubject] = field(default_factory=dict)
     """By format and name, who has it."""
     meanings: dict[Subject, ResolvedSchema] = field(default_factory=dict)
-    ordered: list[Ordered] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    ordered: list[OrderedSubject] = field(default_factory=list)
+    problems: list[TransferProblem] = field(default_factory=list)
 
-    def run(self, wishes: tuple[Wish, ...]) -> Desired:
-        """Take the wishes that need nothing unknown, learn their names, and so on."""
-        waiting: list[tuple[Wish, tuple[str, ...]]] = []
-        for wish in wishes:
-            needed = self._needed(wish)
+    def run(self, desired_subjects: tuple[DesiredSubject, ...]) -> DesiredState:
+        """Take the subjects whose references are known, note their names, and repeat."""
+        waiting: list[tuple[DesiredSubject, tuple[str, ...]]] = []
+        for desired in desired_subjects:
+            needed = self._needed(desired)
             if needed is not None:
-                waiting.append((wish, needed))
-                self.names[wish.format, wish.path] = wish
+                waiting.append((desired, needed))
+                self.names[desired.format, desired.path] = desired
         while waiting:
             ready = [one for one in waiting if all(self._known(one[0], name) for name in one[1])]
             if not ready:
-                self.problems += [self._stuck(wish, needed, waiting) for wish, needed in waiting]
+                self.problems += [self._stuck(desired, needed, waiting) for desired, needed in waiting]
                 break
-            for wish, needed in ready:
-                self._take(wish, needed)
+            for desired, needed in ready:
+                self._take(desired, needed)
             waiting = [one for one in waiting if one not in ready]
-        return Desired(tuple(self.ordered), tuple(self.problems))
+        return DesiredState(tuple(self.ordered), tuple(self.problems))
 
-    def _needed(self, wish: Wish) -> tuple[str, ...] | None:
+    def _needed(self, desired: DesiredSubject) -> tuple[str, ...] | None:
         try:
-            return tuple(one.name for one in self.formats[wish.format].references(wish.text))
+            return tuple(one.name for one in self.formats[desired.format].references(desired.text))
         except InvalidSchemaError as wrong:
-            self.problems += [Problem(wish.path, "not a valid schema", str(one)) for one in wrong.faults]
+            self.problems += [TransferProblem(desired.path, "not a valid schema", str(one)) for one in wrong.faults]
             return None
 
-    def _known(self, wish: Wish, name: str) -> bool:
-        where = self._where(wish, name)
+    def _known(self, desired: DesiredSubject, name: str) -> bool:
+        where = self._where(desired, name)
         return isinstance(where, str) or (where is not None and where.subject in self.meanings)
 
-    def _where(self, wish: Wish, name: str) -> Wish | str | None:
-        """Who has a name: as the wish says, by name, by path, or by the end of a path."""
-        said = dict(wish.references).get(name)
+    def _where(self, desired: DesiredSubject, name: str) -> DesiredSubject | str | None:
+        """Who has a name: as the desired says, by name, by path, or by the end of a path."""
+        said = dict(desired.references).get(name)
         if said is not None:
             return said
-        found = self.names.get((wish.format, name))
-        if found is not None and found is not wish:
+        found = self.names.get((desired.format, name))
+        if found is not None and found is not desired:
             return found
-        ends = [one for (kind, path), one in self.names.items() if kind == wish.format and path.endswith(f"/{name}")]
+        ends = [one for (kind, path), one in self.names.items() if kind == desired.format and path.endswith(f"/{name}")]
         return ends[0] if len({one.subject for one in ends}) == 1 else None
 
-    def _take(self, wish: Wish, needed: tuple[str, ...]) -> None:
-        uses = tuple((name, self._where(wish, name) or "") for name in needed)
-        self.ordered.append(Ordered(wish, uses))
-        inside = [(name, use) for name, use in uses if isinstance(use, Wish)]
+    def _take(self, desired: DesiredSubject, needed: tuple[str, ...]) -> None:
+        uses = tuple((name, self._where(desired, name) or "") for name in needed)
+        self.ordered.append(OrderedSubject(desired, uses))
+        inside = [(name, use) for name, use in uses if isinstance(use, DesiredSubject)]
         bindings = tuple(
             ResolvedReference(name, str(use.subject), 1, self.meanings[use.subject]) for name, use in inside
         )
-        self.meanings[wish.subject] = ResolvedSchema(wish.format, wish.text, bindings)
+        self.meanings[desired.subject] = ResolvedSchema(desired.format, desired.text, bindings)
         if len(inside) < len(uses):
             return  # only the registry can read it, with what it has
-        form = self.formats[wish.format]
+        form = self.formats[desired.format]
         try:
-            shown = form.show(form.parse(self.meanings[wish.subject], True), False)
+            shown = form.show(form.parse(self.meanings[desired.subject], True), False)
         except InvalidSchemaError as wrong:
-            self.problems += [Problem(wish.path, "not a valid schema", str(one)) for one in wrong.faults]
+            self.problems += [TransferProblem(desired.path, "not a valid schema", str(one)) for one in wrong.faults]
             return
         if shown.type_name:
-            self.names.setdefault((wish.format, shown.type_name), wish)
+            self.names.setdefault((desired.format, shown.type_name), desired)
 
-    def _stuck(self, wish: Wish, needed: tuple[str, ...], waiting: list[tuple[Wish, tuple[str, ...]]]) -> Problem:
-        missing = [name for name in needed if not self._known(wish, name)]
-        others = {one[0].subject for one in waiting} - {wish.subject}
+    def _stuck(
+        self, desired: DesiredSubject, needed: tuple[str, ...], waiting: list[tuple[DesiredSubject, tuple[str, ...]]]
+    ) -> TransferProblem:
+        missing = [name for name in needed if not self._known(desired, name)]
+        others = {one[0].subject for one in waiting} - {desired.subject}
         known = [
-            name for name in missing if isinstance(where := self._where(wish, name), Wish) and where.subject in others
+            name
+            for name in missing
+            if isinstance(where := self._where(desired, name), DesiredSubject) and where.subject in others
         ]
         if known:
-            return Problem(
-                wish.path, "waits", f"{known[0]!r} is in a file that can't be read, or refers back to this one"
+            return TransferProblem(
+                desired.path, "waits", f"{known[0]!r} is in a file that can't be read, or refers back to this one"
             )
         words = ", ".join(map(repr, missing))
-        return Problem(wish.path, f"needs {words}", "no file here has that name; say where it is under references")
+        return TransferProblem(
+            desired.path, f"needs {words}", "no file here has that name; say where it is under references"
+        )

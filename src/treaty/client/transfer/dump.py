@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from treaty.client.transfer.snapshot import Folding, Mark, Problem, Snapshot, marked
+from treaty.client.transfer.snapshot import ImageBuilder, RecordExtras, Snapshot, TransferProblem, list_marked_records
 from treaty.core.answers import ForcedRegistration
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.wire.confluent.bodies import pairs_of
@@ -35,7 +35,7 @@ _encode = msgspec.json.encode
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DumpLine:
     """A line's key and value as JSON texts; a value of None is a tombstone."""
 
     key: bytes
@@ -43,14 +43,14 @@ class Line:
     mark: MarkBody | None = None
 
 
-def line_of(text: bytes) -> Line:
+def line_of(text: bytes) -> DumpLine:
     """Read a line: ``{"key": …, "value": …}`` (each an object or its text), or key, tab, value. Raises `RecordError`."""
     if len(text) > DUMP_LINE_BYTES:
         message = f"a line of {len(text)} bytes, more than the limit DUMP_LINE_BYTES of {DUMP_LINE_BYTES}"
         raise RecordError(message)
     head, tab, tail = text.partition(b"\t")
     if tab:
-        return Line(head.strip(), None if tail.strip() in {b"null", b""} else tail.strip())
+        return DumpLine(head.strip(), None if tail.strip() in {b"null", b""} else tail.strip())
     try:
         members: Any = _decode(text)
     except msgspec.MsgspecError as wrong:
@@ -65,7 +65,7 @@ def line_of(text: bytes) -> Line:
     except msgspec.ValidationError as wrong:
         message = f"the member treaty can't be read: {wrong}"
         raise RecordError(message) from None
-    return Line(_text(key), None if value is None else _text(value), mark)
+    return DumpLine(_text(key), None if value is None else _text(value), mark)
 
 
 def _text(member: Any) -> bytes:
@@ -74,7 +74,7 @@ def _text(member: Any) -> bytes:
 
 def read_lines(lines: Iterable[bytes]) -> Snapshot:
     """What a dump holds; lines that can't be read become problems, and the others count."""
-    folding = Folding()
+    folding = ImageBuilder()
     for number, text in enumerate(lines, 1):
         if text.strip():
             try:
@@ -84,27 +84,27 @@ def read_lines(lines: Iterable[bytes]) -> Snapshot:
                 if line.mark is not None:
                     folding.mark(mark_of(record, line.mark))
             except RecordError as wrong:
-                folding.problems.append(Problem(f"line {number}", "a record", str(wrong)))
+                folding.problems.append(TransferProblem(f"line {number}", "a record", str(wrong)))
     return folding.snapshot()
 
 
 def write_lines(snapshot: Snapshot) -> Iterator[bytes]:
     """A dump of a snapshot: JSON lines with `key` and `value` as objects."""
-    for key, value, mark in marked(snapshot):
+    for key, value, mark in list_marked_records(snapshot):
         beside = b"" if mark is None else b',"treaty":' + _encode(mark_body(mark))
         yield b'{"key":' + key + b',"value":' + (value or b"null") + beside + b"}\n"
 
 
-def mark_of(record: Record, body: MarkBody) -> Mark:
+def mark_of(record: Record, body: MarkBody) -> RecordExtras:
     """What is said beside a record."""
     forced = None if body.forced is None else ForcedRegistration(body.forced.who, body.forced.why)
     place = (record.subject, record.number) if isinstance(record, VersionRecord) else ("", 0)
     about = record.scope if isinstance(record, ConfigRecord) else None
     policy = None if about is None or body.policy is None else (about, policy_of(body.policy))
-    return Mark(*place, forced, pairs_of(body.properties), body.context, body.highest_id, body.ordinal, policy)
+    return RecordExtras(*place, forced, pairs_of(body.properties), body.context, body.highest_id, body.ordinal, policy)
 
 
-def mark_body(mark: Mark) -> MarkBody:
+def mark_body(mark: RecordExtras) -> MarkBody:
     """The same as it is written."""
     forced = None if mark.forced is None else ForceBody(mark.forced.who, mark.forced.why)
     policy = None if mark.policy is None else exact_policy_body(mark.policy[1])

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from treaty.client.transfer.policies import begins_at, first_numbers, in_words, moved
-from treaty.client.transfer.sameness import Sameness
-from treaty.client.transfer.snapshot import Place, Problem, Snapshot
+from treaty.client.transfer.policies import begins_at, first_numbers, in_words, shift_ordinals
+from treaty.client.transfer.sameness import SchemaEquality
+from treaty.client.transfer.snapshot import Place, Snapshot, TransferProblem
 from treaty.core.answers import Config, ResourceAssociation, VersionFound
 from treaty.core.limits import ID_GAP
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
@@ -20,7 +20,7 @@ NO_HIGHEST = "this registry may give ids again that belonged to versions deleted
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ImportPlan:
     """What has to be written: versions in waves (each needs only earlier ones), deletions after all of them, settings.
 
     `there` counts versions that the target has already. `conflicts` are those that can't be written: the place or the
@@ -37,7 +37,7 @@ class Plan:
     lifted: tuple[tuple[Scope, str | None], ...] = ()
     """Modes of the target that have to give way to IMPORT meanwhile, and are given back; None: there is none."""
     there: int = 0
-    conflicts: tuple[Problem, ...] = ()
+    conflicts: tuple[TransferProblem, ...] = ()
     notes: tuple[str, ...] = ()
     native: bool = False
     numbers: Mapping[Scope, Mapping[int, int]] = field(default_factory=dict)
@@ -49,11 +49,11 @@ class Plan:
         return sum(map(len, (*self.waves, self.deletions, self.configs, self.modes, self.associations, self.made)))
 
 
-def make_plan(source: Snapshot, target: Snapshot) -> Plan:
+def make_plan(source: Snapshot, target: Snapshot) -> ImportPlan:
     """Compare two snapshots: what the target lacks is written, what it has otherwise is a conflict."""
     there = {(one.subject, one.number): one for one in target.versions}
     ids = {_id_of(one): one for one in target.versions}
-    sameness = Sameness(source, target)
+    sameness = SchemaEquality(source, target)
     fresh: list[VersionFound] = []
     deletions: list[VersionFound] = []
     wrong = {
@@ -62,7 +62,9 @@ def make_plan(source: Snapshot, target: Snapshot) -> Plan:
         if (why := _conflict(one, there.get((one.subject, one.number)), ids.get(_id_of(one)), sameness))
     }
     _spread(wrong, [one for one in source.versions if (one.subject, one.number) not in there])
-    conflicts = [Problem(f"{subject} version {number}", "not written", why) for (subject, number), why in wrong.items()]
+    conflicts = [
+        TransferProblem(f"{subject} version {number}", "not written", why) for (subject, number), why in wrong.items()
+    ]
     for one in source.versions:
         found = there.get((one.subject, one.number))
         if (one.subject, one.number) in wrong:
@@ -77,16 +79,16 @@ def make_plan(source: Snapshot, target: Snapshot) -> Plan:
         for scope, config in source.configs
         if scope not in configs or configs[scope] != _as_there(scope, config, source, target)
     )
-    made = _made(source, target)
+    made = _find_new_contexts(source, target)
     associations = _unbound(source, target, conflicts)
-    return Plan(
+    return ImportPlan(
         waves=tuple(_waves(fresh)),
         deletions=tuple(deletions),
         configs=wanted,
         modes=tuple((scope, mode) for scope, mode in source.modes if modes.get(scope) != mode),
         associations=associations,
         made=made if target.native else (),
-        lifted=_lifted(
+        lifted=_find_blocking_modes(
             {
                 *(subject_of(one.subject) for one in (*fresh, *deletions)),
                 *(subject_of(one.subject) for one in associations),
@@ -114,14 +116,14 @@ def _as_there(scope: Scope, config: Config, source: Snapshot, target: Snapshot) 
     numbers = first_numbers(scope, config, source.versions)
     if not numbers or any(number not in there for number in numbers.values()):
         return None
-    return moved(config, {ordinal: there[number] for ordinal, number in numbers.items()})
+    return shift_ordinals(config, {ordinal: there[number] for ordinal, number in numbers.items()})
 
 
 def _numbers(configs: tuple[tuple[Scope, Config], ...], source: Snapshot) -> Mapping[Scope, Mapping[int, int]]:
     return {scope: first_numbers(scope, config, source.versions) for scope, config in configs if begins_at(config)}
 
 
-def _unbound(source: Snapshot, target: Snapshot, conflicts: list[Problem]) -> tuple[ResourceAssociation, ...]:
+def _unbound(source: Snapshot, target: Snapshot, conflicts: list[TransferProblem]) -> tuple[ResourceAssociation, ...]:
     """Associations that the target has not; one that says something else there is a conflict."""
     there = {(one.resource.namespace, one.resource.name, one.kind): one for one in target.associations}
     missing: list[ResourceAssociation] = []
@@ -132,7 +134,7 @@ def _unbound(source: Snapshot, target: Snapshot, conflicts: list[Problem]) -> tu
         elif _bound_to(found) != _bound_to(one):
             where = f"{one.kind} of {one.resource.name} in {one.resource.namespace}"
             conflicts.append(
-                Problem(where, "not written", f"the target binds it to {found.subject}, {found.lifecycle}")
+                TransferProblem(where, "not written", f"the target binds it to {found.subject}, {found.lifecycle}")
             )
     return tuple(missing)
 
@@ -141,7 +143,7 @@ def _bound_to(one: ResourceAssociation) -> tuple[str, str, str, bool]:
     return one.resource.id, one.subject, one.lifecycle, one.frozen
 
 
-def _made(source: Snapshot, target: Snapshot) -> tuple[tuple[str, int], ...]:
+def _find_new_contexts(source: Snapshot, target: Snapshot) -> tuple[tuple[str, int], ...]:
     """Contexts that the target has not, and those where it counts ids from further below."""
     contexts = dict.fromkeys(sorted({*source.contexts} - {*target.contexts, DEFAULT_CONTEXT}), 0)
     highest = dict(target.highest)
@@ -149,16 +151,16 @@ def _made(source: Snapshot, target: Snapshot) -> tuple[tuple[str, int], ...]:
         context, schema_id = _id_of(one)
         highest[context] = max(highest.get(context, 0), schema_id)
     contexts |= {context: each for context, each in source.highest if each > highest.get(context, 0)}
-    for context, needed in _raised(source, highest) if target.native else ():
+    for context, needed in _find_low_contexts(source, highest) if target.native else ():
         contexts[context] = max(contexts.get(context, 0), needed)
     return tuple(sorted(contexts.items()))
 
 
-def _raised(source: Snapshot, highest: dict[str, int]) -> Iterator[tuple[str, int]]:
+def _find_low_contexts(source: Snapshot, highest: dict[str, int]) -> Iterator[tuple[str, int]]:
     """Contexts whose ids begin or end so far above those of the target that the target would refuse them (ID_GAP).
 
     An id that is far above the rest of the source's own does not count: one given by mistake would use up the target's ids
-    too. It is refused there, and told.
+    too. It is refused there, with a problem.
     """
     ids: dict[str, list[int]] = {}
     for one in source.versions:
@@ -187,7 +189,7 @@ def _notes(
     return (*notes, *([NO_HIGHEST] if any(highest for _, highest in made) else ()))
 
 
-def _lifted(
+def _find_blocking_modes(
     subjects: set[Subject], settled: list[Scope], made: tuple[tuple[str, int], ...], modes: dict[Scope, str]
 ) -> tuple[tuple[Scope, str | None], ...]:
     """Scopes whose mode would forbid the import: contexts take IMPORT, and what has a mode below or above them gives it up."""
@@ -221,7 +223,9 @@ def _spread(wrong: dict[Place, str], fresh: list[VersionFound]) -> None:
                 waiting.append(user)
 
 
-def _conflict(one: VersionFound, found: VersionFound | None, holder: VersionFound | None, sameness: Sameness) -> str:
+def _conflict(
+    one: VersionFound, found: VersionFound | None, holder: VersionFound | None, sameness: SchemaEquality
+) -> str:
     if found is not None and (found.schema_id != one.schema_id or sameness.differs(found, one)):
         return f"the target has another schema there, with id {found.schema_id}"
     if found is not None and found.deleted and not one.deleted:

@@ -31,7 +31,7 @@ def exactly(config: Config) -> Config:
     return replace(config, exact_level=exact_level(config.level, config.exact_level))
 
 
-def cleared(config: Config) -> tuple[str, ...]:
+def list_cleared_members(config: Config) -> tuple[str, ...]:
     """Return the names of the members that a config leaves open; of two forms of one setting that of the word."""
     names = (name for name in Config.__dataclass_fields__ if name not in EXACT and getattr(config, name) is None)
     return tuple(name for name in names if name != "group" or config.partition is None)
@@ -61,10 +61,10 @@ def counted_from_zero(scope: Scope, config: Config, versions: Iterable[VersionFo
     subject = str(Subject(scope.context, scope.name or ""))
     own = sorted((one.ordinal, one.number) for one in there if one.subject == subject)
     counted = {number: at for at, (_, number) in enumerate(own)}
-    return moved(config, {ordinal: counted[number] for ordinal, number in numbers.items()}), counted
+    return shift_ordinals(config, {ordinal: counted[number] for ordinal, number in numbers.items()}), counted
 
 
-def moved(config: Config, ordinals: Mapping[int, int]) -> Config:
+def shift_ordinals(config: Config, ordinals: Mapping[int, int]) -> Config:
     """Return a config whose ranges begin at other ordinals."""
     level = config.exact_level
     if level is None:

@@ -12,7 +12,7 @@ from treaty.formats.engine import FormatEngine
 from treaty.formats.registry import find_formats
 
 
-class Sameness:
+class SchemaEquality:
     """Compares versions of a source with those of a target. Texts are parsed only where they differ, each once."""
 
     def __init__(self, source: Snapshot, target: Snapshot) -> None:

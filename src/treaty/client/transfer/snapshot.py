@@ -34,7 +34,7 @@ Place = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class TransferProblem:
     """Something that could not be taken over: where it was found, what it is, and why."""
 
     where: str
@@ -59,7 +59,7 @@ class Snapshot:
     modes: tuple[tuple[Scope, str], ...] = ()
     contexts: tuple[str, ...] = ()
     highest: tuple[tuple[str, int], ...] = ()
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[TransferProblem, ...] = ()
     notes: tuple[str, ...] = ()
     associations: tuple[ResourceAssociation, ...] = ()
     """By namespace and name of their resource, then by kind."""
@@ -73,7 +73,7 @@ def order_of(version: VersionFound) -> tuple[str, int, str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class RecordExtras:
     """What a record of a version, or (`context`) no record at all, has no word for."""
 
     subject: str = ""
@@ -89,7 +89,7 @@ class Mark:
 
 
 @dataclass(slots=True)
-class Folding:
+class ImageBuilder:
     """Reads records one after the other; `snapshot` is what they come to."""
 
     versions: dict[Place, VersionFound] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class Folding:
     contexts: dict[str, bool] = field(default_factory=dict)
     highest: dict[str, int] = field(default_factory=dict)
     associations: dict[tuple[str, str, str, str], ResourceAssociation] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[TransferProblem] = field(default_factory=list)
     _numbers: dict[str, set[int]] = field(default_factory=dict)
     """By subject: the numbers of its versions."""
     _ids: dict[tuple[str, int], tuple[str, int]] = field(default_factory=dict)
@@ -126,7 +126,7 @@ class Folding:
             case AssociationRecord(place, association):
                 _set(self.associations, place, association)
 
-    def mark(self, mark: Mark) -> None:
+    def mark(self, mark: RecordExtras) -> None:
         """Read what a line of Treaty's says beside its record: about the version that it was, or about a context."""
         if mark.context:
             self.highest[mark.context] = max(self.highest.get(mark.context, 0), mark.highest_id)
@@ -148,7 +148,7 @@ class Folding:
         text, uses = self._ids.get(key, (identity, 0))
         if text != identity:
             why = f"id {found.schema_id} of context {context} belongs to another schema already"
-            self.problems.append(Problem(where, f"{found.subject} version {found.number}", why))
+            self.problems.append(TransferProblem(where, f"{found.subject} version {found.number}", why))
             return
         self._ids[key] = (text, uses + 1)
         self.versions[place] = found
@@ -174,7 +174,7 @@ class Folding:
     def _places(self, scope: Scope) -> list[Place]:
         """The places of all versions in a scope."""
         name = None if scope.name is None else str(Subject(scope.context, scope.name))
-        subjects = [one for one in self._numbers if _inside(one, scope)] if name is None else [name]
+        subjects = [one for one in self._numbers if _is_inside(one, scope)] if name is None else [name]
         return [(one, number) for one in subjects for number in self._numbers.get(one, ())]
 
     def snapshot(self) -> Snapshot:
@@ -184,18 +184,18 @@ class Folding:
             tuple(sorted(self.configs.items(), key=scope_order)),
             tuple(sorted(self.modes.items(), key=scope_order)),
             tuple(sorted(self.contexts)),
-            beyond(self.highest, self.versions.values()),
+            find_unused_highest(self.highest, self.versions.values()),
             tuple(self.problems),
             associations=tuple(sorted(self.associations.values(), key=resource_order)),
         )
 
 
-def _beside(scope: Scope, config: Config) -> Mark | None:
+def _policy_extras(scope: Scope, config: Config) -> RecordExtras | None:
     """What the record of a config has no word for."""
-    return None if in_words(config) == config else Mark(policy=(scope, config))
+    return None if in_words(config) == config else RecordExtras(policy=(scope, config))
 
 
-def beyond(highest: Mapping[str, int], versions: Iterable[VersionFound]) -> tuple[tuple[str, int], ...]:
+def find_unused_highest(highest: Mapping[str, int], versions: Iterable[VersionFound]) -> tuple[tuple[str, int], ...]:
     """The highest ids that contexts gave, of those where it is no version's."""
     there: dict[str, int] = {}
     for one in versions:
@@ -215,7 +215,7 @@ def _identity(found: VersionFound) -> str:
     return repr((found.format, found.text, found.references, found.metadata, found.rules))
 
 
-def _inside(subject: str, scope: Scope) -> bool:
+def _is_inside(subject: str, scope: Scope) -> bool:
     context, name = subject_of(subject)
     return scope.context in {EVERYWHERE, context} and scope.name in {None, name}
 
@@ -230,9 +230,9 @@ def scope_order(item: tuple[Scope, object]) -> tuple[str, str]:
     return (item[0].context, item[0].name or "")
 
 
-def fold(records: Iterable[tuple[str, Record]]) -> Snapshot:
+def build_snapshot(records: Iterable[tuple[str, Record]]) -> Snapshot:
     """What records come to, each with its offset or line; a later one counts over an earlier one with its key."""
-    folding = Folding()
+    folding = ImageBuilder()
     for where, record in records:
         folding.add(record, where)
     return folding.snapshot()
@@ -243,22 +243,22 @@ def records(snapshot: Snapshot) -> Iterator[tuple[bytes, bytes]]:
 
     A mode of IMPORT or READONLY comes last, as it would have been set.
     """
-    return ((key, value) for key, value, _ in marked(snapshot) if value is not None)
+    return ((key, value) for key, value, _ in list_marked_records(snapshot) if value is not None)
 
 
-def marked(snapshot: Snapshot) -> Iterator[tuple[bytes, bytes | None, Mark | None]]:
+def list_marked_records(snapshot: Snapshot) -> Iterator[tuple[bytes, bytes | None, RecordExtras | None]]:
     """The same records, and with them what they have no word for; what no record is about comes with a NOOP."""
     named = {subject_of(one.subject).context for one in snapshot.versions} | set(snapshot.contexts)
     yield from ((*context_record(context), None) for context in sorted(named - {DEFAULT_CONTEXT}))
-    yield from ((NOOP, None, Mark(context=context, highest_id=each)) for context, each in snapshot.highest)
+    yield from ((NOOP, None, RecordExtras(context=context, highest_id=each)) for context, each in snapshot.highest)
     counted: dict[str, Mapping[int, int]] = {}
     for scope, config in snapshot.configs:
         own, ordinals = counted_from_zero(scope, config, snapshot.versions if begins_at(config) else ())
         counted[str(Subject(scope.context, scope.name or ""))] = ordinals
-        yield (*config_record(scope, own), _beside(scope, own))
+        yield (*config_record(scope, own), _policy_extras(scope, own))
     for one in snapshot.versions:
         ordinal = counted.get(one.subject, {}).get(one.number, -1)
-        mark = Mark(one.subject, one.number, one.forced, one.properties, ordinal=ordinal)
-        yield (*version_record(one), None if mark == Mark(one.subject, one.number) else mark)
+        mark = RecordExtras(one.subject, one.number, one.forced, one.properties, ordinal=ordinal)
+        yield (*version_record(one), None if mark == RecordExtras(one.subject, one.number) else mark)
     yield from ((*association_record(one), None) for one in snapshot.associations)
     yield from ((*mode_record(scope, mode), None) for scope, mode in snapshot.modes)

@@ -6,7 +6,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from treaty.client.transfer.snapshot import Problem, Snapshot, beyond, order_of, resource_order, scope_order
+from treaty.client.transfer.snapshot import (
+    Snapshot,
+    TransferProblem,
+    find_unused_highest,
+    order_of,
+    resource_order,
+    scope_order,
+)
 from treaty.core.answers import Config, ResourceAssociation, ScopeSetting, VersionFound
 from treaty.core.associations import ANY, ListAssociations, OfName, OfSubject
 from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE, TRANSFER_ROWS
@@ -26,8 +33,8 @@ from treaty.core.requests import (
     Scope,
 )
 
-Told = Callable[[str, int, int], None]
-"""Is told what is done, how much of it, and of how much (0: not known)."""
+ReportProgress = Callable[[str, int, int], None]
+"""Is called with what is done, how many of it, and of how many (0: not known)."""
 
 PAGE = 1000
 """Versions asked for at once."""
@@ -41,35 +48,37 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 
-def silent(what: str, done: int, of: int) -> None:
+def ignore_progress(what: str, done: int, of: int) -> None:
     """Tell nobody."""
 
 
-def read(registry: Registry, prefix: Subject = Subject(EVERYWHERE, ""), told: Told = silent) -> Snapshot:
+def read(
+    registry: Registry, prefix: Subject = Subject(EVERYWHERE, ""), report: ReportProgress = ignore_progress
+) -> Snapshot:
     """All versions, softly deleted ones too, and all settings and associations of subjects that begin with `prefix`.
 
     Settings of contexts and of everything are read for the prefix of all contexts, and those of one context for a
     prefix without a name. What the registry doesn't answer becomes a problem, as long as it is only a setting.
     """
     contexts = _contexts(registry, prefix)
-    snapshot = Snapshot(tuple(sorted(_versions(registry, prefix, told), key=order_of)), contexts=tuple(contexts))
+    snapshot = Snapshot(tuple(sorted(_versions(registry, prefix, report), key=order_of)), contexts=tuple(contexts))
     try:
         snapshot = _with_listed(registry, prefix, snapshot)
     except (NotFound, NotOffered):  # not a server of Treaty
-        snapshot = _with_asked(registry, prefix, snapshot, told)
+        snapshot = _with_asked(registry, prefix, snapshot, report)
     return _with_associations(registry, prefix, snapshot)
 
 
-def _with_asked(registry: Registry, prefix: Subject, snapshot: Snapshot, told: Told) -> Snapshot:
+def _with_asked(registry: Registry, prefix: Subject, snapshot: Snapshot, report: ReportProgress) -> Snapshot:
     """The snapshot with the settings of its contexts and subjects, each asked for."""
-    problems: list[Problem] = []
+    problems: list[TransferProblem] = []
     contexts, versions = snapshot.contexts, snapshot.versions
     scopes = [] if prefix.name else [Scope(one, None) for one in contexts]
     if prefix == Subject(EVERYWHERE, ""):
         scopes.append(Scope(EVERYWHERE, None))
     scopes += [Scope(*subject_of(name)) for name in sorted({one.subject for one in versions})]
-    configs = sorted(_settings(scopes, partial(own_config, registry), problems, told, "config"), key=scope_order)
-    modes = sorted(_settings(scopes, partial(own_mode, registry), problems, told, "mode"), key=scope_order)
+    configs = sorted(_settings(scopes, partial(own_config, registry), problems, report, "config"), key=scope_order)
+    modes = sorted(_settings(scopes, partial(own_mode, registry), problems, report, "mode"), key=scope_order)
     return replace(snapshot, configs=tuple(configs), modes=tuple(modes), problems=tuple(problems), notes=(UNTOLD,))
 
 
@@ -89,7 +98,9 @@ def _with_listed(registry: Registry, prefix: Subject, snapshot: Snapshot) -> Sna
         configs=tuple(sorted(((scope, one.config) for scope, one in scopes if one.config), key=scope_order)),
         modes=tuple(sorted(((scope, one.mode) for scope, one in scopes if one.mode), key=scope_order)),
         native=True,
-        highest=beyond({one.context: one.highest_id for one in listed if one.highest_id}, snapshot.versions),
+        highest=find_unused_highest(
+            {one.context: one.highest_id for one in listed if one.highest_id}, snapshot.versions
+        ),
     )
 
 
@@ -97,7 +108,7 @@ def _with_associations(registry: Registry, prefix: Subject, snapshot: Snapshot) 
     """The snapshot with all associations of its subjects; a server that can't list all of them is asked for each."""
     subjects = sorted({one.subject for one in snapshot.versions if not one.deleted})
     try:
-        found = _listed(registry, OfName(ANY, ANY))
+        found = _list_associations(registry, OfName(ANY, ANY))
         if not found and not snapshot.native:
             found = [one for each in _at_once(partial(_of_subject, registry), subjects) for one in each]
     except (NotFound, NotOffered):
@@ -107,10 +118,10 @@ def _with_associations(registry: Registry, prefix: Subject, snapshot: Snapshot) 
 
 
 def _of_subject(registry: Registry, subject: str) -> list[ResourceAssociation]:
-    return _listed(registry, OfSubject(subject_of(subject)))
+    return _list_associations(registry, OfSubject(subject_of(subject)))
 
 
-def _listed(registry: Registry, of: OfName | OfSubject) -> list[ResourceAssociation]:
+def _list_associations(registry: Registry, of: OfName | OfSubject) -> list[ResourceAssociation]:
     found: list[ResourceAssociation] = []
     seen = _Pages("associations")
     page: tuple[ResourceAssociation, ...] | None = None
@@ -153,7 +164,7 @@ def _contexts(registry: Registry, prefix: Subject) -> list[str]:
         return [DEFAULT_CONTEXT]  # a server without contexts
 
 
-def _versions(registry: Registry, prefix: Subject, told: Told) -> Iterator[VersionFound]:
+def _versions(registry: Registry, prefix: Subject, report: ReportProgress) -> Iterator[VersionFound]:
     """Versions page by page; from a server that can't list them, one by one."""
     offset = 0
     last: tuple[str, int] | None = None
@@ -165,16 +176,16 @@ def _versions(registry: Registry, prefix: Subject, told: Told) -> Iterator[Versi
             yield from page
             last = (page[-1].subject, page[-1].number) if page else last
             offset += len(page)
-            told("versions", offset, 0)
+            report("versions", offset, 0)
             if len(page) < PAGE:
                 return
     except (NotFound, NotOffered):
         if offset:
             raise
-    yield from _one_by_one(registry, prefix, told)
+    yield from _one_by_one(registry, prefix, report)
 
 
-def _one_by_one(registry: Registry, prefix: Subject, told: Told) -> Iterator[VersionFound]:
+def _one_by_one(registry: Registry, prefix: Subject, report: ReportProgress) -> Iterator[VersionFound]:
     names = registry.ask(ListSubjects(prefix, "all")).answer.names
 
     def versions_of(name: str) -> list[VersionFound]:
@@ -184,7 +195,7 @@ def _one_by_one(registry: Registry, prefix: Subject, told: Told) -> Iterator[Ver
 
     for at, found in enumerate(_at_once(versions_of, names), 1):
         yield from found
-        told("subjects", at, len(names))
+        report("subjects", at, len(names))
 
 
 def _at_once(work: Callable[[A], B], over: Iterable[A]) -> Iterator[B]:
@@ -193,22 +204,26 @@ def _at_once(work: Callable[[A], B], over: Iterable[A]) -> Iterator[B]:
 
 
 def _settings(
-    scopes: list[Scope], own: Callable[[Scope], A | None], problems: list[Problem], told: Told, what: str
+    scopes: list[Scope],
+    own: Callable[[Scope], A | None],
+    problems: list[TransferProblem],
+    report: ReportProgress,
+    what: str,
 ) -> Iterator[tuple[Scope, A]]:
-    def ask(scope: Scope) -> A | Problem | None:
+    def ask(scope: Scope) -> A | TransferProblem | None:
         try:
             return own(scope)
         except NotFound:
             return None
         except Refusal as no:
-            return Problem(f"{what} of {scope.name or scope.context}", "not read", str(no))
+            return TransferProblem(f"{what} of {scope.name or scope.context}", "not read", str(no))
 
     for at, (scope, found) in enumerate(zip(scopes, _at_once(ask, scopes), strict=True), 1):
-        if isinstance(found, Problem):
+        if isinstance(found, TransferProblem):
             problems.append(found)
         elif found is not None:
             yield scope, found
-        told(what, at, len(scopes))
+        report(what, at, len(scopes))
 
 
 def own_config(registry: Registry, scope: Scope) -> Config | None:

@@ -1,16 +1,16 @@
 """Promotion: versions of some subjects, with all that they refer to, become versions in another place by its rules.
 
-Ids and numbers are the target's own. Everything is tried in a rehearsal first, a registry in memory that holds what the
+Ids and numbers are the target's own. Everything is tried in a trial registry first, in memory that holds what the
 target has under these names and what is in force there; only when nothing is refused is anything written.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from treaty.client.transfer.reading import Told, silent
-from treaty.client.transfer.rehearsal import collect, latest, register, stand
-from treaty.client.transfer.snapshot import Place, Problem
-from treaty.client.transfer.writing import write
+from treaty.client.transfer.dry_run import collect, latest, register, stand
+from treaty.client.transfer.image_writer import write
+from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress
+from treaty.client.transfer.snapshot import Place, TransferProblem
 from treaty.core.answers import RegisteredVersion, VersionFound
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Refusal, RegistryError, SubjectNotFound
@@ -20,7 +20,7 @@ from treaty.core.schema import Draft, Reference
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PromotedVersion:
     """One version on its way: where it comes from, and the subject that it goes to."""
 
     source: VersionFound
@@ -28,10 +28,10 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Promotion:
+class PromotionPlan:
     """What is promoted, in an order in which each needs only earlier ones."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PromotedVersion, ...]
     from_context: str
     to_context: str
 
@@ -42,18 +42,18 @@ class Promotion:
 
 
 @dataclass(frozen=True, slots=True)
-class Promoted:
+class PromotionResult:
     """What came of it: for each step the version it is now, and whether it was made; or why nothing was written."""
 
-    steps: tuple[tuple[Step, RegisteredVersion], ...] = ()
-    problems: tuple[Problem, ...] = ()
-    refused: tuple[Step, Refusal] | None = None
+    steps: tuple[tuple[PromotedVersion, RegisteredVersion], ...] = ()
+    problems: tuple[TransferProblem, ...] = ()
+    refused: tuple[PromotedVersion, Refusal] | None = None
     """The version that the target does not take, and why."""
 
 
 def promotion(
     source: Registry, subjects: Iterable[Subject], from_context: str, to_context: str, *, every: bool = False
-) -> Promotion:
+) -> PromotionPlan:
     """Collect the latest version of each subject (or `every` live one), and what they refer to.
 
     References to other contexts than `from_context` stay as they are and are expected to be there. Raises `NotFound`
@@ -68,29 +68,34 @@ def promotion(
                 message = f"Subject '{subject}' not found."
                 raise SubjectNotFound.of("SUBJECT_NOT_FOUND", message, subject=str(subject), allowed=one.subject)
             collect(source, one, from_context, found)
-    steps = (Step(one, Subject(to_context, subject_of(one.subject).name)) for one in found.values())
-    return Promotion(tuple(steps), from_context, to_context)
+    steps = (PromotedVersion(one, Subject(to_context, subject_of(one.subject).name)) for one in found.values())
+    return PromotionPlan(tuple(steps), from_context, to_context)
 
 
 def promote(
-    plan: Promotion, target: Registry, rehearsal: Registry, *, dry_run: bool = False, told: Told = silent
-) -> Promoted:
-    """Promote into a rehearsal, and if nothing is refused there, into the target.
+    plan: PromotionPlan,
+    target: Registry,
+    trial: Registry,
+    *,
+    dry_run: bool = False,
+    report: ReportProgress = ignore_progress,
+) -> PromotionResult:
+    """Promote into the `trial` registry, and if nothing is refused there, into the target.
 
     The real run says what it believes to be the latest version of each subject, so that a change in between is
     refused and not overlooked; run it again then.
     """
-    before = stand(target, (*plan.subjects, *sorted(_outside(plan))))
-    prepared = write(before, rehearsal)
+    before = stand(target, (*plan.subjects, *sorted(_find_outside_references(plan))))
+    prepared = write(before, trial)
     if prepared.problems:
-        return Promoted(problems=prepared.problems)
-    tried = _Run(plan, rehearsal, {}).go(silent)
+        return PromotionResult(problems=prepared.problems)
+    tried = _PromotionRun(plan, trial, {}).go(ignore_progress)
     if tried.problems or dry_run:
         return tried
-    return _Run(plan, target, latest(before, plan.subjects)).go(told)
+    return _PromotionRun(plan, target, latest(before, plan.subjects)).go(report)
 
 
-def _outside(plan: Promotion) -> set[Subject]:
+def _find_outside_references(plan: PromotionPlan) -> set[Subject]:
     """Subjects that are referred to and stay where they are."""
     sources = (step.source for step in plan.steps)
     used = {subject_of(one.subject).sibling(each.subject) for one in sources for each in one.references}
@@ -98,33 +103,33 @@ def _outside(plan: Promotion) -> set[Subject]:
 
 
 @dataclass(slots=True)
-class _Run:
+class _PromotionRun:
     """One run of a promotion against a registry."""
 
-    plan: Promotion
+    plan: PromotionPlan
     registry: Registry
     latest: dict[Subject, int]
     numbers: dict[Place, int] = field(default_factory=dict)
     """By the place a version comes from, the number it has in the target."""
 
-    def go(self, told: Told) -> Promoted:
+    def go(self, report: ReportProgress) -> PromotionResult:
         """Register everything in order; stops at the first refusal."""
-        done: list[tuple[Step, RegisteredVersion]] = []
+        done: list[tuple[PromotedVersion, RegisteredVersion]] = []
         for step in self.plan.steps:
             try:
                 registered = register(self.registry, self._request(step))
             except RegistryError as no:
                 name = f"{step.source.subject} version {step.source.number}"
-                problem = Problem(name, f"not promoted to {step.target}", str(no))
-                return Promoted(tuple(done), (problem,), (step, no) if isinstance(no, Refusal) else None)
+                problem = TransferProblem(name, f"not promoted to {step.target}", str(no))
+                return PromotionResult(tuple(done), (problem,), (step, no) if isinstance(no, Refusal) else None)
             done.append((step, registered))
             self.numbers[step.source.subject, step.source.number] = registered.version.number
             if step.target in self.latest:
                 self.latest[step.target] = max(self.latest[step.target], registered.version.number)
-            told("promoted", len(done), len(self.plan.steps))
-        return Promoted(tuple(done))
+            report("promoted", len(done), len(self.plan.steps))
+        return PromotionResult(tuple(done))
 
-    def _request(self, step: Step) -> Register:
+    def _request(self, step: PromotedVersion) -> Register:
         one = step.source
         references = tuple(self._reference(one, reference) for reference in one.references)
         draft = Draft(one.text, one.format, references, one.metadata, one.rules)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from treaty.client.transfer.plan import Plan, make_plan
-from treaty.client.transfer.policies import begins_at, cleared, exactly, in_words, moved
-from treaty.client.transfer.reading import Told, read, silent
-from treaty.client.transfer.snapshot import Problem, Snapshot
+from treaty.client.transfer.plan import ImportPlan, make_plan
+from treaty.client.transfer.policies import begins_at, exactly, in_words, list_cleared_members, shift_ordinals
+from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress, read
+from treaty.client.transfer.snapshot import Snapshot, TransferProblem
 from treaty.core.answers import Config, RegisteredVersion, ResourceAssociation, VersionFound
 from treaty.core.associations import Associate, AssociationSpec, ImportedAssociation
 from treaty.core.names import Subject, subject_of
@@ -34,36 +34,38 @@ THREADS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class TransferReport:
     """What was written, and what was not."""
 
-    plan: Plan
+    plan: ImportPlan
     written: int
-    problems: tuple[Problem, ...]
+    problems: tuple[TransferProblem, ...]
 
 
-def write(source: Snapshot, registry: Registry, *, dry_run: bool = False, told: Told = silent) -> Report:
+def write(
+    source: Snapshot, registry: Registry, *, dry_run: bool = False, report: ReportProgress = ignore_progress
+) -> TransferReport:
     """Write a snapshot to a registry: versions under mode IMPORT, then softly deleted ones, associations and settings.
 
     Modes that stood in the way are given back; the snapshot's own modes come last. With `dry_run` nothing is written.
     """
     plan = make_plan(source, read(registry))
     if dry_run:
-        return Report(plan, 0, plan.conflicts)
-    return _Writing(registry, plan, told).run()
+        return TransferReport(plan, 0, plan.conflicts)
+    return _Writing(registry, plan, report).run()
 
 
 class _Writing:
     """One run of a plan."""
 
-    def __init__(self, registry: Registry, plan: Plan, told: Told) -> None:
+    def __init__(self, registry: Registry, plan: ImportPlan, report: ReportProgress) -> None:
         self.registry = registry
         self.plan = plan
-        self.told = told
-        self.problems: list[Problem] = list(plan.conflicts)
+        self.report = report
+        self.problems: list[TransferProblem] = list(plan.conflicts)
         self.written = 0
 
-    def run(self) -> Report:
+    def run(self) -> TransferReport:
         plan = self.plan
         for scope, _ in plan.lifted:
             mode = "IMPORT" if scope.name is None and scope.context != "*" else None
@@ -80,24 +82,24 @@ class _Writing:
                     self._count(problem)
         finally:
             for scope, own in plan.lifted:
-                problem = self._try(f"mode of {_shown(scope)}", SetMode(scope, own, force=True))
+                problem = self._try(f"mode of {_name_scope(scope)}", SetMode(scope, own, force=True))
                 if problem is not None:
                     self.problems.append(problem)
         for scope, mode in plan.modes:
-            self._count(self._try(f"mode of {_shown(scope)}", SetMode(scope, mode, force=True)))
-        return Report(plan, self.written, tuple(self.problems))
+            self._count(self._try(f"mode of {_name_scope(scope)}", SetMode(scope, mode, force=True)))
+        return TransferReport(plan, self.written, tuple(self.problems))
 
     def _registered(self, pool: ThreadPoolExecutor, wave: Iterable[VersionFound]) -> None:
         for problem in pool.map(self._register, wave):
             self._count(problem)
 
-    def _register(self, one: VersionFound) -> Problem | None:
+    def _register(self, one: VersionFound) -> TransferProblem | None:
         try:
             made = self.registry.ask(self._request(one)).answer.version
         except RegistryError as no:
-            return Problem(_name(one), "not written", str(no))
+            return TransferProblem(_name(one), "not written", str(no))
         if one.guid and made.guid and made.guid != one.guid:
-            return Problem(_name(one), "written with another guid", f"it was {one.guid} and is {made.guid}")
+            return TransferProblem(_name(one), "written with another guid", f"it was {one.guid} and is {made.guid}")
         return None
 
     def _request(self, one: VersionFound) -> Request[RegisteredVersion]:
@@ -115,20 +117,22 @@ class _Writing:
             exact=True,
         )
 
-    def _configure(self, one: tuple[Scope, Config]) -> Problem | None:
+    def _configure(self, one: tuple[Scope, Config]) -> TransferProblem | None:
         """Write a config; ranges that begin at a version begin at the same version in the target."""
         scope, config = one
-        what = f"config of {_shown(scope)}"
+        what = f"config of {_name_scope(scope)}"
         if not self.plan.native:
-            return self._try(what, SetConfig(scope, in_words(config), cleared(config)))
+            return self._try(what, SetConfig(scope, in_words(config), list_cleared_members(config)))
         numbers = self.plan.numbers.get(scope, {})
         if begins_at(config) and not numbers:
-            return Problem(what, "not written", "its range begins at a version of a subject that has none")
+            return TransferProblem(what, "not written", "its range begins at a version of a subject that has none")
         try:
-            config = moved(config, {ordinal: self._ordinal(scope, number) for ordinal, number in numbers.items()})
+            config = shift_ordinals(
+                config, {ordinal: self._ordinal(scope, number) for ordinal, number in numbers.items()}
+            )
         except RegistryError as no:
-            return Problem(what, "not written", str(no))
-        return self._try(what, SetConfig(scope, exactly(config), cleared(config)))
+            return TransferProblem(what, "not written", str(no))
+        return self._try(what, SetConfig(scope, exactly(config), list_cleared_members(config)))
 
     def _ordinal(self, scope: Scope, number: int) -> int:
         subject = Subject(scope.context, scope.name or "")
@@ -140,23 +144,23 @@ class _Writing:
         return Associate(one.resource, (wish,))
 
     def _all(self, pool: ThreadPoolExecutor, requests: Iterable[tuple[str, Request[object]]]) -> None:
-        work: Callable[[tuple[str, Request[object]]], Problem | None] = lambda each: self._try(*each)  # noqa: E731
+        work: Callable[[tuple[str, Request[object]]], TransferProblem | None] = lambda each: self._try(*each)  # noqa: E731
         for problem in pool.map(work, requests):
             self._count(problem)
 
-    def _try(self, what: str, request: Request[object]) -> Problem | None:
+    def _try(self, what: str, request: Request[object]) -> TransferProblem | None:
         try:
             self.registry.ask(request)
         except RegistryError as no:
-            return Problem(what, "not written", str(no))
+            return TransferProblem(what, "not written", str(no))
         return None
 
-    def _count(self, problem: Problem | None) -> None:
+    def _count(self, problem: TransferProblem | None) -> None:
         if problem is None:
             self.written += 1
         else:
             self.problems.append(problem)
-        self.told("written", self.written, self.plan.size)
+        self.report("written", self.written, self.plan.size)
 
 
 def _name(version: VersionFound) -> str:
@@ -171,5 +175,5 @@ def _delete(one: VersionFound) -> Request[object]:
     return DeleteVersion(subject_of(one.subject), one.number, exact=True)
 
 
-def _shown(scope: Scope) -> str:
+def _name_scope(scope: Scope) -> str:
     return str(Subject(scope.context, scope.name or ""))

@@ -1,0 +1,147 @@
+"""Desired state applied: rehearsed in memory against what the registry has, then written in order."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from treaty.client.transfer.desired import DesiredState, DesiredSubject, OrderedSubject
+from treaty.client.transfer.dry_run import latest, register, stand
+from treaty.client.transfer.image_writer import write
+from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress, own_config
+from treaty.client.transfer.snapshot import TransferProblem
+from treaty.core.answers import Config
+from treaty.core.names import Subject
+from treaty.core.refusals import NotFound, Refusal, RegistryError
+from treaty.core.registry import Registry
+from treaty.core.requests import LATEST, ExpectedVersion, GetVersion, Register, Scope, SetConfig
+from treaty.core.schema import Draft, Metadata, Reference
+
+Kind = Literal["unchanged", "new subject", "new version", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectChange:
+    """What happens to one subject: to its schema (`number` is the version's), and to its settings."""
+
+    desired: DesiredSubject
+    kind: Kind
+    number: int = 0
+    settings: tuple[tuple[str, str, str], ...] = ()
+    """Member, what it was, what it is to be."""
+    why: str = ""
+    refusal: Refusal | None = None
+    """Why the registry does not take the schema, with its findings."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyResult:
+    """What happened or would happen; where there are problems nothing was written."""
+
+    changes: tuple[SubjectChange, ...] = ()
+    problems: tuple[TransferProblem, ...] = ()
+
+    @property
+    def fine(self) -> bool:
+        """Whether nothing stands in the way."""
+        return not self.problems and all(change.kind != "refused" for change in self.changes)
+
+
+def apply(
+    plan: DesiredState,
+    registry: Registry,
+    trial: Registry,
+    *,
+    dry_run: bool = False,
+    report: ReportProgress = ignore_progress,
+) -> ApplyResult:
+    """Register all subjects in the `trial` registry first; if none is refused (and it is no dry run), then in `registry`.
+
+    Settings of a subject are changed before its schema is registered, so that the wished level judges it. The real run
+    says which version it believes to be the latest, so that a change in between is refused.
+    """
+    if plan.problems:
+        return ApplyResult(problems=plan.problems)
+    subjects = [one.desired.subject for one in plan.ordered]
+    outside = [_place(one.desired, use)[0] for one in plan.ordered for _, use in one.uses if isinstance(use, str)]
+    before = stand(registry, (*subjects, *outside))
+    prepared = write(before, trial)
+    if prepared.problems:
+        return ApplyResult(problems=prepared.problems)
+    tried = _ApplyRun(trial, registry, {}).go(plan, ignore_progress)
+    if dry_run or not tried.fine:
+        return tried
+    return _ApplyRun(registry, registry, latest(before, subjects)).go(plan, report)
+
+
+def _place(desired: DesiredSubject, words: str) -> tuple[Subject, int]:
+    """Read ``subject`` or ``subject:3``."""
+    head, _, tail = words.rpartition(":")
+    if head and tail.isdecimal():
+        return desired.subject.sibling(head), int(tail)
+    return desired.subject.sibling(words), LATEST
+
+
+@dataclass(slots=True)
+class _ApplyRun:
+    registry: Registry
+    settled: Registry
+    """Where settings are looked up: the trial registry holds those in force, not those set at the subject."""
+    latest: dict[Subject, int]
+    numbers: dict[Subject, int] = field(default_factory=dict)
+
+    def go(self, plan: DesiredState, report: ReportProgress) -> ApplyResult:
+        changes: list[SubjectChange] = []
+        for one in plan.ordered:
+            changes.append(self._one(one))
+            report("applied", len(changes), len(plan.ordered))
+            if changes[-1].kind == "refused" and self.latest:
+                break  # the trial accepted it: another client wrote in between
+        return ApplyResult(tuple(changes))
+
+    def _one(self, one: OrderedSubject) -> SubjectChange:
+        desired = one.desired
+        settings = self._settings(desired)
+        try:
+            if settings:
+                scope = Scope(desired.subject.context, desired.subject.name)
+                self.registry.ask(SetConfig(scope, Config(level=desired.level or None, normalize=desired.normalize)))
+            references = tuple(self._reference(desired, name, use) for name, use in one.uses)
+            metadata = Metadata(properties=desired.properties) if desired.properties else None
+            draft = Draft(desired.text, desired.format, references, metadata)
+            fresh = self._is_fresh(desired.subject)
+            number = self.latest.get(desired.subject)
+            expected = None if number is None else ExpectedVersion("number", number)
+            done = register(self.registry, Register(desired.subject, draft, expected=expected))
+        except RegistryError as no:
+            return SubjectChange(
+                desired, "refused", settings=settings, why=str(no), refusal=no if isinstance(no, Refusal) else None
+            )
+        self.numbers[desired.subject] = done.version.number
+        kind: Kind = "unchanged" if not done.created else "new subject" if fresh else "new version"
+        return SubjectChange(desired, kind, done.version.number, settings)
+
+    def _is_fresh(self, subject: Subject) -> bool:
+        try:
+            self.registry.ask(GetVersion(subject, LATEST))
+        except NotFound:
+            return True
+        return False
+
+    def _settings(self, desired: DesiredSubject) -> tuple[tuple[str, str, str], ...]:
+        if not desired.level and desired.normalize is None:
+            return ()
+        try:
+            own = own_config(self.settled, Scope(desired.subject.context, desired.subject.name)) or Config()
+        except NotFound:
+            own = Config()
+        wanted = (("level", own.level, desired.level or None), ("normalize", own.normalize, desired.normalize))
+        return tuple((name, str(old), str(new)) for name, old, new in wanted if new is not None and old != new)
+
+    def _reference(self, desired: DesiredSubject, name: str, use: DesiredSubject | str) -> Reference:
+        if isinstance(use, str):
+            subject, number = _place(desired, use)
+            if number == LATEST:
+                number = self.registry.ask(GetVersion(subject, LATEST)).answer.number
+        else:
+            subject, number = use.subject, self.numbers.get(use.subject, 0)
+        near = subject.name if subject.context == desired.subject.context else str(subject)
+        return Reference(name, near, number)
