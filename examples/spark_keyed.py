@@ -7,7 +7,7 @@ from typing import Any
 
 import treaty
 from treaty.client.serializers.jsonschema import JsonSerializer
-from treaty.spark import DEBEZIUM, Keyed, Pipeline, session, start
+from treaty.spark import DEBEZIUM, KeyedTableOptions, Pipeline, session, start
 
 ROW = {"type": ["object", "null"], "properties": {"id": {"type": "integer"}, "name": {"type": "string"}}}
 EVENT = json.dumps(
@@ -43,7 +43,7 @@ def main(folder: Path) -> None:
             f"{folder}/people",
             f"{folder}/people_bad",
             f"{folder}/checkpoint",
-            keyed=Keyed(("id",), version="rev", envelope=DEBEZIUM),
+            keyed=KeyedTableOptions(("id",), version="rev", envelope=DEBEZIUM),
         )
         start(people, stream, registry, available=True).awaitTermination()
         spark.read.format("delta").load(f"{folder}/people").select("id", "name").show()

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import treaty
 from treaty.client.serializers.avro import AvroSerializer
-from treaty.spark import Pipeline, Step, session, start
+from treaty.spark import BatchEvent, Pipeline, session, start
 
 V1 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}'
 V2 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, {"name": "note", "type": "string", "default": ""}]}'
 
 
-def tell(step: Step) -> None:
+def tell(step: BatchEvent) -> None:
     """Say what a batch has just done."""
     print(f"batch {step.batch}: {step.name}")
 
@@ -28,7 +28,7 @@ def main(folder: Path) -> None:
             rows = spark.createDataFrame([(frame,), (frame[:-1],)], "value BINARY")
             rows.coalesce(1).write.mode("overwrite").parquet(f"{folder}/events/part={number}")
             events = spark.readStream.schema("value BINARY").parquet(f"{folder}/events")
-            start(orders, events, registry, watch=tell, available=True).awaitTermination()
+            start(orders, events, registry, on_event=tell, available=True).awaitTermination()
         spark.read.format("delta").load(f"{folder}/good").orderBy("id").show()
         spark.read.format("delta").load(f"{folder}/bad").select("code", "schema_id").orderBy("schema_id").show()
 

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from tests.servers.small import WORDS
-from treaty.spark.session import QUICK, session
+from treaty.spark.session import QUICK_START, session
 
 
 def main(folder: Path, programs: list[Path]) -> None:
     """Run all of them."""
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"{WORDS} {os.environ.get('PYSPARK_SUBMIT_ARGS', 'pyspark-shell')}"
     # The JVM gets its packages when it starts; later sessions in it can't add any.
-    first = session("documents", master="local[2]", iceberg=True, kafka=True, java_options=QUICK)
+    first = session("documents", master="local[2]", iceberg=True, kafka=True, java_options=QUICK_START)
     gateway: Any = first.sparkContext._gateway
     jvm: Any = first.sparkContext._jvm
     files = jvm.org.apache.hadoop.fs.FileSystem

@@ -9,7 +9,15 @@ from click.testing import CliRunner
 from treaty.cli.main import group
 from treaty.cli.pipeline.description import SparkSettings, read_description
 from treaty.cli.pipeline.description_table import DescriptionError
-from treaty.spark import Debezium, FilesSource, KafkaSource, Keyed, Pipeline, Table, Trigger
+from treaty.spark import (
+    DebeziumEnvelope,
+    FilesSource,
+    KafkaSource,
+    KeyedTableOptions,
+    LakeTable,
+    Pipeline,
+    StreamTrigger,
+)
 
 FULL = """
 name = "orders"
@@ -100,8 +108,8 @@ def test_a_file_is_a_pipeline(written: Callable[[str], Path]) -> None:
     )
     assert found.pipeline == Pipeline(
         "orders-value",
-        Table("/lake/orders", "iceberg", ("day",)),
-        Table("/lake/orders_bad"),
+        LakeTable("/lake/orders", "iceberg", ("day",)),
+        LakeTable("/lake/orders_bad"),
         "/lake/checkpoints/orders",
         reader=3,
         keep=("topic", "offset"),
@@ -112,7 +120,7 @@ def test_a_file_is_a_pipeline(written: Callable[[str], Path]) -> None:
         most_bad=100,
         worst_share=0.25,
         source=kafka,
-        trigger=Trigger("every", "30 seconds"),
+        trigger=StreamTrigger("every", "30 seconds"),
         framing="header",
         depth=2,
         defaults=True,
@@ -134,13 +142,15 @@ def test_the_file_of_the_howto_is_one(written: Callable[[str], Path]) -> None:
 def test_what_is_left_out_has_its_usual_value(written: Callable[[str], Path]) -> None:
     found = read_description(written(SMALL), {})
     source = FilesSource("in", schema="value BINARY")
-    assert found.pipeline == Pipeline("s", Table("./good"), Table("./bad"), "c", source=source)
+    assert found.pipeline == Pipeline("s", LakeTable("./good"), LakeTable("./bad"), "c", source=source)
     assert (found.name, found.registry, found.session) == ("flights", "", SparkSettings())
 
 
 def test_a_key_makes_a_table_of_one_row_each(written: Callable[[str], Path]) -> None:
     found = read_description(written(SMALL + KEYED), {}).pipeline.keyed
-    assert found == Keyed(("id",), version="source.lsn", order=("timestamp", "offset"), envelope=Debezium(after="now"))
+    assert found == KeyedTableOptions(
+        ("id",), version="source.lsn", order=("timestamp", "offset"), envelope=DebeziumEnvelope(after="now")
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from treaty.spark import fetched
-from treaty.spark.packages import packages
+from treaty.spark import jars as spark_jars
+from treaty.spark.jars import packages
 
 WANTED = packages(delta=False)
 
@@ -15,8 +15,8 @@ def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """A folder of Ivy's with the jar of each package, and one that they need."""
     folder = tmp_path / "jars"
     folder.mkdir()
-    monkeypatch.setattr(fetched, "IVY_JARS", folder)
-    found = [folder / fetched.jar_of(one) for one in WANTED.coordinates] + [folder / "org.tukaani_xz-1.10.jar"]
+    monkeypatch.setattr(spark_jars, "IVY_JARS", folder)
+    found = [folder / spark_jars.jar_name(one) for one in WANTED.coordinates] + [folder / "org.tukaani_xz-1.10.jar"]
     for one in found:
         one.write_bytes(b"jar")
     return found
@@ -24,12 +24,12 @@ def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 def test_what_was_found_is_kept_for_these_packages_alone(jars: list[Path], tmp_path: Path) -> None:
     lists = tmp_path / "lists"
-    assert fetched.kept(WANTED, lists) == ()
+    assert spark_jars.read_jar_list(WANTED, lists) == ()
 
-    fetched.keep(WANTED, [*map(str, jars), "/elsewhere/mine.jar"], lists)
+    spark_jars.write_jar_list(WANTED, [*map(str, jars), "/elsewhere/mine.jar"], lists)
 
-    assert fetched.kept(WANTED, lists) == tuple(map(str, jars))
-    assert fetched.kept(packages(), lists) == ()
+    assert spark_jars.read_jar_list(WANTED, lists) == tuple(map(str, jars))
+    assert spark_jars.read_jar_list(packages(), lists) == ()
     assert [one.suffix for one in lists.iterdir()] == [".txt"]
 
 
@@ -37,27 +37,27 @@ def test_what_was_found_is_kept_for_these_packages_alone(jars: list[Path], tmp_p
 def test_a_jar_that_is_not_as_it_was_fetched_makes_the_list_void(
     harm: object, jars: list[Path], tmp_path: Path
 ) -> None:
-    fetched.keep(WANTED, [*map(str, jars)], tmp_path / "lists")
+    spark_jars.write_jar_list(WANTED, [*map(str, jars)], tmp_path / "lists")
 
     harm(jars[-1])  # type: ignore[operator] # a deed on a path
 
-    assert fetched.kept(WANTED, tmp_path / "lists") == ()
+    assert spark_jars.read_jar_list(WANTED, tmp_path / "lists") == ()
 
 
 def test_a_list_without_one_of_the_packages_is_not_kept(jars: list[Path], tmp_path: Path) -> None:
-    fetched.keep(WANTED, [str(jars[-1])], tmp_path / "lists")
+    spark_jars.write_jar_list(WANTED, [str(jars[-1])], tmp_path / "lists")
 
-    assert fetched.kept(WANTED, tmp_path / "lists") == ()
+    assert spark_jars.read_jar_list(WANTED, tmp_path / "lists") == ()
 
 
 def test_a_list_that_is_no_list_is_not_taken(jars: list[Path], tmp_path: Path) -> None:
     lists = tmp_path / "lists"
-    fetched.keep(WANTED, [*map(str, jars)], lists)
+    spark_jars.write_jar_list(WANTED, [*map(str, jars)], lists)
     (one,) = lists.iterdir()
     one.write_text("nonsense", "utf-8")
 
-    assert fetched.kept(WANTED, lists) == ()
+    assert spark_jars.read_jar_list(WANTED, lists) == ()
 
     one.write_text("", "utf-8")
 
-    assert fetched.kept(WANTED, lists) == ()
+    assert spark_jars.read_jar_list(WANTED, lists) == ()

@@ -13,13 +13,22 @@ from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.plan.decode_plans import make_plan
-from treaty.spark import FilesSource, KafkaSource, Pipeline, PipelineError, PipelineMetrics, Report, Table, Trigger
-from treaty.spark.lake.documents import documented
-from treaty.spark.pipelines.counting.counts import added, counted, tally
-from treaty.spark.pipelines.counting.journal import whole
-from treaty.spark.pipelines.reports.lag import behind, offsets_of
-from treaty.spark.pipelines.route import route_of, routes
-from treaty.spark.pipelines.source import SourceError, client_settings
+from treaty.spark import (
+    BatchReport,
+    FilesSource,
+    KafkaSource,
+    LakeTable,
+    Pipeline,
+    PipelineError,
+    PipelineMetrics,
+    StreamTrigger,
+)
+from treaty.spark.lake.comments import add_comments
+from treaty.spark.pipelines.batch_history import sum_topics
+from treaty.spark.pipelines.counts import add_counts, read_counts, sum_counts
+from treaty.spark.pipelines.reports.lag import count_behind, parse_offsets
+from treaty.spark.pipelines.route import list_routes, make_route
+from treaty.spark.pipelines.source import SourceError, read_client_settings
 
 TOPICS = KafkaSource("127.0.0.1:9092", ("a", "b"))
 
@@ -29,16 +38,16 @@ def test_a_source_is_topics_or_a_pattern_and_tells_no_secret(tmp_path: Path) -> 
     file.write_text("# comment\nsecurity.protocol = SASL_SSL\nsasl.mechanism=PLAIN\n", "utf-8")
     settings = (("sasl.mechanism", "SCRAM-SHA-256"), ("sasl.jaas.config", "it is ${SECRET}"))
     source = KafkaSource("host:9092", ("a",), settings=settings, file=str(file))
-    assert client_settings(source, {"SECRET": "s3cret"}) == {
+    assert read_client_settings(source, {"SECRET": "s3cret"}) == {
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "SCRAM-SHA-256",
         "sasl.jaas.config": "it is s3cret",
     }
     assert "SECRET" not in repr(source)
     with pytest.raises(SourceError, match=r"'sasl\.jaas\.config' of Kafka names the variable SECRET, which is not set"):
-        client_settings(source, {})
+        read_client_settings(source, {})
     with pytest.raises(SourceError, match="can't be read: No such file"):
-        client_settings(KafkaSource("host:9092", ("a",), file=str(tmp_path / "none")), {})
+        read_client_settings(KafkaSource("host:9092", ("a",), file=str(tmp_path / "none")), {})
     for topics, pattern in (((), ""), (("a",), "a.*")):
         with pytest.raises(SourceError, match="either topics or a pattern"):
             KafkaSource("host:9092", topics, pattern)
@@ -46,17 +55,17 @@ def test_a_source_is_topics_or_a_pattern_and_tells_no_secret(tmp_path: Path) -> 
 
 def test_topics_have_subjects_and_tables_of_their_own() -> None:
     pipeline = Pipeline("", "lake/{topic}", "lake/bad", "c", source=TOPICS, part="key", keep=("topic",))
-    found = routes(pipeline)
+    found = list_routes(pipeline)
     assert found is not None
     assert [(one.topic, one.pipeline.subject, one.pipeline.good_table.place) for one in found] == [
         ("a", "a-key", "lake/a"),
         ("b", "b-key", "lake/b"),
     ]
-    assert (pipeline.frames, found[0].pipeline.bad_table, found[0].writer("q")) == ("key", Table("lake/bad"), "q/a")
+    assert (pipeline.frames, found[0].pipeline.bad_table, found[0].writer("q")) == ("key", LakeTable("lake/bad"), "q/a")
     by_pattern = Pipeline("", "x/{topic}", "y/{topic}", "c", source=KafkaSource("h:1", pattern="a.*"))
-    assert routes(by_pattern) is None
-    assert route_of(by_pattern, "ab").pipeline.bad_table.place == "y/ab"
-    one = routes(Pipeline("s", "x/good", "x/bad", "c"))
+    assert list_routes(by_pattern) is None
+    assert make_route(by_pattern, "ab").pipeline.bad_table.place == "y/ab"
+    one = list_routes(Pipeline("s", "x/good", "x/bad", "c"))
     assert one is not None
     assert (one[0].topic, one[0].writer("q")) == ("", "q")
 
@@ -76,9 +85,9 @@ def test_what_can_not_run_is_refused(said: dict[str, object], told: str) -> None
 
 
 def test_triggers_are_of_three_kinds() -> None:
-    assert [Trigger(kind).bounded for kind in ("available", "once", "every")] == [True, True, False]
+    assert [StreamTrigger(kind).bounded for kind in ("available", "once", "every")] == [True, True, False]
     with pytest.raises(ValueError, match="'never' is no trigger; there are available, once, every"):
-        Trigger("never")
+        StreamTrigger("never")
 
 
 def test_counts_are_read_from_keys_and_added() -> None:
@@ -88,15 +97,15 @@ def test_counts_are_read_from_keys_and_added() -> None:
         Row(item=-16 + 3, count=4),
         Row(item=-16 + 14, count=1),
     ]
-    counts = counted({"rows": 12, "keys": keys})
+    counts = read_counts({"rows": 12, "keys": keys})
     assert counts == {(7, ""): 5, (7, "MALFORMED"): 2, (-1, "UNKNOWN_ID"): 4, (-1, "DELETE"): 1}
-    seen = tally(counts)
+    seen = sum_counts(counts)
     assert (seen.rows, seen.good, seen.bad, seen.deletes, seen.unknown) == (12, 5, 6, 1, 4)
-    assert added(counts, {(7, ""): 1, (-1, "UNKNOWN_ID"): -4})[7, ""] == 6
-    assert (-1, "UNKNOWN_ID") not in added(counts, {(-1, "UNKNOWN_ID"): -4})
-    assert counted({"rows": 0, "keys": None}) == {}
+    assert add_counts(counts, {(7, ""): 1, (-1, "UNKNOWN_ID"): -4})[7, ""] == 6
+    assert (-1, "UNKNOWN_ID") not in add_counts(counts, {(-1, "UNKNOWN_ID"): -4})
+    assert read_counts({"rows": 0, "keys": None}) == {}
     with pytest.raises(AssertionError):
-        counted({"rows": 13, "keys": keys})
+        read_counts({"rows": 13, "keys": keys})
 
 
 def test_reports_come_back_from_their_stored_form() -> None:
@@ -106,24 +115,24 @@ def test_reports_come_back_from_their_stored_form() -> None:
             f"t{at}": {(dice.randrange(-1, 9), code): dice.randrange(1, 99) for code in ("", "TRAILING")}
             for at in range(3)
         }
-        report = Report(dice.randrange(99), 0.5, 1.25, rows, rows)
-        assert Report.from_json(report.to_json()) == report
-        assert whole(report.rows).rows == sum(count for some in rows.values() for count in some.values())
+        report = BatchReport(dice.randrange(99), 0.5, 1.25, rows, rows)
+        assert BatchReport.from_json(report.to_json()) == report
+        assert sum_topics(report.rows).rows == sum(count for some in rows.values() for count in some.values())
 
 
 def test_lag_counts_offsets_that_were_not_read() -> None:
-    read, end = offsets_of('{"a":{"0":5,"1":7}}'), offsets_of({"a": {"0": 9, "1": 7, "2": 3}})
-    assert (behind(read, end).done, behind(read, end).total, behind(read, end).lag) == (12, 19, 7)
-    assert behind(offsets_of({"a": {"0": 99}}), {"a": {0: 9}}).lag == 0
+    read, end = parse_offsets('{"a":{"0":5,"1":7}}'), parse_offsets({"a": {"0": 9, "1": 7, "2": 3}})
+    assert (count_behind(read, end).done, count_behind(read, end).total, count_behind(read, end).lag) == (12, 19, 7)
+    assert count_behind(parse_offsets({"a": {"0": 99}}), {"a": {0: 9}}).lag == 0
     for strange in ("{}", "no json", '{"logOffset": 3}', None, 7):
-        assert offsets_of(strange) == {}
+        assert parse_offsets(strange) == {}
 
 
 def test_prometheus_is_told_rows_by_id_and_error() -> None:
     numbers = PipelineMetrics("orders", lambda: 17)
     assert b"treaty_pipeline_batches_total" in numbers.text()
     rows = {"": {(7, ""): 5, (-1, "UNKNOWN_ID"): 2}}
-    numbers.told(Report(3, 1000.0, 2.5, rows, {"": {(7, ""): 50, (-1, "UNKNOWN_ID"): 2}}))
+    numbers.add_report(BatchReport(3, 1000.0, 2.5, rows, {"": {(7, ""): 50, (-1, "UNKNOWN_ID"): 2}}))
     text = numbers.text().decode()
     for line in (
         'treaty_pipeline_rows_total{code="",pipeline="orders",schema_id="7",topic=""} 50.0',
@@ -166,7 +175,7 @@ def test_docs_of_all_versions_become_comments_at_every_depth() -> None:
             StructField("by", MapType(StringType(), line)),
         ]
     )
-    told = documented(plain, docs)
+    told = add_comments(plain, docs)
     assert told["n"].metadata == {"comment": "its number"}
     lines, by = told["lines"].dataType, told["by"].dataType
     assert isinstance(lines, ArrayType)
@@ -174,4 +183,4 @@ def test_docs_of_all_versions_become_comments_at_every_depth() -> None:
     for kind in (lines.elementType, by.valueType):
         assert isinstance(kind, StructType)
         assert kind["count"].metadata == {"comment": "how many pieces"}
-    assert documented(plain, ()).simpleString() == plain.simpleString()
+    assert add_comments(plain, ()).simpleString() == plain.simpleString()

@@ -29,7 +29,7 @@ from treaty.plan.errors import PlanError
 from treaty.plan.format_plans import ENDING
 from treaty.plan.registry_queries import parse_avro
 from treaty.plan.value import DecodePlan
-from treaty.spark.engines.builtin import ending_of, recipe_of
+from treaty.spark.engines.avro import make_ending_bytes, read_avro_part
 
 MILLIS = {"type": "long", "logicalType": "timestamp-millis"}
 MICROS = {"type": "long", "logicalType": "timestamp-micros"}
@@ -132,11 +132,11 @@ def test_units_and_scales_get_hidden_fields(registry: Connection) -> None:
         record(("at", MICROS), ("lines", {"type": "array", "items": newer})),
     )
     plan = make_plan(registry, "orders-value")
-    assert [(one.path, one.field, one.ids) for one in recipe_of(plan).repairs] == [
+    assert [(one.path, one.field, one.ids) for one in read_avro_part(plan).repairs] == [
         ((), "at", (ids[0],)),
         (("lines", "[]"), "price", (ids[0],)),
     ]
-    assert {one.path for one in recipe_of(plan).layouts} == {(), ("lines",), ("lines", "[]")} - {("lines",)}
+    assert {one.path for one in read_avro_part(plan).layouts} == {(), ("lines",), ("lines", "[]")} - {("lines",)}
     assert dict(plan.columns) == {"at": "TIMESTAMP", "lines": "ARRAY<STRUCT<`price`: DECIMAL(12, 4)>>"}
 
 
@@ -175,7 +175,7 @@ def test_a_plan_of_an_older_format_is_read_and_known_as_such(registry: Connectio
     del stored["recipe"]["ending"], stored["recipe"]["lossy"]
     old = json.dumps(stored)
     assert DecodePlan.is_outdated(old)
-    before = replace(recipe_of(plan), ending=ENDING)
+    before = replace(read_avro_part(plan), ending=ENDING)
     assert DecodePlan.from_json(old) == replace(plan, recipe=before), "what stands behind its payloads was always this"
 
 
@@ -184,19 +184,19 @@ def test_each_plan_has_a_tail_of_its_own_and_each_process_another(registry: Conn
     first = make_plan(registry, "orders-value")
     assert make_plan(registry, "orders-value") == first
     put(registry, record(("n", "long")))
-    tails = {recipe_of(one).ending for one in (first, make_plan(registry, "orders-value"))}
+    tails = {read_avro_part(one).ending for one in (first, make_plan(registry, "orders-value"))}
     assert len(tails) == 2
-    assert not {ENDING, ending_of(first).hex()} & tails, "nobody who knows the plan knows the bytes"
+    assert not {ENDING, make_ending_bytes(first).hex()} & tails, "nobody who knows the plan knows the bytes"
     program = """
 import sys
 from treaty.plan.value import DecodePlan
-from treaty.spark.engines.builtin import ending_of
-print(ending_of(DecodePlan.from_json(sys.stdin.read())).hex())
+from treaty.spark.engines.avro import make_ending_bytes
+print(make_ending_bytes(DecodePlan.from_json(sys.stdin.read())).hex())
 """
     run = subprocess.run(
         [sys.executable, "-c", program], input=first.to_json(), capture_output=True, text=True, check=True
     )
-    assert run.stdout.strip() != ending_of(first).hex()
+    assert run.stdout.strip() != make_ending_bytes(first).hex()
 
 
 def test_a_plan_that_was_stored_before_shapes_were_shared_still_runs(registry: Connection) -> None:
@@ -222,7 +222,7 @@ def test_writers_of_one_shape_share_a_branch(registry: Connection) -> None:
     ]
     ids = put(registry, *texts)
     plan = make_plan(registry, "orders-value")
-    assert recipe_of(plan).branches == (0, 0, 0, 0, 1, 2, 0, 0)
+    assert read_avro_part(plan).branches == (0, 0, 0, 0, 1, 2, 0, 0)
     decode = envelope_of(plan)
     for schema_id, text in zip(ids, texts, strict=True):
         name = "old" if '"old", "type"' in text else "n"
@@ -233,7 +233,7 @@ def test_versions_of_one_shape_need_no_union(registry: Connection) -> None:
     texts = [record(("n", "int"), doc=f"version {turn}") for turn in range(3)]
     ids = put(registry, *texts)
     plan = make_plan(registry, "orders-value")
-    assert (recipe_of(plan).union, recipe_of(plan).branches) == (False, (0, 0, 0))
+    assert (read_avro_part(plan).union, read_avro_part(plan).branches) == (False, (0, 0, 0))
     decode = envelope_of(plan)
     assert [decode(frame(one, texts[0], {"n": 5}))["n"] for one in ids] == [5, 5, 5]
     assert decode(frame(99, texts[0], {"n": 5})) is None
@@ -356,10 +356,10 @@ def test_a_choice_of_records_is_read_by_a_record(registry: Connection) -> None:
     text = json.dumps([order, other])
     (schema_id,) = put(registry, text)
     plan = make_plan(registry, "orders-value", reader=record(("x", "long"), aliases=["Other"]))
-    assert recipe_of(plan).whole
+    assert read_avro_part(plan).whole
     decode = envelope_of(plan)
     for row in ({"x": 7}, {"y": 1, "x": 7}):
-        assert decode(frame(schema_id, text, row)) == {recipe_of(plan).whole: {"x": 7}}
+        assert decode(frame(schema_id, text, row)) == {read_avro_part(plan).whole: {"x": 7}}
 
 
 def test_the_records_of_a_ring_are_found_and_no_others() -> None:
@@ -393,6 +393,6 @@ def test_a_decimal_that_no_column_holds_stays_bytes_and_spark_is_not_told_of_it(
     ids = put(registry, record(("x", decimal(60, 2))), record(("x", decimal(60, 4))), record(("x", decimal(70, 2))))
     plan = make_plan(registry, "orders-value")
     assert plan.columns == (("x", "BINARY"),)
-    assert "decimal" not in recipe_of(plan).reader_text
+    assert "decimal" not in read_avro_part(plan).reader_text
     assert [(one.schema_id, one.code) for one in plan.rejected] == [(ids[1], "RESOLUTION")]
     assert [one.schema_id for one in plan.writers] == [ids[0], ids[2]]

@@ -9,7 +9,7 @@ from tests.pairs import pair, planned
 from tests.shapes import shape_of
 from treaty.arrow.avro.rows import make_decoder
 from treaty.plan.registry_queries import parse_avro
-from treaty.spark.engines.builtin import recipe_of
+from treaty.spark.engines.avro import read_avro_part
 
 PAIRS = 600
 
@@ -23,7 +23,7 @@ def test_a_plan_reads_as_fastavro_resolves(first: int, figure: Callable[[str], N
         if plan is None:
             continue
         read += 1
-        decode, recipe, target = make_decoder(plan), recipe_of(plan), parse_avro(reader)
+        decode, recipe, target = make_decoder(plan), read_avro_part(plan), parse_avro(reader)
         shape = shape_of(target.root, target.names)
         for value in values:
             sent = frame(1, writer, value)

@@ -10,12 +10,14 @@ from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.answers import Config
 from treaty.core.requests import Scope, SetConfig
-from treaty.spark.session import QUICK, session
+from treaty.spark.session import QUICK_START, session
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    started = session("treaty tests", master="local[2]", iceberg=True, kafka=True, java_options=QUICK, settings=SMALL)
+    started = session(
+        "treaty tests", master="local[2]", iceberg=True, kafka=True, java_options=QUICK_START, settings=SMALL
+    )
     yield started
     started.stop()
 

@@ -7,10 +7,20 @@ from pathlib import Path
 
 from tests.servers.small import SMALL
 from treaty.assemble import connect
-from treaty.spark import KafkaSource, Pipeline, PipelineQuery, Step, Table, Trigger, run, session, wait_for_all
-from treaty.spark.lake import lakes
+from treaty.spark import (
+    BatchEvent,
+    KafkaSource,
+    LakeTable,
+    Pipeline,
+    PipelineQuery,
+    StreamTrigger,
+    run,
+    session,
+    wait_for_all,
+)
+from treaty.spark.lake import tables
 from treaty.spark.lake.table import FORMATS
-from treaty.spark.session import QUICK
+from treaty.spark.session import QUICK_START
 
 BATCH = 42
 """Offsets of a batch."""
@@ -18,28 +28,34 @@ BATCH = 42
 
 def pipeline(root: Path, format_: str) -> Pipeline:
     servers, topic = (root / "topic").read_text("utf-8").split()
-    good, bad = (Table(str(root / format_ / name), format_) for name in ("good", "bad"))
+    good, bad = (LakeTable(str(root / format_ / name), format_) for name in ("good", "bad"))
     return Pipeline(
         "orders-value", good, bad, str(root / format_ / "checkpoint"), keep=("offset",), with_version="version",
-        source=KafkaSource(servers, (topic,), most=BATCH), trigger=Trigger("available"),
+        source=KafkaSource(servers, (topic,), most=BATCH), trigger=StreamTrigger("available"),
     )  # fmt: skip
 
 
 def main(root: Path, formats: Sequence[str], *, reading: bool) -> None:
     """Go on until all records are read; then, where it is wanted, write down what the tables hold and how often streams came back."""
     spark = session(
-        "treaty kills", master="local[2]", memory="1g", iceberg=True, kafka=True, java_options=QUICK, settings=SMALL
+        "treaty kills",
+        master="local[2]",
+        memory="1g",
+        iceberg=True,
+        kafka=True,
+        java_options=QUICK_START,
+        settings=SMALL,
     )
     spark.sparkContext.setLogLevel("ERROR")
     with connect(f"sqlite://{root / 'registry.db'}") as registry:
 
         def started(format_: str) -> PipelineQuery:
-            def watch(step: Step) -> None:
+            def watch(step: BatchEvent) -> None:
                 # In one piece: the streams tell from threads of their own, and `print` writes the end of a line apart.
                 sys.stdout.write(f"{format_} {step.batch} {step.name}\n")
                 sys.stdout.flush()
 
-            return run(pipeline(root, format_), registry, spark, watch=watch)
+            return run(pipeline(root, format_), registry, spark, on_event=watch)
 
         queries = {one: started(one) for one in formats}
         wait_for_all(*queries.values())
@@ -49,8 +65,8 @@ def main(root: Path, formats: Sequence[str], *, reading: bool) -> None:
         held = {}
         for format_ in FORMATS:
             mine = pipeline(root, format_)
-            good = lakes.read(spark, mine.good_table).select("offset", "n", "version").collect()
-            bad = lakes.read(spark, mine.bad_table).select("offset", "code").collect()
+            good = tables.read(spark, mine.good_table).select("offset", "n", "version").collect()
+            bad = tables.read(spark, mine.bad_table).select("offset", "code").collect()
             held[format_] = {"good": [list(row) for row in good], "bad": [list(row) for row in bad]}
         (root / "held.json").write_text(json.dumps(held), "utf-8")
     print("ended", flush=True)

@@ -9,45 +9,55 @@ from pyspark.sql import SparkSession
 
 from tests.servers.small import SMALL
 from treaty.assemble import connect
-from treaty.spark import FilesSource, Keyed, Pipeline, Step, Table, Trigger, run, session, status
-from treaty.spark.keyed.merging import graves_of
-from treaty.spark.lake import lakes
-from treaty.spark.pipelines.counting.journal import whole
-from treaty.spark.session import QUICK
+from treaty.spark import (
+    BatchEvent,
+    FilesSource,
+    KeyedTableOptions,
+    LakeTable,
+    Pipeline,
+    StreamTrigger,
+    run,
+    session,
+    status,
+)
+from treaty.spark.keyed.upsert import tombstone_table
+from treaty.spark.lake import tables
+from treaty.spark.pipelines.batch_history import sum_topics
+from treaty.spark.session import QUICK_START
 
 
 def pipeline(root: Path) -> Pipeline:
     source = FilesSource(str(root / "in"), schema="offset BIGINT, id INT, value BINARY", most=1)
     return Pipeline(
-        "orders-value", Table(str(root / "good")), Table(str(root / "bad")), str(root / "checkpoint"), keep=("offset", "id"),
-        source=source, trigger=Trigger("available"), keyed=Keyed(("id",), version="rev"),
+        "orders-value", LakeTable(str(root / "good")), LakeTable(str(root / "bad")), str(root / "checkpoint"), keep=("offset", "id"),
+        source=source, trigger=StreamTrigger("available"), keyed=KeyedTableOptions(("id",), version="rev"),
     )  # fmt: skip
 
 
-def told(step: Step) -> None:
+def told(step: BatchEvent) -> None:
     print(step.batch, step.name, flush=True)
 
 
 def write(spark: SparkSession, root: Path) -> None:
     """Write down what the tables hold (that of deleted keys too), and what was counted."""
     mine = pipeline(root)
-    tables = {
-        "good": lakes.read(spark, mine.good_table).select("id", "offset", "name", "rev"),
-        "dead": lakes.read(spark, graves_of(mine.good_table)).select("id", "offset"),
-        "bad": lakes.read(spark, mine.bad_table).select("offset", "code"),
+    parts = {
+        "good": tables.read(spark, mine.good_table).select("id", "offset", "name", "rev"),
+        "dead": tables.read(spark, tombstone_table(mine.good_table)).select("id", "offset"),
+        "bad": tables.read(spark, mine.bad_table).select("offset", "code"),
     }
-    held = {name: [list(row) for row in one.collect()] for name, one in tables.items()}
+    held = {name: [list(row) for row in one.collect()] for name, one in parts.items()}
     last = status(mine, spark).last
     assert last is not None
-    (root / "held.json").write_text(json.dumps({**held, "counted": asdict(whole(last.total))}), "utf-8")
+    (root / "held.json").write_text(json.dumps({**held, "counted": asdict(sum_topics(last.total))}), "utf-8")
 
 
 def main(root: Path, *, reading: bool) -> None:
     """Go on until all files are read; then, where it is wanted, write down what came of them."""
-    spark = session("treaty kills", master="local[2]", memory="1g", java_options=QUICK, settings=SMALL)
+    spark = session("treaty kills", master="local[2]", memory="1g", java_options=QUICK_START, settings=SMALL)
     spark.sparkContext.setLogLevel("ERROR")
     with connect(f"sqlite://{root / 'registry.db'}") as registry:
-        run(pipeline(root), registry, spark, watch=told).awaitTermination()
+        run(pipeline(root), registry, spark, on_event=told).awaitTermination()
     if reading:
         write(spark, root)
     print("ended", flush=True)

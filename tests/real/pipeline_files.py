@@ -13,8 +13,8 @@ from treaty.client.connection import Connection
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
-from treaty.spark import FilesSource, Pipeline, Report, Table, Trigger, run
-from treaty.spark.lake import lakes
+from treaty.spark import BatchReport, FilesSource, LakeTable, Pipeline, StreamTrigger, run
+from treaty.spark.lake import tables
 
 N = {"name": "n", "type": "int", "doc": "its number"}
 V1 = record(("name", "string"), N)
@@ -29,10 +29,10 @@ def put(registry: Connection, text: str, subject: str, format_: str = "AVRO") ->
     return registry.ask(Register(subject_of(subject), Draft(text, format_))).answer.version.schema_id
 
 
-def ended(pipeline: Pipeline, registry: Any, spark: SparkSession, **more: Any) -> list[Report]:
+def ended(pipeline: Pipeline, registry: Any, spark: SparkSession, **more: Any) -> list[BatchReport]:
     """Run to the end; the reports of all batches."""
-    reports: list[Report] = []
-    query = run(pipeline, registry, spark, told=reports.append, **more)
+    reports: list[BatchReport] = []
+    query = run(pipeline, registry, spark, on_report=reports.append, **more)
     try:
         query.awaitTermination()
     finally:
@@ -62,15 +62,15 @@ class Lines:
     def pipeline(self) -> Pipeline:
         places = [str(self.root / name) for name in ("good", "bad", "checkpoint")]
         source = FilesSource(str(self.root / "in"), schema="offset BIGINT, value BINARY", most=1)
-        good, bad = (Table(place, "parquet") for place in places[:2])
+        good, bad = (LakeTable(place, "parquet") for place in places[:2])
         return Pipeline(
-            "orders-value", good, bad, places[2], keep=("offset",), source=source, trigger=Trigger("available")
+            "orders-value", good, bad, places[2], keep=("offset",), source=source, trigger=StreamTrigger("available")
         )
 
     def check(self) -> dict[int, str]:
         """Every offset is in exactly one table, with its code; returns the messages of bad rows."""
-        good = lakes.read(self.spark, self.pipeline.good_table).collect()
-        bad = lakes.read(self.spark, self.pipeline.bad_table).collect()
+        good = tables.read(self.spark, self.pipeline.good_table).collect()
+        bad = tables.read(self.spark, self.pipeline.bad_table).collect()
         assert sorted([row["offset"] for row in (*good, *bad)]) == sorted(self.truth)
         assert {row["offset"]: "" for row in good} | {row["offset"]: row["code"] for row in bad} == self.truth
         return {row["offset"]: row["message"] for row in bad}

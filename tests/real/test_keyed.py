@@ -15,11 +15,11 @@ from treaty.client.connection import Connection
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
-from treaty.spark import DEBEZIUM, Keyed, Pipeline, Step, Table, start
-from treaty.spark.keyed import merging
-from treaty.spark.keyed.merging import Merge, NoMergeError, graves_of, merge
-from treaty.spark.lake import lakes
-from treaty.spark.lake.table import Batch
+from treaty.spark import DEBEZIUM, BatchEvent, KeyedTableOptions, LakeTable, Pipeline, start
+from treaty.spark.keyed import upsert
+from treaty.spark.keyed.upsert import KeyedMerge, NoMergeError, merge_changes, tombstone_table
+from treaty.spark.lake import tables
+from treaty.spark.lake.table import WriteId
 
 pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
@@ -61,15 +61,15 @@ class Source:
 
     def run(self, spark: SparkSession, pipeline: Pipeline, registry: Connection, watch: Any = lambda _: None) -> None:
         stream = spark.readStream.schema("offset BIGINT, key BINARY, value BINARY").option("maxFilesPerTrigger", 1)
-        query = start(pipeline, stream.parquet(str(self.root)), registry, watch=watch, available=True)
+        query = start(pipeline, stream.parquet(str(self.root)), registry, on_event=watch, available=True)
         try:
             query.awaitTermination()
         finally:
             query.stop()
 
 
-def pipeline(root: Path, format_: str, keyed: Keyed) -> Pipeline:
-    good, bad = (Table(str(root / name), format_) for name in ("good", "bad"))
+def pipeline(root: Path, format_: str, keyed: KeyedTableOptions) -> Pipeline:
+    good, bad = (LakeTable(str(root / name), format_) for name in ("good", "bad"))
     return Pipeline("orders-value", good, bad, str(root / "checkpoint"), keyed=keyed)
 
 
@@ -88,35 +88,35 @@ def test_a_batch_that_is_cut_short_or_comes_late_leaves_the_greatest_change_of_e
          (6, 17, "without a version", None), (8, 18, "h", 1)],
         [(3, 19, "late after its delete", 0), (4, 20, "again", 2), (5, 21, None, None)],
     ]  # fmt: skip
-    table = Table(str(tmp_path / "keyed"), format_)
-    into = Merge(table, Keyed(("id",), version="rev"), ("id",))
-    whole = merging._write
+    table = LakeTable(str(tmp_path / "keyed"), format_)
+    into = KeyedMerge(table, KeyedTableOptions(("id",), version="rev"), ("id",))
+    whole = upsert._write_rows
 
     def cut(*_: Any) -> None:
         raise CrashError
 
     def run(number: int) -> None:
         rows = [(*one, one[3], one[2] is None, False) for one in batches[number]]
-        merge(spark.createDataFrame(rows, CHANGES).repartition(3), into, Batch("writer", number))
+        merge_changes(spark.createDataFrame(rows, CHANGES).repartition(3), into, WriteId("writer", number))
 
     for number in range(3):
-        monkeypatch.setattr(merging, "_write", cut)  # what was deleted is remembered, and the table is as it was
+        monkeypatch.setattr(upsert, "_write_rows", cut)  # what was deleted is remembered, and the table is as it was
         with pytest.raises(CrashError):
             run(number)
-        monkeypatch.setattr(merging, "_write", whole)
+        monkeypatch.setattr(upsert, "_write_rows", whole)
         run(number)
     into = replace(into, table=replace(table, place=f"{table.folder}/"))
-    merge(  # all of it again, as one batch of another writer
+    merge_changes(  # all of it again, as one batch of another writer
         spark.createDataFrame([(*one, one[3], one[2] is None, False) for batch in batches for one in batch], CHANGES),
         into,
-        Batch("other", 0),
+        WriteId("other", 0),
     )
-    rows = lakes.read(spark, table).select("id", "name", "rev", "_version", "offset").orderBy("id").collect()
+    rows = tables.read(spark, table).select("id", "name", "rev", "_version", "offset").orderBy("id").collect()
     assert [tuple(row) for row in rows] == [
         (1, "a2", 3, 3, 2), (2, "b", 5, 5, 1), (4, "again", 2, 2, 20), (6, "without a version", None, 9, 17),
         (8, "h", 1, 1, 18),
     ]  # fmt: skip
-    dead = {row["id"]: (row["_version"], row["offset"]) for row in lakes.read(spark, graves_of(table)).collect()}
+    dead = {row["id"]: (row["_version"], row["offset"]) for row in tables.read(spark, tombstone_table(table)).collect()}
     assert dead == {3: (1, 14), 4: (1, 6), 5: (2**30, 21), 8: (None, 9)}
 
 
@@ -135,9 +135,9 @@ def test_a_stream_with_keys_of_their_own_is_exact_through_crashes(
         (keys[4], b"\0"), (keys[3], None),
     ])  # fmt: skip
     seen: list[tuple[int, str]] = []
-    pipe = pipeline(tmp_path, "delta", Keyed(subject="orders-key"))
+    pipe = pipeline(tmp_path, "delta", KeyedTableOptions(subject="orders-key"))
 
-    def watch(step: Step) -> None:
+    def watch(step: BatchEvent) -> None:
         seen.append((step.batch, step.name))
         if seen.count((step.batch, step.name)) > 1 or step.name == "bad":
             return
@@ -161,11 +161,11 @@ def test_a_stream_with_keys_of_their_own_is_exact_through_crashes(
         except StreamingQueryException:
             assert seen
     assert {(0, "good"), (1, "good"), (1, "extended"), (1, "late"), (1, "bad")} <= set(seen)
-    found = lakes.read(spark, pipe.good_table)
+    found = tables.read(spark, pipe.good_table)
     rows = found.select("id", "name", "rev", "note", "offset").orderBy("id").collect()
     assert [tuple(row) for row in rows] == [(2, "new", 2**40, "x", 8), (4, "new", 2**40, "x", 10)]
     assert found.schema["name"].metadata["comment"] == "what it is called"
-    bad = {row["offset"]: (row["code"], row["message"][:4]) for row in lakes.read(spark, pipe.bad_table).collect()}
+    bad = {row["offset"]: (row["code"], row["message"][:4]) for row in tables.read(spark, pipe.bad_table).collect()}
     assert bad == {3: ("INVALID", "the "), 4: ("MALFORMED", "key:"), 5: ("TOO_SHORT", "fewe")}
 
 
@@ -184,20 +184,20 @@ def test_envelopes_of_debezium_become_the_table_that_they_come_from(
         event("c", 4, "made"), event("u", 4, "changed"), event("d", 3), (None, None), event("x", 5),
         event("c", 1, "again"), event("m", 1),
     ])  # fmt: skip
-    pipe = pipeline(tmp_path, "iceberg", Keyed(("id",), envelope=DEBEZIUM))
+    pipe = pipeline(tmp_path, "iceberg", KeyedTableOptions(("id",), envelope=DEBEZIUM))
     source.run(spark, pipe, registry)
     rows = [
-        tuple(row) for row in lakes.read(spark, pipe.good_table).select("id", "name", "offset").orderBy("id").collect()
+        tuple(row) for row in tables.read(spark, pipe.good_table).select("id", "name", "offset").orderBy("id").collect()
     ]
     assert rows == [(1, "again", 10), (4, "changed", 6)]
-    bad = [row["offset"] for row in lakes.read(spark, pipe.bad_table).orderBy("offset").collect()]
+    bad = [row["offset"] for row in tables.read(spark, pipe.bad_table).orderBy("offset").collect()]
     assert bad == [9, 11]
 
 
 def test_what_can_have_no_key_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NoMergeError, match=r"is parquet: .* one of delta, iceberg"):
-        pipeline(tmp_path, "parquet", Keyed(("id",)))
+        pipeline(tmp_path, "parquet", KeyedTableOptions(("id",)))
     with pytest.raises(ValueError, match="there is no key"):
-        Keyed()
+        KeyedTableOptions()
     with pytest.raises(ValueError, match="order names no column"):
-        replace(Keyed(("id",)), order=())
+        replace(KeyedTableOptions(("id",)), order=())

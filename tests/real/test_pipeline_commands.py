@@ -31,8 +31,8 @@ from tests.real.pipeline_files import V1, V2, Lines, put, sound
 from treaty.assemble import connect
 from treaty.cli.main import group
 from treaty.client.connection import Connection
-from treaty.spark import Table
-from treaty.spark.lake import lakes
+from treaty.spark import LakeTable
+from treaty.spark.lake import tables
 
 if TYPE_CHECKING:
     from tests.servers.kafka import Kafka
@@ -192,7 +192,7 @@ class Keys:
 
     def rows(self, spark: SparkSession, topic: str) -> list[dict[str, Any]]:
         """What the topic's table has."""
-        table = lakes.read(spark, Table(f"{self.command.root}/good/{topic}", "parquet"))
+        table = tables.read(spark, LakeTable(f"{self.command.root}/good/{topic}", "parquet"))
         found: list[dict[str, Any]] = table.drop("topic", "partition", "offset").toArrow().to_pylist()
         return found
 

@@ -13,17 +13,17 @@ from tests.real.pipeline_files import V1, Lines, put, sound
 from tests.servers.kafka import Kafka
 from treaty.client.connection import Connection
 from treaty.spark import (
+    BatchEvent,
     KafkaSource,
+    LakeTable,
     Pipeline,
     PipelineQuery,
     PipelinesFailedError,
-    Step,
-    Table,
-    Trigger,
+    StreamTrigger,
     run,
     wait_for_all,
 )
-from treaty.spark.lake import lakes
+from treaty.spark.lake import tables
 
 pytestmark = pytest.mark.jvm
 
@@ -32,7 +32,7 @@ class CutOffError(Exception):
     """A batch ends in its middle."""
 
 
-def cut_off(step: Step) -> None:
+def cut_off(step: BatchEvent) -> None:
     if step.name == "good":
         raise CutOffError
 
@@ -57,21 +57,21 @@ def test_a_pipeline_on_kafka_comes_back_by_itself_after_a_batch_that_was_cut_off
     """The batch that runs again ends in the fault; the query starts anew behind it, and the rest is read."""
     schema_id = put(registry, V1, f"{topic}-value")
     filled(kafka, topic, schema_id, range(20))
-    good, bad = (Table(str(tmp_path / name), "parquet") for name in ("good", "bad"))
+    good, bad = (LakeTable(str(tmp_path / name), "parquet") for name in ("good", "bad"))
     source = KafkaSource(kafka.bootstrap, (topic,))
-    pipeline = Pipeline("", good, bad, str(tmp_path / "checkpoint"), source=source, trigger=Trigger("available"))
-    cut = run(pipeline, registry, spark, watch=cut_off)
+    pipeline = Pipeline("", good, bad, str(tmp_path / "checkpoint"), source=source, trigger=StreamTrigger("available"))
+    cut = run(pipeline, registry, spark, on_event=cut_off)
     with pytest.raises(StreamingQueryException, match="CutOffError"):
         waited(cut)
     assert cut.restarts == 0, "any other error ends the stream"
     filled(kafka, topic, schema_id, range(20, 30))
 
     reports: list[Any] = []
-    again = run(pipeline, registry, spark, told=reports.append)
+    again = run(pipeline, registry, spark, on_report=reports.append)
     waited(again)
     assert (again.restarts, again.isActive, again.exception()) == (1, False, None)
     assert [one.batch for one in reports] == [0, 1]
-    assert sorted(row["n"] for row in lakes.read(spark, good).collect()) == list(range(30))
+    assert sorted(row["n"] for row in tables.read(spark, good).collect()) == list(range(30))
 
 
 def test_a_stream_that_fails_interrupts_no_other(spark: SparkSession, registry: Connection, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_stream_that_fails_interrupts_no_other(spark: SparkSession, registry: 
         each.root.mkdir()
         for turn in range(2):
             each.write(*sound(schema_id, V1, turn))
-    fails = run(lines[0].pipeline, registry, spark, watch=cut_off)
+    fails = run(lines[0].pipeline, registry, spark, on_event=cut_off)
     goes_on = run(lines[1].pipeline, registry, spark)
     with pytest.raises(PipelinesFailedError, match="1 of 2 streams failed") as caught:
         wait_for_all(fails, goes_on)

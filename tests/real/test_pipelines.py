@@ -24,9 +24,19 @@ from treaty.core.requests import GetSchema, ListVersions, Request
 from treaty.formats.avro.fingerprint import crc64
 from treaty.plan.heads import MARK
 from treaty.plan.registry_queries import parse_avro
-from treaty.spark import KafkaSource, Pipeline, Report, Step, Table, Trigger, preview, replay, status
-from treaty.spark.lake import lakes
-from treaty.spark.pipelines.counting.journal import whole
+from treaty.spark import (
+    BatchEvent,
+    BatchReport,
+    KafkaSource,
+    LakeTable,
+    Pipeline,
+    StreamTrigger,
+    preview,
+    replay,
+    status,
+)
+from treaty.spark.lake import tables
+from treaty.spark.pipelines.batch_history import sum_topics
 
 if TYPE_CHECKING:
     from tests.servers.kafka import Kafka
@@ -74,15 +84,15 @@ class Topics:
             keep=("topic", "partition", "offset", "timestamp", "key", "headers"),
             with_id="schema_id",
             source=KafkaSource(self.servers, (self.a, self.b), most=1_000, headers=True),
-            trigger=Trigger("available"),
+            trigger=StreamTrigger("available"),
         )
 
-    def run(self) -> Report:
+    def run(self) -> BatchReport:
         (report,) = ended(self.pipeline, self.registry, self.spark)
         return report
 
     def table(self, topic: str) -> Any:
-        return lakes.read(self.spark, Table(str(self.root / topic)))
+        return tables.read(self.spark, LakeTable(str(self.root / topic)))
 
 
 @pytest.fixture
@@ -144,7 +154,7 @@ def grow(topics: Topics, second: int, third: int, early: int) -> None:
     assert status(topics.pipeline, spark).lag == 15
     report = topics.run()
     assert report.rows == {a: {(second, ""): 10, (third, "RESOLUTION"): 5}}
-    assert whole(report.total).rows == sum(topics.truth.values())
+    assert sum_topics(report.total).rows == sum(topics.truth.values())
     schema = topics.table(a).schema
     assert (comment(schema, "n"), comment(schema, "at", "x")) == ("its number", "metres east")
     assert topics.table(a).filter("n = 1099511627776 AND at.x = 0.5").count() == 10
@@ -178,7 +188,7 @@ def test_a_version_that_its_table_can_not_hold_makes_bad_rows_and_ends_nothing(
     pipeline = replace(lines.pipeline, reader="latest")
     ids: list[int] = []
 
-    def watch(step: Step) -> None:
+    def watch(step: BatchEvent) -> None:
         if (step.batch, step.name) == (0, "done"):
             ids.append(put(registry, V3, "orders-value"))
         if (step.batch, step.name) == (1, "done"):
@@ -189,13 +199,13 @@ def test_a_version_that_its_table_can_not_hold_makes_bad_rows_and_ends_nothing(
     lines.write(*sound(first, V1, 4), *sound(first + 2, record(("name", "string"), ("n", "long")), 2**40), *strange)
     plans: list[tuple[int, str, str]] = []
 
-    def both(step: Step) -> None:
+    def both(step: BatchEvent) -> None:
         watch(step)
         if step.plan:
             plans.append((step.batch, step.name, step.plan.type))
 
-    reports = ended(pipeline, registry, lines.spark, watch=both)
-    assert [whole(one.rows).bad for one in reports] == [0, 2, 2]
+    reports = ended(pipeline, registry, lines.spark, on_event=both)
+    assert [sum_topics(one.rows).bad for one in reports] == [0, 2, 2]
     messages = lines.check()
     assert "n is int in the table and string in the rows" in messages[3]
     assert all("cannot be read" in messages[at] for at in (7, 8))
@@ -220,16 +230,16 @@ def test_rows_that_were_written_as_bad_stay_bad_when_their_batch_runs_again(line
     first = put(registry, V1, "orders-value")
     lines.write(*sound(first, V1, 1), *[(value, "UNKNOWN_ID") for value, _ in sound(first + 1, V2, 2)])
 
-    def crash(step: Step) -> None:
+    def crash(step: BatchEvent) -> None:
         if step.name == "bad":
             put(registry, V2, "orders-value")  # the id is known from now on
             raise CrashError
 
     with pytest.raises(StreamingQueryException, match="CrashError"):
-        ended(lines.pipeline, registry, lines.spark, watch=crash)
+        ended(lines.pipeline, registry, lines.spark, on_event=crash)
     (report,) = ended(lines.pipeline, registry, lines.spark)
     lines.check()
-    assert whole(report.rows).pairs() == (("bad", 1), ("deletes", 0), ("good", 1), ("rows", 2), ("unknown", 1))
+    assert sum_topics(report.rows).pairs() == (("bad", 1), ("deletes", 0), ("good", 1), ("rows", 2), ("unknown", 1))
     assert replay(lines.pipeline, registry, lines.spark).passed == 1
 
 
@@ -262,13 +272,13 @@ def test_a_registry_that_is_behind_is_waited_for_and_a_stream_ends_between_batch
     patient = replace(lines.pipeline, patience=60.0)
     ending = threading.Event()
 
-    def watch(step: Step) -> None:
+    def watch(step: BatchEvent) -> None:
         if (step.batch, step.name) == (1, "planned"):
             ending.set()  # the running batch ends, and no other begins
 
     with pytest.raises(StreamingQueryException, match="the stream ends before its next batch"):
-        ended(patient, Behind(registry, second, 3), lines.spark, watch=watch, ending=ending)
-    assert lakes.read(lines.spark, patient.good_table).count() == 4
+        ended(patient, Behind(registry, second, 3), lines.spark, on_event=watch, ending=ending)
+    assert tables.read(lines.spark, patient.good_table).count() == 4
     ended(patient, registry, lines.spark)
     assert lines.check() == {}
 
@@ -291,13 +301,13 @@ def test_other_framings_have_late_versions_and_replays_too(lines: Lines, registr
 
     steps: list[str] = []
 
-    def watch(step: Step) -> None:
+    def watch(step: BatchEvent) -> None:
         steps.append(step.name)
         if step.name == "planned":
             put(registry, V2, "orders-value")  # the plan of this batch lacks it
 
     pipeline = replace(lines.pipeline, framing="single-object")
-    (report,) = ended(pipeline, registry, lines.spark, watch=watch)
+    (report,) = ended(pipeline, registry, lines.spark, on_event=watch)
     lines.check()
     assert steps == ["planned", "good", "extended", "late", "bad", "done"]
     assert report.rows == {
@@ -306,4 +316,4 @@ def test_other_framings_have_late_versions_and_replays_too(lines: Lines, registr
     put(registry, early, "orders-value")
     done = replay(pipeline, registry, lines.spark)
     assert (done.rows, done.passed, done.reasons) == (3, 1, (("MALFORMED", 1), ("TOO_SHORT", 1)))
-    assert lakes.read(lines.spark, pipeline.good_table).filter("more = 8 AND offset = 5").count() == 1
+    assert tables.read(lines.spark, pipeline.good_table).filter("more = 8 AND offset = 5").count() == 1

@@ -28,7 +28,7 @@ from treaty.plan.format_plans import ENDING
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.registry_queries import parse_avro
 from treaty.spark import DecodePlan, Names, decode, make_plan
-from treaty.spark.engines.builtin import recipe_of
+from treaty.spark.engines.avro import read_avro_part
 
 pytestmark = pytest.mark.jvm
 
@@ -174,7 +174,7 @@ def test_no_row_can_hold_the_mark_of_its_end(spark: SparkSession, registry: Conn
     text = record(("n", "int"))
     number = registry.ask(Register(subject_of("a-value"), Draft(text))).answer.version.schema_id
     plan = make_plan(registry, "a-value")
-    recipe = recipe_of(plan)
+    recipe = read_avro_part(plan)
     good = frame(number, text, {"n": 7})
     tails = (bytes.fromhex(ENDING), bytes.fromhex(recipe.ending))
     values = [good, *(good + tail + more for tail in tails for more in (b"", b"junk", good[5:]))]

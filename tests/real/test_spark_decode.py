@@ -19,11 +19,12 @@ from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.plan.avro.merge import merge
 from treaty.plan.avro.planner import compose
+from treaty.plan.errors import PlanError
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.registry_queries import parse_avro
 from treaty.spark import DecodePlan, Names, decode, engine_of, explain, from_registry, make_plan, to_registry
-from treaty.spark.engines.builtin import recipe_of
-from treaty.spark.explain import missing_limits
+from treaty.spark.engines.avro import read_avro_part
+from treaty.spark.explain import find_missing_limits
 from treaty.spark.frames import SPREAD_FROM
 
 pytestmark = pytest.mark.jvm
@@ -178,16 +179,52 @@ def test_times_of_day_are_counted_over(spark: SparkSession, registry: Connection
     older, newer = record(("t", millis), ("at", nanos)), record(("t", micros), ("at", instant))
     ids = put(registry, older, newer)
     values: list[bytes | None] = [
-        header(ids[0]) + b"\xd0\x0f" + b"\x80\xa0\xa2\xa9\x0d",  # 1000 ms, and a long of nanoseconds
+        header(ids[0]) + b"\xd0\x0f" + b"\x80\xa8\xd6\xb9\x07",  # 1000 ms, and 1_000_000_000 ns
         header(ids[1]) + b"\x80\x89\x7a" + b"\x00",
         header(ids[0])
         + b"\xd0\x0f"
         + b"\xce\xb7\xde\xff\xbb\xe1\xab\xb4\x2c",  # 1_600_000_000_123_456_999 ns, which no double holds
     ]
-    rows = both(framed(spark, values), make_plan(registry, "orders-value"))
+    strict = both(framed(spark, values), make_plan(registry, "orders-value"))
+    assert [found["error"] and found["error"]["code"] for found in strict] == [None, None, "INVALID"]
+    assert strict[2]["error"]["message"].startswith("a time has digits that the unit of the reader has not")
+    assert [found["record"] and found["record"]["t"] for found in strict] == [1_000_000, 1_000_000, None]
+    rows = both(framed(spark, values), make_plan(registry, "orders-value", lossy="allow"))
     assert [found["record"]["t"] for found in rows] == [1_000_000] * 3
     assert [found["error"] for found in rows] == [None] * 3
     assert rows[2]["record"]["at"].microsecond == 123_456
+    with pytest.raises(PlanError, match="lossy = 'cut' is not allowed; allowed are refuse, double, allow"):
+        make_plan(registry, "orders-value", lossy="cut")
+
+
+def test_a_time_that_would_lose_digits_is_a_bad_row_wherever_it_stands(
+    spark: SparkSession, registry: Connection
+) -> None:
+    def text(unit: str) -> str:
+        wall = {"type": "long", "logicalType": f"local-timestamp-{unit}"}
+        listed = {"type": "array", "items": {"type": "map", "values": ["null", wall]}}
+        inner = {
+            "type": "record",
+            "name": "In",
+            "fields": [{"name": "t", "type": ["null", {"type": "long", "logicalType": f"timestamp-{unit}"}]}],
+        }
+        return record(("listed", listed), ("inner", {"type": "array", "items": inner}))
+
+    finer, coarser = text("nanos"), text("micros")
+    ids = put(registry, finer, coarser)
+    pairs = [(5_000, 7_000), (5_000, 7_001), (-5_001, 7_000), (None, None)]
+    values: list[bytes | None] = [
+        frame(ids[0], finer, {"listed": [{}, {"k": first}], "inner": [{"t": None}, {"t": second}]})
+        for first, second in pairs
+    ]
+    rows = both(framed(spark, values), make_plan(registry, "orders-value"))
+    assert [found["error"] and found["error"]["code"] for found in rows] == [None, "INVALID", "INVALID", None]
+    rows = both(framed(spark, values), make_plan(registry, "orders-value", lossy="allow"))
+    micros = [found["record"]["inner"][1]["t"] for found in rows]
+    assert [one and one.microsecond for one in micros] == [7, 7, 7, None]
+    assert [found["record"]["listed"][1]["k"] for found in rows][2] == dt.datetime.fromisoformat(
+        "1969-12-31T23:59:59.999994"
+    )
 
 
 def test_every_kind_of_type_is_read_alike_by_both_engines(spark: SparkSession, registry: Connection) -> None:
@@ -308,7 +345,7 @@ def test_a_row_that_the_schema_cannot_hold_is_told_and_the_job_goes_on(
 def test_explain_says_what_the_session_has(spark: SparkSession, registry: Connection) -> None:
     put(registry, V1)
     assert engine_of(spark) == "spark"
-    assert missing_limits(spark) == ()
+    assert find_missing_limits(spark) == ()
     assert "guarded" in explain(make_plan(registry, "orders-value"), spark)
 
 
@@ -338,7 +375,7 @@ def test_hundreds_of_ids_of_a_few_shapes(spark: SparkSession, registry: Connecti
     data = spark.createDataFrame([(one,) for one in frames], "value BINARY")
     found = decode(data, plan, names=Names(version="version", subject="subject")).collect()
 
-    assert sorted(set(recipe_of(plan).branches)) == [0, 1, 2]
+    assert sorted(set(read_avro_part(plan).branches)) == [0, 1, 2]
     assert [row["record"].asDict() for row in found[:-2]] == rows
     assert [(row["version"], row["subject"]) for row in found[:-2]] == [
         (n + 1, "orders-value") for n in range(len(ids))

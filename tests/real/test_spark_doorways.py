@@ -14,11 +14,12 @@ from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.spark import (
     FilesSource,
+    KafkaSource,
+    LakeTable,
     Names,
     Pipeline,
     PipelineError,
     PlanError,
-    Table,
     check_history,
     decode,
     dry_run,
@@ -140,7 +141,7 @@ def test_an_address_is_taken_wherever_a_registry_is(spark: SparkSession, tmp_pat
         assert dry_run(sent, place, "orders-value").plan is not None
         assert check_history(ORDER, rows, place, "orders-value").fine
 
-        good, bad = (Table(str(tmp_path / name), "parquet") for name in ("good", "bad"))
+        good, bad = (LakeTable(str(tmp_path / name), "parquet") for name in ("good", "bad"))
         rows.write.parquet(str(tmp_path / "in"))
         source = FilesSource(str(tmp_path / "in"), schema="value BINARY")
         pipeline = Pipeline("orders-value", good, bad, str(tmp_path / "checkpoint"), source=source)
@@ -151,6 +152,27 @@ def test_an_address_is_taken_wherever_a_registry_is(spark: SparkSession, tmp_pat
         query.stop()
         assert replay(pipeline, place, spark).rows == 0
         assert spark.read.parquet(good.place).count() == 1
+
+
+def test_an_option_of_another_format_is_refused_for_one_topic_and_passed_over_for_a_pattern(
+    spark: SparkSession, registry: Connection, tmp_path: Path
+) -> None:
+    put(registry, ORDER, "orders-value")
+    root = f"{tmp_path}/{{topic}}"
+    for source, is_refused in (
+        (KafkaSource("localhost:9", ("orders",)), True),
+        (KafkaSource("localhost:9", pattern="orders.*"), False),
+        (KafkaSource("localhost:9", ("orders", "trips")), False),
+    ):
+        pipeline = Pipeline("", f"{root}/good", f"{root}/bad", f"{tmp_path}/checkpoint", source=source, message="Order")
+        seen = preview(pipeline, registry, spark, ("orders",))[0]
+        refused = ("message = 'Order' is for PROTOBUF, and the rows to read are AVRO; leave it out",)
+        assert seen.refused == (refused if is_refused else ())
+    fixed = KafkaSource("localhost:9", pattern="orders.*")
+    pipeline = Pipeline(
+        "orders-value", f"{root}/good", f"{root}/bad", f"{tmp_path}/checkpoint", source=fixed, defaults=True
+    )
+    assert preview(pipeline, registry, spark)[0].refused
 
 
 def test_what_is_given_twice_or_for_nothing_is_refused(registry: Connection) -> None:

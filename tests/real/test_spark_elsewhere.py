@@ -28,8 +28,8 @@ from treaty.assemble import connect
 from treaty.cli.main import group
 from treaty.core.answers import Config
 from treaty.core.requests import Scope, SetConfig
-from treaty.spark.connector import home
-from treaty.spark.session import QUICK
+from treaty.spark.jars import spark_home
+from treaty.spark.session import QUICK_START
 
 pytestmark = [pytest.mark.jvm, pytest.mark.slow, pytest.mark.soak]  # six JVMs on two cores
 
@@ -117,8 +117,8 @@ def submit(given: Given, words: Sequence[str], mode: str, **more: str) -> None:
 def settings(folder: Path) -> str:
     """A file of what `treaty spark packages` prints, made small for a test."""
     told = CliRunner().invoke(group, ["spark", "packages", "--conf"], catch_exceptions=False).stdout
-    small = told.replace("extraJavaOptions ", f"extraJavaOptions {QUICK} ")
-    assert small.count(QUICK) == 2
+    small = told.replace("extraJavaOptions ", f"extraJavaOptions {QUICK_START} ")
+    assert small.count(QUICK_START) == 2
     more = {
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "1",
@@ -146,7 +146,13 @@ def test_a_cluster_of_two_workers(given: Given, figure: Callable[[str], None]) -
     begin, cluster = time.monotonic(), Cluster()
     began = time.monotonic()
     try:
-        words = [str(home() / "bin" / "spark-submit"), "--master", cluster.url, "--py-files", archive(given.folder)]
+        words = [
+            str(spark_home() / "bin" / "spark-submit"),
+            "--master",
+            cluster.url,
+            "--py-files",
+            archive(given.folder),
+        ]
         submit(given, [*words, "--properties-file", settings(given.folder)], "pipeline")
         executors = cluster.executors()
     finally:
@@ -167,7 +173,7 @@ def connect_server(folder: Path) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = int(free.getsockname()[1])
     words = [
-        str(home() / "bin" / "spark-submit"), "--class", "org.apache.spark.sql.connect.service.SparkConnectServer",
+        str(spark_home() / "bin" / "spark-submit"), "--class", "org.apache.spark.sql.connect.service.SparkConnectServer",
         "--master", "local[2]", "--properties-file", settings(folder),
         "--conf", "spark.connect.grpc.binding.address=127.0.0.1", "--conf", f"spark.connect.grpc.binding.port={port}", "spark-internal",
     ]  # fmt: skip

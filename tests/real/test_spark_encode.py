@@ -23,7 +23,7 @@ from treaty.core.state.columns import Columns, ColumnType, List, Map, Struct
 from treaty.formats.jsonschema.data.value import check_value
 from treaty.formats.protobuf.runtime import build_pool
 from treaty.plan.registry_queries import parse_text
-from treaty.spark import DeriveOptions, EncodeOptions, Names, Written, decode, make_plan, to_registry, to_topic
+from treaty.spark import DeriveOptions, EncodeColumns, EncodeOptions, Names, decode, make_plan, to_registry, to_topic
 from treaty.spark.types import spark_schema
 
 pytestmark = pytest.mark.jvm
@@ -87,7 +87,7 @@ def test_what_is_read_is_what_was_written(spark: SparkSession, registry: Connect
     rows = [row(dice, made) for _ in range(ROWS)]
     source = spark.createDataFrame(rows, spark_schema(Columns(made)))
     wish = EncodeOptions(derive=DeriveOptions(format_), register=True, validate=format_ == "JSON")
-    encoded = to_registry(source, registry, "drawn-value", wish, names=Written(error="refused"))
+    encoded = to_registry(source, registry, "drawn-value", wish, names=EncodeColumns(error="refused"))
     names = [one.name for one in made]
     plan = make_plan(registry, "drawn-value")
     found = decode(encoded, plan).select("value", "refused", "record", "error", F.struct(*names).alias("was")).collect()
@@ -232,7 +232,7 @@ def test_each_bad_row_is_told_and_no_neighbour_is_touched(
     every = [*cases, *[cases[0]] * 20]
     source = frame_of(spark, shape, [values for _, values in every])
     wish = EncodeOptions(validate=format_ == "JSON")
-    encoded = to_registry(source, registry, "cases-value", wish, columns="row", names=Written(error="refused"))
+    encoded = to_registry(source, registry, "cases-value", wish, columns="row", names=EncodeColumns(error="refused"))
     found = decode(encoded, make_plan(registry, "cases-value")).drop("row").orderBy("place").collect()
     assert len(found) == len(every)
     for (said, values), one in zip(every, found, strict=True):
@@ -296,7 +296,7 @@ def test_a_topic_gets_keys_values_and_headers_and_bad_rows_stay_behind(
     spark.createDataFrame(rows, shape).coalesce(1).write.parquet(str(tmp_path / "in"))
     source = spark.readStream.schema(shape).parquet(str(tmp_path / "in"))
     wish = EncodeOptions(framing="header")
-    out = to_topic(source, registry, "orders", key="k", value="v", headers="h", value_wish=wish)
+    out = to_topic(source, registry, "orders", key="k", value="v", headers="h", value_options=wish)
     assert out.rows.columns == ["topic", "key", "value", "headers"]
     for name, frame in (("rows", out.rows), ("bad", out.bad)):
         sink = frame.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / f"{name}-c"))

@@ -1,6 +1,7 @@
 """What encoding may lose: a row that would lose something is bad and says what, or loses it where that was asked for."""
 
 import datetime as dt
+import json
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +13,7 @@ from treaty.client.connection import Connection
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
-from treaty.spark import EncodeOptions, Names, Written, decode, make_plan, to_registry
+from treaty.spark import EncodeColumns, EncodeOptions, Names, decode, make_plan, to_registry
 
 pytestmark = pytest.mark.jvm
 
@@ -115,7 +116,7 @@ def test_a_row_that_would_lose_something_is_bad_or_was_asked_for(spark: SparkSes
     spark.conf.set("spark.sql.session.timeZone", "America/New_York")
     try:
         source = rows_of(spark)
-        strict = to_registry(source, registry, "losses-value", columns=[*COLUMNS], names=Written(error="refused"))
+        strict = to_registry(source, registry, "losses-value", columns=[*COLUMNS], names=EncodeColumns(error="refused"))
         errors = strict.orderBy("place").select("refused").toArrow()["refused"].to_pylist()
         for error, (name, value, said, _) in zip(errors, CASES, strict=True):
             assert bool(error) == bool(said), (name, value, error)
@@ -134,6 +135,42 @@ def test_a_row_that_would_lose_something_is_bad_or_was_asked_for(spark: SparkSes
 def in_utc(value: Any, expected: Any) -> Any:
     """A moment in UTC; a time without a zone as it is."""
     return value.astimezone(UTC) if isinstance(value, dt.datetime) and expected.tzinfo else value
+
+
+def test_long_texts_are_judged_like_short_ones(spark: SparkSession, registry: Connection) -> None:
+    """Java's patterns with a choice under a star overflowed their stack at some thousand characters, and the job ended."""
+    fields = record(
+        ("at", LONG["timestamp-micros"]),
+        ("price", {"type": "bytes", "logicalType": "decimal", "precision": 5, "scale": 2}),
+    )
+    registry.ask(Register(subject_of("long-value"), Draft(fields)))
+    blanks, zeros = " " * 3_000, "0" * 20_000
+    cases = [
+        (f"2024-02-29T12:00:00.123456Z{blanks}", f"{blanks}1.5", ""),
+        (f"{blanks}2024-02-29T12:00:00.1234567Z", "1.5", "/at is not exactly one TIMESTAMP"),
+        (f"2024-02-29T12:00:00.123456{zeros}Z", f"1.5{zeros}", ""),
+        ("2024-02-29T12:00:00Z", f"1.5{zeros}1", f"/price {DIGITS}"),
+    ]
+    source = spark.createDataFrame([case[:2] for case in cases], "at STRING, price STRING").coalesce(1)
+    found = to_registry(source, registry, "long-value").select("error").collect()
+    assert [
+        ((row["error"] and row["error"]["message"]) or "")[: len(case[2]) or 9]
+        for row, case in zip(found, cases, strict=True)
+    ] == [case[2] for case in cases]
+
+    schema = json.dumps({"type": "object", "properties": {"any": {}}})
+    registry.ask(Register(subject_of("json-value"), Draft(schema, "JSON")))
+    words = '\\"' * 5_000 + "1e999"
+    texts = [
+        json.dumps({"a": words, "b": "é" * 9_000}),
+        json.dumps({"a": words, "b": 1})[:-1] + ', "c": 0.' + "1" * 60 + "}",
+    ]
+    rows = spark.createDataFrame([(text,) for text in texts], "any STRING")
+    found = to_registry(rows, registry, "json-value").select("error").collect()
+    assert [row["error"] and row["error"]["message"] for row in found] == [
+        None,
+        "/any has a number of more digits than Spark keeps in JSON",
+    ]
 
 
 def test_errors_go_into_arrow_and_pandas(spark: SparkSession, registry: Connection) -> None:

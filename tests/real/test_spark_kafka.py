@@ -30,7 +30,7 @@ from treaty.client.connection import Connection
 from treaty.client.serializers.avro import AvroSerializer as OurAvroSerializer
 from treaty.core.answers import Config
 from treaty.core.requests import Scope, SetConfig
-from treaty.spark import EncodeOptions, Names, Pipeline, Step, decode, make_plan, start, to_topic
+from treaty.spark import BatchEvent, EncodeOptions, Names, Pipeline, decode, make_plan, start, to_topic
 
 pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
@@ -201,8 +201,8 @@ def test_a_topic_becomes_a_table_and_the_table_a_topic(
         f"{topic}-value", f"{tmp_path}/good", f"{tmp_path}/bad", f"{tmp_path}/checkpoint",
         keep=("partition", "offset", "k", "k_error"), message=kind.message,
     )  # fmt: skip
-    steps: list[Step] = []
-    start(tables, frames, registry, watch=steps.append, available=True).awaitTermination()
+    steps: list[BatchEvent] = []
+    start(tables, frames, registry, on_event=steps.append, available=True).awaitTermination()
     streamed = time.monotonic()
     good = spark.read.format("delta").load(f"{tmp_path}/good")
     found = placed(good)
@@ -218,7 +218,7 @@ def test_a_topic_becomes_a_table_and_the_table_a_topic(
     fields = F.struct(*next(iter(truth.values()))).alias("order")
     out = to_topic(
         good.select("k", fields), registry, again, key="k", value="order",
-        key_wish=EncodeOptions(schema=KEY, register=True), value_wish=wish,
+        key_options=EncodeOptions(schema=KEY, register=True), value_options=wish,
     )  # fmt: skip
     out.rows.write.format("kafka").option("kafka.bootstrap.servers", kafka.bootstrap).save()
     written, sent = time.monotonic(), consumed(kafka, again)
@@ -269,9 +269,9 @@ def test_holes_of_compaction_and_of_transactions_are_passed_over(
     tables = Pipeline(
         f"{topic}-value", f"{tmp_path}/good", f"{tmp_path}/bad", f"{tmp_path}/checkpoint", keep=("partition", "offset")
     )
-    steps: list[Step] = []
+    steps: list[BatchEvent] = []
     frames = topic_frame(spark, kafka, topic, most=sent // 2)
-    start(tables, frames, registry, watch=steps.append, available=True).awaitTermination()
+    start(tables, frames, registry, on_event=steps.append, available=True).awaitTermination()
     good = placed(spark.read.format("delta").load(f"{tmp_path}/good"))
     assert good.keys() == {one.place for one in records if one.value is not None}
     deletes = sum(dict(one.counts)["deletes"] for one in steps if one.name == "good")

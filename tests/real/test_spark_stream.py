@@ -21,10 +21,10 @@ from treaty.core.registry import CALL, A, Call, Reply
 from treaty.core.requests import Register, Request
 from treaty.core.schema import Draft
 from treaty.plan.value import DecodePlan
-from treaty.spark import Pipeline, Step, Table, TooManyBadRowsError, replay, start, still_bad
-from treaty.spark.lake import lakes
+from treaty.spark import BatchEvent, LakeTable, Pipeline, TooManyBadRowsError, remaining_bad_rows, replay, start
+from treaty.spark.lake import tables
 from treaty.spark.lake.table import FORMATS
-from treaty.spark.pipelines.ledger import PLANS
+from treaty.spark.pipelines.plan_store import PLANS
 
 pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
@@ -80,7 +80,7 @@ class Topic:
 
     @property
     def pipeline(self) -> Pipeline:
-        good, bad = (Table(str(self.root / name), self.format) for name in ("good", "bad"))
+        good, bad = (LakeTable(str(self.root / name), self.format) for name in ("good", "bad"))
         return Pipeline(
             "orders-value", good, bad, str(self.root / "checkpoint"), keep=("offset",), with_version="version"
         )
@@ -88,7 +88,7 @@ class Topic:
     def run(self, registry: Any, watch: Any = lambda _: None) -> None:
         source = self.spark.readStream.schema("offset BIGINT, value BINARY").option("maxFilesPerTrigger", 1)
         frames = source.parquet(str(self.root / "in"))
-        query = start(self.pipeline, frames, registry, watch=watch, available=True)
+        query = start(self.pipeline, frames, registry, on_event=watch, available=True)
         try:
             query.awaitTermination()
         finally:
@@ -96,8 +96,8 @@ class Topic:
 
     def check(self, deletes: int = 0) -> list[Any]:
         """Every offset is in exactly one table, with its code; returns the good rows."""
-        good = lakes.read(self.spark, self.pipeline.good_table).collect()
-        bad = lakes.read(self.spark, self.pipeline.bad_table).collect()
+        good = tables.read(self.spark, self.pipeline.good_table).collect()
+        bad = tables.read(self.spark, self.pipeline.bad_table).collect()
         assert len(good) + len(bad) == len(self.truth) - deletes
         found = {row["offset"]: "" for row in good} | {row["offset"]: row["code"] for row in bad}
         assert found == {at: code for at, code in self.truth.items() if code != "DELETE"}
@@ -115,7 +115,7 @@ def test_the_table_grows_with_ids_that_come_later_and_nothing_is_restarted(topic
     topic.write([*topic.sound(first, 1, 40), *topic.spoilt(first, 24), (None, "DELETE")])
     later: list[int] = []
 
-    def watch(step: Step) -> None:
+    def watch(step: BatchEvent) -> None:
         if step.name == "bad" and step.batch == 0:
             later.extend((put(registry, V2), put(registry, V3)))
             foreign = b"\0" + other.to_bytes(4, "big") + b"\2\2"
@@ -128,7 +128,7 @@ def test_the_table_grows_with_ids_that_come_later_and_nothing_is_restarted(topic
     assert [row.asDict().keys() for row in rows[:1]] == [{"offset", "version", "name", "n", "note", "at"}]
     assert {row["version"]: row["note"] for row in rows} == {1: None, 2: "x", 3: None}
     assert all(row["name"].startswith("n") for row in rows)
-    kinds = dict(lakes.read(topic.spark, topic.pipeline.good_table).dtypes)
+    kinds = dict(tables.read(topic.spark, topic.pipeline.good_table).dtypes)
     assert (kinds["n"], kinds["at"]) == ("bigint", "struct<x:double>")
 
 
@@ -166,7 +166,7 @@ def test_a_crash_after_any_step_neither_loses_nor_repeats_a_row(
     seen: list[tuple[int, str]] = []
     crashed: set[tuple[int, str]] = set()
 
-    def watch(step: Step) -> None:
+    def watch(step: BatchEvent) -> None:
         seen.append((step.batch, step.name))
         if seen.count((step.batch, step.name)) == 1:
             if step.batch == 0 and step.name == "planned":
@@ -226,7 +226,7 @@ def test_a_replayed_batch_uses_the_plan_that_was_stored(topic: Topic, registry: 
     first = put(registry, V1)
     topic.write(topic.sound(first, 1, 10))
 
-    def crash(step: Step) -> None:
+    def crash(step: BatchEvent) -> None:
         if step.name == "good":
             raise CrashError
 
@@ -264,7 +264,7 @@ def test_a_plan_of_an_older_format_replays_its_batch_and_then_the_stream_is_plan
     first, plans = put(registry, V1), topic.root / "checkpoint" / PLANS
     topic.write(topic.sound(first, 1, 10))
 
-    def crash(step: Step) -> None:
+    def crash(step: BatchEvent) -> None:
         if step.name == "good":
             raise CrashError
 
@@ -275,7 +275,7 @@ def test_a_plan_of_an_older_format_replays_its_batch_and_then_the_stream_is_plan
     topic.write(topic.sound(first, 1, 5))
     seen: dict[int, set[int]] = {}
 
-    def watch(step: Step) -> None:
+    def watch(step: BatchEvent) -> None:
         if step.plan:
             seen.setdefault(step.batch, set()).add(len(step.plan.writers))
 
@@ -310,14 +310,14 @@ def test_bad_rows_come_back_once_after_a_fix(
     topic.check()
     assert put(registry, V2) == stranger
 
-    whole = lakes.append
+    whole = tables.append
 
-    def cut(frame: Any, table: Table, batch: Any, evolution: str = "widen") -> None:
+    def cut(frame: Any, table: LakeTable, batch: Any, evolution: str = "widen") -> None:
         if batch.writer.endswith("/marks"):
             raise CrashError
         whole(frame, table, batch, evolution)
 
-    monkeypatch.setattr(lakes, "append", cut)
+    monkeypatch.setattr(tables, "append", cut)
     with pytest.raises(CrashError):  # after the good rows were written
         replay(topic.pipeline, registry, topic.spark)
     monkeypatch.undo()
@@ -328,13 +328,13 @@ def test_bad_rows_come_back_once_after_a_fix(
     again = replay(topic.pipeline, registry, topic.spark)
     assert (again.number, again.rows, again.passed) == (2, 24, 0)
 
-    good = lakes.read(topic.spark, topic.pipeline.good_table).collect()
+    good = tables.read(topic.spark, topic.pipeline.good_table).collect()
     assert sorted(row["offset"] for row in good) == [*range(17), 29, 30, 31]
-    bad = still_bad(topic.spark, topic.pipeline.bad_table).collect()
+    bad = remaining_bad_rows(topic.spark, topic.pipeline.bad_table).collect()
     assert {row["offset"]: row["code"] for row in bad} == {
         at: code for at, code in topic.truth.items() if code and at not in range(10, 17)
     }
-    assert lakes.read(topic.spark, topic.pipeline.bad_table).count() == 31
+    assert tables.read(topic.spark, topic.pipeline.bad_table).count() == 31
 
 
 def test_too_many_bad_rows_end_the_stream_and_are_kept(topic: Topic, registry: Connection) -> None:

@@ -16,8 +16,8 @@ from treaty.core.answers import Config
 from treaty.core.names import subject_of
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
-from treaty.spark.lake import lakes
-from treaty.spark.lake.table import FORMATS, Batch, Table
+from treaty.spark.lake import tables
+from treaty.spark.lake.table import FORMATS, LakeTable, WriteId
 
 pytestmark = pytest.mark.jvm
 
@@ -50,23 +50,23 @@ def test_a_table_is_made_evolved_and_compared_and_its_records_are_read(
 ) -> None:
     registry, one = f"sqlite://{tmp_path / 'log.db'}", put(V1)
     places = {format_: str(tmp_path / format_) for format_ in FORMATS}
-    tables = {format_: ("orders-value", "--format", format_, "--table", place) for format_, place in places.items()}
-    for words in tables.values():
+    options = {format_: ("orders-value", "--format", format_, "--table", place) for format_, place in places.items()}
+    for words in options.values():
         assert run(registry, "table", "diff", *words, code=1)["missing"]
         assert run(registry, "table", "create", *words)["changed"]
     two = put(V2)
-    for format_, words in tables.items():
+    for format_, words in options.items():
         news = run(registry, "table", "diff", *words, code=1)
         assert [(each["kind"], each["column"]) for each in news["changes"]] == [("widen", "n"), ("add", "note")]
         run(registry, "table", "evolve", *words)
         assert not run(registry, "table", "diff", *words)["drift"]
-        place = Table(places[format_], format_)
-        found = lakes.schema(spark, place)
+        place = LakeTable(places[format_], format_)
+        found = tables.schema(spark, place)
         assert found is not None
         assert [(each.name, each.dataType.simpleString(), each.metadata["comment"]) for each in (found[0], found[2])] == [
             ("name", "string", "what it is called"), ("note", "string", "said"),
         ]  # fmt: skip
-    lakes.append(spark.createDataFrame([("a", 1)], "name STRING, offset BIGINT"), place, Batch("a", 0))
+    tables.append(spark.createDataFrame([("a", 1)], "name STRING, offset BIGINT"), place, WriteId("a", 0))
     assert [each["kind"] for each in run(registry, "table", "diff", *words, code=1)["changes"]] == ["extra"]
     assert not run(registry, "table", "diff", *words, "--extra-column", "offset")["drift"]
 
@@ -75,7 +75,7 @@ def test_a_table_is_made_evolved_and_compared_and_its_records_are_read(
         [(value, at) for at, value in enumerate([*values, None, b"oops"])], "payload BINARY, at INT"
     )
     for format_ in FORMATS:
-        lakes.append(frames, Table(str(tmp_path / f"raw-{format_}"), format_), Batch("a", 0))
+        tables.append(frames, LakeTable(str(tmp_path / f"raw-{format_}"), format_), WriteId("a", 0))
     frames.filter("at < 6").write.parquet(str(tmp_path / "files"))
     small, wide = tmp_path / "small.avsc", tmp_path / "wide.avsc"
     small.write_text(V1, "utf-8")

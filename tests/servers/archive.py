@@ -49,17 +49,15 @@ def environment() -> Mapping[str, str]:
 
 def _jars() -> Sequence[str]:
     """The jars beside pyspark's own, but for those that it has too: on the class path their classes can be archived."""
-    from treaty.spark.connector import home, token_jar  # noqa: PLC0415 (loads Spark)
-    from treaty.spark.fetched import kept  # noqa: PLC0415 (as above)
-    from treaty.spark.packages import packages  # noqa: PLC0415 (as above)
+    from treaty.spark.jars import fetch_token_jar, packages, read_jar_list, spark_home  # noqa: PLC0415 (loads Spark)
 
     wanted = packages(iceberg=True, kafka=True)
-    if not kept(wanted):
+    if not read_jar_list(wanted):
         program = "from treaty.spark.session import session; session(iceberg=True, kafka=True).stop()"
         subprocess.run([sys.executable, "-c", program], stdout=subprocess.DEVNULL, timeout=SECONDS, check=True)
-    own = {_artifact(one.name) for one in (home() / "jars").glob("*.jar")}
-    found = [Path(one) for one in kept(wanted)]
-    return [str(one) for one in (*found, token_jar()) if _artifact(one.name.split("_", 1)[-1]) not in own]
+    own = {_artifact(one.name) for one in (spark_home() / "jars").glob("*.jar")}
+    found = [Path(one) for one in read_jar_list(wanted)]
+    return [str(one) for one in (*found, fetch_token_jar()) if _artifact(one.name.split("_", 1)[-1]) not in own]
 
 
 def _artifact(jar: str) -> str:

@@ -12,7 +12,7 @@ import urllib.request
 from pathlib import Path
 
 from tests.servers.kafka import BOUND
-from treaty.spark.connector import home
+from treaty.spark.jars import spark_home
 
 SECONDS = 300.0
 """How long a start may take."""
@@ -49,7 +49,7 @@ class Cluster:
         """Start a program of Spark, which knows nothing of this checkout."""
         env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         env |= {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": SMALL}
-        command = [str(home() / "bin" / "spark-class"), program, *words]
+        command = [str(spark_home() / "bin" / "spark-class"), program, *words]
         if sys.platform == "linux":
             command = [sys.executable, "-c", BOUND, *command]
         with (self.folder / "log").open("ab") as log:

@@ -53,7 +53,7 @@ def _whole(kept: Path) -> bool:
 
 
 def _fetch(name: str, coordinates: Sequence[str], excludes: Iterable[str], kept: Path) -> None:
-    from treaty.spark.fetched import IVY_JARS  # noqa: PLC0415 (loads Spark, and only where something is missing)
+    from treaty.spark.jars import IVY_JARS  # noqa: PLC0415 (loads Spark, and only where something is missing)
 
     sys.__stderr__.write(f"\nFetching the jars of {name} (once, about 45 MB, a minute or less)\n")  # type: ignore[union-attr] # it is a file wherever tests run
     wanted = [f'<dependency org="{g}" name="{a}" rev="{v}" conf="default"/>' for g, a, v in map(_parts, coordinates)]
@@ -115,12 +115,12 @@ def _parts(coordinate: str) -> list[str]:
 def main() -> None:
     """Fetch what the tests that start a JVM need."""
     from tests.servers.kafka import broker_classpath  # noqa: PLC0415 (it asks this module)
-    from treaty.spark.connector import token_jar  # noqa: PLC0415 (loads Spark)
-    from treaty.spark.session import session, to_fetch  # noqa: PLC0415 (loads Spark)
+    from treaty.spark.jars import fetch_token_jar  # noqa: PLC0415 (loads Spark)
+    from treaty.spark.session import list_missing_packages, session  # noqa: PLC0415 (loads Spark)
 
     broker_classpath()
-    token_jar()
-    if to_fetch(iceberg=True, kafka=True):
+    fetch_token_jar()
+    if list_missing_packages(iceberg=True, kafka=True):
         session("treaty jars", master="local[1]", iceberg=True, kafka=True).stop()
 
 

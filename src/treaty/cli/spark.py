@@ -76,7 +76,7 @@ def command() -> None:
 def packages(delta: bool, iceberg: bool, kafka: bool, as_conf: bool) -> None:  # noqa: FBT001 - click passes them so
     """Print the exact packages and settings that Treaty is proven with, as options of spark-submit."""
     # Loaded late: `treaty spark --help` must not need pyspark.
-    module = import_module("treaty.spark.packages")
+    module = import_module("treaty.spark.jars")
     wanted = module.packages(delta=delta, iceberg=iceberg, kafka=kafka)
     settings = {
         "spark.jars.packages": ",".join(wanted.coordinates),

@@ -5,6 +5,9 @@ from typing import Any
 
 ENDING = "3f5d2b714d1b6735"
 """What stands behind each Avro payload, as hex, in plans of formats that have no ending of their own."""
+REFUSE, DOUBLE, ALLOW = "refuse", "double", "allow"
+LOSSY = (REFUSE, DOUBLE, ALLOW)
+"""What may be lost in Avro: nothing; digits of whole numbers of 64 bits beside fractions; these and digits of times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,12 @@ class FieldRepair:
     ids: tuple[int, ...]
     how: str
     type: str
+
+    @property
+    def is_lossy(self) -> bool:
+        """Whether the conversion divides, so that a value may have digits which the field's column has no place for."""
+        old, new = self.how.split(",")[0].split(":")[:2]
+        return old.endswith("nanos") and not new.endswith("nanos")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +56,14 @@ class AvroFormatPlan:
     ending: str = ENDING
     """Eight bytes as hex, from which those behind each payload are made (see `avro.weaving`)."""
     lossy: str = "refuse"
-    """What a union of further versions does with whole numbers of 64 bits beside fractions (see `Wish`)."""
+    """What may be lost: by a union of further versions, and by times in a coarser unit (see `DecodeOptions`)."""
     partly: tuple[tuple[int, str], ...] = ()
     """Ids of which the reader takes some values and not others, with what is said of a row that has another."""
+
+    @property
+    def exact_repairs(self) -> tuple[FieldRepair, ...]:
+        """Repairs whose conversion must leave no digit out: a row that would lose one is bad."""
+        return () if self.lossy == ALLOW else tuple(one for one in self.repairs if one.is_lossy)
 
     def branch(self, place: int) -> int:
         """The place in the union for the writer at `place` of the plan."""

@@ -9,8 +9,9 @@ class DecodeOptions:
     """What a caller asks of a plan beyond its reader.
 
     - `depth`: levels to which a recursive reader is opened.
-    - `lossy`: what becomes of Avro's `long` beside `float` or `double` in a union of versions. ``refuse``: the later of the
-      two versions has no part in the union. ``double``: the column is one, and numbers beyond 53 bits are rounded.
+    - `lossy`: what Avro's values may lose. ``refuse``: nothing. Of a `long` beside `float` or `double` in a union of versions the
+      later version has no part in the union, and a time with digits that the reader's unit has not (nanoseconds read as microseconds)
+      is a bad row. ``double``: the `long` is a double, and numbers beyond 53 bits are rounded. ``allow``: so are they, and times are cut.
     - `message`: the Protobuf message to read, by its full name; the first of the file without one.
     - `defaults`: Protobuf fields that know that they are not set have their default then, and not null.
     - `unknown`: Protobuf fields that the message does not have are kept, in a column `MAP<INT, BINARY>`: by number,

@@ -12,6 +12,7 @@ SENTENCES = {
     "BAD_MAGIC": "the first byte is not the magic 0",
     "MALFORMED": "the payload is cut short or not what its schema says",
     "TRAILING": "bytes follow the end of the record",
+    "INVALID": "a time has digits that the unit of the reader has not: read with lossy = 'allow', or with a reader of the finer unit",
 }
 """By code, for rows of which nothing else is said."""
 

@@ -10,60 +10,60 @@ from treaty.plan.rows import Names
 from treaty.plan.value import DecodePlan
 from treaty.spark.decode import decode, from_registry, ids_of
 from treaty.spark.dropped_values import DroppedValue, ValueUse
-from treaty.spark.encoding.encode import Written, dry_run, encode, to_registry
-from treaty.spark.encoding.topic import Outgoing, to_topic
+from treaty.spark.encoding.encode import EncodeColumns, dry_run, encode, to_registry
+from treaty.spark.encoding.topic import TopicFrames, to_topic
 from treaty.spark.explain import engine_of, explain
 from treaty.spark.functions import from_avro, to_avro, view
 from treaty.spark.history import HistoryReport, check_history
-from treaty.spark.keyed.value import DEBEZIUM, Debezium, Keyed
-from treaty.spark.lake.table import Table
-from treaty.spark.packages import packages
-from treaty.spark.pipelines.counting.journal import Report
-from treaty.spark.pipelines.replay import Replayed, replay, still_bad
+from treaty.spark.jars import packages
+from treaty.spark.keyed.options import DEBEZIUM, DebeziumEnvelope, KeyedTableOptions
+from treaty.spark.lake.table import LakeTable
+from treaty.spark.pipelines.batch_history import BatchReport
+from treaty.spark.pipelines.replay import ReplayReport, remaining_bad_rows, replay
 from treaty.spark.pipelines.reports.metrics import PipelineMetrics
-from treaty.spark.pipelines.reports.preview import Preview, preview
-from treaty.spark.pipelines.reports.status import Status, status
+from treaty.spark.pipelines.reports.preview import PipelinePreview, preview
+from treaty.spark.pipelines.reports.status import PipelineStatus, status
 from treaty.spark.pipelines.restarts import PipelineQuery, PipelinesFailedError, wait_for_all
-from treaty.spark.pipelines.running import run, start
+from treaty.spark.pipelines.runner import run, start
 from treaty.spark.pipelines.source import FilesSource, KafkaSource, SourceError
-from treaty.spark.pipelines.trigger import Trigger
-from treaty.spark.pipelines.value import Pipeline, PipelineError, Step, TooManyBadRowsError
+from treaty.spark.pipelines.trigger import StreamTrigger
+from treaty.spark.pipelines.value import BatchEvent, Pipeline, PipelineError, TooManyBadRowsError
 from treaty.spark.session import NotOnConnectError, session
 
 __all__ = [
     "DEBEZIUM",
     "DERIVED",
-    "Debezium",
+    "BatchEvent",
+    "BatchReport",
+    "DebeziumEnvelope",
     "DecodePlan",
     "DeriveOptions",
     "DroppedValue",
+    "EncodeColumns",
     "EncodeDryRun",
     "EncodeOptions",
     "EncodePlan",
     "FilesSource",
     "HistoryReport",
     "KafkaSource",
-    "Keyed",
+    "KeyedTableOptions",
+    "LakeTable",
     "Names",
     "NotOnConnectError",
-    "Outgoing",
     "Pipeline",
     "PipelineError",
     "PipelineMetrics",
+    "PipelinePreview",
     "PipelineQuery",
+    "PipelineStatus",
     "PipelinesFailedError",
     "PlanError",
-    "Preview",
-    "Replayed",
-    "Report",
+    "ReplayReport",
     "SourceError",
-    "Status",
-    "Step",
-    "Table",
+    "StreamTrigger",
     "TooManyBadRowsError",
-    "Trigger",
+    "TopicFrames",
     "ValueUse",
-    "Written",
     "check_history",
     "decode",
     "dry_run",
@@ -78,12 +78,12 @@ __all__ = [
     "make_plan",
     "packages",
     "preview",
+    "remaining_bad_rows",
     "replay",
     "run",
     "session",
     "start",
     "status",
-    "still_bad",
     "to_avro",
     "to_registry",
     "to_topic",

@@ -1,6 +1,6 @@
 """Frames to rows: a decode plan as Spark columns, in batch or streaming, classic or Connect."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -16,15 +16,33 @@ from treaty.plan.frame_format import PREFIX
 from treaty.plan.rows import NAMES, NEGATIVE_ID, SENTENCES, UNKNOWN_HEAD, UNKNOWN_ID, Names
 from treaty.plan.strictness import refuse_part, refuse_twins
 from treaty.plan.value import DecodePlan
-from treaty.spark.engines.engine import Engine
-from treaty.spark.engines.table import ENGINES
+from treaty.spark.engines.avro import SPARK_AVRO
+from treaty.spark.engines.documents import SPARK_JSON
+from treaty.spark.engines.engine import DecodeEngine
+from treaty.spark.engines.workers import PYTHON_WORKERS
 from treaty.spark.explain import fit_to_session
-from treaty.spark.frames import claimed_id, frame_id, has_exact_names, looked_up, require_frames, signed_id, starts
-from treaty.spark.framings import headless, reframed
-from treaty.spark.shapes import shaped
+from treaty.spark.frames import (
+    has_exact_names,
+    has_magic,
+    map_frame_id,
+    read_claimed_id,
+    read_frame_id,
+    read_signed_id,
+    require_frames,
+)
+from treaty.spark.framings import find_head_error, restore_prefix
+from treaty.spark.shapes import shape_record
 
+ENGINES: Mapping[tuple[str, str], DecodeEngine] = {
+    ("AVRO", "spark"): SPARK_AVRO,
+    ("AVRO", "fastavro"): PYTHON_WORKERS,
+    ("PROTOBUF", "ptars"): PYTHON_WORKERS,
+    ("PROTOBUF", "upb"): PYTHON_WORKERS,
+    ("JSON", "spark"): SPARK_JSON,
+}
+"""By the format and the name that a plan has for it."""
 ERROR_TYPE = "STRUCT<code: STRING, message: STRING, schema_id: INT, payload: BINARY>"
-RECORD, CODE, SAID = "_treaty_record", "_treaty_code", "_treaty_said"
+RECORD, CODE, MESSAGE = "_treaty_record", "_treaty_code", "_treaty_said"
 FRAME, HEADLESS = "_treaty_frame", "_treaty_headless"
 
 
@@ -54,7 +72,7 @@ def from_registry(
 def ids_of(frame: DataFrame, column: str = "value", *, besides: Iterable[int] = ()) -> frozenset[int]:
     """The schema ids that the frames of a batch claim and `besides` lacks; the `UNKNOWN_IDS` most frequent ones."""
     require_frames(frame, column)
-    claimed = frame.select(frame_id(F.col(column)).alias("id")).filter(F.col("id").isNotNull())
+    claimed = frame.select(read_frame_id(F.col(column)).alias("id")).filter(F.col("id").isNotNull())
     strange = claimed.filter(~F.col("id").isin(list(besides)))
     frequent = strange.groupBy("id").count().orderBy(F.desc("count")).limit(UNKNOWN_IDS)
     return frozenset(row["id"] for row in frequent.collect())
@@ -82,25 +100,25 @@ def decode(
     refuse_part(part)
     flat = [name for name, _ in plan.columns] if flatten else []
     refuse_twins(frame.columns, names, flat, exact=has_exact_names(frame.sparkSession))
-    source, raw = _source(frame, plan, column, headers, part)
+    source, raw = _add_frame_columns(frame, plan, column, headers, part)
     engine = ENGINES[plan.format, plan.engine]
-    raw = engine.decoded(raw, plan, source.column)
-    good, value = engine.good(plan), F.col(source.column)
+    raw = engine.decode(raw, plan, source.column)
+    good, value = engine.is_good(plan), F.col(source.column)
     kept = [F.col(quote_name(name)) for name in frame.columns]
     # Three steps, not one: each becomes a method of its own in the code that Spark generates, small enough to be compiled.
     judged = raw.select(
         *kept,
         *(F.col(name) for name in source.added),
-        F.when(good, engine.record(plan, value)).alias(RECORD),
-        F.when(good, None).otherwise(_code(plan, source, engine)).alias(CODE),
-        *([engine.said(plan).alias(SAID)] if engine.said else []),
+        F.when(good, engine.read_record(plan, value)).alias(RECORD),
+        F.when(good, None).otherwise(_make_code(plan, source, engine)).alias(CODE),
+        *([engine.find_message(plan).alias(MESSAGE)] if engine.find_message else []),
     )
     added: dict[str, Callable[[], Column]] = {
-        names.record: lambda: shaped(plan, F.col(RECORD)),
-        names.error: lambda: _error(plan, source, F.col(SAID) if engine.said else None),
-        names.schema_id: lambda: frame_id(value),
-        names.version: lambda: looked_up(value, {one.schema_id: one.version for one in plan.writers}),
-        names.subject: lambda: looked_up(value, {one.schema_id: one.subject for one in plan.writers}),
+        names.record: lambda: shape_record(plan, F.col(RECORD)),
+        names.error: lambda: _make_error(plan, source, F.col(MESSAGE) if engine.find_message else None),
+        names.schema_id: lambda: read_frame_id(value),
+        names.version: lambda: map_frame_id(value, {one.schema_id: one.version for one in plan.writers}),
+        names.subject: lambda: map_frame_id(value, {one.schema_id: one.subject for one in plan.writers}),
     }
     result = judged.select(*kept, *(make().alias(name) for name, make in added.items() if name))
     if not flat:
@@ -111,7 +129,7 @@ def decode(
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _FrameColumns:
     """Where the frames with Confluent's prefix are, what the row held, and columns that were made for them."""
 
     column: str
@@ -119,59 +137,61 @@ class _Source:
     added: tuple[str, ...] = ()
 
 
-def _source(frame: DataFrame, plan: DecodePlan, column: str, headers: str, part: str) -> tuple[_Source, DataFrame]:
+def _add_frame_columns(
+    frame: DataFrame, plan: DecodePlan, column: str, headers: str, part: str
+) -> tuple[_FrameColumns, DataFrame]:
     if plan.framing == PREFIX:
-        return _Source(column, column), frame
+        return _FrameColumns(column, column), frame
     value, found = F.col(column), F.col(quote_name(headers)) if headers in frame.columns else None
-    framed = frame.withColumn(FRAME, reframed(plan.framing, value, found, part))
+    framed = frame.withColumn(FRAME, restore_prefix(plan.framing, value, found, part))
     lost = F.col(FRAME).isNull() & value.isNotNull()
-    code = F.when(lost, headless(plan.framing, value, found, part))
-    return _Source(FRAME, column, (FRAME, HEADLESS)), framed.withColumn(HEADLESS, code)
+    code = F.when(lost, find_head_error(plan.framing, value, found, part))
+    return _FrameColumns(FRAME, column, (FRAME, HEADLESS)), framed.withColumn(HEADLESS, code)
 
 
-def _error(plan: DecodePlan, source: _Source, told: Column | None) -> Column:
+def _make_error(plan: DecodePlan, source: _FrameColumns, sentence: Column | None) -> Column:
     """The error of a row whose code stands in the column `CODE`; null without a code."""
     value = F.col(source.column)
-    code, number = F.col(CODE), claimed_id(value)
+    code, number = F.col(CODE), read_claimed_id(value)
     unknown = code == "UNKNOWN_ID"
-    negative = F.format_string(NEGATIVE_ID, signed_id(value))
+    negative = F.format_string(NEGATIVE_ID, read_signed_id(value))
     message = F.when(unknown & F.col(FRAME).isNull(), F.lit(UNKNOWN_HEAD % plan.framing.name)) if source.added else F
     message = message.when(unknown & number.isNull(), negative).when(unknown, F.format_string(UNKNOWN_ID, number))
-    if told is not None:
-        message = message.when(told.isNotNull(), told)
-    reasons = _value_refusals(plan) | {one.schema_id: one.message for one in plan.rejected}
+    if sentence is not None:
+        message = message.when(sentence.isNotNull(), sentence)
+    reasons = _list_partial_ids(plan) | {one.schema_id: one.message for one in plan.rejected}
     if reasons:
-        codes = {one.code for one in plan.rejected} | ({RESOLUTION} if _value_refusals(plan) else set())
-        message = message.when(code.isin(sorted(codes)), looked_up(value, reasons))
-    said = [F.lit(part) for pair in SENTENCES.items() for part in pair]
+        codes = {one.code for one in plan.rejected} | ({RESOLUTION} if _list_partial_ids(plan) else set())
+        message = message.when(code.isin(sorted(codes)), map_frame_id(value, reasons))
+    sentences = [F.lit(part) for pair in SENTENCES.items() for part in pair]
     parts = {
         "code": code,
-        "message": message.otherwise(F.try_element_at(F.create_map(*said), code)),
-        "schema_id": F.when(starts(value), number),
+        "message": message.otherwise(F.try_element_at(F.create_map(*sentences), code)),
+        "schema_id": F.when(has_magic(value), number),
         "payload": F.col(source.payload),
     }
     return F.when(code.isNotNull(), F.struct(*(made.alias(name) for name, made in parts.items())))
 
 
-def _value_refusals(plan: DecodePlan) -> dict[int, str]:
+def _list_partial_ids(plan: DecodePlan) -> dict[int, str]:
     """What is said of rows that the reader does not take, by ids of which it takes some."""
     return dict(plan.recipe.partly) if isinstance(plan.recipe, AvroFormatPlan) else {}
 
 
-def _code(plan: DecodePlan, source: _Source, engine: Engine) -> Column:
+def _make_code(plan: DecodePlan, source: _FrameColumns, engine: DecodeEngine) -> Column:
     """The code of a row that is no record: of all reasons the first in the order of a frame's parts."""
-    failed = engine.failed(plan)
-    if engine.whole and _value_refusals(plan):
-        mine = looked_up(F.col(source.column), dict.fromkeys(_value_refusals(plan), True))
-        failed = F.when(mine & engine.whole(plan, F.col(source.column)), RESOLUTION).otherwise(failed)
+    failed = engine.find_code(plan)
+    if engine.is_well_formed and _list_partial_ids(plan):
+        mine = map_frame_id(F.col(source.column), dict.fromkeys(_list_partial_ids(plan), True))
+        failed = F.when(mine & engine.is_well_formed(plan, F.col(source.column)), RESOLUTION).otherwise(failed)
     known = {one.schema_id: "" for one in plan.writers} | {one.schema_id: one.code for one in plan.rejected}
     value = F.col(source.column)
-    by_id = looked_up(value, known)
+    by_id = map_frame_id(value, known)
     begun = F.when(F.col(HEADLESS).isNotNull(), F.col(HEADLESS)) if source.added else F
     return (
         begun.when(value.isNull(), None)
         .when(F.length(value) < 5, "TOO_SHORT")
-        .when(~starts(value), "BAD_MAGIC")
+        .when(~has_magic(value), "BAD_MAGIC")
         .when(by_id.isNull(), "UNKNOWN_ID")
         .when(by_id != "", by_id)
         .otherwise(failed)

@@ -61,7 +61,7 @@ class DroppedPlace:
 def find_dropped(written: AvroSchema, candidate: AvroSchema, depth: int) -> tuple[DroppedPlace, ...]:
     """The values that the schema of all versions has and the candidate has not; the first `HISTORY_TROUBLES`."""
     old, new = find_bounded(written, depth), find_bounded(candidate, depth)
-    return tuple(islice(_SchemaPair(old, new).at(old.root, new.root, "", _itself, _always), HISTORY_TROUBLES))
+    return tuple(islice(_SchemaPair(old, new).at(old.root, new.root, "", _identity, _true), HISTORY_TROUBLES))
 
 
 def count_dropped(
@@ -112,10 +112,10 @@ class _SchemaPair:
                 inside = f"{path}.{name}" if path else name
                 yield from self.at(one.type, target.type, inside, _field(column, name), _is_there(column))
         elif isinstance(before, AvroArray) and isinstance(after, AvroArray):
-            for item in self.at(before.items, after.items, f"{path}[]", _itself, _always):
+            for item in self.at(before.items, after.items, f"{path}[]", _identity, _true):
                 yield DroppedPlace(item.field, item.value, _any_item(column, item.holds))
         elif isinstance(before, AvroMap) and isinstance(after, AvroMap):
-            for item in self.at(before.values, after.values, f"{path}{{}}", _itself, _always):
+            for item in self.at(before.values, after.values, f"{path}{{}}", _identity, _true):
                 yield DroppedPlace(item.field, item.value, _any_value(column, item.holds))
         elif isinstance(before, AvroEnum) and isinstance(after, AvroEnum) and after.default is None:
             for symbol in before.symbols:
@@ -143,11 +143,11 @@ def _name(schema: AvroSchema, node: AvroType) -> str:
     return node.full if isinstance(node, AvroReference) else getattr(found, "full", found.kind)
 
 
-def _itself(column: Column) -> Column:
+def _identity(column: Column) -> Column:
     return column
 
 
-def _always(column: Column) -> Column:
+def _true(column: Column) -> Column:
     del column
     return F.lit(True)
 

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
 from treaty.plan.value import DecodePlan
-from treaty.spark.packages import AVRO, LIMITS
+from treaty.spark.jars import AVRO, LIMITS
 
 
 def engine_of(spark: SparkSession) -> str:
@@ -27,7 +27,7 @@ def fit_to_session(plan: DecodePlan, spark: SparkSession) -> DecodePlan:
     return replace(plan, engine=engine_of(spark)) if plan.format == "AVRO" else plan
 
 
-def missing_limits(spark: SparkSession) -> tuple[str, ...]:
+def find_missing_limits(spark: SparkSession) -> tuple[str, ...]:
     """The JVM options that are not set on the driver: without the first, ten bytes can end a JVM."""
     shown = spark.range(1).select(
         *(F.java_method(F.lit("java.lang.System"), F.lit("getProperty"), F.lit(name)) for name in LIMITS)
@@ -42,7 +42,7 @@ def explain(plan: DecodePlan, spark: SparkSession) -> str:
     lines = [plan.explain()]
     if plan.engine == "spark" and engine_of(spark) != "spark":
         lines.append(f"  MISSING  {AVRO} (spark.jars.packages); without it only the engine fastavro runs")
-    absent = missing_limits(spark)
+    absent = find_missing_limits(spark)
     if absent:
         lines.append("  MISSING  JVM options of driver and executors, against hostile rows: " + " ".join(absent))
     else:

@@ -10,35 +10,35 @@ from treaty.arrow.codecs import make_inflater
 from treaty.plan.avro.envelope import make_header
 from treaty.plan.frame_format import FrameFormat
 from treaty.plan.heads import HEAD, HEADERS, MARKS, STAMP
-from treaty.spark.frames import among
+from treaty.spark.frames import map_head
 
 
-def reframed(framing: FrameFormat, value: Column, headers: Column | None, part: str) -> Column:
+def restore_prefix(framing: FrameFormat, value: Column, headers: Column | None, part: str) -> Column:
     """The frame with Confluent's prefix; null where its head means no schema that the plan knows."""
     if framing.name == "header":
-        stamp = _stamp(headers, part)
+        stamp = _read_stamp(headers, part)
         # Protobuf's message indexes stand behind the guid, and before the payload in a frame.
         rest = F.concat(F.substring(stamp, STAMP + 1, 2**31 - 1), value)
-        inside = F.concat(_looked_up(framing, F.substring(stamp, 2, STAMP - 1)), rest)
+        inside = F.concat(_map_head(framing, F.substring(stamp, 2, STAMP - 1)), rest)
         right = F.startswith(stamp, F.lit(b"\1"))
         return F.when(stamp.isNull(), value).when(right, inside)
     if framing.name == "none":
         return F.concat(F.lit(make_header(framing.heads[0][1])), value)
     if framing.codecs:
-        return _unpacked(framing, value)
+        return _unpack(framing, value)
     lengths = sorted({len(head) // 2 for head, _ in framing.heads})
     ways = []
     for length in lengths:
         mine = FrameFormat(framing.name, tuple(pair for pair in framing.heads if len(pair[0]) == 2 * length))
-        head = _looked_up(mine, F.substring(value, 1, length))
+        head = _map_head(mine, F.substring(value, 1, length))
         ways.append(F.concat(head, F.substring(value, length + 1, 2**31 - 1)))
     return F.coalesce(*ways) if ways else F.lit(None).cast("binary")
 
 
-def headless(framing: FrameFormat, value: Column, headers: Column | None, part: str) -> Column:
+def find_head_error(framing: FrameFormat, value: Column, headers: Column | None, part: str) -> Column:
     """The code of a row whose head means nothing."""
     if framing.name == "header":
-        stamp = _stamp(headers, part)
+        stamp = _read_stamp(headers, part)
         wrong = F.when(F.length(stamp) < STAMP, "TOO_SHORT").when(~F.startswith(stamp, F.lit(b"\1")), "BAD_MAGIC")
         return wrong.otherwise("UNKNOWN_ID")
     shortest = min((len(head) // 2 for head, _ in framing.heads), default=1)
@@ -46,11 +46,11 @@ def headless(framing: FrameFormat, value: Column, headers: Column | None, part: 
     if framing.name in MARKS:
         code = code.when(~F.startswith(value, F.lit(MARKS[framing.name])), "BAD_MAGIC")
     if framing.codecs:  # of a known head, what could not be unpacked
-        code = code.when(_looked_up(framing, F.substring(value, 1, HEAD)).isNotNull(), "MALFORMED")
+        code = code.when(_map_head(framing, F.substring(value, 1, HEAD)).isNotNull(), "MALFORMED")
     return code.otherwise("UNKNOWN_ID")
 
 
-def _unpacked(framing: FrameFormat, value: Column) -> Column:
+def _unpack(framing: FrameFormat, value: Column) -> Column:
     """The frame with its payload unpacked; only compressed ones go through Python."""
     codecs = {bytes.fromhex(head): codec for head, codec in framing.codecs}
     packed = F.substring(value, 1, HEAD).isin(list(codecs))
@@ -61,17 +61,17 @@ def _unpacked(framing: FrameFormat, value: Column) -> Column:
 
     unpack = arrow_udf(inflated, BinaryType())  # type: ignore[call-overload]  # its stubs ask for a kind of function that it finds out
     payload = F.when(packed, unpack(F.when(packed, value))).otherwise(F.substring(value, HEAD + 1, 2**31 - 1))
-    return F.concat(_looked_up(framing, F.substring(value, 1, HEAD)), payload)
+    return F.concat(_map_head(framing, F.substring(value, 1, HEAD)), payload)
 
 
-def _looked_up(framing: FrameFormat, head: Column) -> Column:
+def _map_head(framing: FrameFormat, head: Column) -> Column:
     """Confluent's prefix of the schema that a head means."""
     known = {bytes.fromhex(text): make_header(number) for text, number in framing.heads}
-    return among(head, known).cast("binary")
+    return map_head(head, known).cast("binary")
 
 
-def _stamp(headers: Column | None, part: str) -> Column:
-    """The first header of the name that the half of the record has."""
+def _read_stamp(headers: Column | None, part: str) -> Column:
+    """The first make_header of the name that the half of the record has."""
     if headers is None:
         return F.lit(None).cast("binary")
     mine = F.filter(headers, lambda one: one["key"] == HEADERS[part])

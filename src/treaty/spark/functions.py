@@ -25,7 +25,7 @@ from treaty.plan.errors import PlanError
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.rows import NAMES, Names
 from treaty.spark.decode import decode
-from treaty.spark.engines.builtin import envelope, good_envelope, record_of
+from treaty.spark.engines.avro import decode_envelope, is_good_envelope, read_envelope
 from treaty.spark.explain import fit_to_session
 from treaty.spark.frames import require_frames
 
@@ -81,12 +81,12 @@ def from_avro(
     if plan.format != "AVRO":
         raise PlanError(f"{name} is {plan.format}, not AVRO; decode(frame, make_plan(registry, {name!r})) reads it")
     value = F.col(data) if isinstance(data, str) else data
-    made = envelope(plan, value)
-    found = F.when(good_envelope(plan, made), record_of(plan, made, value))
+    made = decode_envelope(plan, value)
+    found = F.when(is_good_envelope(plan, made), read_envelope(plan, made, value))
     if mode == PERMISSIVE:
         return found
     why = F.raise_error(F.concat(F.lit(f"no record of {name}: "), F.hex(F.substring(value, 1, 32))))
-    return F.when(value.isNull() | good_envelope(plan, made), found).otherwise(F.when(value.isNotNull(), why))
+    return F.when(value.isNull() | is_good_envelope(plan, made), found).otherwise(F.when(value.isNotNull(), why))
 
 
 def to_avro(
@@ -160,7 +160,7 @@ def _registry(registry: Registry | str | None, named: str | None) -> Registry | 
         raise PlanError("the registry is given twice: by registry, and by schemaRegistryAddress; leave one of them out")
     found = registry or named
     if not found:
-        raise PlanError("there is nobody to ask about the subject: give a registry, or schemaRegistryAddress=")
+        raise PlanError("no registry is given to look up the subject: give a registry, or schemaRegistryAddress=")
     return found
 
 

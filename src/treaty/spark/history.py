@@ -33,14 +33,14 @@ from treaty.plan.value import DecodePlan
 from treaty.spark.decode import decode, ids_of
 from treaty.spark.dropped_values import DroppedValue, count_dropped, find_dropped
 from treaty.spark.explain import fit_to_session
-from treaty.spark.frames import looked_up, require_frames
+from treaty.spark.frames import map_frame_id, require_frames
 
 ERROR, ID, RECORD = "_error", "_id", "_record"
 NUMBERS = (ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, DecimalType)
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class ReadFailure:
     """Rows of one schema id that the candidate can't read for one reason; samples are some payloads, in hex."""
 
     schema_id: int | None
@@ -51,7 +51,7 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
-class Narrowed:
+class NarrowedField:
     """A field whose type the candidate makes smaller, and how many of the values that are there it could not hold."""
 
     field: str
@@ -68,10 +68,10 @@ class HistoryReport:
     rows: int
     good: int
     deletes: int
-    troubles: tuple[Trouble, ...] = ()
+    troubles: tuple[ReadFailure, ...] = ()
     empty: tuple[str, ...] = ()
     """Fields that no row has a value in."""
-    narrowed: tuple[Narrowed, ...] = field(default=())
+    narrowed: tuple[NarrowedField, ...] = field(default=())
     others: int = 0
     """Rows that can't be read either, for reasons beyond the `HISTORY_TROUBLES` most frequent ones."""
     dropped: tuple[DroppedValue, ...] = ()
@@ -117,7 +117,7 @@ def _check_rows(
         make_plan(registry, subject, reader="union", ids=ids_of(data, column), message=message), spark
     )
     found, kind = _read_rows(candidate, data, registry, subject, union, column=column, message=message)
-    leaves = list(_leaves(kind, F.col(RECORD), ""))
+    leaves = list(_list_leaves(kind, F.col(RECORD), ""))
     counted = found.agg(
         F.count(F.lit(1)).alias("rows"),
         F.count_if(F.col(RECORD).isNotNull()).alias("good"),
@@ -125,7 +125,7 @@ def _check_rows(
         *(F.count_if(leaf.isNotNull()).alias(f"leaf{place}") for place, (_, leaf, _) in enumerate(leaves)),
     ).first()
     assert counted is not None, "an aggregate has one row"
-    troubles, others = _troubles(found)
+    troubles, others = _list_failures(found)
     empty = tuple(name for place, (name, _, _) in enumerate(leaves) if not counted[f"leaf{place}"] and counted["good"])
     return HistoryReport(
         subject,
@@ -134,7 +134,7 @@ def _check_rows(
         counted["deletes"],
         troubles,
         empty,
-        tuple(_narrowed(data, union, {name: kind for name, _, kind in leaves}, column)),
+        tuple(_count_narrowed(data, union, {name: kind for name, _, kind in leaves}, column)),
         others,
         _count_dropped(candidate, found, union, column) if troubles else (),
     )
@@ -154,7 +154,7 @@ def _read_rows(
         itself = RegisteredSchema(0, subject, 0, union.format, model)
         kind = DataType.fromDDL(PLANNERS[union.format].compose([itself], model, DecodeOptions(message=message)).type)
         found = decode(data, union, column=column, names=names)
-        reasons = looked_up(F.col(column), {one.schema_id: one.message for one in nothing.rejected})
+        reasons = map_frame_id(F.col(column), {one.schema_id: one.message for one in nothing.rejected})
         message_of = F.coalesce(reasons, F.lit(str(nothing)))
         parts = {"code": F.lit(RESOLUTION), "message": message_of, "schema_id": F.col(ID), "payload": F.col(column)}
         refused = F.struct(*(one.alias(name) for name, one in parts.items()))
@@ -178,7 +178,7 @@ def _count_dropped(candidate: str, found: DataFrame, union: DecodePlan, column: 
     return count_dropped(read, wanted, record=RECORD, ids=ID, frames=column, versions=versions)
 
 
-def _troubles(found: DataFrame) -> tuple[tuple[Trouble, ...], int]:
+def _list_failures(found: DataFrame) -> tuple[tuple[ReadFailure, ...], int]:
     """The most frequent kinds, by id and code, and the rows of all the others."""
     bad = found.filter(F.col(ERROR).isNotNull()).select(ID, f"{ERROR}.*")
     some = {"first": F.first("payload"), "least": F.min("payload"), "greatest": F.max("payload")}
@@ -192,24 +192,26 @@ def _troubles(found: DataFrame) -> tuple[tuple[Trouble, ...], int]:
     troubles = []
     for kind in sorted(listed, key=lambda row: (row[ID] is not None, row[ID], row["code"])):
         samples = dict.fromkeys(bytes(kind[name]).hex() for name in some)
-        troubles.append(Trouble(kind[ID], kind["code"], kind["rows"], kind["message"], tuple(samples)))
+        troubles.append(ReadFailure(kind[ID], kind["code"], kind["rows"], kind["message"], tuple(samples)))
     return tuple(troubles), listed[0]["all"] - sum(one.rows for one in troubles) if listed else 0
 
 
-def _leaves(kind: DataType, column: Column, way: str) -> Iterator[tuple[str, Column, DataType]]:
+def _list_leaves(kind: DataType, column: Column, way: str) -> Iterator[tuple[str, Column, DataType]]:
     """Every field that is no record, by its path; what is inside lists and maps belongs to them."""
     if not isinstance(kind, StructType):
         yield way or "value", column, kind
         return
     for one in kind.fields:
-        yield from _leaves(one.dataType, column[one.name], f"{way}.{one.name}" if way else one.name)
+        yield from _list_leaves(one.dataType, column[one.name], f"{way}.{one.name}" if way else one.name)
 
 
-def _narrowed(data: DataFrame, union: DecodePlan, wanted: Mapping[str, DataType], column: str) -> Iterator[Narrowed]:
+def _count_narrowed(
+    data: DataFrame, union: DecodePlan, wanted: Mapping[str, DataType], column: str
+) -> Iterator[NarrowedField]:
     """Count, in what all versions together say, the values that the candidate's types can't hold."""
     found = decode(data.select(column), union, column=column, names=Names(RECORD, ERROR))
     asked = []
-    for name, leaf, kind in _leaves(found.schema[RECORD].dataType, F.col(RECORD), ""):
+    for name, leaf, kind in _list_leaves(found.schema[RECORD].dataType, F.col(RECORD), ""):
         new = wanted.get(name)
         if new is not None and new != kind and isinstance(kind, NUMBERS) and isinstance(new, NUMBERS):
             back = leaf.try_cast(new).try_cast(kind)
@@ -220,4 +222,4 @@ def _narrowed(data: DataFrame, union: DecodePlan, wanted: Mapping[str, DataType]
     counted = found.agg(*(made.alias(f"n{place}") for place, (_, _, _, made) in enumerate(asked))).first()
     assert counted is not None, "an aggregate has one row"
     for place, (name, old, new, _) in enumerate(asked):
-        yield Narrowed(name, old.simpleString(), new.simpleString(), counted[f"n{place}"])
+        yield NarrowedField(name, old.simpleString(), new.simpleString(), counted[f"n{place}"])

@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from treaty.spark.connector import token_jar
-from treaty.spark.fetched import IVY_JARS, jar_of, keep, kept
-from treaty.spark.packages import JVM_OPTIONS, packages
+from treaty.spark.jars import IVY_JARS, JVM_OPTIONS, fetch_token_jar, jar_name, packages, read_jar_list, write_jar_list
 
-QUICK = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=160m -XX:+UseSerialGC"
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=160m -XX:+UseSerialGC"
 """JVM options for short runs on a small machine: starting costs a third less, long runs are slower.
 
 With one compiler the JVM keeps room for 48 MB of code alone. A program of a hundred plans fills that, and is interpreted from then on.
@@ -22,7 +20,7 @@ class NotOnConnectError(RuntimeError):
     """Something needs the driver itself, and this session has only a connection to it; says what to do instead."""
 
 
-def on_connect(spark: SparkSession) -> bool:
+def is_on_connect(spark: SparkSession) -> bool:
     """Whether a session is a Spark Connect server's."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
@@ -50,7 +48,7 @@ def session(
     mine = settings or {}
     # Only a JVM that starts here looks at packages, and a person's own settings may want other jars.
     asked = not _has_jvm() and not any(key.startswith(("spark.jars", "spark.submit.")) for key in mine)
-    found = kept(wanted) if asked else ()
+    found = read_jar_list(wanted) if asked else ()
     builder = (
         SparkSession.builder.appName(name)
         .master(master)
@@ -69,14 +67,14 @@ def session(
     for key, value in {**jars, **wanted.settings, **driver, **mine}.items():
         builder = builder.config(key, value)
     if kafka or found:
-        tokens = (str(token_jar()),) if kafka else ()
+        tokens = (str(fetch_token_jar()),) if kafka else ()
         builder = builder.config("spark.jars", ",".join(filter(None, (*tokens, *found, mine.get("spark.jars", "")))))
-    missing = to_fetch(delta=delta, iceberg=iceberg, kafka=kafka)
+    missing = list_missing_packages(delta=delta, iceberg=iceberg, kafka=kafka)
     if missing and SparkSession.getActiveSession() is None:
         sys.stderr.write(f"Spark fetches its packages (once, about 50 MB): {', '.join(missing)}\n")
     started = builder.getOrCreate()
     if asked and not found:
-        keep(wanted, started.sparkContext.getConf().get("spark.submit.pyFiles", "").split(","))
+        write_jar_list(wanted, started.sparkContext.getConf().get("spark.submit.pyFiles", "").split(","))
     return started
 
 
@@ -90,10 +88,10 @@ def is_running() -> bool:
     return SparkSession.getActiveSession() is not None
 
 
-def to_fetch(*, delta: bool = True, iceberg: bool = False, kafka: bool = False) -> tuple[str, ...]:
+def list_missing_packages(*, delta: bool = True, iceberg: bool = False, kafka: bool = False) -> tuple[str, ...]:
     """The packages that Ivy has not fetched yet into its usual folder."""
     return tuple(
         one
         for one in packages(delta=delta, iceberg=iceberg, kafka=kafka).coordinates
-        if not (IVY_JARS / jar_of(one)).exists()
+        if not (IVY_JARS / jar_name(one)).exists()
     )

@@ -12,15 +12,15 @@ from treaty.plan.types.wide import widen_columns
 from treaty.plan.value import DecodePlan
 
 
-def shaped(plan: DecodePlan, record: Column) -> Column:
+def shape_record(plan: DecodePlan, record: Column) -> Column:
     """The record of a row as the plan's columns have it; `record` is the engine's."""
     if plan.types is None:
         return record
-    made = {"wide": _wide, "variant": _variant}.get(plan.types.shape, _structs)(plan.types, record)
-    return F.when(record.isNotNull(), F.struct(_marker(plan.types, record).alias(plan.types.marker), *made))
+    made = {"wide": _select_wide, "variant": _select_variant}.get(plan.types.shape, _select_structs)(plan.types, record)
+    return F.when(record.isNotNull(), F.struct(_make_marker(plan.types, record).alias(plan.types.marker), *made))
 
 
-def _marker(types: RecordTypes, record: Column) -> Column:
+def _make_marker(types: RecordTypes, record: Column) -> Column:
     """The full name of the type that a row has."""
     found = F.when(F.lit(False), "")
     for one in types.kinds:
@@ -28,11 +28,11 @@ def _marker(types: RecordTypes, record: Column) -> Column:
     return found
 
 
-def _structs(types: RecordTypes, record: Column) -> Iterator[Column]:
+def _select_structs(types: RecordTypes, record: Column) -> Iterator[Column]:
     return (record[one.column].alias(one.column) for one in types.kinds)
 
 
-def _wide(types: RecordTypes, record: Column) -> Iterator[Column]:
+def _select_wide(types: RecordTypes, record: Column) -> Iterator[Column]:
     for one in widen_columns(types.kinds, types.marker):
         parts = (record[column][field] if field else record[column] for column, field in one.sources)
         yield F.coalesce(*(part.cast(one.type) if one.type in WIDENED else part for part in parts)).alias(one.name)
@@ -42,40 +42,40 @@ WIDENED = frozenset(("BIGINT", "DOUBLE"))
 """Types to which a field of another type may have grown."""
 
 
-def _variant(types: RecordTypes, record: Column) -> Iterator[Column]:
-    parts = (variant(parse_type(one.type), record[one.column]) for one in types.kinds)
+def _select_variant(types: RecordTypes, record: Column) -> Iterator[Column]:
+    parts = (to_variant(parse_type(one.type), record[one.column]) for one in types.kinds)
     yield F.coalesce(*parts).alias("record")
 
 
-def variant(kind: ColumnType, column: Column) -> Column:
+def to_variant(kind: ColumnType, column: Column) -> Column:
     """A column as VARIANT. Bytes stay bytes; keys that are no text become it, as a VARIANT has no others."""
     if isinstance(kind, Struct | List | Map):
-        return F.to_variant_object(_suited(kind, column))
-    return _suited(kind, column).cast("variant")
+        return F.to_variant_object(_replace_unstorable(kind, column))
+    return _replace_unstorable(kind, column).cast("variant")
 
 
-def _suited(kind: ColumnType, column: Column) -> Column:
+def _replace_unstorable(kind: ColumnType, column: Column) -> Column:
     """The column without types that a VARIANT lacks: keys that are no text, and nothing at all."""
-    if not _strange(kind):
+    if not _has_unstorable(kind):
         return column
     match kind:
         case Struct():
-            fields = [_suited(one.type, column[one.name]).alias(one.name) for one in kind.columns]
+            fields = [_replace_unstorable(one.type, column[one.name]).alias(one.name) for one in kind.columns]
             return F.when(column.isNotNull(), F.struct(*fields))
         case List():
-            return F.transform(column, lambda item: _suited(kind.element, item))
+            return F.transform(column, lambda item: _replace_unstorable(kind.element, item))
         case Map():
-            values = F.transform_values(column, lambda _, item: _suited(kind.value, item))
+            values = F.transform_values(column, lambda _, item: _replace_unstorable(kind.value, item))
             return F.transform_keys(values, lambda key, _: key.cast("string"))
     return column.cast("string")
 
 
-def _strange(kind: ColumnType) -> bool:
+def _has_unstorable(kind: ColumnType) -> bool:
     match kind:
         case Struct():
-            return any(_strange(one.type) for one in kind.columns)
+            return any(_has_unstorable(one.type) for one in kind.columns)
         case List():
-            return _strange(kind.element)
+            return _has_unstorable(kind.element)
         case Map():
-            return kind.key != Scalar("string") or _strange(kind.value)
+            return kind.key != Scalar("string") or _has_unstorable(kind.value)
     return kind == Scalar("null")

@@ -14,6 +14,10 @@ class WrongBytesError(ValueError):
     """Bytes that are no value of their schema."""
 
 
+class LostDigitsError(ValueError):
+    """A value has digits that the type of its column has no place for."""
+
+
 def more_int(data: bytes, at: int, first: int) -> tuple[int, int]:
     """The number that goes on behind its first byte, before its zig-zag is undone, and the next position."""
     return _more(data, at, first, MOST_INT, MASK_INT)

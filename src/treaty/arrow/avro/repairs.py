@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from treaty.arrow.avro.leaves import count_thousands
+from treaty.arrow.avro.primitives import LostDigitsError
 from treaty.plan.avro.envelope import make_header
 from treaty.plan.format_plans import AvroFormatPlan, FieldRepair
 
@@ -12,7 +13,11 @@ RepairRecord = Callable[[Any, bytes], Any]
 
 
 def make_repair(format_plan: AvroFormatPlan) -> RepairRecord:
-    """What takes the record out of an envelope. Hidden fields stay in it: Arrow passes over what has no column."""
+    """What takes the record out of an envelope. Hidden fields stay in it: Arrow passes over what has no column.
+
+    It raises `WrongBytesError` for a value that its new unit has no room for, else `LostDigitsError` for one that would be cut.
+    """
+    exact = frozenset(format_plan.exact_repairs)
     by_head: dict[bytes, list[FieldRepair]] = {}
     for one in sorted(format_plan.repairs, key=lambda one: -len(one.path)):
         for number in one.ids:
@@ -20,9 +25,14 @@ def make_repair(format_plan: AvroFormatPlan) -> RepairRecord:
 
     def repair(envelope: Any, head: bytes) -> Any:
         record = envelope[format_plan.whole] if format_plan.whole else envelope
+        has_lost = False
         for one in by_head.get(head, ()):
             for owner in _owners(record, one.path):
-                owner[one.field] = _convert(owner[one.hidden], one)
+                hidden = owner[one.hidden]
+                owner[one.field] = _convert(hidden, one)
+                has_lost = has_lost or (one in exact and _has_rest(hidden))
+        if has_lost:
+            raise LostDigitsError
         return record
 
     return repair
@@ -59,6 +69,14 @@ def _each(value: Any, kind: str, change: Callable[[int], int]) -> Any:
     if kind.startswith("MAP<STRING, "):
         return [(key, _each(item, kind[12:-1], change)) for key, item in value]
     return change(value)
+
+
+def _has_rest(value: Any) -> bool:
+    """Whether a number of a value is no multiple of a thousand. Entries of a map come as pairs."""
+    if isinstance(value, int):
+        return value % 1000 != 0
+    items = (item[1] if isinstance(item, tuple) else item for item in value or ())
+    return any(map(_has_rest, items))
 
 
 def _change(old: str, new: str) -> Callable[[int], int] | None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from treaty.arrow.avro.primitives import WrongBytesError
+from treaty.arrow.avro.primitives import LostDigitsError, WrongBytesError
 from treaty.arrow.avro.program import Read, compile_reader
 from treaty.arrow.avro.repairs import make_repair
 from treaty.arrow.decoded import NOTHING, ReadRow, RowResult
@@ -44,6 +44,8 @@ def make_row_reader(plan: DecodePlan) -> ReadRow:
             return repair(made, value[:5]), None, None
         except WrongBytesError:
             return None, "MALFORMED", None
+        except LostDigitsError:
+            return None, "INVALID", None
 
     return read
 

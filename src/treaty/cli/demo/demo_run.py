@@ -14,10 +14,10 @@ from treaty.core.refusals import Incompatible
 from treaty.core.registry import Registry
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft
-from treaty.spark.flights import data, dimensions, schemas
-from treaty.spark.flights.dimensions import DIMENSIONS
-from treaty.spark.flights.events import PHASES, Event, damaged, events, write
-from treaty.spark.session import to_fetch
+from treaty.spark.demo_data import data, dimensions, schemas
+from treaty.spark.demo_data.dimensions import DIMENSIONS
+from treaty.spark.demo_data.events import PHASES, DemoEvent, add_damage, events, write
+from treaty.spark.session import list_missing_packages
 
 FILES_PER_PHASE = 2
 KILL_AT = 3
@@ -81,7 +81,7 @@ class DemoRun:
     total: int
     listener: ProgressListener
     result: DemoResult = field(init=False)
-    stream: Iterator[Event] = field(init=False)
+    stream: Iterator[DemoEvent] = field(init=False)
     written: int = 0
     phase: int = 0
     rows: dict[int, int] = field(default_factory=dict)
@@ -97,8 +97,8 @@ class DemoRun:
         self.registry.ask(SetConfig(Scope(subject.context, subject.name), Config(level="BACKWARD_TRANSITIVE")))
         other = self.write_dimensions()
         sound = events(data.flights(self.total), data.weather(), self.total, self.result.ids)
-        self.stream = damaged(sound, other)
-        missing = to_fetch()
+        self.stream = add_damage(sound, other)
+        missing = list_missing_packages()
         if missing:
             self.listener.say(f"Spark fetches its packages first (once, about 50 MB): {', '.join(missing)}")
         with (self.folder / "job.log").open("w", encoding="utf-8") as log:

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from treaty.assemble import connect
-from treaty.spark.flights.dimensions import DIMENSIONS
-from treaty.spark.flights.job import dimensions, run
-from treaty.spark.flights.joining import airlines
-from treaty.spark.flights.places import Places
-from treaty.spark.flights.proof import figures, proof
-from treaty.spark.pipelines.value import Step
-from treaty.spark.session import QUICK, session
+from treaty.spark.demo_data.dimensions import DIMENSIONS
+from treaty.spark.demo_data.job import dimensions, run
+from treaty.spark.demo_data.join import list_airlines
+from treaty.spark.demo_data.paths import DemoPaths
+from treaty.spark.demo_data.proof import check_tables, read_figures
+from treaty.spark.pipelines.value import BatchEvent
+from treaty.spark.session import QUICK_START, session
 
 _WAIT_SECONDS = 1
 
@@ -38,7 +38,7 @@ def main(folder: str, url: str, total: int) -> None:
 
     threading.Thread(target=listen, daemon=True).start()
 
-    def watch(step: Step) -> None:
+    def watch(step: BatchEvent) -> None:
         writers = [[one.schema_id, one.version] for one in step.plan.writers] if step.plan else []
         rejected = [[one.schema_id, one.code] for one in step.plan.rejected] if step.plan else []
         _send_step(
@@ -47,8 +47,8 @@ def main(folder: str, url: str, total: int) -> None:
         if step.name == "good":
             go.acquire()
 
-    places = Places(Path(folder))
-    spark = session("treaty demo", java_options=QUICK)
+    places = DemoPaths(Path(folder))
+    spark = session("treaty demo", java_options=QUICK_START)
     _send_step("ready")
     registry = connect(url)
     query = run(spark, registry, places, watch)
@@ -57,9 +57,9 @@ def main(folder: str, url: str, total: int) -> None:
     query.stop()
     read = dimensions(spark, registry, places.root)
     _send_step("dimensions", rows=read)
-    proofs = {one.name: proof(spark, Places(places.root, one.name), read[one.name]) for one in DIMENSIONS}
-    _send_step("figures", **figures(spark, places), airlines=airlines(spark, places.root), dimensions=proofs)
-    _send_step("proof", **proof(spark, places, total))
+    proofs = {one.name: check_tables(spark, DemoPaths(places.root, one.name), read[one.name]) for one in DIMENSIONS}
+    _send_step("figures", **read_figures(spark, places), airlines=list_airlines(spark, places.root), dimensions=proofs)
+    _send_step("proof", **check_tables(spark, places, total))
     registry.close()
     spark.stop()
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from treaty.cli.demo.charts import ChartBar, draw_horizontal_bars, draw_shares, draw_vertical_bars
 from treaty.cli.demo.demo_run import DemoResult
-from treaty.spark.flights.dimensions import DIMENSIONS
-from treaty.spark.flights.schemas import STORY
+from treaty.spark.demo_data.dimensions import DIMENSIONS
+from treaty.spark.demo_data.schemas import STORY
 
 SENTENCES = {
     "TOO_SHORT": "fewer than the five bytes of a frame",

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from treaty.cli.pipeline.description_table import DescriptionError, DescriptionTable
 from treaty.core.limits import REGISTRY_TRIES
-from treaty.plan.avro.merge import LOSSY
-from treaty.spark.keyed.merging import NoMergeError
-from treaty.spark.keyed.value import Debezium, Keyed
-from treaty.spark.lake.lakes import EVOLUTIONS
-from treaty.spark.lake.table import FORMATS, Table
+from treaty.plan.format_plans import LOSSY
+from treaty.spark.keyed.options import DebeziumEnvelope, KeyedTableOptions
+from treaty.spark.keyed.upsert import NoMergeError
+from treaty.spark.lake.table import FORMATS, LakeTable
+from treaty.spark.lake.tables import EVOLUTIONS
 from treaty.spark.pipelines.source import FilesSource, KafkaSource, Source, SourceError
-from treaty.spark.pipelines.trigger import KINDS, Trigger
+from treaty.spark.pipelines.trigger import KINDS, StreamTrigger
 from treaty.spark.pipelines.value import PARTS, Pipeline, PipelineError
 
 READERS = "latest, union, types, wide, variant, or a version's number"
@@ -100,13 +100,13 @@ def _build_pipeline(found: DescriptionTable) -> Pipeline:
     return pipeline
 
 
-def _read_keyed(found: DescriptionTable | None) -> Keyed | None:
+def _read_keyed(found: DescriptionTable | None) -> KeyedTableOptions | None:
     if found is None:
         return None
     envelope = found.text("envelope", "", ("debezium",) if found.has("envelope") else ())
-    names = Debezium(found.text("before", "before"), found.text("after", "after"), found.text("op", "op"))
+    names = DebeziumEnvelope(found.text("before", "before"), found.text("after", "after"), found.text("op", "op"))
     try:
-        keyed = Keyed(
+        keyed = KeyedTableOptions(
             found.texts("key"),
             found.text("subject", ""),
             found.text("column", "key"),
@@ -137,12 +137,12 @@ def _read_reader(found: DescriptionTable) -> str | int:
     return number
 
 
-def _read_table(found: DescriptionTable) -> Table:
+def _read_table(found: DescriptionTable) -> LakeTable:
     place, format_ = found.text("place"), found.text("format", "delta", FORMATS)
     partitions = found.texts("partitions")
     found.refuse_unknown_keys()
     try:
-        return Table(
+        return LakeTable(
             place if "/" in place or format_ == "iceberg" or "." in place else f"./{place}", format_, partitions
         )
     except ValueError as error:
@@ -180,13 +180,13 @@ def _read_source(found: DescriptionTable, *, headers: bool) -> Source:
     return source
 
 
-def _read_trigger(found: DescriptionTable | None) -> Trigger:
+def _read_trigger(found: DescriptionTable | None) -> StreamTrigger:
     if found is None:
-        return Trigger()
+        return StreamTrigger()
     kind = found.text("kind", "every", KINDS)
     every = found.text("every", "0 seconds")
     found.refuse_unknown_keys()
-    return Trigger(kind, every)
+    return StreamTrigger(kind, every)
 
 
 def _read_session(found: DescriptionTable | None) -> SparkSettings:

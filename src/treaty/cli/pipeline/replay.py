@@ -13,7 +13,7 @@ from treaty.cli.terminal.source import UnusableError
 from treaty.core.refusals import RegistryError
 
 if TYPE_CHECKING:
-    from treaty.spark.pipelines.replay import Replayed
+    from treaty.spark.pipelines.replay import ReplayReport
 
 
 @click.command("replay", epilog="Exit code 0: no row is bad any more. 1: some still are. 2: unusable input.")
@@ -32,7 +32,7 @@ def replay(file: Path, *, registry: str, as_json: bool) -> None:
     """  # noqa: D301 - click wants the control character
     from treaty.plan.errors import PlanError  # noqa: PLC0415 (these load Spark, which --help must not need)
     from treaty.spark.lake.changes import EvolutionError  # noqa: PLC0415
-    from treaty.spark.pipelines.ledger import NeverRanError  # noqa: PLC0415
+    from treaty.spark.pipelines.plan_store import NeverRanError  # noqa: PLC0415
     from treaty.spark.pipelines.replay import replay as again  # noqa: PLC0415
 
     with context.open_pipeline(file, registry) as (described, spark, found):
@@ -49,12 +49,12 @@ def replay(file: Path, *, registry: str, as_json: bool) -> None:
     sys.exit(context.FINE if done.rows == done.passed else context.FAILED)
 
 
-def _replay_members(done: "Replayed") -> dict[str, Any]:
+def _replay_members(done: "ReplayReport") -> dict[str, Any]:
     reasons = dict(done.reasons)
     return {"replay": done.number, "topic": done.topic, "rows": done.rows, "passed": done.passed, "reasons": reasons}
 
 
-def _say_replay(done: "Replayed") -> None:
+def _say_replay(done: "ReplayReport") -> None:
     where = f" of {done.topic}" if done.topic else ""
     left = done.rows - done.passed
     screen.say(

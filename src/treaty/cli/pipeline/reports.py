@@ -14,8 +14,8 @@ from treaty.cli.terminal.source import UnusableError
 from treaty.core.refusals import RegistryError
 
 if TYPE_CHECKING:
-    from treaty.spark.pipelines.reports.preview import Preview
-    from treaty.spark.pipelines.reports.status import Status
+    from treaty.spark.pipelines.reports.preview import PipelinePreview
+    from treaty.spark.pipelines.reports.status import PipelineStatus
 
 
 @click.command(
@@ -54,7 +54,7 @@ def plan(file: Path, *, registry: str, topics: tuple[str, ...], as_json: bool) -
     sys.exit(context.FINE if fine else context.FAILED)
 
 
-def _preview_members(one: "Preview") -> dict[str, Any]:
+def _preview_members(one: "PipelinePreview") -> dict[str, Any]:
     made = one.plan
     columns = made.columns or (("value", made.type),) if made else ()
     return {
@@ -77,7 +77,7 @@ def _preview_members(one: "Preview") -> dict[str, Any]:
     }
 
 
-def _say_preview(one: "Preview") -> None:
+def _say_preview(one: "PipelinePreview") -> None:
     if one.plan is not None:
         screen.say(one.plan.explain())
     if one.new:
@@ -114,18 +114,18 @@ def status(file: Path, *, as_json: bool) -> None:
         _say_status(described.name, found)
 
 
-def _status_members(name: str, found: "Status") -> dict[str, Any]:
-    from treaty.spark.pipelines.counting.journal import listed  # noqa: PLC0415 (loads Spark)
+def _status_members(name: str, found: "PipelineStatus") -> dict[str, Any]:
+    from treaty.spark.pipelines.batch_history import list_counts  # noqa: PLC0415 (loads Spark)
 
     last = found.last
     return {
         "name": name,
         "ran": bool(found.query),
         "query": found.query,
-        "last": {"batch": last.batch, "ended": last.ended, "seconds": last.seconds, "rows": listed(last.rows)}
+        "last": {"batch": last.batch, "ended": last.ended, "seconds": last.seconds, "rows": list_counts(last.rows)}
         if last
         else None,
-        "total": listed(last.total) if last else [],
+        "total": list_counts(last.total) if last else [],
         "lag": found.lag,
         "no_lag": found.no_lag or None,
         "still_bad": [
@@ -145,7 +145,7 @@ def _status_members(name: str, found: "Status") -> dict[str, Any]:
     }
 
 
-def _say_status(name: str, found: "Status") -> None:
+def _say_status(name: str, found: "PipelineStatus") -> None:
     if not found.query:
         screen.say(f"{name} never ran.", "yellow")
         return
@@ -166,7 +166,7 @@ def _say_status(name: str, found: "Status") -> None:
         screen.say(f"plan{f' of {topic}' if topic else ''} since batch {batch}: {made.subject}, ids {ids}")
 
 
-def _count_rows(found: "Status") -> list[tuple[str, ...]]:
+def _count_rows(found: "PipelineStatus") -> list[tuple[str, ...]]:
     assert found.last is not None, "asked by the caller"
     return [
         (

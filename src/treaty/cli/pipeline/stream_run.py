@@ -20,9 +20,9 @@ from treaty.cli.terminal.options import as_json
 from treaty.cli.terminal.source import UnusableError
 
 if TYPE_CHECKING:
-    from treaty.spark.pipelines.counting.journal import Report
-    from treaty.spark.pipelines.reports.lag import Progress
-    from treaty.spark.pipelines.reports.watching import Watched
+    from treaty.spark.pipelines.batch_history import BatchReport
+    from treaty.spark.pipelines.reports.lag import StreamProgress
+    from treaty.spark.pipelines.reports.stream_handle import StreamHandle
 
 POLL = 1
 """Seconds between two looks at a running stream."""
@@ -49,8 +49,8 @@ def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: st
       treaty pipeline run orders.toml --metrics-port 9464 --registry http://127.0.0.1:8081
     """  # noqa: D301 - click wants the control character
     from treaty.plan.errors import PlanError  # noqa: PLC0415
-    from treaty.spark.pipelines import running  # noqa: PLC0415 (these load Spark, which --help must not need)
-    from treaty.spark.pipelines.reports.watching import StreamFailedError, Watched  # noqa: PLC0415
+    from treaty.spark.pipelines import runner  # noqa: PLC0415 (these load Spark, which --help must not need)
+    from treaty.spark.pipelines.reports.stream_handle import StreamFailedError, StreamHandle  # noqa: PLC0415
     from treaty.spark.pipelines.source import SourceError  # noqa: PLC0415
     from treaty.spark.pipelines.value import PipelineError  # noqa: PLC0415
 
@@ -62,10 +62,10 @@ def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: st
             stack.callback(_serve_metrics(numbers, metrics_port, metrics_host))
         stack.enter_context(_handle_signals(ending))
         try:
-            query = running.run(described.pipeline, found, spark, told=numbers.add_batch, ending=ending)
+            query = runner.run(described.pipeline, found, spark, on_report=numbers.add_batch, ending=ending)
         except (SourceError, PipelineError, PlanError) as error:
             raise UnusableError(str(error)) from error
-        stream = numbers.stream = Watched(query, ending)
+        stream = numbers.stream = StreamHandle(query, ending)
         show = stack.enter_context(_show_progress() if drawn else nullcontext(_show_nothing))
         try:
             while not stream.wait(POLL):
@@ -94,21 +94,26 @@ class _RunProgress:
 
         self.metrics = PipelineMetrics(name, self.lag)
         self.as_json, self.drawn = as_json, drawn
-        self.stream: Watched | None = None
+        self.stream: StreamHandle | None = None
         self.rows = self.good = self.bad = self.deletes = 0
         self.restarts = 0
 
-    def add_batch(self, report: "Report") -> None:
+    def add_batch(self, report: "BatchReport") -> None:
         """Take over a batch, in the stream's own thread."""
-        from treaty.spark.pipelines.counting.journal import listed, whole  # noqa: PLC0415
+        from treaty.spark.pipelines.batch_history import list_counts, sum_topics  # noqa: PLC0415
 
-        self.metrics.told(report)
-        seen = whole(report.rows)
+        self.metrics.add_report(report)
+        seen = sum_topics(report.rows)
         self.rows, self.good = self.rows + seen.rows, self.good + seen.good
         self.bad, self.deletes = self.bad + seen.bad, self.deletes + seen.deletes
         if self.as_json:
             counts = {"rows": seen.rows, "good": seen.good, "bad": seen.bad, "deletes": seen.deletes}
-            line = {"batch": report.batch, "seconds": round(report.seconds, 3), **counts, "by": listed(report.rows)}
+            line = {
+                "batch": report.batch,
+                "seconds": round(report.seconds, 3),
+                **counts,
+                "by": list_counts(report.rows),
+            }
             click.echo(_format_line(line))
         elif not self.drawn:
             said = f"batch {report.batch}: {seen.rows:,} rows, {seen.bad:,} bad, {report.seconds:.1f} s"
@@ -120,7 +125,7 @@ class _RunProgress:
             screen.say(RESTARTED, "yellow", err=True)
         self.restarts = count
 
-    def progress(self) -> "Progress | None":
+    def progress(self) -> "StreamProgress | None":
         """How much of the topics was read, as Spark tells it."""
         return self.stream.progress() if self.stream is not None else None
 

@@ -31,13 +31,10 @@ from treaty.plan.avro.defaults import translate_default
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import AvroLogicalType, find_logical, unite_logical
 from treaty.plan.avro.resolution import AvroSide, find_branch, pair_fields
+from treaty.plan.format_plans import REFUSE
 
 NULL = AvroPrimitive("null")
 NUMBERS = ("int", "long", "float", "double")
-REFUSE, DOUBLE = "refuse", "double"
-LOSSY = (REFUSE, DOUBLE)
-"""What becomes of whole numbers of 64 bits beside fractions, which no type holds exactly: no part in the union, or doubles."""
-
 ROUNDED = ', unless lossy = "double" makes doubles of both, which rounds numbers beyond 53 bits'
 
 
@@ -101,7 +98,7 @@ class _Merger:
         if old.kind not in NUMBERS or new.kind not in NUMBERS or (logical and logical.name != "time-micros"):
             raise _conflict(path, old.kind, new.kind)
         if "long" in {old.kind, new.kind} and {old.kind, new.kind} & {"float", "double"}:
-            if self.lossy == DOUBLE and logical is None:
+            if self.lossy != REFUSE and logical is None:
                 return AvroPrimitive("double")
             # A double holds no long exactly, and no table widens one to the other.
             raise _conflict(path, old.kind, new.kind, ROUNDED)

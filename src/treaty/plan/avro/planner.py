@@ -17,20 +17,17 @@ from treaty.plan.avro.defaults import drop_wrong_defaults
 from treaty.plan.avro.envelope import make_ending, make_envelope
 from treaty.plan.avro.fitted_writer import FittedWriter, HiddenField, fit_writer
 from treaty.plan.avro.flat import is_null
-from treaty.plan.avro.merge import LOSSY, MergeError, merge_two
+from treaty.plan.avro.merge import MergeError, merge_two
 from treaty.plan.ddl import list_docs
 from treaty.plan.errors import PlanError, nothing_readable, refuse_schema, refuse_value, reject_schema
-from treaty.plan.format_plans import AvroFormatPlan, FieldRepair, RepairedRecord
+from treaty.plan.format_plans import LOSSY, REFUSE, AvroFormatPlan, FieldRepair, RepairedRecord
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
 
 
-def union(known: Sequence[RegisteredSchema], lossy: str = "refuse") -> tuple[AvroSchema, list[RejectedSchema]]:
+def union(known: Sequence[RegisteredSchema], lossy: str = REFUSE) -> tuple[AvroSchema, list[RejectedSchema]]:
     """All versions as one reader, oldest first, and those that have no part in it. Raises `PlanError` for a `lossy` that is none."""
-    if lossy not in LOSSY:
-        raise PlanError(
-            f"lossy={lossy!r} is no way to read whole numbers beside fractions; there are {', '.join(LOSSY)}"
-        )
+    _check_lossy(lossy)
     merged, losers = known[0].schema, []
     assert merged is not None
     for one in known[1:]:
@@ -42,8 +39,14 @@ def union(known: Sequence[RegisteredSchema], lossy: str = "refuse") -> tuple[Avr
     return merged, losers
 
 
-def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 3, lossy: str = "refuse") -> DecodePlan:
+def _check_lossy(lossy: str) -> None:
+    if lossy not in LOSSY:
+        raise PlanError(f"lossy = {lossy!r} is not allowed; allowed are {', '.join(LOSSY)}")
+
+
+def compose(known: Iterable[RegisteredSchema], reader: AvroSchema, depth: int = 3, lossy: str = REFUSE) -> DecodePlan:
     """The plan for these writers and this reader, without a registry. Raises `PlanError` if no writer can be read."""
+    _check_lossy(lossy)
     reader = drop_wrong_defaults(reader)
     opened = find_bounded(reader, depth)
     writers: list[WriterSchema] = []

@@ -15,22 +15,19 @@ from treaty.plan.encoding.options import ENCODE_DEFAULTS, EncodeOptions
 from treaty.plan.encoding.value import EncodePlan
 from treaty.plan.errors import PlanError
 from treaty.spark.decode import ERROR_TYPE
-from treaty.spark.encoding.avro import AVRO
-from treaty.spark.encoding.documents import DOCUMENTS
-from treaty.spark.encoding.encoder import Encoder
-from treaty.spark.encoding.fitting import first_of, fitted
-from treaty.spark.encoding.headers import stamped
-from treaty.spark.encoding.messages import MESSAGES
+from treaty.spark.encoding.conversion import convert, find_first_message
+from treaty.spark.encoding.encoders import AVRO_ENCODER, JSON_ENCODER, PROTOBUF_ENCODER, PayloadEncoder
+from treaty.spark.encoding.headers import add_schema_header
 from treaty.spark.encoding.sources import columns_of
 from treaty.spark.engines.engine import barrier
 
-ENCODERS: Mapping[str, Encoder] = {"AVRO": AVRO, "PROTOBUF": MESSAGES, "JSON": DOCUMENTS}
+ENCODERS: Mapping[str, PayloadEncoder] = {"AVRO": AVRO_ENCODER, "PROTOBUF": PROTOBUF_ENCODER, "JSON": JSON_ENCODER}
 """By format."""
 WRONG, PACKED = "_treaty_wrong", "_treaty_packed"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class EncodeColumns:
     """Names of the columns that encoding adds; `headers` is written with the framing ``header`` only, and merged."""
 
     value: str = "value"
@@ -38,25 +35,25 @@ class Written:
     headers: str = "headers"
 
 
-WRITTEN = Written()
+ENCODE_COLUMNS = EncodeColumns()
 
 
 def to_registry(
     frame: DataFrame,
     registry: Registry | str,
     subject: str,
-    wish: EncodeOptions = ENCODE_DEFAULTS,
+    options: EncodeOptions = ENCODE_DEFAULTS,
     *,
     version: int = ENCODE_DEFAULTS.version,
     schema: str = "",
     register: bool = False,
     columns: Sequence[str] | str = (),
-    names: Written = WRITTEN,
+    names: EncodeColumns = ENCODE_COLUMNS,
 ) -> DataFrame:
     """The frame with its `columns` (all of them if none are named) as one registry frame in the column ``value``; `registry` may be the address of a server.
 
     The schema is a `version` of the subject, the text `schema`, or one that is derived from the columns; a text must be a
-    version already, or is made one where `register` says so, once, on the driver (`wish` has these three and the rest).
+    version already, or is made one where `register` says so, once, on the driver (`options` has these three and the rest).
     Columns are cast, missing fields take their defaults or null. Where `columns` is one name, it is that of a struct that
     holds them (or of the one value of a schema that is no record); where it is null, so is the value: a delete marker. A
     row that the schema can't hold has no value and an error ``{code: INVALID, message, schema_id, payload: null}``.
@@ -64,9 +61,9 @@ def to_registry(
     Raises `PlanError` where no row could be encoded, `NotFound` for a version that does not exist, `Incompatible` where
     a new one is refused, and `Unavailable`.
     """
-    number = wish.version if version == ENCODE_DEFAULTS.version else version
-    asked = replace(wish, version=number, schema=schema or wish.schema, register=register or wish.register)
-    plan = make_encode_plan(registry, subject, columns_of(_source(frame, columns)), asked)
+    number = options.version if version == ENCODE_DEFAULTS.version else version
+    chosen = replace(options, version=number, schema=schema or options.schema, register=register or options.register)
+    plan = make_encode_plan(registry, subject, columns_of(_read_source(frame, columns)), chosen)
     return encode(frame, plan, columns=columns, names=names)
 
 
@@ -74,7 +71,7 @@ def dry_run(
     frame: DataFrame,
     registry: Registry | str,
     subject: str,
-    wish: EncodeOptions = ENCODE_DEFAULTS,
+    options: EncodeOptions = ENCODE_DEFAULTS,
     *,
     columns: Sequence[str] | str = (),
 ) -> EncodeDryRun:
@@ -83,59 +80,61 @@ def dry_run(
     Nothing is registered and no row is read. Raises `NotFound` for a version that does not exist, and `Unavailable`.
     """
     try:
-        found = columns_of(_source(frame, columns))
+        found = columns_of(_read_source(frame, columns))
     except PlanError as wrong:
         return EncodeDryRun(subject, "", "", problems=(str(wrong),))
-    return check_columns(registry, subject, found, wish)
+    return check_columns(registry, subject, found, options)
 
 
 def encode(
-    frame: DataFrame, plan: EncodePlan, *, columns: Sequence[str] | str = (), names: Written = WRITTEN
+    frame: DataFrame, plan: EncodePlan, *, columns: Sequence[str] | str = (), names: EncodeColumns = ENCODE_COLUMNS
 ) -> DataFrame:
     """`to_registry` with a plan that was made for these columns."""
-    found = tuple((one.name, type_ddl(one.type)) for one in columns_of(_source(frame, columns)))
+    found = tuple((one.name, type_ddl(one.type)) for one in columns_of(_read_source(frame, columns)))
     if found != plan.columns:
-        raise PlanError(f"the plan is for {_told(plan.columns)}, and the frame has {_told(found)}: make it anew")
-    row = _row(plan, found, columns)
-    packed = (_staged if ENCODERS[plan.format].apart(plan) else _at_once)(frame, plan, row)
-    payload, said = F.col(PACKED)["payload"], F.col(PACKED)["said"]
+        raise PlanError(
+            f"the plan is for {_print_columns(plan.columns)}, and the frame has {_print_columns(found)}: make it again"
+        )
+    row = _make_row(plan, found, columns)
+    packed = (_pack_in_stages if ENCODERS[plan.format].needs_workers(plan) else _pack_at_once)(frame, plan, row)
+    payload, message = F.col(PACKED)["payload"], F.col(PACKED)["said"]
     head = bytes.fromhex(plan.head)
     framed = F.concat(F.lit(head), payload) if plan.framing == "prefix" else payload
-    made = {names.value: framed, names.error: _error(plan, said)}
+    made = {names.value: framed, names.error: _make_error(plan, message)}
     if plan.framing == "header":
         had = F.col(quote_name(names.headers)) if names.headers in frame.columns else None
-        made[names.headers] = stamped(had, plan.part, head, payload.isNotNull())
+        made[names.headers] = add_schema_header(had, plan.part, head, payload.isNotNull())
     return packed.withColumns(made).drop(PACKED)
 
 
-def _at_once(frame: DataFrame, plan: EncodePlan, row: Column) -> DataFrame:
-    """The frame with `PACKED`: each row is judged and encoded in one expression, which stands in the plan once.
+def _pack_at_once(frame: DataFrame, plan: EncodePlan, row: Column) -> DataFrame:
+    """The frame with `PACKED`: each row is checked and encoded in one expression, which stands in the plan once.
 
-    What is said of a row is only looked for where something is wrong. The columns of a row go into this step alone.
+    The message of a row is only made where something is wrong. The columns of a row go into this step alone.
     """
-    brought = fitted(plan.fit, row)
-    said = first_of(brought.problems).cast("string")
-    nothing, payload = F.lit(None).cast("string"), ENCODERS[plan.format].payload(plan, brought.made)
-    bad = F.struct(F.lit(None).cast("binary").alias("payload"), said.alias("said"))
+    converted = convert(plan.fit, row)
+    message = find_first_message(converted.violations).cast("string")
+    nothing, payload = F.lit(None).cast("string"), ENCODERS[plan.format].encode(plan, converted.value)
+    bad = F.struct(F.lit(None).cast("binary").alias("payload"), message.alias("said"))
     good = F.struct(payload.alias("payload"), nothing.alias("said"))
-    judged = F.when(row.isNotNull() & said.isNotNull(), bad).when(row.isNotNull(), good)
+    packed_row = F.when(row.isNotNull() & message.isNotNull(), bad).when(row.isNotNull(), good)
     kept = [F.col(quote_name(name)) for name in frame.columns]
-    return frame.select(*kept, barrier(judged).alias(PACKED))
+    return frame.select(*kept, barrier(packed_row).alias(PACKED))
 
 
-def _staged(frame: DataFrame, plan: EncodePlan, row: Column) -> DataFrame:
-    """The frame with `PACKED`: rows are judged first, and workers of Python get those that are right."""
-    brought = fitted(plan.fit, row)
-    wrong = F.when(row.isNotNull(), first_of(brought.problems)).cast("string")
+def _pack_in_stages(frame: DataFrame, plan: EncodePlan, row: Column) -> DataFrame:
+    """The frame with `PACKED`: rows are checked first, and workers of Python get those that are right."""
+    converted = convert(plan.fit, row)
+    wrong = F.when(row.isNotNull(), find_first_message(converted.violations)).cast("string")
     kept = [F.col(quote_name(name)) for name in frame.columns]
-    judged = frame.select(*kept, wrong.alias(WRONG))
-    right = F.when(F.col(WRONG).isNull() & row.isNotNull(), brought.made)
-    packed = judged.select(*kept, F.col(WRONG), ENCODERS[plan.format].payload(plan, right).alias(PACKED))
-    said = F.coalesce(F.col(WRONG), F.col(PACKED)["said"])
-    return packed.select(*kept, F.struct(F.col(PACKED)["payload"], said.alias("said")).alias(PACKED))
+    checked = frame.select(*kept, wrong.alias(WRONG))
+    right = F.when(F.col(WRONG).isNull() & row.isNotNull(), converted.value)
+    packed = checked.select(*kept, F.col(WRONG), ENCODERS[plan.format].encode(plan, right).alias(PACKED))
+    message = F.coalesce(F.col(WRONG), F.col(PACKED)["said"])
+    return packed.select(*kept, F.struct(F.col(PACKED)["payload"], message.alias("said")).alias(PACKED))
 
 
-def _source(frame: DataFrame, columns: Sequence[str] | str) -> StructType:
+def _read_source(frame: DataFrame, columns: Sequence[str] | str) -> StructType:
     """The schema of what is encoded."""
     if not isinstance(columns, str):
         return frame.select(*map(quote_name, columns)).schema if columns else frame.schema
@@ -145,7 +144,7 @@ def _source(frame: DataFrame, columns: Sequence[str] | str) -> StructType:
     return found.dataType if isinstance(found.dataType, StructType) else StructType([found])
 
 
-def _row(plan: EncodePlan, found: Sequence[tuple[str, str]], columns: Sequence[str] | str) -> Column:
+def _make_row(plan: EncodePlan, found: Sequence[tuple[str, str]], columns: Sequence[str] | str) -> Column:
     if isinstance(columns, str):
         return F.col(quote_name(columns))
     if plan.fit.way != "record":
@@ -153,16 +152,16 @@ def _row(plan: EncodePlan, found: Sequence[tuple[str, str]], columns: Sequence[s
     return F.struct(*(F.col(quote_name(name)) for name, _ in found))
 
 
-def _error(plan: EncodePlan, said: Column) -> Column:
+def _make_error(plan: EncodePlan, message: Column) -> Column:
     parts = {
         "code": F.lit("INVALID"),
-        "message": said,
+        "message": message,
         "schema_id": F.lit(plan.schema_id),
         "payload": F.lit(None).cast("binary"),
     }
     found = F.struct(*(made.alias(name) for name, made in parts.items())).cast(ERROR_TYPE)  # whose parts may be null
-    return F.when(said.isNotNull(), found)
+    return F.when(message.isNotNull(), found)
 
 
-def _told(columns: Sequence[tuple[str, str]]) -> str:
+def _print_columns(columns: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f"{name} {kind}" for name, kind in columns) or "no columns"

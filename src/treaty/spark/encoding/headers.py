@@ -5,14 +5,14 @@ from pyspark.sql import functions as F
 
 from treaty.plan.heads import HEADERS
 
-TYPE = "ARRAY<STRUCT<`key`: STRING, `value`: BINARY>>"
+HEADERS_TYPE = "ARRAY<STRUCT<`key`: STRING, `value`: BINARY>>"
 
 
-def stamped(headers: Column | None, part: str, stamp: bytes, wanted: Column) -> Column:
+def add_schema_header(headers: Column | None, part: str, stamp: bytes, wanted: Column) -> Column:
     """The headers of a row with the stamp of a half's schema in place of one that was there; as they were if not `wanted`."""
     name = HEADERS[part]
     mine = F.array(F.struct(F.lit(name).alias("key"), F.lit(stamp).alias("value")))
     if headers is None:
         return F.when(wanted, mine)
     others = F.filter(headers, lambda one: ~one["key"].eqNullSafe(F.lit(name)))
-    return F.when(wanted, F.concat(F.coalesce(others, F.array().cast(TYPE)), mine)).otherwise(headers)
+    return F.when(wanted, F.concat(F.coalesce(others, F.array().cast(HEADERS_TYPE)), mine)).otherwise(headers)

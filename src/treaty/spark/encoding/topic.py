@@ -11,17 +11,17 @@ from treaty.plan.ddl import quote_name
 from treaty.plan.encoding.encode_plans import make_encode_plan
 from treaty.plan.encoding.options import ENCODE_DEFAULTS, EncodeOptions, Part
 from treaty.plan.encoding.value import EncodePlan
-from treaty.spark.encoding.encode import Written, encode
-from treaty.spark.encoding.headers import TYPE
+from treaty.spark.encoding.encode import EncodeColumns, encode
+from treaty.spark.encoding.headers import HEADERS_TYPE
 from treaty.spark.encoding.sources import columns_of
 
 HEADERS = "_treaty_headers"
-KEY = Written("_treaty_key", "_treaty_key_error", HEADERS)
-VALUE = Written("_treaty_value", "_treaty_value_error", HEADERS)
+KEY = EncodeColumns("_treaty_key", "_treaty_key_error", HEADERS)
+VALUE = EncodeColumns("_treaty_value", "_treaty_value_error", HEADERS)
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class TopicFrames:
     """What goes into a topic, and what does not.
 
     `rows` has the columns of Kafka's sink (topic, key, value, and headers where there are any) and good rows only; `bad` has the
@@ -41,9 +41,9 @@ def to_topic(
     key: str = "",
     value: str = "value",
     headers: str = "",
-    key_wish: EncodeOptions = ENCODE_DEFAULTS,
-    value_wish: EncodeOptions = ENCODE_DEFAULTS,
-) -> Outgoing:
+    key_options: EncodeOptions = ENCODE_DEFAULTS,
+    value_options: EncodeOptions = ENCODE_DEFAULTS,
+) -> TopicFrames:
     """Encode a frame for a topic whose subjects are ``TOPIC-key`` and ``TOPIC-value``.
 
     `key` and `value` name columns of the frame: structs for records, plain ones for schemas that are none; without `key` keys
@@ -51,17 +51,17 @@ def to_topic(
     """
     made, plans = frame, list[EncodePlan]()
     had = headers
-    halves: list[tuple[Part, str, EncodeOptions, Written]] = [("value", value, value_wish, VALUE)]
+    halves: list[tuple[Part, str, EncodeOptions, EncodeColumns]] = [("value", value, value_options, VALUE)]
     if key:
-        halves.append(("key", key, key_wish, KEY))
-    for part, column, wish, target in halves:
+        halves.append(("key", key, key_options, KEY))
+    for part, column, options, target in halves:
         single = StructType([frame.schema[column]])
         inside = single.fields[0].dataType
         found = columns_of(inside if isinstance(inside, StructType) else single)
-        plan = make_encode_plan(registry, f"{topic}-{part}", found, replace(wish, part=part))
+        plan = make_encode_plan(registry, f"{topic}-{part}", found, replace(options, part=part))
         plans.append(plan)
         if plan.framing == "header":
-            made = made.withColumn(HEADERS, F.col(quote_name(had)) if had else F.lit(None).cast(TYPE))
+            made = made.withColumn(HEADERS, F.col(quote_name(had)) if had else F.lit(None).cast(HEADERS_TYPE))
             had = HEADERS
         made = encode(made, plan, columns=column, names=target)
     error = F.coalesce(*(F.col(target.error) for *_, target in halves))
@@ -76,4 +76,4 @@ def to_topic(
     bad = made.filter(error.isNotNull()).select(
         *(F.col(quote_name(name)) for name in frame.columns), error.alias("error")
     )
-    return Outgoing(rows, bad, tuple(plans))
+    return TopicFrames(rows, bad, tuple(plans))

@@ -7,7 +7,6 @@ one value has more items, more members, or no end: the names of both are known t
 
 import hashlib
 from collections.abc import Callable, Iterator
-from functools import reduce
 from typing import cast
 
 import pyarrow as pa
@@ -20,8 +19,8 @@ from treaty.arrow.documents.validity import make_checker
 from treaty.plan.ddl import quote_name, struct_ddl
 from treaty.plan.format_plans import JsonFormatPlan, JsonKind
 from treaty.plan.value import DecodePlan
-from treaty.spark.engines.engine import DECODED, SECRET, Engine, barrier
-from treaty.spark.frames import looked_up
+from treaty.spark.engines.engine import DECODED, SECRET, DecodeEngine, barrier, join_conditions
+from treaty.spark.frames import map_frame_id
 
 CORRUPT, BOTH = "_treaty_corrupt", "_treaty_both"
 ITEMS, END = (hashlib.blake2b(name, key=SECRET, digest_size=12).hexdigest() for name in (b"items", b"end"))
@@ -36,73 +35,74 @@ READ = {
 }
 
 
-def _decoded(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
-    value, recipe = F.col(column), _recipe(plan)
-    made = [_read(plan, value, one).alias(one.column or ONE) for one in _kinds(plan)]
-    made.append(looked_up(value, {one.schema_id: True for one in plan.writers}).alias(MINE))
+def _decode(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
+    value, recipe = F.col(column), _read_json_part(plan)
+    made = [_read(plan, value, one).alias(one.column or ONE) for one in _list_kinds(plan)]
+    made.append(map_frame_id(value, {one.schema_id: True for one in plan.writers}).alias(MINE))
     if recipe.rest:
-        made.append(_rest(plan, _text(value)).alias(REST))
+        made.append(_read_rest(plan, _read_text(value)).alias(REST))
     if recipe.checks:
-        frame = frame.withColumn(WRONG, _checked(recipe)(value))
+        frame = frame.withColumn(WRONG, _make_validator(recipe)(value))
         made.append(F.col(WRONG).alias(WRONG))
     return frame.withColumn(DECODED, barrier(F.struct(*made)))
 
 
-def _checked(recipe: JsonFormatPlan) -> Callable[[Column], Column]:
+def _make_validator(plan_part: JsonFormatPlan) -> Callable[[Column], Column]:
     """What the schemas have against documents, as a column; only the sentences leave the Python workers."""
 
     def wrong(frames: Iterator[pa.Array]) -> Iterator[pa.Array]:
-        check = make_checker(recipe)
+        check = make_checker(plan_part)
         for one in frames:
             yield pa.array([check(each) for each in list_frames(one)], pa.string())
 
     return cast("Callable[[Column], Column]", arrow_udf(wrong, "string"))  # type: ignore[call-overload]  # its stub forgets words
 
 
-def _rest(plan: DecodePlan, text: Column) -> Column:
+def _read_rest(plan: DecodePlan, text: Column) -> Column:
     """Members that have no column, as the plan wants them."""
     kinds = dict(plan.columns)
-    names = [F.lit(name) for name in kinds if name != _recipe(plan).rest]
+    names = [F.lit(name) for name in kinds if name != _read_json_part(plan).rest]
     members = F.try_parse_json(text).try_cast("MAP<STRING, VARIANT>")
     others = F.map_filter(members, lambda name, _: ~F.array_contains(F.array(*names), name)) if names else members
-    if kinds[_recipe(plan).rest] == "VARIANT":
+    if kinds[_read_json_part(plan).rest] == "VARIANT":
         return F.to_variant_object(others)
     return F.transform_values(others, lambda _, one: F.to_json(one))
 
 
-def _text(value: Column) -> Column:
+def _read_text(value: Column) -> Column:
     return F.substring(value, 6, 2**31 - 1).cast("string")
 
 
 def _read(plan: DecodePlan, value: Column, kind: JsonKind) -> Column:
     """The columns of a record and `CORRUPT`, for the rows of a kind's ids; null for all others."""
     ids = set(kind.ids)
-    mine = looked_up(value, {one.schema_id: True for one in plan.writers if one.schema_id in ids})
+    mine = map_frame_id(value, {one.schema_id: True for one in plan.writers if one.schema_id in ids})
     # Bytes that are no UTF-8 would become replacement signs, and those a good row. What is null stays null all the way:
     # a condition around the whole would take the text out of the frame once for the condition and once for the value.
-    readable = F.concat(F.lit(BEFORE), F.try_validate_utf8(_text(F.when(mine, value))), F.lit(BEHIND))
+    readable = F.concat(F.lit(BEFORE), F.try_validate_utf8(_read_text(F.when(mine, value))), F.lit(BEHIND))
     return F.from_json(readable, f"STRUCT<{BOTH}: MAP<STRING, ARRAY<{kind.type}>>, {CORRUPT}: STRING>", READ)
 
 
-def _recipe(plan: DecodePlan) -> JsonFormatPlan:
+def _read_json_part(plan: DecodePlan) -> JsonFormatPlan:
     assert isinstance(plan.recipe, JsonFormatPlan)
     return plan.recipe
 
 
-def _kinds(plan: DecodePlan) -> tuple[JsonKind, ...]:
+def _list_kinds(plan: DecodePlan) -> tuple[JsonKind, ...]:
     """The record types; a plan of one as one without a column of its own."""
-    recipe = _recipe(plan)
+    recipe = _read_json_part(plan)
     ids = tuple(one.schema_id for one in plan.writers)
     read = struct_ddl(tuple(pair for pair in plan.columns if pair[0] != recipe.rest)) if recipe.rest else plan.type
     return recipe.kinds or (JsonKind("", read, ids, recipe.whole),)
 
 
-def _readable(plan: DecodePlan) -> Column:
+def _is_readable(plan: DecodePlan) -> Column:
     """Whether a row is one value of its columns' types and nothing else."""
-    return reduce(Column.__or__, (_read_whole(one, F.col(DECODED)[one.column or ONE]) for one in _kinds(plan)))
+    read = [_is_one_value(one, F.col(DECODED)[one.column or ONE]) for one in _list_kinds(plan)]
+    return join_conditions(read, Column.__or__)
 
 
-def _read_whole(kind: JsonKind, part: Column) -> Column:
+def _is_one_value(kind: JsonKind, part: Column) -> Column:
     """Whether the payload was one value and nothing else; null may be one only where a document need not be an object."""
     both = part[BOTH]
     one = (
@@ -110,43 +110,43 @@ def _read_whole(kind: JsonKind, part: Column) -> Column:
         & part[CORRUPT].isNull()
         & (F.size(both) == 2)
         & F.try_element_at(both, F.lit(END)).isNotNull()
-        & (F.size(_items(part)) == 1)
+        & (F.size(_read_items(part)) == 1)
     )
-    return one if kind.whole else one & _item(part).isNotNull()
+    return one if kind.whole else one & _read_item(part).isNotNull()
 
 
-def _items(part: Column) -> Column:
+def _read_items(part: Column) -> Column:
     return F.try_element_at(part[BOTH], F.lit(ITEMS))
 
 
-def _item(part: Column) -> Column:
-    return F.get(_items(part), F.lit(0))
+def _read_item(part: Column) -> Column:
+    return F.get(_read_items(part), F.lit(0))
 
 
-def _good(plan: DecodePlan) -> Column:
-    fine = _readable(plan)
-    return fine & F.col(DECODED)[WRONG].isNull() if _recipe(plan).checks else fine
+def _is_good(plan: DecodePlan) -> Column:
+    fine = _is_readable(plan)
+    return fine & F.col(DECODED)[WRONG].isNull() if _read_json_part(plan).checks else fine
 
 
-def _record(plan: DecodePlan, value: Column) -> Column:
+def _read_record(plan: DecodePlan, value: Column) -> Column:
     del value
-    recipe = _recipe(plan)
-    parts = [_item(F.col(DECODED)[one.column or ONE]) for one in _kinds(plan)]
+    recipe = _read_json_part(plan)
+    parts = [_read_item(F.col(DECODED)[one.column or ONE]) for one in _list_kinds(plan)]
     if recipe.kinds:
         return F.struct(*(part.alias(one.column) for one, part in zip(recipe.kinds, parts, strict=True)))
     return parts[0].withField(quote_name(recipe.rest), F.col(DECODED)[REST]) if recipe.rest else parts[0]
 
 
-def _failed(plan: DecodePlan) -> Column:
-    return F.when(_readable(plan), "INVALID").otherwise("MALFORMED")
+def _find_code(plan: DecodePlan) -> Column:
+    return F.when(_is_readable(plan), "INVALID").otherwise("MALFORMED")
 
 
-def _said(plan: DecodePlan) -> Column:
+def _find_message(plan: DecodePlan) -> Column:
     made = F.col(DECODED)
     broken = F.when(
-        made[MINE] & ~_readable(plan), "the payload is no JSON, or a value in it is not of its column's type"
+        made[MINE] & ~_is_readable(plan), "the payload is no JSON, or a value in it is not of its column's type"
     )
-    return broken.otherwise(made[WRONG]) if _recipe(plan).checks else broken
+    return broken.otherwise(made[WRONG]) if _read_json_part(plan).checks else broken
 
 
-DOCUMENTS = Engine(_decoded, _good, _record, _failed, _said)
+SPARK_JSON = DecodeEngine(_decode, _is_good, _read_record, _find_code, _find_message)

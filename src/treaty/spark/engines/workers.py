@@ -10,12 +10,12 @@ from pyspark.sql.types import DataType, StringType, StructField, StructType
 from treaty.arrow.readers import reader_of
 from treaty.arrow.types import kind_of
 from treaty.plan.value import DecodePlan
-from treaty.spark.engines.engine import DECODED, Engine
+from treaty.spark.engines.engine import DECODED, DecodeEngine
 
 PARTS = ("record", "code", "said")
 
 
-def _decoded(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
+def _decode(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
     """The frame with the record of each frame of the column, or with the code and the sentence of a bad row."""
     parts = [
         StructField("record", DataType.fromDDL(plan.engine_type)),
@@ -34,24 +34,24 @@ def _decoded(frame: DataFrame, plan: DecodePlan, column: str) -> DataFrame:
     return frame.mapInArrow(work, target)
 
 
-def _good(plan: DecodePlan) -> Column:
+def _is_good(plan: DecodePlan) -> Column:
     del plan
     return F.col(DECODED)["record"].isNotNull()
 
 
-def _record(plan: DecodePlan, value: Column) -> Column:
+def _read_record(plan: DecodePlan, value: Column) -> Column:
     del plan, value
     return F.col(DECODED)["record"]
 
 
-def _failed(plan: DecodePlan) -> Column:
+def _find_code(plan: DecodePlan) -> Column:
     del plan
     return F.col(DECODED)["code"]
 
 
-def _said(plan: DecodePlan) -> Column:
+def _find_message(plan: DecodePlan) -> Column:
     del plan
     return F.col(DECODED)["said"]
 
 
-WORKERS = Engine(_decoded, _good, _record, _failed, _said)
+PYTHON_WORKERS = DecodeEngine(_decode, _is_good, _read_record, _find_code, _find_message)

@@ -11,17 +11,17 @@ from treaty.plan.errors import PlanError
 from treaty.plan.rows import Names
 from treaty.plan.value import DecodePlan
 from treaty.spark.decode import decode
-from treaty.spark.keyed.value import OPS, Debezium, Keyed
-from treaty.spark.lake.documents import Docs
+from treaty.spark.keyed.options import OPS, DebeziumEnvelope, KeyedTableOptions
+from treaty.spark.lake.comments import Docs
 
 KEY, KEY_ERROR = "_treaty_key", "_treaty_key_error"
-DELETED, EMPTIED = "_deleted", "_emptied"
+DELETED, EMPTIED = "_deleted", "_is_truncate"
 """Whether a change deletes its row, and whether it deletes all rows."""
 VERSION = "_version"
 """The column of a table for the version of its rows."""
 
 
-def with_keys(frame: DataFrame, keyed: Keyed, plan: DecodePlan | None) -> DataFrame:
+def decode_keys(frame: DataFrame, keyed: KeyedTableOptions, plan: DecodePlan | None) -> DataFrame:
     """The frame with its keys decoded, and why a key is bad."""
     if plan is None:
         return frame
@@ -29,10 +29,12 @@ def with_keys(frame: DataFrame, keyed: Keyed, plan: DecodePlan | None) -> DataFr
     return decode(frame, plan, column=keyed.column, names=names, part="key")
 
 
-def judged(decoded: DataFrame, keyed: Keyed, *, value: str, record: str, error: str) -> DataFrame:
+def add_change_errors(
+    decoded: DataFrame, keyed: KeyedTableOptions, *, value: str, record: str, error: str
+) -> DataFrame:
     """The decoded rows, with an error where the value is good and the change is none: a bad key, an unknown operation."""
-    message = _wrong(decoded, keyed, value, record)
-    told = decoded.schema[error].dataType
+    message = _find_message(decoded, keyed, value, record)
+    error_type = decoded.schema[error].dataType
     made = {
         "code": F.lit("INVALID"),
         "message": message,
@@ -43,49 +45,49 @@ def judged(decoded: DataFrame, keyed: Keyed, *, value: str, record: str, error: 
     parts = [F.col(error)]
     if KEY_ERROR in decoded.columns:
         bad = F.col(KEY_ERROR)
-        said = {
+        key_error = {
             "code": bad["code"],
             "message": F.concat(F.lit("key: "), bad["message"]),
             "schema_id": bad["schema_id"],
             "payload": F.col(quote_name(value)),
         }
-        parts.append(F.when(bad.isNotNull(), F.struct(*(part.alias(name) for name, part in said.items()))))
-    ready = decoded.withColumn(error, F.coalesce(*parts, found).cast(told))
+        parts.append(F.when(bad.isNotNull(), F.struct(*(part.alias(name) for name, part in key_error.items()))))
+    ready = decoded.withColumn(error, F.coalesce(*parts, found).cast(error_type))
     return ready.withColumn(record, F.when(F.col(error).isNull(), F.col(record)))
 
 
-def _wrong(decoded: DataFrame, keyed: Keyed, value: str, record: str) -> Column:
+def _find_message(decoded: DataFrame, keyed: KeyedTableOptions, value: str, record: str) -> Column:
     """Why a row whose value could be read is no change; null where it is one."""
     none = F.lit(None).cast("string")
-    emptied = _emptied(keyed, record)
+    emptied = _is_truncate(keyed, record)
     keyless = F.lit(False)
-    for column in _keys(decoded, keyed, record).values():
+    for column in _select_keys(decoded, keyed, record).values():
         keyless |= column.isNull()
-    found = F.when(keyless & ~emptied, F.lit("the key is null, or a part of it: which row is meant can't be told"))
+    found = F.when(keyless & ~emptied, F.lit("the key is null, or a part of it: the row that it means is unknown"))
     if keyed.envelope is None:
         return found
     op = F.col(record)[keyed.envelope.op]
-    row = _row(keyed, record)
+    row = _select_row(keyed, record)
     strange = F.coalesce(op.isin(*OPS), F.lit(False))
     alive = F.col(quote_name(value)).isNotNull()
     return (
         F.when(alive & ~strange, F.concat(F.lit("the operation is "), F.coalesce(op, F.lit("null")), F.lit(f", none of {', '.join(OPS)}")))
         .when(alive & row.isNull() & (op != "t") & (op != "d"), F.concat(F.lit("there is no row in an event with the operation "), op))
-        .otherwise(found if keyed.subject or _all_kept(decoded, keyed) else F.when(alive, found).otherwise(none))
+        .otherwise(found if keyed.subject or _has_all_keys(decoded, keyed) else F.when(alive, found).otherwise(none))
     )  # fmt: skip
 
 
-def _all_kept(decoded: DataFrame, keyed: Keyed) -> bool:
+def _has_all_keys(decoded: DataFrame, keyed: KeyedTableOptions) -> bool:
     return all(name in decoded.columns for name in keyed.key)
 
 
-def _emptied(keyed: Keyed, record: str) -> Column:
+def _is_truncate(keyed: KeyedTableOptions, record: str) -> Column:
     if keyed.envelope is None:
         return F.lit(False)
     return F.coalesce(F.col(record)[keyed.envelope.op] == "t", F.lit(False))
 
 
-def _row(keyed: Keyed, record: str) -> Column:
+def _select_row(keyed: KeyedTableOptions, record: str) -> Column:
     """The row of a change: the value itself, or what the envelope has."""
     envelope = keyed.envelope
     if envelope is None:
@@ -94,7 +96,7 @@ def _row(keyed: Keyed, record: str) -> Column:
     return F.when(whole[envelope.op] == "d", whole[envelope.before]).otherwise(whole[envelope.after])
 
 
-def _columns(decoded: DataFrame, keyed: Keyed, record: str) -> StructType:
+def _list_row_columns(decoded: DataFrame, keyed: KeyedTableOptions, record: str) -> StructType:
     found = decoded.schema[record].dataType
     if isinstance(found, StructType) and keyed.envelope is not None:
         for name in (keyed.envelope.before, keyed.envelope.after, keyed.envelope.op):
@@ -108,35 +110,37 @@ def _columns(decoded: DataFrame, keyed: Keyed, record: str) -> StructType:
     return found
 
 
-def _keys(decoded: DataFrame, keyed: Keyed, record: str) -> Mapping[str, Column]:
+def _select_keys(decoded: DataFrame, keyed: KeyedTableOptions, record: str) -> Mapping[str, Column]:
     """The columns of the key, by name."""
     if KEY in decoded.columns:
         kind = decoded.schema[KEY].dataType
         if not isinstance(kind, StructType):
             return {(keyed.key or ("key",))[0]: F.col(KEY)}
-        _known(keyed.key, kind.names, f"the key's schema {keyed.subject}")
+        _require_columns(keyed.key, kind.names, f"the key's schema {keyed.subject}")
         return {name: F.col(KEY)[name] for name in keyed.key or kind.names}
-    inside = _columns(decoded, keyed, record)
-    _known(keyed.key, (*decoded.columns, *inside.names), "what the pipeline keeps and among the value's fields")
-    row = _row(keyed, record)
+    inside = _list_row_columns(decoded, keyed, record)
+    _require_columns(
+        keyed.key, (*decoded.columns, *inside.names), "what the pipeline keeps and among the value's fields"
+    )
+    row = _select_row(keyed, record)
     return {name: F.col(quote_name(name)) if name in decoded.columns else row[name] for name in keyed.key}
 
 
-def _known(wanted: tuple[str, ...], had: tuple[str, ...] | list[str], where: str) -> None:
+def _require_columns(wanted: tuple[str, ...], had: tuple[str, ...] | list[str], where: str) -> None:
     for name in wanted:
         if name not in had:
             raise PlanError(f"there is no key column {name!r} in {where}; there is {', '.join(had) or 'nothing'}")
 
 
-def changes_of(
-    decoded: DataFrame, keyed: Keyed, kept: tuple[str, ...], *, value: str, record: str, error: str
+def select_changes(
+    decoded: DataFrame, keyed: KeyedTableOptions, kept: tuple[str, ...], *, value: str, record: str, error: str
 ) -> DataFrame:
     """The changes that decoded and judged rows are: key, columns kept, order, version, the row's columns, and what it does.
 
     Delete markers that belong to no key, as Debezium sends them after a delete where keys are not decoded, are left out.
     """
-    keys, inside = _keys(decoded, keyed, record), _columns(decoded, keyed, record)
-    row, whole = _row(keyed, record), F.col(record)
+    keys, inside = _select_keys(decoded, keyed, record), _list_row_columns(decoded, keyed, record)
+    row, whole = _select_row(keyed, record), F.col(record)
     names = [*keys, *(name for name in (*kept, *keyed.order) if name not in keys)]
     others = [one for one in inside.fields if one.name not in names]
     found = {name: keys.get(name, F.col(quote_name(name))) for name in dict.fromkeys(names)}
@@ -149,7 +153,7 @@ def changes_of(
     deleted = whole.isNull()
     if keyed.envelope is not None:
         deleted |= whole[keyed.envelope.op] == "d"
-    made[DELETED], made[EMPTIED] = deleted, _emptied(keyed, record)
+    made[DELETED], made[EMPTIED] = deleted, _is_truncate(keyed, record)
     good = decoded.filter(F.col(error).isNull() & (F.col(record).isNotNull() | F.col(quote_name(value)).isNull()))
     shown = good.select(*(column.alias(name) for name, column in made.items()))
     keyless = F.lit(False)
@@ -158,12 +162,12 @@ def changes_of(
     return shown.filter(~keyless | F.col(EMPTIED))
 
 
-def key_names(decoded: DataFrame, keyed: Keyed, record: str) -> tuple[str, ...]:
+def list_key_columns(decoded: DataFrame, keyed: KeyedTableOptions, record: str) -> tuple[str, ...]:
     """The columns of the key in the table."""
-    return tuple(_keys(decoded, keyed, record))
+    return tuple(_select_keys(decoded, keyed, record))
 
 
-def docs_of(plan: DecodePlan, envelope: Debezium | None) -> Docs:
+def select_docs(plan: DecodePlan, envelope: DebeziumEnvelope | None) -> Docs:
     """What the schema says of the table's columns."""
     if envelope is None:
         return plan.docs

@@ -25,7 +25,7 @@ ORDER: tuple[tuple[type[DataType], ...], ...] = ((ShortType, IntegerType, LongTy
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ColumnChange:
     """One thing that differs at `path`: ``add``, ``widen``, ``narrow`` (the rows' type is the smaller one), ``clash``, ``twin``
     (two names that differ in case alone), ``comment`` (`old` and `new` are texts) or ``extra`` (only the table has it).
     """
@@ -61,45 +61,45 @@ class Change:
 class EvolutionError(ValueError):
     """A table can't take rows: what stands against it, and what would help. `changes` are all that are in the way."""
 
-    def __init__(self, place: str, changes: tuple[Change, ...], remedy: str) -> None:
+    def __init__(self, place: str, changes: tuple[ColumnChange, ...], remedy: str) -> None:
         """Keep the changes; the message names each."""
         super().__init__(f"{place} can't take these rows: {'; '.join(map(str, changes))}. {remedy}")
         self.changes = changes
 
 
-def changes(table: StructType, rows: StructType) -> tuple[Change, ...]:
+def list_changes(table: StructType, rows: StructType) -> tuple[ColumnChange, ...]:
     """What is different in `rows`; comments that rows do not have, and columns that only the table has, are left out."""
-    return tuple(one for one in drift(table, rows) if one.kind != "extra")
+    return tuple(one for one in list_differences(table, rows) if one.kind != "extra")
 
 
-def drift(table: StructType, rows: StructType) -> tuple[Change, ...]:
+def list_differences(table: StructType, rows: StructType) -> tuple[ColumnChange, ...]:
     """All that is different, columns that only the table has too."""
     return tuple(_struct(table, rows, ()))
 
 
-def _struct(table: StructType, rows: StructType, way: tuple[str, ...]) -> Iterator[Change]:
+def _struct(table: StructType, rows: StructType, way: tuple[str, ...]) -> Iterator[ColumnChange]:
     known = {one.name.lower(): one for one in table.fields}
     seen: dict[str, str] = {}
     for one in rows.fields:
         path, low = (*way, one.name), one.name.lower()
         if low in seen:
-            yield Change("twin", path, seen[low], one.name)
+            yield ColumnChange("twin", path, seen[low], one.name)
             continue
         seen[low] = one.name
         mine = known.get(low)
         if mine is None:
-            yield Change("add", path, "", one.dataType.simpleString(), one)
+            yield ColumnChange("add", path, "", one.dataType.simpleString(), one)
             continue
         path = (*way, mine.name)
         yield from _type(mine.dataType, one.dataType, path, one)
-        if comment_of(one) not in {"", comment_of(mine)}:
-            yield Change("comment", path, comment_of(mine), comment_of(one))
+        if read_comment(one) not in {"", read_comment(mine)}:
+            yield ColumnChange("comment", path, read_comment(mine), read_comment(one))
     for low, mine in known.items():
         if low not in seen:
-            yield Change("extra", (*way, mine.name), mine.dataType.simpleString(), "")
+            yield ColumnChange("extra", (*way, mine.name), mine.dataType.simpleString(), "")
 
 
-def _type(table: DataType, rows: DataType, path: tuple[str, ...], field: StructField) -> Iterator[Change]:
+def _type(table: DataType, rows: DataType, path: tuple[str, ...], field: StructField) -> Iterator[ColumnChange]:
     match table, rows:
         case StructType(), StructType():
             yield from _struct(table, rows, path)
@@ -111,14 +111,14 @@ def _type(table: DataType, rows: DataType, path: tuple[str, ...], field: StructF
         case _:
             kind = _leaf(table, rows)
             if kind:
-                yield Change(kind, path, table.simpleString(), rows.simpleString(), _as(field, rows))
+                yield ColumnChange(kind, path, table.simpleString(), rows.simpleString(), _as(field, rows))
 
 
 def _as(field: StructField, kind: DataType) -> StructField:
     return StructField(field.name, kind)
 
 
-def comment_of(field: StructField) -> str:
+def read_comment(field: StructField) -> str:
     """What a column's comment is; nothing where it has none."""
     return str(field.metadata.get("comment") or "") if field.metadata else ""
 
@@ -134,7 +134,7 @@ def _leaf(table: DataType, rows: DataType) -> str:
     return "clash"
 
 
-def merged(table: StructType, rows: StructType) -> StructType:
+def merge_columns(table: StructType, rows: StructType) -> StructType:
     """The columns of both, those of the table first, in their wider types and with the rows' comments. Only for what has no clash."""
     mine = {one.name.lower() for one in table.fields}
     theirs = {one.name.lower(): one for one in rows.fields}
@@ -145,14 +145,14 @@ def merged(table: StructType, rows: StructType) -> StructType:
 def _field(one: StructField, other: StructField | None) -> StructField:
     if other is None:
         return one
-    told = {"comment": comment_of(other)} if comment_of(other) else {}
-    return StructField(one.name, _wider(one.dataType, other.dataType), True, {**(one.metadata or {}), **told})
+    metadata = {"comment": read_comment(other)} if read_comment(other) else {}
+    return StructField(one.name, _wider(one.dataType, other.dataType), True, {**(one.metadata or {}), **metadata})
 
 
 def _wider(table: DataType, rows: DataType) -> DataType:
     match table, rows:
         case StructType(), StructType():
-            return merged(table, rows)
+            return merge_columns(table, rows)
         case ArrayType(), ArrayType():
             return ArrayType(_wider(table.elementType, rows.elementType))
         case MapType(), MapType():

@@ -5,63 +5,65 @@ from collections.abc import Iterator, Sequence
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 from treaty.plan.ddl import quote_name
-from treaty.spark.lake.changes import Change, comment_of
-from treaty.spark.lake.table import Table
+from treaty.spark.lake.changes import ColumnChange, read_comment
+from treaty.spark.lake.table import LakeTable
 
 COLUMN_MAPPING, TYPE_WIDENING = "delta.columnMapping.mode", "delta.enableTypeWidening"
 """Properties of a Delta table."""
 MAPPING = f"'{COLUMN_MAPPING}' = 'name'"
 WIDENING = f"'{TYPE_WIDENING}' = 'true'"
-UNPLAIN = frozenset(" ,;{}()\n\t=")
+MAPPED_CHARACTERS = frozenset(" ,;{}()\n\t=")
 """Characters that Delta takes in a column's name only where the names of files' columns are its own."""
 
 
-def literal(text: str) -> str:
+def print_text(text: str) -> str:
     """A text between quotes."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def type_sql(kind: DataType) -> str:
+def print_type(kind: DataType) -> str:
     """A type, with the comments of what is in it; everything may be null."""
     match kind:
         case StructType():
             return f"STRUCT<{', '.join(_field(one, ': ') for one in kind.fields)}>"
         case ArrayType():
-            return f"ARRAY<{type_sql(kind.elementType)}>"
+            return f"ARRAY<{print_type(kind.elementType)}>"
         case MapType():
-            return f"MAP<{type_sql(kind.keyType)}, {type_sql(kind.valueType)}>"
+            return f"MAP<{print_type(kind.keyType)}, {print_type(kind.valueType)}>"
     return kind.simpleString().upper()
 
 
 def _field(one: StructField, between: str = " ") -> str:
-    said = f" COMMENT {literal(comment_of(one))}" if comment_of(one) else ""
-    return f"{quote_name(one.name)}{between}{type_sql(one.dataType)}{said}"
+    comment = f" COMMENT {print_text(read_comment(one))}" if read_comment(one) else ""
+    return f"{quote_name(one.name)}{between}{print_type(one.dataType)}{comment}"
 
 
-def create_sql(name: str, table: Table, columns: StructType, comment: str = "") -> str:
+def print_create(name: str, table: LakeTable, columns: StructType, comment: str = "") -> str:
     """The statement that makes a table that is not there yet."""
     lines = [f"CREATE TABLE IF NOT EXISTS {name} (", ",\n".join(f"  {_field(one)}" for one in columns.fields), ")"]
     lines.append(f"USING {table.format}")
     if table.partitions:
         lines.append(f"PARTITIONED BY ({', '.join(map(quote_name, table.partitions))})")
     if comment:
-        lines.append(f"COMMENT {literal(comment)}")
+        lines.append(f"COMMENT {print_text(comment)}")
     if table.format == "parquet":
-        lines.append(f"LOCATION {literal(f'{table.folder}/rows')}")
+        lines.append(f"LOCATION {print_text(f'{table.folder}/rows')}")
     if table.format == "delta":
-        told = [WIDENING, *([MAPPING] if unplain(columns) else [])]
-        lines.append(f"TBLPROPERTIES ({', '.join(told)})")
+        properties = [WIDENING, *([MAPPING] if needs_column_mapping(columns) else [])]
+        lines.append(f"TBLPROPERTIES ({', '.join(properties)})")
     return "\n".join(lines)
 
 
-def alter_sql(name: str, table: Table, found: Sequence[Change]) -> Iterator[str]:
+def print_alter(name: str, table: LakeTable, found: Sequence[ColumnChange]) -> Iterator[str]:
     """The statements that make a table take what it lacks: additions, wider types, comments."""
     kinds = {one.kind for one in found}
-    told = [WIDENING] if "widen" in kinds else []
-    if any(one.field is not None and unplain(StructType([one.field])) for one in found if one.kind == "add"):
-        told.append(MAPPING)
-    if told and table.format == "delta":
-        yield f"ALTER TABLE {name} SET TBLPROPERTIES ({', '.join(told)})"
+    properties = [WIDENING] if "widen" in kinds else []
+    if any(
+        one.field is not None and needs_column_mapping(StructType([one.field])) for one in found if one.kind == "add"
+    ):
+        properties.append(MAPPING)
+    if properties and table.format == "delta":
+        yield f"ALTER TABLE {name} SET TBLPROPERTIES ({', '.join(properties)})"
     added = [f"{one.column} {_rest(one)}" for one in found if one.kind == "add"]
     if added:
         yield f"ALTER TABLE {name} ADD COLUMNS ({', '.join(added)})"
@@ -73,22 +75,22 @@ def alter_sql(name: str, table: Table, found: Sequence[Change]) -> Iterator[str]
                 yield f"ALTER TABLE {name} ALTER COLUMN {', '.join(parts)}"
 
 
-def _new(one: Change) -> str:
-    return literal(one.new) if one.kind == "comment" or one.field is None else type_sql(one.field.dataType)
+def _new(one: ColumnChange) -> str:
+    return print_text(one.new) if one.kind == "comment" or one.field is None else print_type(one.field.dataType)
 
 
-def _rest(one: Change) -> str:
+def _rest(one: ColumnChange) -> str:
     assert one.field is not None, "what is added has a type"
     return _field(one.field).removeprefix(f"{quote_name(one.field.name)} ")
 
 
-def unplain(kind: DataType) -> bool:
+def needs_column_mapping(kind: DataType) -> bool:
     """Whether a name in it has characters that Delta does not take as they are."""
     match kind:
         case StructType():
-            return any(UNPLAIN & set(one.name) or unplain(one.dataType) for one in kind.fields)
+            return any(MAPPED_CHARACTERS & set(one.name) or needs_column_mapping(one.dataType) for one in kind.fields)
         case ArrayType():
-            return unplain(kind.elementType)
+            return needs_column_mapping(kind.elementType)
         case MapType():
-            return unplain(kind.valueType)
+            return needs_column_mapping(kind.valueType)
     return False

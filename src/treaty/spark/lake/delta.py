@@ -5,25 +5,25 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from treaty.plan.ddl import quote_name
-from treaty.spark.lake.ddl import COLUMN_MAPPING, TYPE_WIDENING, literal, unplain
-from treaty.spark.lake.table import Batch, Table, absolute
+from treaty.spark.lake.ddl import COLUMN_MAPPING, TYPE_WIDENING, needs_column_mapping, print_text
+from treaty.spark.lake.table import LakeTable, WriteId, resolve_folder
 
 MISSING = {"DELTA_TABLE_NOT_FOUND", "PATH_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND"}
 WRITER, TURN = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
 """Settings of a session: whose transaction the next statement is."""
 
 
-def name(spark: SparkSession | None, table: Table) -> str:
+def name(spark: SparkSession | None, table: LakeTable) -> str:
     """The table as SQL names it."""
-    return f"delta.{quote_name(absolute(spark, table.folder))}" if table.is_path else table.place
+    return f"delta.{quote_name(resolve_folder(spark, table.folder))}" if table.is_path else table.place
 
 
-def read(spark: SparkSession, table: Table) -> DataFrame:
+def read(spark: SparkSession, table: LakeTable) -> DataFrame:
     """The table as it is now."""
     return spark.read.format("delta").load(table.folder) if table.is_path else spark.table(table.place)
 
 
-def schema(spark: SparkSession, table: Table) -> StructType | None:
+def schema(spark: SparkSession, table: LakeTable) -> StructType | None:
     """The columns of the table; None where there is none."""
     try:
         return read(spark, table).schema
@@ -33,19 +33,19 @@ def schema(spark: SparkSession, table: Table) -> StructType | None:
         return None
 
 
-def make_in_empty_log(spark: SparkSession, table: Table, columns: StructType, comment: str) -> None:
+def make_in_empty_log(spark: SparkSession, table: LakeTable, columns: StructType, comment: str) -> None:
     """Make a table in a folder whose log has no commit, as a driver leaves it that is killed while it makes a table.
 
     Delta takes such a folder for a table, so CREATE TABLE IF NOT EXISTS does nothing there; an append without rows does it.
     """
-    properties = {TYPE_WIDENING: "true", **({COLUMN_MAPPING: "name"} if unplain(columns) else {})}
+    properties = {TYPE_WIDENING: "true", **({COLUMN_MAPPING: "name"} if needs_column_mapping(columns) else {})}
     writer = spark.createDataFrame([], columns).write.format("delta").mode("append").options(**properties)
     (writer.partitionBy(*table.partitions) if table.partitions else writer).save(table.folder)
     if comment:
-        spark.sql(f"COMMENT ON TABLE {name(spark, table)} IS {literal(comment)}")
+        spark.sql(f"COMMENT ON TABLE {name(spark, table)} IS {print_text(comment)}")
 
 
-def append(frame: DataFrame, table: Table, batch: Batch) -> None:
+def append(frame: DataFrame, table: LakeTable, batch: WriteId) -> None:
     """Append rows of one batch; a table that is not there is made."""
     options = {"txnAppId": batch.writer, "txnVersion": str(batch.number), TYPE_WIDENING: "true"}
     writer = frame.write.format("delta").mode("append").options(**options)
@@ -54,7 +54,7 @@ def append(frame: DataFrame, table: Table, batch: Batch) -> None:
     writer.save(table.folder) if table.is_path else writer.saveAsTable(table.place)
 
 
-def run(spark: SparkSession, table: Table, statement: str, batch: Batch) -> None:
+def run(spark: SparkSession, table: LakeTable, statement: str, batch: WriteId) -> None:
     """Run a statement that changes rows; one whose batch the table has seen changes nothing."""
     spark.conf.set(WRITER, batch.writer)
     spark.conf.set(TURN, str(batch.number))

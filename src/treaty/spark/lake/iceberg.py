@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from treaty.plan.ddl import quote_name
-from treaty.spark.lake.table import Batch, Table, absolute
+from treaty.spark.lake.table import LakeTable, WriteId, resolve_folder
 
 BATCH = "treaty-batch"
 """The property of a snapshot that names its batch."""
@@ -19,11 +19,11 @@ PROPERTY = f"spark.sql.iceberg.snapshot-property.{BATCH}"
 """The setting of a session that puts it into the snapshots it makes."""
 
 
-def name(spark: SparkSession | None, table: Table) -> str:
+def name(spark: SparkSession | None, table: LakeTable) -> str:
     """The table as SQL names it; the catalog of a path is made known to the session, if there is one."""
     if not table.is_path:
         return table.place
-    above, _, last = absolute(spark, table.folder).rpartition("/")
+    above, _, last = resolve_folder(spark, table.folder).rpartition("/")
     catalog = f"treaty_{hashlib.sha256(above.encode()).hexdigest()[:16]}"
     if spark is not None and spark.conf.get(f"spark.sql.catalog.{catalog}", "") == "":
         for setting, value in settings(catalog, above or "/").items():
@@ -42,7 +42,7 @@ def settings(catalog: str, warehouse: str) -> dict[str, str]:
     }
 
 
-def read(spark: SparkSession, table: Table) -> DataFrame:
+def read(spark: SparkSession, table: LakeTable) -> DataFrame:
     """The table as it is now."""
     found = name(spark, table)
     if not table.is_path:
@@ -50,7 +50,7 @@ def read(spark: SparkSession, table: Table) -> DataFrame:
     return spark.table(found)
 
 
-def schema(spark: SparkSession, table: Table) -> StructType | None:
+def schema(spark: SparkSession, table: LakeTable) -> StructType | None:
     """The columns of the table; None where there is none."""
     try:
         return read(spark, table).schema
@@ -60,7 +60,7 @@ def schema(spark: SparkSession, table: Table) -> StructType | None:
         return None
 
 
-def append(frame: DataFrame, table: Table, batch: Batch) -> None:
+def append(frame: DataFrame, table: LakeTable, batch: WriteId) -> None:
     """Append rows of one batch; a table that is not there is made, empty first."""
     spark, mine = frame.sparkSession, name(frame.sparkSession, table)
     if schema(spark, table) is None:
@@ -69,14 +69,14 @@ def append(frame: DataFrame, table: Table, batch: Batch) -> None:
         if table.partitions:
             writer = writer.partitionedBy(*(F.col(quote_name(one)) for one in table.partitions))
         writer.create()
-    elif written(spark, mine, batch):
+    elif has_snapshot(spark, mine, batch):
         return
     frame.writeTo(mine).option(f"snapshot-property.{BATCH}", str(batch)).append()
 
 
-def run(spark: SparkSession, table: Table, statement: str, batch: Batch) -> None:
+def run(spark: SparkSession, table: LakeTable, statement: str, batch: WriteId) -> None:
     """Run a statement that changes rows; one whose batch the table has seen changes nothing."""
-    if written(spark, name(spark, table), batch):
+    if has_snapshot(spark, name(spark, table), batch):
         return
     spark.conf.set(PROPERTY, str(batch))
     try:
@@ -85,7 +85,7 @@ def run(spark: SparkSession, table: Table, statement: str, batch: Batch) -> None
         spark.conf.unset(PROPERTY)
 
 
-def written(spark: SparkSession, mine: str, batch: Batch) -> bool:
+def has_snapshot(spark: SparkSession, mine: str, batch: WriteId) -> bool:
     """Whether a snapshot that is still kept is that of the batch."""
     snapshots = spark.table(f"{mine}.snapshots")
     return not snapshots.filter(F.col("summary")[BATCH] == str(batch)).isEmpty()

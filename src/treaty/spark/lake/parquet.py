@@ -9,18 +9,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from treaty.plan.ddl import quote_name
-from treaty.spark.lake.changes import merged
-from treaty.spark.lake.table import Batch, Table
+from treaty.spark.lake.changes import merge_columns
+from treaty.spark.lake.table import LakeTable, WriteId
 
 ROWS, COLUMNS, BATCH = "rows", "_columns", "_batch"
 
 
-def name(spark: SparkSession | None, table: Table) -> str:
+def name(spark: SparkSession | None, table: LakeTable) -> str:
     """The folder of the rows as SQL names it, which reads what is there without the table's columns."""
     return f"parquet.{quote_name(f'{table.folder}/{ROWS}')}"
 
 
-def read(spark: SparkSession, table: Table) -> DataFrame:
+def read(spark: SparkSession, table: LakeTable) -> DataFrame:
     """The rows of all batches, in the columns that the table has now; older files lack some, or have smaller types."""
     found = schema(spark, table)
     if found is None:
@@ -34,7 +34,7 @@ def read(spark: SparkSession, table: Table) -> DataFrame:
     return rows.select(*map(quote_name, found.names))
 
 
-def schema(spark: SparkSession, table: Table) -> StructType | None:
+def schema(spark: SparkSession, table: LakeTable) -> StructType | None:
     """The columns of the table; None where there is none.
 
     All sets of columns that were ever kept are put together, so that of two writers at one time none loses its columns.
@@ -46,19 +46,19 @@ def schema(spark: SparkSession, table: Table) -> StructType | None:
             raise
         return None
     kept = sorted((row["number"], row["columns"]) for row in rows if row["columns"])
-    return reduce(merged, (StructType.fromJson(json.loads(text)) for _, text in kept)) if kept else None
+    return reduce(merge_columns, (StructType.fromJson(json.loads(text)) for _, text in kept)) if kept else None
 
 
-def keep(spark: SparkSession, table: Table, columns: StructType) -> None:
+def store_columns(spark: SparkSession, table: LakeTable, columns: StructType) -> None:
     """Keep the columns that the table shall have, beside those it had."""
     now = columns.json()
     name_ = hashlib.sha256(now.encode()).hexdigest()[:16]
-    number = _kept(spark, table) + 1
+    number = _read_last_version(spark, table) + 1
     row = spark.createDataFrame([(number, now)], "number INT, columns STRING").coalesce(1)
     row.write.mode("overwrite").json(f"{table.folder}/{COLUMNS}/version={number}-{name_}")
 
 
-def _kept(spark: SparkSession, table: Table) -> int:
+def _read_last_version(spark: SparkSession, table: LakeTable) -> int:
     try:
         rows = spark.read.schema("number INT").json(f"{table.folder}/{COLUMNS}").collect()
     except AnalysisException as missing:
@@ -68,10 +68,10 @@ def _kept(spark: SparkSession, table: Table) -> int:
     return max((row["number"] for row in rows if row["number"] is not None), default=0)
 
 
-def append(frame: DataFrame, table: Table, batch: Batch) -> None:
+def append(frame: DataFrame, table: LakeTable, batch: WriteId) -> None:
     """Write the rows of one batch into its folder; a table that is not there gets the frame's columns."""
     if schema(frame.sparkSession, table) is None:
-        keep(frame.sparkSession, table, frame.schema)
+        store_columns(frame.sparkSession, table, frame.schema)
     writer = frame.write.mode("overwrite")
     if table.partitions:
         writer = writer.partitionBy(*table.partitions)

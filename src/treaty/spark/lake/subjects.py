@@ -9,13 +9,13 @@ from pyspark.sql.types import StructType
 from treaty.core.state.columns import Column, Columns
 from treaty.plan.ddl import parse_type, quote_name
 from treaty.plan.value import DecodePlan
-from treaty.spark.lake import iceberg, lakes
-from treaty.spark.lake.changes import Change, drift
-from treaty.spark.lake.conforming import storable
-from treaty.spark.lake.ddl import alter_sql, create_sql
-from treaty.spark.lake.documents import documented
-from treaty.spark.lake.lakes import LAKES
-from treaty.spark.lake.table import Table
+from treaty.spark.lake import iceberg, tables
+from treaty.spark.lake.changes import ColumnChange, list_differences
+from treaty.spark.lake.comments import add_comments
+from treaty.spark.lake.ddl import print_alter, print_create
+from treaty.spark.lake.projection import drop_void_columns
+from treaty.spark.lake.table import LakeTable
+from treaty.spark.lake.tables import TABLE_FORMATS
 from treaty.spark.types import spark_schema
 
 HARMLESS = frozenset({"narrow"})
@@ -23,10 +23,10 @@ HARMLESS = frozenset({"narrow"})
 
 
 @dataclass(frozen=True, slots=True)
-class Drift:
+class TableDrift:
     """Where a table and a subject differ. `missing`: there is no table at all."""
 
-    changes: tuple[Change, ...] = ()
+    changes: tuple[ColumnChange, ...] = ()
     missing: bool = False
 
     @property
@@ -35,23 +35,23 @@ class Drift:
         return self.missing or bool(self.changes)
 
 
-def columns_of(plan: DecodePlan) -> StructType:
+def list_table_columns(plan: DecodePlan) -> StructType:
     """The columns of a table that holds what the plan decodes, with what the schema says of them. It needs no Spark."""
     made = [Column(name, parse_type(kind)) for name, kind in plan.columns] or [Column("value", parse_type(plan.type))]
-    return documented(storable(spark_schema(Columns(tuple(made)))), plan.docs)
+    return add_comments(drop_void_columns(spark_schema(Columns(tuple(made)))), plan.docs)
 
 
-def create_statements(plan: DecodePlan, table: Table) -> tuple[str, ...]:
+def print_create_statements(plan: DecodePlan, table: LakeTable) -> tuple[str, ...]:
     """What makes the table, as SQL; for an Iceberg table at a path the settings of its catalog come first, as comments."""
-    said = f"{plan.subject}: all versions"
+    comment = f"{plan.subject}: all versions"
     if table.format == "parquet":
         name = quote_name(table.folder.rpartition("/")[2])
-        return (create_sql(name, table, columns_of(plan), said),)
-    name = LAKES[table.format].name(None, table)
-    return (*settings_told(table), create_sql(name, table, columns_of(plan), said))
+        return (print_create(name, table, list_table_columns(plan), comment),)
+    name = TABLE_FORMATS[table.format].name(None, table)
+    return (*print_settings(table), print_create(name, table, list_table_columns(plan), comment))
 
 
-def settings_told(table: Table) -> tuple[str, ...]:
+def print_settings(table: LakeTable) -> tuple[str, ...]:
     """What a session needs to be set to, as a comment of SQL; nothing for most tables."""
     if table.format != "iceberg" or not table.is_path:
         return ()
@@ -60,36 +60,36 @@ def settings_told(table: Table) -> tuple[str, ...]:
     return tuple(f"SET {name} = {value}" for name, value in iceberg.settings(catalog, above).items())
 
 
-def create(spark: SparkSession, plan: DecodePlan, table: Table) -> None:
+def create(spark: SparkSession, plan: DecodePlan, table: LakeTable) -> None:
     """Make the table, empty; one that is there stays as it is."""
-    lakes.make(spark, table, columns_of(plan), f"{plan.subject}: all versions")
+    tables.create(spark, table, list_table_columns(plan), f"{plan.subject}: all versions")
 
 
-def drifted(spark: SparkSession, plan: DecodePlan, table: Table, also: Collection[str] = ()) -> Drift:
+def find_drift(spark: SparkSession, plan: DecodePlan, table: LakeTable, also: Collection[str] = ()) -> TableDrift:
     """Where the table differs from the subject; columns named in `also` may be in the table alone."""
-    have = lakes.schema(spark, table)
+    have = tables.schema(spark, table)
     if have is None:
-        return Drift(missing=True)
+        return TableDrift(missing=True)
     mine = {one.lower() for one in also}
     found = (
         one
-        for one in drift(have, columns_of(plan))
+        for one in list_differences(have, list_table_columns(plan))
         if one.kind not in HARMLESS and not (one.kind == "extra" and len(one.path) == 1 and one.path[0].lower() in mine)
     )
-    return Drift(tuple(found))
+    return TableDrift(tuple(found))
 
 
-def evolve_statements(spark: SparkSession, table: Table, found: Drift) -> tuple[str, ...]:
+def print_evolve_statements(spark: SparkSession, table: LakeTable, found: TableDrift) -> tuple[str, ...]:
     """What brings the table to the subject, as SQL; a Parquet table has none, its columns are a file beside it."""
     if table.format == "parquet":
         return ()
-    name = LAKES[table.format].name(spark, table)
-    return tuple(alter_sql(name, table, found.changes))
+    name = TABLE_FORMATS[table.format].name(spark, table)
+    return tuple(print_alter(name, table, found.changes))
 
 
-def evolve(spark: SparkSession, plan: DecodePlan, table: Table) -> None:
-    """Add, widen and comment what the table lacks. Raises `EvolutionError` where it would have to be written anew."""
-    have = lakes.schema(spark, table)
+def evolve(spark: SparkSession, plan: DecodePlan, table: LakeTable) -> None:
+    """Add, widen and comment what the table lacks. Raises `EvolutionError` where it would have to be written again."""
+    have = tables.schema(spark, table)
     assert have is not None, "whether there is a table was asked before"
-    found, target = lakes.grown(table, have, columns_of(plan), "widen")
-    lakes.alter(spark, table, found, target)
+    found, target = tables.plan_evolution(table, have, list_table_columns(plan), "widen")
+    tables.alter(spark, table, found, target)

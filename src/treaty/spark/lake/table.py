@@ -11,7 +11,7 @@ FORMATS = ("delta", "iceberg", "parquet")
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class LakeTable:
     """A lake table: its format, and a path or (Delta, Iceberg) a name with dots; `partitions` count when it is made."""
 
     place: str
@@ -39,7 +39,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class WriteId:
     """Who writes, and which turn it is: a turn that a table has seen from the same writer is not written again."""
 
     writer: str
@@ -49,7 +49,7 @@ class Batch:
         return f"{self.writer}/{self.number}"
 
 
-def absolute(spark: SparkSession | None, folder: str) -> str:
+def resolve_folder(spark: SparkSession | None, folder: str) -> str:
     """A folder from the root on, where Spark itself would find it: in SQL a name that begins with no slash is a table's.
 
     Without a session it stays as it is; nobody reads there by then.

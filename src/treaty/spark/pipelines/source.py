@@ -68,17 +68,17 @@ class FilesSource:
 Source = KafkaSource | FilesSource
 
 
-def stream(spark: SparkSession, source: Source) -> DataFrame:
+def open_stream(spark: SparkSession, source: Source) -> DataFrame:
     """The source as a frame that goes on. Raises `SourceError`."""
     try:
-        return _stream(spark, source)
+        return _open_stream(spark, source)
     except PySparkException as error:
         raise SourceError(f"the source can't be opened: {str(error).strip().splitlines()[0]}") from error
 
 
-def _stream(spark: SparkSession, source: Source) -> DataFrame:
+def _open_stream(spark: SparkSession, source: Source) -> DataFrame:
     if isinstance(source, KafkaSource):
-        options = {**_kafka(source), "startingOffsets": source.start}
+        options = {**_kafka_options(source), "startingOffsets": source.start}
         return spark.readStream.format("kafka").options(**options).load()
     found = spark.readStream.format(source.format).schema(_schema(spark, source))
     if source.most is not None:
@@ -94,21 +94,21 @@ def _schema(spark: SparkSession, source: FilesSource) -> StructType:
     return spark.read.format(source.format).load(source.path).schema
 
 
-def client_settings(source: KafkaSource, environment: Mapping[str, str] | None = None) -> dict[str, str]:
+def read_client_settings(source: KafkaSource, environment: Mapping[str, str] | None = None) -> dict[str, str]:
     """The settings of Kafka's client, from the file first. Raises `SourceError` for a file or a variable that is missing."""
     known = os.environ if environment is None else environment  # noqa: TID251 (secrets of a client stand in variables)
-    told = {**_properties(source.file), **dict(source.settings)}
-    return {name: _filled(name, value, known) for name, value in told.items()}
+    settings = {**_read_properties(source.file), **dict(source.settings)}
+    return {name: _fill_variables(name, value, known) for name, value in settings.items()}
 
 
-def _filled(name: str, value: str, known: Mapping[str, str]) -> str:
+def _fill_variables(name: str, value: str, known: Mapping[str, str]) -> str:
     missing = [one for one in _VARIABLE.findall(value) if one not in known]
     if missing:
         raise SourceError(f"the setting {name!r} of Kafka names the variable {missing[0]}, which is not set")
     return _VARIABLE.sub(lambda found: known[found[1]], value)
 
 
-def _properties(path: str) -> dict[str, str]:
+def _read_properties(path: str) -> dict[str, str]:
     if not path:
         return {}
     try:
@@ -120,9 +120,9 @@ def _properties(path: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 
-def _kafka(source: KafkaSource) -> dict[str, str]:
+def _kafka_options(source: KafkaSource) -> dict[str, str]:
     """The options of Spark's Kafka source."""
-    options = {f"kafka.{name}": value for name, value in client_settings(source).items()}
+    options = {f"kafka.{name}": value for name, value in read_client_settings(source).items()}
     options["kafka.bootstrap.servers"] = source.servers
     options |= {"subscribePattern": source.pattern} if source.pattern else {"subscribe": ",".join(source.topics)}
     options["failOnDataLoss"] = str(not source.lossy).lower()

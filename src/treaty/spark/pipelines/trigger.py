@@ -9,7 +9,7 @@ KINDS = ("available", "once", "every")
 
 
 @dataclass(frozen=True, slots=True)
-class Trigger:
+class StreamTrigger:
     """A kind of `KINDS`; for ``every`` the time between the starts of two batches, as Spark says it (``0 seconds``: at once)."""
 
     kind: str = "every"
@@ -27,7 +27,7 @@ class Trigger:
         return self.kind != "every"
 
 
-def triggered(writer: DataStreamWriter, trigger: Trigger) -> DataStreamWriter:
+def set_trigger(writer: DataStreamWriter, trigger: StreamTrigger) -> DataStreamWriter:
     """The writer of a stream with this trigger."""
     match trigger.kind:
         case "available":

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from treaty.core.limits import REGISTRY_TRIES
 from treaty.plan.value import DecodePlan
-from treaty.spark.keyed.merging import refuse
-from treaty.spark.keyed.value import Keyed
-from treaty.spark.lake.table import Table
+from treaty.spark.keyed.options import KeyedTableOptions
+from treaty.spark.keyed.upsert import require_merge
+from treaty.spark.lake.table import LakeTable
 from treaty.spark.pipelines.source import KafkaSource, Source
-from treaty.spark.pipelines.trigger import Trigger
+from treaty.spark.pipelines.trigger import StreamTrigger
 
-AT_ONCE = Trigger()
+AT_ONCE = StreamTrigger()
 TOPIC = "{topic}"
 """Stands in the place of a table for the name of the topic whose rows it has."""
 PARTS = ("value", "key")
@@ -25,7 +25,7 @@ class Pipeline:
     path is a Delta table; the plans lie under the checkpoint, which is a path too. `with_id` and `with_version` name columns of the good
     table for the schema id and version of a row, empty for none. Delete markers (null values) are counted in the steps;
     a table that is only appended to has no place for them. `message` names a Protobuf message. `evolution` says what may
-    happen to the table of good rows (see `treaty.spark.lake.lakes.EVOLUTIONS`). A batch with more than `most_bad` bad rows, or a larger
+    happen to the table of good rows (see `treaty.spark.lake.tables.EVOLUTIONS`). A batch with more than `most_bad` bad rows, or a larger
     share of them than `worst_share` (0 to 1), ends the stream once they are written.
 
     `source` is opened by `run`; `start` takes any frame instead. Without a `subject` each topic has its own, ``topic-value`` or
@@ -35,8 +35,8 @@ class Pipeline:
     """
 
     subject: str
-    good: str | Table
-    bad: str | Table
+    good: str | LakeTable
+    bad: str | LakeTable
     checkpoint: str
     reader: str | int = "union"
     column: str = ""
@@ -48,7 +48,7 @@ class Pipeline:
     most_bad: int | None = None
     worst_share: float = 1.0
     source: Source | None = None
-    trigger: Trigger = AT_ONCE
+    trigger: StreamTrigger = AT_ONCE
     part: str = "value"
     framing: str = "prefix"
     depth: int = 3
@@ -56,7 +56,7 @@ class Pipeline:
     defaults: bool = False
     tries: int = REGISTRY_TRIES
     patience: float = 0.0
-    keyed: Keyed | None = None
+    keyed: KeyedTableOptions | None = None
     """One row per key (Delta and Iceberg): rows replace and delete; None: rows are appended."""
 
     def __post_init__(self) -> None:
@@ -64,7 +64,7 @@ class Pipeline:
         if self.part not in PARTS:
             raise PipelineError(f"{self.part!r} is no part of a record; there are {', '.join(PARTS)}")
         if self.keyed is not None:
-            refuse(self.good_table)
+            require_merge(self.good_table)
         if self.subject:
             return
         if not isinstance(self.source, KafkaSource):
@@ -79,12 +79,12 @@ class Pipeline:
             )
 
     @property
-    def good_table(self) -> Table:
+    def good_table(self) -> LakeTable:
         """Where good rows go."""
         return _table(self.good)
 
     @property
-    def bad_table(self) -> Table:
+    def bad_table(self) -> LakeTable:
         """Where bad rows go."""
         return _table(self.bad)
 
@@ -104,10 +104,10 @@ class Pipeline:
         return self.framing == "header"
 
 
-def _table(place: str | Table) -> Table:
-    if isinstance(place, Table):
+def _table(place: str | LakeTable) -> LakeTable:
+    if isinstance(place, LakeTable):
         return place
-    return Table(place if "/" in place else f"./{place}")
+    return LakeTable(place if "/" in place else f"./{place}")
 
 
 class PipelineError(ValueError):
@@ -119,7 +119,7 @@ class TooManyBadRowsError(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class BatchEvent:
     """What a batch has just done: ``planned``, ``good``, ``extended``, ``late``, ``bad``, ``done``; counts where they are known."""
 
     batch: int
@@ -130,5 +130,5 @@ class Step:
     topic: str = ""
 
 
-Watch = Callable[[Step], None]
-"""Told after every step of a batch, in the stream's own thread."""
+OnEvent = Callable[[BatchEvent], None]
+"""Called after every step of a batch, in the stream's own thread."""

@@ -10,14 +10,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from treaty.client.kafka.topics import find_end_offsets
 from treaty.core.kafka import KafkaCluster, translate_setting
-from treaty.spark.pipelines.source import KafkaSource, client_settings
+from treaty.spark.pipelines.source import KafkaSource, read_client_settings
 
 Offsets = Mapping[str, Mapping[int, int]]
 """Topic and partition to the next offset."""
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class StreamProgress:
     """How much of its source a stream has read: offsets of a topic, from where it began to where the topic ended."""
 
     done: int
@@ -29,7 +29,7 @@ class Progress:
         return max(0, self.total - self.done)
 
 
-def offsets_of(text: object) -> dict[str, dict[int, int]]:
+def parse_offsets(text: object) -> dict[str, dict[int, int]]:
     """Offsets as Spark tells them; nothing where they are not those of topics."""
     found = text
     if isinstance(text, str):
@@ -43,36 +43,36 @@ def offsets_of(text: object) -> dict[str, dict[int, int]]:
     return parts if all(isinstance(one, int) for some in parts.values() for one in some.values()) else {}
 
 
-def behind(read: Offsets, end: Offsets) -> Progress:
+def count_behind(read: Offsets, end: Offsets) -> StreamProgress:
     """The records of `end` that were not read; partitions that `read` lacks count from their beginning."""
     pairs = [(read.get(topic, {}).get(number, 0), last) for topic, some in end.items() for number, last in some.items()]
-    return Progress(sum(min(done, last) for done, last in pairs), sum(last for _, last in pairs))
+    return StreamProgress(sum(min(done, last) for done, last in pairs), sum(last for _, last in pairs))
 
 
-def progress_of(query: StreamingQuery) -> Progress | None:
+def measure_progress(query: StreamingQuery) -> StreamProgress | None:
     """The progress of a running stream; None where its source is no topic, and before its first batch."""
     last = query.lastProgress
     sources = json.loads(last.json)["sources"] if last is not None else []
     if len(sources) != 1:
         return None
-    read, end = offsets_of(sources[0].get("endOffset")), offsets_of(sources[0].get("latestOffset"))
-    return behind(read, end) if end else None
+    read, end = parse_offsets(sources[0].get("endOffset")), parse_offsets(sources[0].get("latestOffset"))
+    return count_behind(read, end) if end else None
 
 
-def read_so_far(spark: SparkSession, checkpoint: str, batch: int) -> dict[str, dict[int, int]]:
+def read_last_offsets(spark: SparkSession, checkpoint: str, batch: int) -> dict[str, dict[int, int]]:
     """The offsets up to which a batch read, from the checkpoint."""
     try:
         lines = spark.read.text(f"{checkpoint}/offsets/{batch}").collect()
     except AnalysisException:
         return {}
-    return offsets_of(lines[-1]["value"]) if lines else {}
+    return parse_offsets(lines[-1]["value"]) if lines else {}
 
 
-def ends_of(source: KafkaSource, read: Offsets) -> dict[str, dict[int, int]]:
+def ask_end_offsets(source: KafkaSource, read: Offsets) -> dict[str, dict[int, int]]:
     """The ends of the source's topics now. Raises `KafkaFailure` or `KafkaMissingError`."""
     settings = [
         pair
-        for name, value in client_settings(source).items()
+        for name, value in read_client_settings(source).items()
         for pair in translate_setting(name, value, "the pipeline")
     ]
     cluster = KafkaCluster(source.servers, tuple(settings))

@@ -9,7 +9,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from treaty.spark.pipelines.counting.journal import Report
+from treaty.spark.pipelines.batch_history import BatchReport
 
 
 def no_lag() -> int | None:
@@ -25,10 +25,10 @@ class PipelineMetrics(Collector):
     lag: Callable[[], int | None] = no_lag
     batches: int = 0
     seconds: float = 0.0
-    last: Report | None = None
+    last: BatchReport | None = None
     _lock: Lock = field(default_factory=Lock)
 
-    def told(self, report: Report) -> None:
+    def add_report(self, report: BatchReport) -> None:
         """Take over a batch."""
         with self._lock:
             self.batches += 1
@@ -63,14 +63,14 @@ class PipelineMetrics(Collector):
             left.add_metric([self.name], lag)
             yield left
 
-    def _last(self, last: Report, labels: list[str]) -> Iterator[Metric]:
+    def _last(self, last: BatchReport, labels: list[str]) -> Iterator[Metric]:
         pairs = (
             ("batch", "The number of the last batch.", last.batch),
             ("last_batch_seconds", "Time that the last batch took.", last.seconds),
             ("last_batch_ended_seconds", "When the last batch ended, in seconds since 1970.", last.ended),
         )
-        for name, said, value in pairs:
-            gauge = GaugeMetricFamily(f"treaty_pipeline_{name}", said, labels=labels)
+        for name, help_text, value in pairs:
+            gauge = GaugeMetricFamily(f"treaty_pipeline_{name}", help_text, labels=labels)
             gauge.add_metric([self.name], value)
             yield gauge
 

@@ -9,16 +9,16 @@ from treaty.core.registry import Registry
 from treaty.plan.addresses import open_registry
 from treaty.plan.errors import PlanError
 from treaty.plan.value import DecodePlan
-from treaty.spark.lake import lakes
-from treaty.spark.lake.changes import Change, EvolutionError, changes
-from treaty.spark.pipelines.planning import Planning
-from treaty.spark.pipelines.route import Route, route_of, routes
-from treaty.spark.pipelines.rows import columns_of, refuse_double, refuse_kept
+from treaty.spark.lake import tables
+from treaty.spark.lake.changes import ColumnChange, EvolutionError, list_changes
+from treaty.spark.pipelines.planner import RoutePlanner
+from treaty.spark.pipelines.route import TopicRoute, list_routes, make_route
+from treaty.spark.pipelines.rows import list_columns, refuse_double, refuse_kept
 from treaty.spark.pipelines.value import Pipeline, PipelineError
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class PipelinePreview:
     """One subject's rows: the plan, or why there is none; columns that are added and types that grow; what stands against it.
 
     `new` says that the table would be made. `refused` are sentences: why the stream would end.
@@ -29,7 +29,7 @@ class Preview:
     table: str
     plan: DecodePlan | None
     new: bool = False
-    grows: tuple[Change, ...] = ()
+    grows: tuple[ColumnChange, ...] = ()
     refused: tuple[str, ...] = ()
 
     @property
@@ -40,30 +40,30 @@ class Preview:
 
 def preview(
     pipeline: Pipeline, registry: Registry | str, spark: SparkSession, topics: tuple[str, ...] = ()
-) -> tuple[Preview, ...]:
+) -> tuple[PipelinePreview, ...]:
     """Look at each subject of a pipeline; `topics` are those of a pattern. Raises `Unavailable` where the registry can't say now."""
-    ways = routes(pipeline) or tuple(route_of(pipeline, one) for one in topics)
+    ways = list_routes(pipeline) or tuple(make_route(pipeline, one) for one in topics)
     with open_registry(registry) as known:
         return tuple(_one(way, known, spark) for way in ways)
 
 
-def _one(way: Route, registry: Registry, spark: SparkSession) -> Preview:
+def _one(way: TopicRoute, registry: Registry, spark: SparkSession) -> PipelinePreview:
     mine = way.pipeline
     place = mine.good_table.place
-    have = lakes.schema(spark, mine.good_table)
+    have = tables.schema(spark, mine.good_table)
     try:
         refuse_kept(mine)
-        plan = Planning(mine, registry).plan(spark)
+        plan = RoutePlanner(way, registry).plan(spark)
     except (NotFound, PlanError, PipelineError) as no:
-        return Preview(way.topic, mine.subject, place, None, have is None, refused=(str(no),))
-    rows = columns_of(plan)
+        return PipelinePreview(way.topic, mine.subject, place, None, have is None, refused=(str(no),))
+    rows = list_columns(plan)
     try:
         refuse_double(mine, plan)
         if have is None:
-            return Preview(way.topic, mine.subject, place, plan, new=True)
-        lakes.grown(mine.good_table, have, rows, mine.evolution)
+            return PipelinePreview(way.topic, mine.subject, place, plan, new=True)
+        tables.plan_evolution(mine.good_table, have, rows, mine.evolution)
     except (EvolutionError, PlanError) as no:
-        return Preview(way.topic, mine.subject, place, plan, refused=(str(no),))
+        return PipelinePreview(way.topic, mine.subject, place, plan, refused=(str(no),))
     kinds = {"add", "widen"} if mine.evolution == "widen" else frozenset[str]()
-    grows = tuple(one for one in changes(have, rows) if one.kind in kinds)
-    return Preview(way.topic, mine.subject, place, plan, grows=grows)
+    grows = tuple(one for one in list_changes(have, rows) if one.kind in kinds)
+    return PipelinePreview(way.topic, mine.subject, place, plan, grows=grows)

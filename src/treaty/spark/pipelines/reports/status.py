@@ -9,19 +9,19 @@ from treaty.client.kafka.errors import KafkaClientError
 from treaty.client.kafka.library import KafkaMissingError
 from treaty.core.kafka import KafkaSettingsError
 from treaty.plan.value import DecodePlan
-from treaty.spark.lake import lakes
-from treaty.spark.lake.table import Table
-from treaty.spark.pipelines.counting.journal import Journal, Report
-from treaty.spark.pipelines.ledger import PLANS, Ledger, NeverRanError, query_id
-from treaty.spark.pipelines.replay import still_bad
-from treaty.spark.pipelines.reports.lag import behind, ends_of, read_so_far
-from treaty.spark.pipelines.route import Route, route_of
+from treaty.spark.lake import tables
+from treaty.spark.lake.table import LakeTable
+from treaty.spark.pipelines.batch_history import BatchHistory, BatchReport
+from treaty.spark.pipelines.plan_store import PLANS, NeverRanError, PlanStore, query_id
+from treaty.spark.pipelines.replay import remaining_bad_rows
+from treaty.spark.pipelines.reports.lag import ask_end_offsets, count_behind, read_last_offsets
+from treaty.spark.pipelines.route import TopicRoute, make_route
 from treaty.spark.pipelines.source import KafkaSource, SourceError
 from treaty.spark.pipelines.value import Pipeline
 
 
 @dataclass(frozen=True, slots=True)
-class StillBad:
+class RemainingBadRows:
     """Bad rows of one reason that no replay took over, by the newest reason."""
 
     topic: str
@@ -32,7 +32,7 @@ class StillBad:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class PipelineStatus:
     """The state of a pipeline.
 
     `query` is "" for one that never ran. `lag` is the number of records that were not read, None where nobody can say, with the reason in
@@ -40,53 +40,53 @@ class Status:
     """
 
     query: str
-    last: Report | None = None
+    last: BatchReport | None = None
     lag: int | None = None
     no_lag: str = ""
-    bad: tuple[StillBad, ...] = ()
+    bad: tuple[RemainingBadRows, ...] = ()
     plans: tuple[tuple[str, int, DecodePlan], ...] = ()
 
 
-def status(pipeline: Pipeline, spark: SparkSession) -> Status:
+def status(pipeline: Pipeline, spark: SparkSession) -> PipelineStatus:
     """Read the state from the checkpoint and the tables; a running stream is not disturbed."""
     try:
         query = query_id(spark, pipeline.checkpoint)
     except NeverRanError:
-        return Status("")
-    journal = Journal(spark, pipeline.checkpoint)
-    journal.load()
-    ledger = Ledger(spark, Table(f"{pipeline.checkpoint}/{PLANS}", "parquet"), query)
-    ledger.load()
-    topics = sorted({topic for topic, _, _ in ledger.plans})
-    last = {topic: max(key for key in ledger.plans if key[0] == topic) for topic in topics}
-    plans = tuple((topic, key[1], ledger.plans[key]) for topic, key in last.items())
-    lag, no_lag = _lag(pipeline, spark, journal.last)
-    routes = [route_of(pipeline, one) if one else Route(pipeline) for one in topics]
+        return PipelineStatus("")
+    history = BatchHistory(spark, pipeline.checkpoint)
+    history.load()
+    plan_store = PlanStore(spark, LakeTable(f"{pipeline.checkpoint}/{PLANS}", "parquet"), query)
+    plan_store.load()
+    topics = sorted({topic for topic, _, _ in plan_store.plans})
+    last = {topic: max(key for key in plan_store.plans if key[0] == topic) for topic in topics}
+    plans = tuple((topic, key[1], plan_store.plans[key]) for topic, key in last.items())
+    lag, no_lag = _lag(pipeline, spark, history.last)
+    routes = [make_route(pipeline, one) if one else TopicRoute(pipeline) for one in topics]
     bad = tuple(one for route in routes for one in _bad(route, spark))
-    return Status(query, journal.last, lag, no_lag, bad, plans)
+    return PipelineStatus(query, history.last, lag, no_lag, bad, plans)
 
 
-def _lag(pipeline: Pipeline, spark: SparkSession, last: Report | None) -> tuple[int | None, str]:
+def _lag(pipeline: Pipeline, spark: SparkSession, last: BatchReport | None) -> tuple[int | None, str]:
     source = pipeline.source
     if not isinstance(source, KafkaSource):
         return None, "the source is no topic"
-    read = read_so_far(spark, pipeline.checkpoint, last.batch) if last else {}
+    read = read_last_offsets(spark, pipeline.checkpoint, last.batch) if last else {}
     if not read:
         return None, "no batch has ended"
     try:
-        return behind(read, ends_of(source, read)).lag, ""
+        return count_behind(read, ask_end_offsets(source, read)).lag, ""
     except (KafkaClientError, KafkaMissingError, KafkaSettingsError, SourceError) as away:
         return None, str(away)
 
 
-def _bad(route: Route, spark: SparkSession) -> list[StillBad]:
+def _bad(route: TopicRoute, spark: SparkSession) -> list[RemainingBadRows]:
     table = route.pipeline.bad_table
-    if lakes.schema(spark, table) is None:
+    if tables.schema(spark, table) is None:
         return []
-    rows = route.of(still_bad(spark, table)).groupBy("code", "schema_id")
+    rows = route.select_rows(remaining_bad_rows(spark, table)).groupBy("code", "schema_id")
     counted = rows.agg(F.count(F.lit(1)).alias("rows"), F.first("message").alias("message"))
     return [
-        StillBad(route.topic, row["code"], row["schema_id"], row["rows"], row["message"])
+        RemainingBadRows(route.topic, row["code"], row["schema_id"], row["rows"], row["message"])
         for row in counted.orderBy(F.desc("rows"), "code", "schema_id").limit(LISTED).collect()
     ]
 

@@ -6,8 +6,8 @@ from threading import Event
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from treaty.spark.pipelines.reports.lag import Progress, progress_of
-from treaty.spark.pipelines.running import ENDED
+from treaty.spark.pipelines.reports.lag import StreamProgress, measure_progress
+from treaty.spark.pipelines.runner import ENDED
 
 NAMED = ("Error", "Exception", "Unavailable", "NotFound", "Refusal")
 """How names of errors end."""
@@ -18,7 +18,7 @@ class StreamFailedError(RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class StreamHandle:
     """A running stream, and what asks it to end."""
 
     query: StreamingQuery
@@ -37,18 +37,18 @@ class Watched:
         except StreamingQueryException as failed:
             if self.ending.is_set() and ENDED in str(failed):
                 return True
-            raise StreamFailedError(reason(str(failed))) from failed
+            raise StreamFailedError(find_reason(str(failed))) from failed
         return False
 
-    def progress(self) -> Progress | None:
+    def progress(self) -> StreamProgress | None:
         """How much of its topics it has read; None where nobody can say."""
-        return progress_of(self.query)
+        return measure_progress(self.query)
 
 
-def reason(text: str) -> str:
+def find_reason(text: str) -> str:
     """What ended a stream, without stacks: the last line that names an error, else the last line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     named = [line for line in lines if line.split(":", 1)[0].endswith(NAMED) and ": " in line]
-    told = (named or lines or ["no reason is known"])[-1]
-    name, colon, sentence = told.partition(": ")
+    line = (named or lines or ["no reason is known"])[-1]
+    name, colon, sentence = line.partition(": ")
     return f"{name.rsplit('.', 1)[-1]}{colon}{sentence}"

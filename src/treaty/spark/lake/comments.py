@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType
 
 Docs = tuple[tuple[tuple[str, ...], str], ...]
-"""Path of a column and what is said of it; ``[]`` leads to the items of an array, ``{}`` to the values of a map."""
+"""Path of a column and its comment; ``[]`` leads to the items of an array, ``{}`` to the values of a map."""
 
 
-def documented(columns: StructType, docs: Docs) -> StructType:
+def add_comments(columns: StructType, docs: Docs) -> StructType:
     """The columns with these comments beside the ones that they have."""
     return _struct(columns, (), dict(docs)) if docs else columns
 
@@ -17,9 +17,9 @@ def _struct(columns: StructType, way: tuple[str, ...], docs: Mapping[tuple[str, 
     fields = []
     for one in columns.fields:
         path = (*way, one.name)
-        told = {"comment": docs[path]} if docs.get(path) else {}
+        comment = {"comment": docs[path]} if docs.get(path) else {}
         kind = _type(one.dataType, path, docs)
-        fields.append(StructField(one.name, kind, one.nullable, {**(one.metadata or {}), **told}))
+        fields.append(StructField(one.name, kind, one.nullable, {**(one.metadata or {}), **comment}))
     return StructType(fields)
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import BinaryType
 
-from treaty.spark.lake import lakes, parquet
-from treaty.spark.lake.table import Table
+from treaty.spark.lake import parquet, tables
+from treaty.spark.lake.table import LakeTable
 
 FOLDERS = {"_delta_log": "delta", "metadata": "iceberg", parquet.COLUMNS: "parquet"}
 """What lies in a table's folder, and the format that it tells."""
@@ -14,30 +14,30 @@ COLUMNS = ("value", "payload")
 """Columns that hold frames: as Kafka's source calls them, and as tables of bad rows do."""
 
 
-def format_of(place: str) -> str:
-    """The format of what lies at a path of this machine, ``files`` for a folder of Parquet; nothing where that can't be told."""
+def detect_format(place: str) -> str:
+    """The format of what lies at a path of this machine, ``files`` for a folder of Parquet; nothing where that is unknown."""
     folder = Path(place)
     if "/" not in place and not folder.exists():
         return ""
-    told = next((name for inside, name in FOLDERS.items() if (folder / inside).exists()), "")
-    return told or ("files" if folder.exists() else "")
+    known = next((name for inside, name in FOLDERS.items() if (folder / inside).exists()), "")
+    return known or ("files" if folder.exists() else "")
 
 
-def found(spark: SparkSession, place: str, format_: str = "") -> DataFrame:
+def read_place(spark: SparkSession, place: str, format_: str = "") -> DataFrame:
     """The rows at a path or under a name: a lake table, or any Parquet files.
 
     Where `format_` says nothing, what lies in the folder does; a path of another machine is taken for Delta.
     """
-    known = format_ or format_of(place)
+    known = format_ or detect_format(place)
     if known == "files":
         return spark.read.parquet(place)
     if not known and "/" not in place:
         return spark.table(place)
     here = str(Path(place).resolve()) if Path(place).exists() else place
-    return lakes.read(spark, Table(here, known or "delta"))
+    return tables.read(spark, LakeTable(here, known or "delta"))
 
 
-def frames_in(frame: DataFrame, column: str = "") -> str:
+def find_frame_column(frame: DataFrame, column: str = "") -> str:
     """The column with frames: the one that is named, else ``value`` or ``payload``, else the only one of bytes.
 
     Raises ValueError where there is none, or several.
@@ -46,6 +46,6 @@ def frames_in(frame: DataFrame, column: str = "") -> str:
     wanted = [column] if column else [*(name for name in COLUMNS if name in binary)][:1] or binary
     if len(wanted) != 1 or wanted[0] not in binary:
         had = ", ".join(f"{one.name} {one.dataType.simpleString()}" for one in frame.schema.fields)
-        message = f"which column has the frames can't be told: {column or 'none is named'}; there is {had}"
+        message = f"the column with the frames is unknown: {column or 'none is named'}; there is {had}"
         raise ValueError(message)
     return wanted[0]

@@ -12,8 +12,8 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from treaty.spark.flights.data import Row
-from treaty.spark.flights.schemas import VERSIONS
+from treaty.spark.demo_data.data import Row
+from treaty.spark.demo_data.schemas import VERSIONS
 
 SEED = 2013
 DAMAGED = 0.01
@@ -26,7 +26,7 @@ DAMAGE: Mapping[str, str] = {
     "hostile length": "MALFORMED",
     "bytes after the end": "TRAILING",
 }
-"""The seven ways of damage, and the code that each must be found with."""
+"""The seven damages of damage, and the code that each must be found with."""
 PHASES: tuple[tuple[float, tuple[int, ...]], ...] = ((0.3, (1,)), (0.6, (1, 2, 2)), (1.0, (1, 2, 3, 3, 3)))
 """Up to which part of the flights which versions are written, each as often as it stands there."""
 EVENTS = pa.schema([("offset", pa.int64()), ("value", pa.binary())])
@@ -35,7 +35,7 @@ UNKNOWN_ID = 999_999
 
 
 @dataclass(frozen=True, slots=True)
-class Ids:
+class SubjectIds:
     """Schema ids as the registry gave them: one per version, and one of another subject."""
 
     versions: tuple[int, ...]
@@ -43,7 +43,7 @@ class Ids:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class DemoEvent:
     """One event, and what is true of it: `damage` is empty for a sound one."""
 
     offset: int
@@ -59,7 +59,7 @@ def phase_of(offset: int, total: int) -> int:
 
 def events(
     rows: Iterable[Row], weather: Mapping[tuple[str, int], Row], total: int, ids: Sequence[int]
-) -> Iterator[Event]:
+) -> Iterator[DemoEvent]:
     """Encode flights in order. `ids` grows while the stream runs: version n is used once `ids` has n entries.
 
     The last entry of a phase's versions is the newest; an id is read from `ids` only when its version is written.
@@ -71,24 +71,24 @@ def events(
         out = io.BytesIO()
         out.write(b"\0" + ids[version - 1].to_bytes(4, "big"))
         fastavro.schemaless_writer(out, encoders[version - 1], record_of(row, version, weather))
-        yield Event(offset, out.getvalue(), version, "")
+        yield DemoEvent(offset, out.getvalue(), version, "")
 
 
-def damaged(stream: Iterable[Event], other: int) -> Iterator[Event]:
+def add_damage(stream: Iterable[DemoEvent], other: int) -> Iterator[DemoEvent]:
     """The same events with a hundredth of them damaged, with a fixed seed."""
     dice = random.Random(SEED + 1)  # noqa: S311 - repeatable, not secret
-    ways = tuple(DAMAGE)
+    damages = tuple(DAMAGE)
     for event in stream:
         if dice.random() >= DAMAGED:
             yield event
         else:
-            way = dice.choice(ways)
-            yield Event(event.offset, spoil(event.value, way, other, dice), event.version, way)
+            damage = dice.choice(damages)
+            yield DemoEvent(event.offset, damage_frame(event.value, damage, other, dice), event.version, damage)
 
 
-def spoil(value: bytes, way: str, other: int, dice: random.Random) -> bytes:
-    """One frame, damaged in one of the seven ways."""
-    match way:
+def damage_frame(value: bytes, damage: str, other: int, dice: random.Random) -> bytes:
+    """One frame, damaged in one of the seven damages."""
+    match damage:
         case "frame cut off":
             return value[: dice.randrange(5)]
         case "wrong magic byte":
@@ -119,7 +119,7 @@ def record_of(row: Row, version: int, weather: Mapping[tuple[str, int], Row]) ->
     return record
 
 
-def write(batch: Sequence[Event], folder: Path, topic: str, name: str) -> None:
+def write(batch: Sequence[DemoEvent], folder: Path, topic: str, name: str) -> None:
     """Write events of a topic as one file, and what is true of them beside; a file appears as a whole."""
     offsets = [event.offset for event in batch]
     for place, columns, schema in (

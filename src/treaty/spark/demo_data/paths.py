@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class DemoPaths:
     """Folders of one topic of one run of the demo."""
 
     root: Path

@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from treaty.spark.pipelines.counting.counts import Counts, Tally, added, tally
+from treaty.spark.pipelines.counts import Counts, RowTotals, add_counts, sum_counts
 
 BATCHES = "treaty-batches"
 """The folder in the checkpoint."""
@@ -19,7 +19,7 @@ ByTopic = Mapping[str, Counts]
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class BatchReport:
     """A batch: when it ended (seconds since 1970), how long it took, its rows and those of all batches so far."""
 
     batch: int
@@ -30,18 +30,18 @@ class Report:
 
     def to_json(self) -> str:
         """The stored form."""
-        parts = {"rows": listed(self.rows), "total": listed(self.total)}
+        parts = {"rows": list_counts(self.rows), "total": list_counts(self.total)}
         return json.dumps({"batch": self.batch, "ended": self.ended, "seconds": self.seconds, **parts})
 
     @staticmethod
-    def from_json(text: str) -> "Report":
+    def from_json(text: str) -> "BatchReport":
         """Read the stored form."""
         stored = json.loads(text)
         rows, total = _by_topic(stored["rows"]), _by_topic(stored["total"])
-        return Report(stored["batch"], stored["ended"], stored["seconds"], rows, total)
+        return BatchReport(stored["batch"], stored["ended"], stored["seconds"], rows, total)
 
 
-def listed(counts: ByTopic) -> list[dict[str, object]]:
+def list_counts(counts: ByTopic) -> list[dict[str, object]]:
     """Counts as JSON members: topic, id, code, rows."""
     return [
         {"topic": topic, "id": number, "code": code, "rows": rows}
@@ -50,9 +50,9 @@ def listed(counts: ByTopic) -> list[dict[str, object]]:
     ]
 
 
-def whole(counts: ByTopic) -> Tally:
+def sum_topics(counts: ByTopic) -> RowTotals:
     """What the counts of all topics say together."""
-    return tally(added(*counts.values()))
+    return sum_counts(add_counts(*counts.values()))
 
 
 def _by_topic(members: list[dict[str, object]]) -> dict[str, Counts]:
@@ -66,12 +66,12 @@ def _by_topic(members: list[dict[str, object]]) -> dict[str, Counts]:
 
 
 @dataclass(slots=True)
-class Journal:
+class BatchHistory:
     """The reports of one stream; `load` first."""
 
     spark: SparkSession
     checkpoint: str
-    reports: dict[int, Report] = field(default_factory=dict)
+    reports: dict[int, BatchReport] = field(default_factory=dict)
 
     def load(self) -> None:
         """Read what was kept; a stream that never ran has nothing."""
@@ -81,20 +81,20 @@ class Journal:
             if missing.getCondition() != "PATH_NOT_FOUND":
                 raise
             return
-        made = (Report.from_json(row["report"]) for row in found if row["report"])
+        made = (BatchReport.from_json(row["report"]) for row in found if row["report"])
         self.reports = {one.batch: one for one in made}
 
     @property
-    def last(self) -> Report | None:
+    def last(self) -> BatchReport | None:
         """The newest report."""
         return self.reports[max(self.reports)] if self.reports else None
 
-    def keep(self, batch: int, ended: float, seconds: float, rows: ByTopic) -> Report:
+    def keep(self, batch: int, ended: float, seconds: float, rows: ByTopic) -> BatchReport:
         """Write down a batch; one that runs again is written over."""
         before = max((one for one in self.reports if one < batch), default=None)
         sums = dict(self.reports[before].total) if before is not None else {}
-        total = {topic: added(sums.get(topic, {}), rows.get(topic, {})) for topic in {*sums, *rows}}
-        report = Report(batch, ended, seconds, rows, total)
+        total = {topic: add_counts(sums.get(topic, {}), rows.get(topic, {})) for topic in {*sums, *rows}}
+        report = BatchReport(batch, ended, seconds, rows, total)
         row = self.spark.range(1).select(F.lit(report.to_json()).alias("report")).coalesce(1)
         row.write.mode("overwrite").json(f"{self.checkpoint}/{BATCHES}/slot={batch % KEPT:03}")
         self.reports = {one: kept for one, kept in self.reports.items() if one > batch - KEPT} | {batch: report}

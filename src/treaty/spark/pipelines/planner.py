@@ -17,9 +17,10 @@ from treaty.plan.errors import RESOLUTION, PlanError, drop_twins
 from treaty.plan.strictness import ForeignOptionError
 from treaty.plan.value import DecodePlan, RejectedSchema
 from treaty.spark.explain import fit_to_session
-from treaty.spark.lake import lakes
+from treaty.spark.lake import tables
 from treaty.spark.lake.changes import EvolutionError
-from treaty.spark.pipelines.rows import columns_of, refuse_double
+from treaty.spark.pipelines.route import TopicRoute
+from treaty.spark.pipelines.rows import list_columns, refuse_double
 from treaty.spark.pipelines.value import Pipeline
 
 T = TypeVar("T")
@@ -28,45 +29,50 @@ PAUSE = 30.0
 
 
 @dataclass(slots=True)
-class Planning:
-    """Makes the plans of one route; `pipeline` has one subject. `seen` are the version numbers that the last plan was made of."""
+class RoutePlanner:
+    """Makes the plans of one route, whose pipeline has one subject. `seen` are the version numbers that the last plan was made of."""
 
-    pipeline: Pipeline
+    route: TopicRoute
     registry: Registry
     seen: tuple[int, ...] | None = None
     given_up: set[int] = field(default_factory=set)
 
+    @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline of this one route."""
+        return self.route.pipeline
+
     def plan(self, spark: SparkSession) -> DecodePlan:
         """The plan that the registry gives now, whether its table can take the rows or not. Raises what `make_plan` raises."""
-        return self._patiently(lambda: self._made(spark, frozenset()))
+        return self._with_retries(lambda: self._make_plan(spark, frozenset()))
 
-    def first(self, spark: SparkSession) -> DecodePlan:
+    def make_first(self, spark: SparkSession) -> DecodePlan:
         """The plan of a stream that has none. Raises what `make_plan` raises, and `EvolutionError` where no row would fit its table."""
-        return self.fitting(spark, None)
+        return self.make_fitting(spark, None)
 
-    def fitting(self, spark: SparkSession, before: DecodePlan | None) -> DecodePlan:
+    def make_fitting(self, spark: SparkSession, before: DecodePlan | None) -> DecodePlan:
         """A plan made now that fits the table, else the one before. Raises as `first` does."""
         known = before.known if before else frozenset()
-        return self._patiently(lambda: self._fitted(spark, self._made(spark, known), before))
+        return self._with_retries(lambda: self._fit_to_table(spark, self._make_plan(spark, known), before))
 
-    def fresh(self, spark: SparkSession, plan: DecodePlan) -> DecodePlan:
+    def refresh(self, spark: SparkSession, plan: DecodePlan) -> DecodePlan:
         """The plan with what the registry has now; the same where it has nothing new, or can't say now."""
         try:
-            numbers = self._numbers()
+            numbers = self._list_versions()
             if numbers == self.seen:
                 return plan
-            made = self._fitted(spark, self._made(spark, plan.known), plan)
+            made = self._fit_to_table(spark, self._make_plan(spark, plan.known), plan)
         except (Unavailable, NotFound, PlanError):
             return plan  # rows whose ids it knows are read as before; those of other ids ask again by themselves
         self.seen = numbers
         return made
 
-    def extended(self, spark: SparkSession, plan: DecodePlan, ids: frozenset[int]) -> DecodePlan:
+    def extend(self, spark: SparkSession, plan: DecodePlan, ids: frozenset[int]) -> DecodePlan:
         """The plan with further ids (none: with further versions); the same where the registry knows none of them, after `patience` too. Raises `Unavailable`."""
         end = time.monotonic() + (0 if ids and ids <= self.given_up else self.pipeline.patience)
         pause = 0.05
         while True:
-            made = self._patiently(lambda: self._made(spark, plan.known | ids))
+            made = self._with_retries(lambda: self._make_plan(spark, plan.known | ids))
             found = ids <= made.known if ids else made.known != plan.known
             if found or time.monotonic() >= end:
                 break
@@ -75,11 +81,10 @@ class Planning:
         self.given_up |= ids - made.known
         # Where none of these ids was found, what else is new is the next batch's.
         useful = ids & made.known if ids else made.known - plan.known
-        return self._fitted(spark, made, plan) if useful else plan
+        return self._fit_to_table(spark, made, plan) if useful else plan
 
-    def _made(self, spark: SparkSession, ids: frozenset[int]) -> DecodePlan:
+    def _make_plan(self, spark: SparkSession, ids: frozenset[int]) -> DecodePlan:
         mine = self.pipeline
-        # The topics of a pattern may have several formats: what is for another one is passed over.
         choices: dict[str, Any] = {"lossy": mine.lossy, "message": mine.message, "defaults": mine.defaults}
         while True:
             try:
@@ -94,21 +99,23 @@ class Planning:
                 )
                 break
             except ForeignOptionError as foreign:
-                del choices[foreign.option]
+                if not self.route.is_one_of_many:
+                    raise
+                del choices[foreign.option]  # the other topics may be of the format that it is for
         plan = fit_to_session(made, spark)
         if mine.keyed is None or not mine.keyed.subject:
             return plan
         keys = make_plan(self.registry, mine.keyed.subject, reader="union")
         return replace(plan, key=fit_to_session(keys, spark))
 
-    def _numbers(self) -> tuple[int, ...]:
+    def _list_versions(self) -> tuple[int, ...]:
         mine = self.pipeline
         found: list[int] = []
         for one in (mine.subject, *([mine.keyed.subject] if mine.keyed and mine.keyed.subject else [])):
             found += (*self.registry.ask(ListVersions(subject_of(one), visible="all")).answer.numbers, 0)
         return tuple(found)
 
-    def _patiently(self, ask: Callable[[], T]) -> T:
+    def _with_retries(self, ask: Callable[[], T]) -> T:
         """Ask again while the registry can't be reached; at the last try the batch fails, and no row is bad for it."""
         for turn in range(self.pipeline.tries - 1):
             try:
@@ -117,13 +124,13 @@ class Planning:
                 time.sleep(min(away.retry_after * 2**turn, PAUSE))
         return ask()
 
-    def _fitted(self, spark: SparkSession, plan: DecodePlan, before: DecodePlan | None) -> DecodePlan:
+    def _fit_to_table(self, spark: SparkSession, plan: DecodePlan, before: DecodePlan | None) -> DecodePlan:
         # A table with a key has other columns than the values: whether they fit is seen when rows are merged.
-        have = None if self.pipeline.keyed else lakes.schema(spark, self.pipeline.good_table)
-        return fitted(plan, before, self.pipeline, have)
+        have = None if self.pipeline.keyed else tables.schema(spark, self.pipeline.good_table)
+        return fit_plan(plan, before, self.pipeline, have)
 
 
-def fitted(plan: DecodePlan, before: DecodePlan | None, pipeline: Pipeline, have: StructType | None) -> DecodePlan:
+def fit_plan(plan: DecodePlan, before: DecodePlan | None, pipeline: Pipeline, have: StructType | None) -> DecodePlan:
     """A plan whose rows its table can take: this one, else the one before, to which the new ids are bad.
 
     Raises `EvolutionError`, or `PlanError` for two columns of one name, where there is no plan before, and where the pipeline's
@@ -132,15 +139,15 @@ def fitted(plan: DecodePlan, before: DecodePlan | None, pipeline: Pipeline, have
     try:
         refuse_double(pipeline, plan)
         if have is not None:
-            lakes.grown(pipeline.good_table, have, columns_of(plan), pipeline.evolution)
+            tables.plan_evolution(pipeline.good_table, have, list_columns(plan), pipeline.evolution)
     except (EvolutionError, PlanError) as wrong:
         if before is None or pipeline.evolution == "fail":
             raise
         why = "; ".join(map(str, wrong.changes)) if isinstance(wrong, EvolutionError) else str(wrong)
-        said = f"its rows can't go into {pipeline.good_table.place}: {why}"
+        reason = f"its rows can't go into {pipeline.good_table.place}: {why}"
         news = [
             RejectedSchema(
-                one.schema_id, RESOLUTION, f"id {one.schema_id} ({one.subject} version {one.version}): {said}"
+                one.schema_id, RESOLUTION, f"id {one.schema_id} ({one.subject} version {one.version}): {reason}"
             )
             for one in plan.writers
             if one.schema_id not in before.known

@@ -7,7 +7,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructFiel
 from treaty.plan.ddl import quote_name
 
 
-def conformed(frame: DataFrame, target: StructType) -> DataFrame:
+def project_rows(frame: DataFrame, target: StructType) -> DataFrame:
     """The frame with exactly the columns of `target`. Every type in it fits into its target's (see `changes`)."""
     if frame.schema == target:
         return frame
@@ -15,7 +15,9 @@ def conformed(frame: DataFrame, target: StructType) -> DataFrame:
     return frame.select(
         *(
             (
-                _fitted(F.col(quote_name(have[one.name.lower()].name)), have[one.name.lower()].dataType, one.dataType)
+                _project_column(
+                    F.col(quote_name(have[one.name.lower()].name)), have[one.name.lower()].dataType, one.dataType
+                )
                 if one.name.lower() in have
                 else F.lit(None).cast(one.dataType)
             ).alias(one.name, metadata=one.metadata)
@@ -24,14 +26,14 @@ def conformed(frame: DataFrame, target: StructType) -> DataFrame:
     )
 
 
-def _fitted(column: Column, have: DataType, want: DataType) -> Column:
-    if bare(have) == bare(want):
+def _project_column(column: Column, have: DataType, want: DataType) -> Column:
+    if strip_nullability(have) == strip_nullability(want):
         return column
     match have, want:
         case StructType(), StructType():
             known = {one.name.lower(): one for one in have.fields}
             parts = [
-                _fitted(column[known[one.name.lower()].name], known[one.name.lower()].dataType, one.dataType)
+                _project_column(column[known[one.name.lower()].name], known[one.name.lower()].dataType, one.dataType)
                 if one.name.lower() in known
                 else F.lit(None).cast(one.dataType)
                 for one in want.fields
@@ -39,48 +41,48 @@ def _fitted(column: Column, have: DataType, want: DataType) -> Column:
             named = [part.alias(one.name) for part, one in zip(parts, want.fields, strict=True)]
             return F.when(column.isNotNull(), F.struct(*named))
         case ArrayType(), ArrayType():
-            return F.transform(column, lambda item: _fitted(item, have.elementType, want.elementType))
+            return F.transform(column, lambda item: _project_column(item, have.elementType, want.elementType))
         case MapType(), MapType():
-            values = F.transform_values(column, lambda _, item: _fitted(item, have.valueType, want.valueType))
+            values = F.transform_values(column, lambda _, item: _project_column(item, have.valueType, want.valueType))
             if have.keyType == want.keyType:
                 return values
-            return F.transform_keys(values, lambda key, _: _fitted(key, have.keyType, want.keyType))
+            return F.transform_keys(values, lambda key, _: _project_column(key, have.keyType, want.keyType))
     return column.cast(want)
 
 
-def bare(kind: DataType) -> DataType:
+def strip_nullability(kind: DataType) -> DataType:
     """A type without comments, and with nulls allowed everywhere: what decides whether rows must be made anew."""
     match kind:
         case StructType():
-            return StructType([StructField(one.name, bare(one.dataType)) for one in kind.fields])
+            return StructType([StructField(one.name, strip_nullability(one.dataType)) for one in kind.fields])
         case ArrayType():
-            return ArrayType(bare(kind.elementType))
+            return ArrayType(strip_nullability(kind.elementType))
         case MapType():
-            return MapType(bare(kind.keyType), bare(kind.valueType))
+            return MapType(strip_nullability(kind.keyType), strip_nullability(kind.valueType))
     return kind
 
 
-def storable(kind: StructType) -> StructType:
+def drop_void_columns(kind: StructType) -> StructType:
     """The columns without those that can hold nothing but nulls: no format of tables has a type for them."""
     fields = []
     for one in kind.fields:
-        made = _storable(one.dataType)
+        made = _drop_void(one.dataType)
         if made is not None:
             fields.append(StructField(one.name, made, one.nullable, one.metadata))
     return StructType(fields)
 
 
-def _storable(kind: DataType) -> DataType | None:
+def _drop_void(kind: DataType) -> DataType | None:
     match kind:
         case NullType():
             return None
         case StructType():
-            made = storable(kind)
+            made = drop_void_columns(kind)
             return made if made.fields else None
         case ArrayType():
-            element = _storable(kind.elementType)
+            element = _drop_void(kind.elementType)
             return None if element is None else ArrayType(element, kind.containsNull)
         case MapType():
-            key, value = _storable(kind.keyType), _storable(kind.valueType)
+            key, value = _drop_void(kind.keyType), _drop_void(kind.valueType)
             return None if key is None or value is None else MapType(key, value, kind.valueContainsNull)
     return kind

@@ -6,8 +6,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from treaty.plan.value import DecodePlan
-from treaty.spark.lake import lakes
-from treaty.spark.lake.table import Batch, Table
+from treaty.spark.lake import tables
+from treaty.spark.lake.table import LakeTable, WriteId
 
 FIRST, LATE = 1, 2
 """A batch's first plan, and the one that was extended by the ids it brought."""
@@ -19,11 +19,11 @@ COLUMNS = "batch BIGINT, part INT, plan STRING, topic STRING"
 
 
 @dataclass(slots=True)
-class Ledger:
+class PlanStore:
     """Plans of one stream, by topic where it has several. A plan holds from the batch it is stored under until the next one."""
 
     spark: SparkSession
-    table: Table
+    table: LakeTable
     writer: str
     plans: dict[tuple[str, int, int], DecodePlan] = field(default_factory=dict)
     settled: set[tuple[str, int]] = field(default_factory=set)
@@ -33,8 +33,8 @@ class Ledger:
 
     def load(self) -> None:
         """Read what was stored before; a stream that never ran has nothing."""
-        stored = lakes.schema(self.spark, self.table) is not None
-        rows = lakes.read(self.spark, self.table).collect() if stored else []
+        stored = tables.schema(self.spark, self.table) is not None
+        rows = tables.read(self.spark, self.table).collect() if stored else []
         for row in rows:
             key = (row.asDict().get("topic") or "", row["batch"], row["part"])
             if row["plan"]:
@@ -77,7 +77,7 @@ class Ledger:
     def _append(self, row: tuple[int, int, str, str], name: str, number: int) -> None:
         frame = self.spark.createDataFrame([row], COLUMNS).coalesce(1)
         writer = f"{self.writer}/{row[3]}" if row[3] else self.writer
-        lakes.append(frame, self.table, Batch(f"{writer}/{name}", number))
+        tables.append(frame, self.table, WriteId(f"{writer}/{name}", number))
 
 
 class NeverRanError(RuntimeError):

@@ -11,9 +11,9 @@ from google.protobuf.message_factory import GetMessageClass
 
 from treaty.formats.protobuf.runtime import get_first_message
 from treaty.plan.registry_queries import parse_text
-from treaty.spark.flights import data
-from treaty.spark.flights.data import Row
-from treaty.spark.flights.events import DAMAGE, DAMAGED, SEED, Event, spoil
+from treaty.spark.demo_data import data
+from treaty.spark.demo_data.data import Row
+from treaty.spark.demo_data.events import DAMAGE, DAMAGED, SEED, DemoEvent, damage_frame
 
 Encode = Callable[[Row], bytes]
 
@@ -44,7 +44,7 @@ AIRLINES = (_document("Airline", ["carrier", "name"], carrier={"type": "string"}
 
 
 @dataclass(frozen=True, slots=True)
-class Dimension:
+class DimensionTopic:
     """A topic of few rows: its name, its format, the versions of its schema, its rows up to an hour, and what encodes one of a version."""
 
     name: str
@@ -82,27 +82,27 @@ def _json(text: str) -> Encode:
 
 
 DIMENSIONS = (
-    Dimension("weather", "PROTOBUF", WEATHER, data.hours, _message),
-    Dimension("planes", "JSON", PLANES, data.planes, _json),
-    Dimension("airlines", "JSON", AIRLINES, data.airlines, _json),
+    DimensionTopic("weather", "PROTOBUF", WEATHER, data.hours, _message),
+    DimensionTopic("planes", "JSON", PLANES, data.planes, _json),
+    DimensionTopic("airlines", "JSON", AIRLINES, data.airlines, _json),
 )
-WAYS = ("frame cut off", "wrong magic byte", "id that nobody gave", "id of another subject", "record cut short")
+DAMAGES = ("frame cut off", "wrong magic byte", "id that nobody gave", "id of another subject", "record cut short")
 """What is done to a hundredth of the events; every format can tell these."""
-assert set(WAYS) <= DAMAGE.keys()
+assert set(DAMAGES) <= DAMAGE.keys()
 
 
-def events(mine: Dimension, ids: Sequence[int], other: int, until: int) -> Iterator[Event]:
+def events(mine: DimensionTopic, ids: Sequence[int], other: int, until: int) -> Iterator[DemoEvent]:
     """The topic's events up to an hour: versions in turn by a dice with a fixed seed, a hundredth damaged. `ids` are those of the versions."""
     dice = random.Random(f"{SEED} {mine.name}")  # noqa: S311 - repeatable, not secret
     encoders: Mapping[int, Encode] = {number: mine.encoder(text) for number, text in enumerate(mine.versions, 1)}
     for offset, row in enumerate(mine.rows(until)):
         version = dice.randrange(len(ids)) + 1
         value = b"\0" + ids[version - 1].to_bytes(4, "big") + encoders[version](row)
-        way = dice.choice(WAYS) if dice.random() < DAMAGED else ""
-        if way == "record cut short":
+        damage = dice.choice(DAMAGES) if dice.random() < DAMAGED else ""
+        if damage == "record cut short":
             value = value[
                 : -dice.randrange(1, 8)
             ]  # less than a number of eight bytes, so that no field is cut off whole
-        elif way:
-            value = spoil(value, way, other, dice)
-        yield Event(offset, value, version, way)
+        elif damage:
+            value = damage_frame(value, damage, other, dice)
+        yield DemoEvent(offset, value, version, damage)

@@ -11,39 +11,44 @@ from pyspark.sql import functions as F
 from treaty.core.state.columns import ColumnType, Decimal, List, Map, Scalar, Struct
 from treaty.plan.ddl import parse_type, type_ddl
 from treaty.plan.encoding.fit import ColumnConversion, ConversionPart
-from treaty.spark.encoding.checks import Problem, checked
+from treaty.spark.encoding.checks import Violation, list_violations
+from treaty.spark.engines.engine import join_conditions
 
-WRITTEN = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]XXX", "timeZone": "UTC"}
+JSON_OPTIONS = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss[.SSSSSS]XXX", "timeZone": "UTC"}
 """How JSON is written."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class ConvertedColumn:
     """A place as the schema wants it, and what may be wrong with it, in the order of the fields."""
 
-    made: Column
-    problems: tuple[Problem, ...]
+    value: Column
+    violations: tuple[Violation, ...]
 
 
-def fitted(fit: ColumnConversion, column: Column) -> Fitted:
+def convert(fit: ColumnConversion, column: Column) -> ConvertedColumn:
     """A column (for the whole row: a struct) brought to what the schema has there."""
-    made = column if fit.same else _made(fit, column)
-    missing = (Problem(column.isNull(), F.lit(f"{fit.path or 'the value'} is null, and the schema has no null there")),)
-    inside = () if fit.clean else _inside(fit, column)
-    return Fitted(made, (*(missing if fit.required else ()), *inside, *checked(fit, column, made)))
+    made = column if fit.same else _convert_value(fit, column)
+    missing = (
+        Violation(column.isNull(), F.lit(f"{fit.path or 'the value'} is null, and the schema has no null there")),
+    )
+    inside = () if fit.clean else _list_inner_violations(fit, column)
+    return ConvertedColumn(made, (*(missing if fit.required else ()), *inside, *list_violations(fit, column, made)))
 
 
-def _made(fit: ColumnConversion, column: Column) -> Column:
+def _convert_value(fit: ColumnConversion, column: Column) -> Column:
     match fit.way:
         case "record" | "choose" | "branch":
-            struct = F.struct(*(fitted(part.fit, _of(fit, part, column)).made.alias(part.name) for part in fit.parts))
+            struct = F.struct(
+                *(convert(part.fit, _select_part(fit, part, column)).value.alias(part.name) for part in fit.parts)
+            )
             return F.when(column.isNotNull(), struct)
         case "items":
-            return F.transform(column, lambda item: fitted(fit.parts[0].fit, item).made)
+            return F.transform(column, lambda item: convert(fit.parts[0].fit, item).value)
         case "entries":
-            return _entries(fit, column)
+            return _convert_entries(fit, column)
         case "constant":
-            return constant(parse_type(fit.type), json.loads(fit.constant))
+            return make_constant(parse_type(fit.type), json.loads(fit.constant))
         case "cast":
             return column.try_cast(fit.type)
         case "nanos":
@@ -55,18 +60,18 @@ def _made(fit: ColumnConversion, column: Column) -> Column:
         case "base64":
             return F.base64(column)
         case "json":
-            return F.to_json(column, WRITTEN)
-    inner = fitted(fit.parts[0].fit, column).made
-    return _carried(fit, inner)
+            return F.to_json(column, JSON_OPTIONS)
+    inner = convert(fit.parts[0].fit, column).value
+    return _wrap_value(fit, inner)
 
 
-def _carried(fit: ColumnConversion, inner: Column) -> Column:
+def _wrap_value(fit: ColumnConversion, inner: Column) -> Column:
     """A value in what its format holds it in."""
     match fit.way:
         case "embed":
             return F.try_parse_json(inner)
         case "present":
-            text = F.to_json(F.array(inner), WRITTEN)
+            text = F.to_json(F.array(inner), JSON_OPTIONS)
             return F.try_variant_get(F.try_parse_json(text), "$[0]", "variant")
         case "wrap":
             made = F.struct(inner.alias("value"))
@@ -81,7 +86,7 @@ def _carried(fit: ColumnConversion, inner: Column) -> Column:
     return F.when(inner.isNotNull(), made)
 
 
-def _of(fit: ColumnConversion, part: ConversionPart, column: Column) -> Column:
+def _select_part(fit: ColumnConversion, part: ConversionPart, column: Column) -> Column:
     """The column that a part comes from."""
     if fit.way == "branch":
         return column if part.name == fit.constant else F.lit(None)
@@ -90,81 +95,79 @@ def _of(fit: ColumnConversion, part: ConversionPart, column: Column) -> Column:
     return column[part.source] if part.source else F.lit(None)
 
 
-def _entries(fit: ColumnConversion, column: Column) -> Column:
+def _convert_entries(fit: ColumnConversion, column: Column) -> Column:
     key, value = (part.fit for part in fit.parts)
     made = column
     if not value.same:
-        made = F.transform_values(made, lambda _, one: fitted(value, one).made)
+        made = F.transform_values(made, lambda _, one: convert(value, one).value)
     if key.same:
         return made
     # Two keys that become one would end the job, so such a map is left alone: its row is bad.
-    changed = F.transform_keys(made, lambda one, _: fitted(key, one).made)
-    return F.when(distinct(fit, column), changed)
+    changed = F.transform_keys(made, lambda one, _: convert(key, one).value)
+    return F.when(has_distinct_keys(fit, column), changed)
 
 
-def distinct(fit: ColumnConversion, column: Column) -> Column:
+def has_distinct_keys(fit: ColumnConversion, column: Column) -> Column:
     """Whether all keys of a map are there and differ after they were cast."""
-    keys = F.transform(F.map_keys(column), lambda one: fitted(fit.parts[0].fit, one).made)
+    keys = F.transform(F.map_keys(column), lambda one: convert(fit.parts[0].fit, one).value)
     return F.size(F.array_compact(F.array_distinct(keys))) == F.size(column)
 
 
-def _inside(fit: ColumnConversion, column: Column) -> tuple[Problem, ...]:
+def _list_inner_violations(fit: ColumnConversion, column: Column) -> tuple[Violation, ...]:
     match fit.way:
         case "items":
-            return _each(fit.parts[0].fit, column)
+            return _list_item_violations(fit.parts[0].fit, column)
         case "entries":
             keys, values = fit.parts[0].fit, fit.parts[1].fit
-            first = () if keys.clean else _each(keys, F.map_keys(column))
-            return (*first, *(() if values.clean else _each(values, F.map_values(column))))
-    found: list[Problem] = []
+            first = () if keys.clean else _list_item_violations(keys, F.map_keys(column))
+            return (*first, *(() if values.clean else _list_item_violations(values, F.map_values(column))))
+    found: list[Violation] = []
     for part in fit.parts:
         if not part.fit.clean:
-            inner = fitted(part.fit, _of(fit, part, column)).problems
+            inner = convert(part.fit, _select_part(fit, part, column)).violations
             # A field of a struct that is null is null too, which is no fault of the field.
-            found += [Problem(column.isNotNull() & one.wrong, one.said) for one in inner] if fit.path else inner
+            found += [Violation(column.isNotNull() & one.is_wrong, one.message) for one in inner] if fit.path else inner
     return tuple(found)
 
 
-def _each(fit: ColumnConversion, items: Column) -> tuple[Problem, ...]:
-    """What is wrong with an item of a list, told of the first one that has something."""
+def _list_item_violations(fit: ColumnConversion, items: Column) -> tuple[Violation, ...]:
+    """What is wrong with an item of a list, of the first one that has something."""
 
-    def wrong(item: Column) -> Column:
-        return any_of(fitted(fit, item).problems)
+    def is_wrong(item: Column) -> Column:
+        return is_any_wrong(convert(fit, item).violations)
 
-    def said(item: Column) -> Column:
-        return first_of(fitted(fit, item).problems)
+    def find_message(item: Column) -> Column:
+        return find_first_message(convert(fit, item).violations)
 
-    first = F.try_element_at(F.filter(F.transform(items, said), lambda one: one.isNotNull()), F.lit(1))
-    return (Problem(F.coalesce(F.exists(items, wrong), F.lit(False)), first),)
+    first = F.try_element_at(F.filter(F.transform(items, find_message), lambda one: one.isNotNull()), F.lit(1))
+    return (Violation(F.coalesce(F.exists(items, is_wrong), F.lit(False)), first),)
 
 
-def any_of(problems: Sequence[Problem]) -> Column:
+def is_any_wrong(violations: Sequence[Violation]) -> Column:
     """Whether there is a problem; never null."""
-    found = F.lit(False)
-    for one in problems:
-        found = found | F.coalesce(one.wrong, F.lit(False))
-    return found
+    wrong = [F.coalesce(one.is_wrong, F.lit(False)) for one in violations]
+    return join_conditions(wrong, Column.__or__) if wrong else F.lit(False)
 
 
-def first_of(problems: Sequence[Problem]) -> Column:
+def find_first_message(violations: Sequence[Violation]) -> Column:
     """What the first problem says, or null."""
-    said: Any = F
-    for one in problems:
-        said = said.when(one.wrong, one.said)
-    return said if problems else F.lit(None).cast("string")
+    message: Any = F
+    for one in violations:
+        message = message.when(one.is_wrong, one.message)
+    return message if violations else F.lit(None).cast("string")
 
 
-def constant(kind: ColumnType, value: Any) -> Column:
+def make_constant(kind: ColumnType, value: Any) -> Column:
     """A default as a column."""
     if value is None or kind == Scalar("null"):
         return F.lit(None).cast(type_ddl(kind))
     match kind:
         case Struct():
-            return F.struct(*(constant(one.type, value.get(one.name)).alias(one.name) for one in kind.columns))
+            return F.struct(*(make_constant(one.type, value.get(one.name)).alias(one.name) for one in kind.columns))
         case List(element):
-            return F.array(*(constant(element, one) for one in value)).cast(type_ddl(kind))
+            return F.array(*(make_constant(element, one) for one in value)).cast(type_ddl(kind))
         case Map(_, inside):
-            pairs = [part for key, one in value.items() for part in (F.lit(key), constant(inside, one))]
+            pairs = [part for key, one in value.items() for part in (F.lit(key), make_constant(inside, one))]
             return F.create_map(*pairs).cast(type_ddl(kind))
         case Scalar("binary"):
             return F.lit(value.encode("latin-1"))

@@ -12,7 +12,7 @@ def _optional(kind: Any) -> list[Any]:
     return ["null", kind]
 
 
-def _flight(*fields: Fields) -> str:
+def _schema(*fields: Fields) -> str:
     together = [field for part in fields for field in part]
     return json.dumps({"type": "record", "name": "Flight", "namespace": "nyc", "fields": together})
 
@@ -42,9 +42,9 @@ WEATHER: dict[str, Any] = {
     ],
 }
 
-V1 = _flight(KEY, [{"name": "dest", "type": "string"}], TIMES, [{"name": "distance", "type": "int"}])
-V2 = _flight(KEY, [{"name": "dest", "type": "string"}], TIMES, [{"name": "distance", "type": "int"}], ADDED)
-V3 = _flight(
+V1 = _schema(KEY, [{"name": "dest", "type": "string"}], TIMES, [{"name": "distance", "type": "int"}])
+V2 = _schema(KEY, [{"name": "dest", "type": "string"}], TIMES, [{"name": "distance", "type": "int"}], ADDED)
+V3 = _schema(
     KEY,
     [{"name": "destination", "type": "string", "aliases": ["dest"]}],
     TIMES,
@@ -52,7 +52,7 @@ V3 = _flight(
     ADDED,
     [{"name": "weather", "type": _optional(WEATHER), "default": None}],
 )
-V4 = _flight(
+V4 = _schema(
     [{"name": "carrier", "type": "int"}, *KEY[1:]],
     [{"name": "destination", "type": "string"}, {"name": "gate", "type": "string"}],
     TIMES,

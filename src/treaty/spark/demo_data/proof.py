@@ -5,15 +5,15 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from treaty.spark.flights.places import Places
-from treaty.spark.lake import lakes
-from treaty.spark.lake.table import Table
+from treaty.spark.demo_data.paths import DemoPaths
+from treaty.spark.lake import tables
+from treaty.spark.lake.table import LakeTable
 
 
-def proof(spark: SparkSession, places: Places, total: int) -> dict[str, Any]:
+def check_tables(spark: SparkSession, places: DemoPaths, total: int) -> dict[str, Any]:
     """Read both tables back and count: every event is in exactly one table, and where the truth says it belongs."""
-    good = lakes.read(spark, Table(places.good)).select("offset", "schema_version", F.lit("").alias("found"))
-    bad = lakes.read(spark, Table(places.bad)).select("offset", F.lit(None), F.col("code"))
+    good = tables.read(spark, LakeTable(places.good)).select("offset", "schema_version", F.lit("").alias("found"))
+    bad = tables.read(spark, LakeTable(places.bad)).select("offset", F.lit(None), F.col("code"))
     truth = spark.read.parquet(places.truth)
     found_once = (
         good.union(bad)
@@ -50,10 +50,10 @@ def proof(spark: SparkSession, places: Places, total: int) -> dict[str, Any]:
     return found
 
 
-def figures(spark: SparkSession, places: Places) -> dict[str, Any]:
+def read_figures(spark: SparkSession, places: DemoPaths) -> dict[str, Any]:
     """What the report shows, read from the tables."""
-    good = lakes.read(spark, Table(places.good)).cache()
-    bad = lakes.read(spark, Table(places.bad))
+    good = tables.read(spark, LakeTable(places.good)).cache()
+    bad = tables.read(spark, LakeTable(places.bad))
     local = F.from_utc_timestamp("scheduled", "America/New_York")
     delay, cancelled = F.avg("dep_delay").alias("delay"), F.count_if(F.col("dep_delay").isNull()).alias("cancelled")
     flights = F.count(F.lit(1)).alias("flights")
@@ -77,7 +77,7 @@ def figures(spark: SparkSession, places: Places) -> dict[str, Any]:
             .orderBy("rain")
         ),
         "before": _columns(spark.read.format("delta").option("versionAsOf", 0).load(places.good)),
-        "after": _columns(lakes.read(spark, Table(places.good))),
+        "after": _columns(tables.read(spark, LakeTable(places.good))),
         "history": _rows(spark.sql(f"DESCRIBE HISTORY delta.`{places.good}`").select("version").orderBy("version")),
     }
     good.unpersist()

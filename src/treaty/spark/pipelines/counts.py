@@ -14,7 +14,7 @@ from treaty.plan.rows import CODES
 
 KEY, ROW_ID = "_key", "_row_id"
 KEYS, TRACKED = 8_000, 20_000
-DELETE, STRANGE = "DELETE", -1
+DELETE, NO_SCHEMA_ID = "DELETE", -1
 """What a delete marker counts as, and the id of rows whose id is unknown or none."""
 _GOOD, _DELETE, _OTHER, _BASE = 0, 14, 15, 16
 _DIGITS: Mapping[str, int] = {code: place for place, code in enumerate(CODES, 1)}
@@ -26,26 +26,26 @@ Counts = dict[tuple[int, str], int]
 """Rows by schema id and error code; the code is "" for good rows."""
 
 
-def key_of(column: str, record: str, error: str) -> Column:
+def make_count_key(column: str, record: str, error: str) -> Column:
     """The key of a row, a BIGINT."""
     code = F.col(error)["code"]
     digits = [F.lit(part) for pair in _DIGITS.items() for part in pair]
     digit = F.coalesce(F.try_element_at(F.create_map(*digits), code), F.lit(_OTHER))
-    number = F.coalesce(F.col(ROW_ID), F.lit(STRANGE)).cast("bigint")
+    number = F.coalesce(F.col(ROW_ID), F.lit(NO_SCHEMA_ID)).cast("bigint")
     return (
         F.when(F.col(record).isNotNull(), number * _BASE)
-        .when(code.isNull(), F.lit(STRANGE * _BASE + _DELETE))
-        .otherwise(F.when(code.isin(*NAMELESS), F.lit(STRANGE)).otherwise(number) * _BASE + digit)
+        .when(code.isNull(), F.lit(NO_SCHEMA_ID * _BASE + _DELETE))
+        .otherwise(F.when(code.isin(*NAMELESS), F.lit(NO_SCHEMA_ID)).otherwise(number) * _BASE + digit)
     )
 
 
-def counting() -> tuple[Column, ...]:
+def make_aggregates() -> tuple[Column, ...]:
     """The aggregates that `counted` reads."""
     keys = F.expr(f"approx_top_k({KEY}, {KEYS}, {TRACKED})").alias("keys")
     return F.count(F.lit(1)).alias("rows"), keys
 
 
-def counted(found: Mapping[str, object]) -> Counts:
+def read_counts(found: Mapping[str, object]) -> Counts:
     """The counts that the aggregates made."""
     pairs = found["keys"] or ()
     assert isinstance(pairs, Iterable)
@@ -58,7 +58,7 @@ def counted(found: Mapping[str, object]) -> Counts:
     return counts
 
 
-def added(*several: Mapping[tuple[int, str], int]) -> Counts:
+def add_counts(*several: Mapping[tuple[int, str], int]) -> Counts:
     """The sum of counts."""
     total: Counts = {}
     for counts in several:
@@ -68,7 +68,7 @@ def added(*several: Mapping[tuple[int, str], int]) -> Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class RowTotals:
     """What counts say in five numbers."""
 
     rows: int
@@ -83,10 +83,10 @@ class Tally:
         return (*pairs, ("unknown", self.unknown))
 
 
-def tally(counts: Mapping[tuple[int, str], int]) -> Tally:
+def sum_counts(counts: Mapping[tuple[int, str], int]) -> RowTotals:
     """The five numbers of counts."""
     rows = sum(counts.values())
     good = sum(number for (_, code), number in counts.items() if not code)
     deletes = sum(number for (_, code), number in counts.items() if code == DELETE)
     unknown = sum(number for (_, code), number in counts.items() if code == "UNKNOWN_ID")
-    return Tally(rows, good, rows - good - deletes, deletes, unknown)
+    return RowTotals(rows, good, rows - good - deletes, deletes, unknown)

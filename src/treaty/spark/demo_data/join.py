@@ -6,18 +6,18 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from treaty.spark.flights.places import Places
-from treaty.spark.lake import lakes
-from treaty.spark.lake.table import Table
+from treaty.spark.demo_data.paths import DemoPaths
+from treaty.spark.lake import tables
+from treaty.spark.lake.table import LakeTable
 
 YEAR = 2013
 
 
-def joined(spark: SparkSession, root: Path) -> DataFrame:
+def join_topics(spark: SparkSession, root: Path) -> DataFrame:
     """Every flight, with what is known of its weather, plane and airline; a bad row of theirs leaves nulls."""
 
     def table(name: str) -> DataFrame:
-        return lakes.read(spark, Table(Places(root, name).good)).drop("offset", "schema_id", "schema_version")
+        return tables.read(spark, LakeTable(DemoPaths(root, name).good)).drop("offset", "schema_id", "schema_version")
 
     flights = table("flights").withColumn("hour", F.date_trunc("hour", "scheduled"))
     planes = table("planes").select("tailnum", "manufacturer", (F.lit(YEAR) - F.col("year")).alias("age"))
@@ -30,11 +30,11 @@ def joined(spark: SparkSession, root: Path) -> DataFrame:
     )
 
 
-def airlines(spark: SparkSession, root: Path) -> list[dict[str, Any]]:
+def list_airlines(spark: SparkSession, root: Path) -> list[dict[str, Any]]:
     """By airline: flights, their delay in minutes, in dry hours and with rain, and the mean age of its planes in years."""
     rain, delay = F.col("precip") > 0, F.col("dep_delay")
-    found = joined(spark, root).groupBy(F.coalesce("airline", "carrier").alias("airline"))
-    told = found.agg(
+    found = join_topics(spark, root).groupBy(F.coalesce("airline", "carrier").alias("airline"))
+    grouped = found.agg(
         F.count(F.lit(1)).alias("flights"),
         F.avg(F.when(~rain, delay)).alias("dry"),
         F.avg(F.when(rain, delay)).alias("rain"),
@@ -42,4 +42,4 @@ def airlines(spark: SparkSession, root: Path) -> list[dict[str, Any]]:
         F.count("precip").alias("with_weather"),
         F.count("manufacturer").alias("with_plane"),
     )
-    return [row.asDict() for row in told.orderBy(F.desc("flights")).collect()]
+    return [row.asDict() for row in grouped.orderBy(F.desc("flights")).collect()]

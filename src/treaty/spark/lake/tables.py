@@ -11,15 +11,15 @@ from pyspark.sql.types import StructType
 
 from treaty.core.limits import LAKE_TRIES
 from treaty.spark.lake import delta, iceberg, parquet
-from treaty.spark.lake.changes import Change, EvolutionError, changes, merged
-from treaty.spark.lake.conforming import conformed, storable
-from treaty.spark.lake.ddl import alter_sql, create_sql, unplain
-from treaty.spark.lake.documents import Docs, documented
-from treaty.spark.lake.table import Batch, Table
+from treaty.spark.lake.changes import ColumnChange, EvolutionError, list_changes, merge_columns
+from treaty.spark.lake.comments import Docs, add_comments
+from treaty.spark.lake.ddl import needs_column_mapping, print_alter, print_create
+from treaty.spark.lake.projection import drop_void_columns, project_rows
+from treaty.spark.lake.table import LakeTable, WriteId
 
 EVOLUTIONS = ("widen", "none", "fail")
 """``widen``: add columns and widen types; ``none``: keep the columns, leave others out; ``fail``: refuse other rows."""
-RIVALS = (
+CONFLICTS = (
     *("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "ConcurrentModificationException"),
     *("CommitFailedException", "FIELD_ALREADY_EXISTS", "TABLE_OR_VIEW_ALREADY_EXISTS", "AlreadyExistsException"),
     *("ValidationException: Found conflicting files", "DELTA_METADATA_ABSENT_EXISTING_CATALOG_TABLE"),
@@ -31,100 +31,102 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Lake:
+class TableFormat:
     """One format: what a table's columns are (None: no table), its rows, an append that happens once, and its name in SQL.
 
     `run` runs a statement that changes rows, as a batch; None where the format has no such statements.
     """
 
-    schema: Callable[[SparkSession, Table], StructType | None]
-    read: Callable[[SparkSession, Table], DataFrame]
-    append: Callable[[DataFrame, Table, Batch], None]
-    name: Callable[[SparkSession | None, Table], str]
-    run: Callable[[SparkSession, Table, str, Batch], None] | None = None
+    schema: Callable[[SparkSession, LakeTable], StructType | None]
+    read: Callable[[SparkSession, LakeTable], DataFrame]
+    append: Callable[[DataFrame, LakeTable, WriteId], None]
+    name: Callable[[SparkSession | None, LakeTable], str]
+    run: Callable[[SparkSession, LakeTable, str, WriteId], None] | None = None
 
 
-LAKES: Mapping[str, Lake] = {
-    "delta": Lake(delta.schema, delta.read, delta.append, delta.name, delta.run),
-    "iceberg": Lake(iceberg.schema, iceberg.read, iceberg.append, iceberg.name, iceberg.run),
-    "parquet": Lake(parquet.schema, parquet.read, parquet.append, parquet.name),
+TABLE_FORMATS: Mapping[str, TableFormat] = {
+    "delta": TableFormat(delta.schema, delta.read, delta.append, delta.name, delta.run),
+    "iceberg": TableFormat(iceberg.schema, iceberg.read, iceberg.append, iceberg.name, iceberg.run),
+    "parquet": TableFormat(parquet.schema, parquet.read, parquet.append, parquet.name),
 }
 
 
-def read(spark: SparkSession, table: Table) -> DataFrame:
+def read(spark: SparkSession, table: LakeTable) -> DataFrame:
     """The table as it is now."""
-    return LAKES[table.format].read(spark, table)
+    return TABLE_FORMATS[table.format].read(spark, table)
 
 
-def schema(spark: SparkSession, table: Table) -> StructType | None:
+def schema(spark: SparkSession, table: LakeTable) -> StructType | None:
     """The columns of the table; None where there is none."""
-    return LAKES[table.format].schema(spark, table)
+    return TABLE_FORMATS[table.format].schema(spark, table)
 
 
-def append(frame: DataFrame, table: Table, batch: Batch, evolution: str = "widen", docs: Docs = ()) -> None:
+def append(frame: DataFrame, table: LakeTable, batch: WriteId, evolution: str = "widen", docs: Docs = ()) -> None:
     """Append rows once, a batch that comes twice not again; the table grows before, as far as `evolution` allows.
 
     Columns that only the table has are null, those that can hold nothing but nulls are left out. `docs` become comments of
     columns. Where somebody else changes the table meanwhile, it is looked at again and done again. Raises `EvolutionError`
-    for types that no table can be brought to without being written anew, and where something is new and `evolution` is ``fail``.
+    for types that no table can be brought to without being written again, and where something is new and `evolution` is ``fail``.
     """
 
     def tried() -> None:
-        target = fitting(frame.sparkSession, frame.schema, table, evolution, docs)
-        LAKES[table.format].append(conformed(frame, target), table, batch)
+        target = fit_table(frame.sparkSession, frame.schema, table, evolution, docs)
+        TABLE_FORMATS[table.format].append(project_rows(frame, target), table, batch)
 
-    patiently(tried)
+    with_retries(tried)
 
 
-def fitting(
-    spark: SparkSession, rows: StructType, table: Table, evolution: str = "widen", docs: Docs = ()
+def fit_table(
+    spark: SparkSession, rows: StructType, table: LakeTable, evolution: str = "widen", docs: Docs = ()
 ) -> StructType:
     """The columns of the table once it can take these rows; what it lacks is added to it. Raises `EvolutionError`.
 
     A table that is not there is made where its columns have what no append can say; else the first append makes it.
     """
-    told = documented(storable(rows), docs)
+    wanted = add_comments(drop_void_columns(rows), docs)
     have = schema(spark, table)
     if have is None:
-        twins = tuple(one for one in changes(StructType(), told) if one.kind == "twin")
+        twins = tuple(one for one in list_changes(StructType(), wanted) if one.kind == "twin")
         if twins:
             raise EvolutionError(table.place, twins, "Choose a reader that names them apart")
-        if any(len(path) > 1 for path, _ in docs) or unplain(told):
-            make(spark, table, told)
-        return told
-    found, target = grown(table, have, told, evolution)
+        if any(len(path) > 1 for path, _ in docs) or needs_column_mapping(wanted):
+            create(spark, table, wanted)
+        return wanted
+    found, target = plan_evolution(table, have, wanted, evolution)
     alter(spark, table, found, target)
     return target
 
 
-def make(spark: SparkSession, table: Table, columns: StructType, comment: str = "") -> None:
+def create(spark: SparkSession, table: LakeTable, columns: StructType, comment: str = "") -> None:
     """Make a table without rows; one that is there stays as it is."""
     if table.format == "parquet":
         if schema(spark, table) is None:
-            parquet.keep(spark, table, columns)
+            parquet.store_columns(spark, table, columns)
         return
-    spark.sql(create_sql(LAKES[table.format].name(spark, table), table, columns, comment))
+    spark.sql(print_create(TABLE_FORMATS[table.format].name(spark, table), table, columns, comment))
     if table.format == "delta" and table.is_path and schema(spark, table) is None:
         delta.make_in_empty_log(spark, table, columns, comment)
 
 
-def alter(spark: SparkSession, table: Table, found: tuple[Change, ...], target: StructType) -> None:
+def alter(spark: SparkSession, table: LakeTable, found: tuple[ColumnChange, ...], target: StructType) -> None:
     """Add, widen and comment what `found` names; `target` are the columns that come of it."""
     if not found:
         return
     if table.format == "parquet":
-        parquet.keep(spark, table, target)
+        parquet.store_columns(spark, table, target)
         return
-    for statement in alter_sql(LAKES[table.format].name(spark, table), table, found):
+    for statement in print_alter(TABLE_FORMATS[table.format].name(spark, table), table, found):
         spark.sql(statement)
 
 
-def grown(table: Table, have: StructType, rows: StructType, evolution: str) -> tuple[tuple[Change, ...], StructType]:
+def plan_evolution(
+    table: LakeTable, have: StructType, rows: StructType, evolution: str
+) -> tuple[tuple[ColumnChange, ...], StructType]:
     """What must be done to the table, and the columns that it shall have. Raises `EvolutionError`."""
-    found = changes(have, rows)
+    found = list_changes(have, rows)
     clashes = tuple(one for one in found if one.kind in {"clash", "twin"})
     if clashes:
-        remedy = "Choose a reader that fits the table, or write the table anew"
+        remedy = "Choose a reader that fits the table, or write the table again"
         raise EvolutionError(table.place, clashes, remedy)
     news = tuple(one for one in found if one.kind in {"add", "widen"})
     if news and evolution == "fail":
@@ -134,10 +136,10 @@ def grown(table: Table, have: StructType, rows: StructType, evolution: str) -> t
         raise EvolutionError(table.place, widened, "Choose a reader that fits the table, or evolution = widen")
     if evolution != "widen":
         return (), have
-    return tuple(one for one in found if one.kind in {"add", "widen", "comment"}), merged(have, rows)
+    return tuple(one for one in found if one.kind in {"add", "widen", "comment"}), merge_columns(have, rows)
 
 
-def patiently(act: Callable[[], T]) -> T:
+def with_retries(act: Callable[[], T]) -> T:
     """Do it again where somebody else changed the table meanwhile, `LAKE_TRIES` times in all."""
     for turn in range(LAKE_TRIES - 1):
         try:
@@ -145,7 +147,7 @@ def patiently(act: Callable[[], T]) -> T:
         except EvolutionError:
             raise
         except Exception as error:
-            if not any(word in str(error) for word in RIVALS):
+            if not any(word in str(error) for word in CONFLICTS):
                 raise
             time.sleep(min(0.1 * 2**turn, 5.0))
     return act()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Debezium:
+class DebeziumEnvelope:
     """Values are change events: `before` and `after` a row, and what happened.
 
     The operations are ``c`` (created), ``u`` (updated), ``r`` (read in a snapshot), ``d`` (deleted) and ``t`` (the whole table
@@ -16,12 +16,12 @@ class Debezium:
     op: str = "op"
 
 
-DEBEZIUM = Debezium()
+DEBEZIUM = DebeziumEnvelope()
 OPS = ("c", "u", "r", "d", "t")
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed:
+class KeyedTableOptions:
     """One row per key. A value that is null deletes the row; of several changes of a key the greatest wins.
 
     `key` names the key's columns: fields of the key's schema under `subject`, whose frames stand in the source's column
@@ -39,13 +39,13 @@ class Keyed:
     column: str = "key"
     version: str = ""
     order: tuple[str, ...] = ("offset",)
-    envelope: Debezium | None = None
+    envelope: DebeziumEnvelope | None = None
 
     def __post_init__(self) -> None:
         """Refuse what can't have an order, and a key that nothing names."""
         if not self.order:
             raise ValueError(
-                "order names no column; changes of equal version need one that tells them apart, such as offset"
+                "order names no column; changes of equal version need one that orders them, such as offset"
             )
         if not self.key and not self.subject:
             raise ValueError("there is no key: name its columns, or the subject of the keys' schema")

@@ -1,1 +1,0 @@
-"""What batches did: counts by schema id and error, kept beside the checkpoint."""
