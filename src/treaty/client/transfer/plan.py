@@ -81,6 +81,7 @@ def make_plan(source: Snapshot, target: Snapshot) -> ImportPlan:
     )
     made = _find_new_contexts(source, target)
     associations = _unbound(source, target, conflicts)
+    subjects = {subject_of(one.subject) for one in (*fresh, *deletions, *associations)}
     return ImportPlan(
         waves=tuple(_waves(fresh)),
         deletions=tuple(deletions),
@@ -88,15 +89,7 @@ def make_plan(source: Snapshot, target: Snapshot) -> ImportPlan:
         modes=tuple((scope, mode) for scope, mode in source.modes if modes.get(scope) != mode),
         associations=associations,
         made=made if target.native else (),
-        lifted=_find_blocking_modes(
-            {
-                *(subject_of(one.subject) for one in (*fresh, *deletions)),
-                *(subject_of(one.subject) for one in associations),
-            },
-            [scope for scope, _ in wanted],
-            made if target.native else (),
-            modes,
-        ),
+        lifted=_find_blocking_modes(subjects, [scope for scope, _ in wanted], made if target.native else (), modes),
         there=len(source.versions) - len(fresh) - len(wrong),
         conflicts=tuple(conflicts),
         notes=() if target.native else _notes(fresh, made, wanted),

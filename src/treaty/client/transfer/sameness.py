@@ -65,13 +65,13 @@ class _Side:
 
     def _canonical(self, one: VersionFound) -> str:
         """The canonical text; the text as it is where it can't be parsed, or where a reference leads nowhere."""
-        meaning = self._meaning(one, 0)
+        meaning = self._resolve(one, 0)
         if meaning is None:
             return one.text
         answer = self.parser.answer(ParseSchema(meaning, strict=False, normalize=False))
         return answer.canonical if isinstance(answer, ParsedSchema) else one.text
 
-    def _meaning(self, one: VersionFound, depth: int) -> ResolvedSchema | None:
+    def _resolve(self, one: VersionFound, depth: int) -> ResolvedSchema | None:
         """A text with those that it refers to; None where one is missing, in a circle, or too many links away."""
         if depth > REFERENCE_DEPTH:
             return None
@@ -81,7 +81,7 @@ class _Side:
             if place not in self.meanings:
                 self.meanings[place] = None
                 found = self.versions.get(place)
-                self.meanings[place] = self._meaning(found, depth + 1) if found else None
+                self.meanings[place] = self._resolve(found, depth + 1) if found else None
             meaning = self.meanings[place]
             if meaning is None:
                 return None
