@@ -81,7 +81,8 @@ def make_plan(source: Snapshot, target: Snapshot) -> ImportPlan:
     )
     made = _find_new_contexts(source, target)
     associations = _unbound(source, target, conflicts)
-    subjects = {subject_of(one.subject) for one in (*fresh, *deletions, *associations)}
+    subjects = {subject_of(one.subject) for one in (*fresh, *deletions)}
+    subjects |= {subject_of(one.subject) for one in associations}
     return ImportPlan(
         waves=tuple(_waves(fresh)),
         deletions=tuple(deletions),
