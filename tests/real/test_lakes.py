@@ -91,7 +91,7 @@ def test_a_table_that_must_not_grow_does_not(spark: SparkSession, table: LakeTab
     with pytest.raises(EvolutionError, match="n grows from int to bigint"):
         tables.append(wider, table, WriteId("a", 1), "none")
     tables.append(more, table, WriteId("a", 1), "none")
-    with pytest.raises(EvolutionError, match=r"n is int in the table and string in the rows\..*write the table anew"):
+    with pytest.raises(EvolutionError, match=r"n is int in the table and string in the rows\..*write the table again"):
         tables.append(rows(spark, "n STRING", ("x",)), table, WriteId("a", 2))
     twins = rows(spark, "n INT, New INT, new INT", (4, 5, 6))
     with pytest.raises(EvolutionError, match="New and new differ in nothing but upper and lower case"):

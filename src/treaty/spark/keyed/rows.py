@@ -15,7 +15,7 @@ from treaty.spark.keyed.options import OPS, DebeziumEnvelope, KeyedTableOptions
 from treaty.spark.lake.comments import Docs
 
 KEY, KEY_ERROR = "_treaty_key", "_treaty_key_error"
-DELETED, EMPTIED = "_deleted", "_is_truncate"
+DELETED, EMPTIED = "_deleted", "_emptied"
 """Whether a change deletes its row, and whether it deletes all rows."""
 VERSION = "_version"
 """The column of a table for the version of its rows."""
