@@ -3,8 +3,8 @@
 import pyarrow as pa
 
 import treaty
+from treaty import AvroSerializer
 from treaty.arrow import decode, make_plan, to_pandas
-from treaty.client.serializers.avro import AvroSerializer
 
 V1 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}'
 V2 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, {"name": "note", "type": "string", "default": ""}]}'

@@ -1,7 +1,7 @@
 """Two versions of a schema in one column, decoded into one table shape; what is damaged comes out with its reason."""
 
 import treaty
-from treaty.client.serializers.avro import AvroSerializer
+from treaty import AvroSerializer
 from treaty.spark import decode, explain, make_plan, session
 
 V1 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}, {"name": "who", "type": "string"}]}'

@@ -3,7 +3,7 @@
 from pyspark.sql import functions as F
 
 import treaty
-from treaty.client.serializers.avro import AvroSerializer
+from treaty import AvroSerializer
 from treaty.spark import from_avro, session, to_avro
 
 V1 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}'

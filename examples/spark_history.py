@@ -1,7 +1,7 @@
 """Before a schema is registered: what would the data that is there become under it?"""
 
 import treaty
-from treaty.client.serializers.avro import AvroSerializer
+from treaty import AvroSerializer
 from treaty.spark import check_history, session
 
 NOW = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}, {"name": "who", "type": ["null", "string"], "default": null}]}'

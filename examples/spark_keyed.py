@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import treaty
-from treaty.client.serializers.jsonschema import JsonSerializer
+from treaty import JsonSerializer
 from treaty.spark import DEBEZIUM, KeyedTableOptions, Pipeline, session, start
 
 ROW = {"type": ["object", "null"], "properties": {"id": {"type": "integer"}, "name": {"type": "string"}}}

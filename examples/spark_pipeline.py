@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 import treaty
+from treaty import AvroSerializer
 from treaty.cli.main import group
-from treaty.client.serializers.avro import AvroSerializer
 from treaty.spark import session
 
 ORDER = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}'

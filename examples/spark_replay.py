@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import treaty
-from treaty.client.serializers.avro import AvroSerializer
+from treaty import AvroSerializer
 from treaty.spark import Pipeline, replay, session, start
 
 V1 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}'

@@ -5,9 +5,7 @@ from typing import Any
 from google.protobuf.message_factory import GetMessageClass
 
 import treaty
-from treaty.client.serializers.jsonschema import JsonSerializer
-from treaty.client.serializers.protobuf import ProtobufSerializer
-from treaty.core.registry import Registry
+from treaty import JsonSerializer, ProtobufSerializer, Registry
 from treaty.formats.protobuf.runtime import get_first_message
 from treaty.plan.registry_queries import parse_text
 from treaty.spark import session, view

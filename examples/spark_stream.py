@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import treaty
-from treaty.client.serializers.avro import AvroSerializer
+from treaty import AvroSerializer
 from treaty.spark import BatchEvent, Pipeline, session, start
 
 V1 = '{"type": "record", "name": "Order", "fields": [{"name": "id", "type": "int"}]}'

@@ -1,8 +1,7 @@
 """Orders and payments in one topic: a column for each type, or all their columns side by side."""
 
 import treaty
-from treaty.client.serializers.avro import AvroSerializer
-from treaty.client.serializers.settings import SerializerSettings
+from treaty import AvroSerializer, SerializerSettings
 from treaty.client.serializers.subject_names import topic_record_name
 from treaty.spark import from_registry, session
 

@@ -21,7 +21,7 @@ import treaty
 from benchmarks import http, load, million, register
 from treaty.assemble import connect
 from treaty.core.answers import Config
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import GetSchema
 
 CONNECTIONS = 16
@@ -170,7 +170,7 @@ def start(asked: Asked) -> Figures:
 def _started(asked: Asked) -> None:
     """Start on the log without a state file, ask for one schema and leave; what it took stays for the caller to count."""
     _OPEN.append(connect(f"sqlite://{asked.plain}"))
-    _OPEN[0].ask(GetSchema(asked.size // 2), Call(timeout=float(load.WAIT_SECONDS)))
+    _OPEN[0].ask(GetSchema(asked.size // 2), CallOptions(timeout=float(load.WAIT_SECONDS)))
 
 
 _OPEN: list[Any] = []

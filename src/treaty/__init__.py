@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from treaty.core.refusals import Unauthenticated as Unauthenticated
     from treaty.core.refusals import Unavailable as Unavailable
     from treaty.core.refusals import VersionNotFound as VersionNotFound
-    from treaty.core.registry import Call as Call
+    from treaty.core.registry import CallOptions as CallOptions
     from treaty.core.registry import Registry as Registry
     from treaty.core.schema import Draft as Draft
     from treaty.core.schema import Metadata as Metadata

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
 from types import ModuleType
 
 MODULES: Mapping[str, tuple[str, ...]] = {
@@ -46,7 +47,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
         "Unavailable",
         "VersionNotFound",
     ),
-    "treaty.core.registry": ("Call", "Registry"),
+    "treaty.core.registry": ("CallOptions", "Registry"),
     "treaty.core.schema": ("Draft", "Metadata", "Reference", "RuleSet"),
 }
 PACKAGES = ("arrow", "spark", "testing")
@@ -59,6 +60,7 @@ RENAMED_MODULES: Mapping[str, str] = {
     "treaty.client.aiocache": "treaty.client.async_cache",
     "treaty.client.aioconnection": "treaty.client.async_connection",
     "treaty.client.keep": "treaty.client.cache_policy",
+    "treaty.client.plugs": "treaty.client.adapters",
     "treaty.client.serializers.failures": "treaty.client.serializers.errors",
     "treaty.client.serializers.names": "treaty.client.serializers.subject_names",
     "treaty.client.serializers.waiting": "treaty.client.serializers.async_serializers",
@@ -66,6 +68,14 @@ RENAMED_MODULES: Mapping[str, str] = {
     "treaty.formats.bind": "treaty.formats.resolution",
     "treaty.formats.table": "treaty.formats.registry",
     "treaty.formats.verdict": "treaty.formats.history",
+    "treaty.plan.encoding.making": "treaty.plan.encoding.encode_plans",
+    "treaty.plan.encoding.verdict": "treaty.plan.encoding.dry_run",
+    "treaty.plan.encoding.wish": "treaty.plan.encoding.options",
+    "treaty.plan.making": "treaty.plan.decode_plans",
+    "treaty.plan.reasons": "treaty.plan.errors",
+    "treaty.plan.wish": "treaty.plan.options",
+    "treaty.spark.keyed.value": "treaty.spark.keyed.options",
+    "treaty.spark.packages": "treaty.spark.jars",
 }
 """By old module: the new one."""
 RENAMED: Mapping[str, Mapping[str, str]] = {
@@ -77,6 +87,24 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
         "Writing": "SerializerSettings",
     },
     "treaty.client.settings": {"Settings": "ClientSettings"},
+    "treaty.core.registry": {"Call": "CallOptions"},
+    "treaty.spark": {
+        "Debezium": "DebeziumEnvelope",
+        "Derive": "DeriveOptions",
+        "EncodeWish": "EncodeOptions",
+        "Keyed": "KeyedTableOptions",
+        "Outgoing": "TopicFrames",
+        "Preview": "PipelinePreview",
+        "Replayed": "ReplayReport",
+        "Report": "BatchReport",
+        "Status": "PipelineStatus",
+        "Step": "BatchEvent",
+        "Table": "LakeTable",
+        "Trigger": "StreamTrigger",
+        "Verdict": "EncodeDryRun",
+        "Written": "EncodeColumns",
+        "still_bad": "remaining_bad_rows",
+    },
 }
 """By module and old name: the new name in the same module."""
 
@@ -88,6 +116,12 @@ def load_name(name: str) -> object:
     if name in PACKAGES:
         return import_module(f"treaty.{name}")
     raise AttributeError(f"module 'treaty' has no attribute {name!r}")
+
+
+def require_library(library: str, package: str, extra: str) -> None:
+    """Raise ModuleNotFoundError with the remedy where the library that a package of Treaty needs is not installed."""
+    if find_spec(library) is None:
+        raise ModuleNotFoundError(f"{package} needs {library}: pip install 'treaty[{extra}]'", name=library)
 
 
 class RenamedModuleFinder:

@@ -8,7 +8,7 @@ from typing import Any
 from treaty.client.async_http_registry import AsyncHttpRegistry
 from treaty.client.http_registry import HttpRegistry
 from treaty.client.settings import ClientSettings
-from treaty.core.registry import CALL, Call, Reply
+from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.requests import GetSchema, Request
 
 SEVEN = GetSchema(7)
@@ -20,10 +20,10 @@ class Plain:
     def __init__(self, settings: ClientSettings) -> None:
         self.registry = HttpRegistry(settings)
 
-    def reply(self, request: Request[Any], call: Call = CALL) -> Reply[Any]:
+    def reply(self, request: Request[Any], call: CallOptions = CALL) -> Reply[Any]:
         return self.registry.ask(request, call)
 
-    def ask(self, request: Request[Any] = SEVEN, call: Call = CALL) -> Any:
+    def ask(self, request: Request[Any] = SEVEN, call: CallOptions = CALL) -> Any:
         return self.reply(request, call).answer
 
     def together(self, count: int) -> None:
@@ -44,7 +44,7 @@ class Waiting(Plain):
         self.loop = asyncio.new_event_loop()
         self.waiting = AsyncHttpRegistry(settings)
 
-    def reply(self, request: Request[Any], call: Call = CALL) -> Reply[Any]:
+    def reply(self, request: Request[Any], call: CallOptions = CALL) -> Reply[Any]:
         return self.loop.run_until_complete(self.waiting.ask(request, call))
 
     def together(self, count: int) -> None:

@@ -13,7 +13,7 @@ import uvicorn
 from treaty.api.application import build_application
 from treaty.api.peer import PeerAuthenticator, PeerEndpoint
 from treaty.api.response_cache import make_protocol
-from treaty.core.registry import Call, Reply
+from treaty.core.registry import CallOptions, Reply
 from treaty.core.requests import Request
 from treaty.log.urls import open_log
 from treaty.node.environment import real_environment
@@ -80,7 +80,7 @@ class Served:
             await asyncio.gather(*uvicorn_server.server_state.tasks)
             await node.close()
 
-    def ask(self, request: Request[Any], call: Call) -> Reply[Any]:
+    def ask(self, request: Request[Any], call: CallOptions) -> Reply[Any]:
         """Ask the node itself, with a deadline of one's own."""
         return asyncio.run_coroutine_threadsafe(self.node.ask(request, call), self.loop).result()
 

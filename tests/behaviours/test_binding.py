@@ -11,7 +11,7 @@ from treaty.client.references import fetch_resolved_schema
 from treaty.core.limits import REFERENCE_DEPTH
 from treaty.core.names import subject_of
 from treaty.core.refusals import TooLarge
-from treaty.core.registry import CALL, Call, Reply
+from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.requests import Register, Request
 from treaty.core.schema import Draft, Reference
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
@@ -121,7 +121,7 @@ class Counting:
         self.registry = registry
         self.asked = 0
 
-    def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+    def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         self.asked += 1
         return self.registry.ask(request, call)
 

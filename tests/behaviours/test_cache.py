@@ -16,7 +16,7 @@ from treaty.client.cache_policy import CachePolicy
 from treaty.client.connection import Connection
 from treaty.core.names import subject_of
 from treaty.core.refusals import SchemaNotFound, SettingNotFound, SubjectNotFound, Unavailable
-from treaty.core.registry import CALL, Call, Reply
+from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.requests import DeleteConfig, GetGuid, GetSchema, GetVersion, Lookup, Register, Request, Scope
 from treaty.core.schema import Draft
 
@@ -237,7 +237,7 @@ class Counted:
         self.registry = registry
         self.asked: list[Request[Any]] = []
 
-    def ask(self, request: Request[Any], call: Call = CALL) -> Reply[Any]:
+    def ask(self, request: Request[Any], call: CallOptions = CALL) -> Reply[Any]:
         self.asked.append(request)
         return self.registry.ask(request, call)
 
@@ -251,7 +251,7 @@ class Awaited:
     def __init__(self, registry: Counted) -> None:
         self.registry = registry
 
-    async def ask(self, request: Request[Any], call: Call = CALL) -> Reply[Any]:
+    async def ask(self, request: Request[Any], call: CallOptions = CALL) -> Reply[Any]:
         return self.registry.ask(request, call)
 
     async def close(self) -> None:
@@ -264,7 +264,7 @@ class Asked:
     def __init__(self, registry: Counted, keep: CachePolicy | None = None) -> None:
         self.cached = AsyncCachedRegistry(Awaited(registry), keep)
 
-    def ask(self, request: Request[Any], call: Call = CALL) -> Reply[Any]:
+    def ask(self, request: Request[Any], call: CallOptions = CALL) -> Reply[Any]:
         return asyncio.run(self.cached.ask(request, call))
 
     def close(self) -> None:
@@ -320,11 +320,11 @@ def test_who_asks_for_the_newest_gets_it_and_keeps_it_for_all(before: Before) ->
         token = registry.ask(Register(ORDERS, Draft(V1))).token
         with pytest.raises(SubjectNotFound):
             cached.ask(GetVersion(ORDERS, -1))
-        assert cached.ask(GetVersion(ORDERS, -1), Call(consistency="latest")).answer.number == 1
+        assert cached.ask(GetVersion(ORDERS, -1), CallOptions(consistency="latest")).answer.number == 1
         registry.asked.clear()
         assert cached.ask(GetVersion(ORDERS, -1)).answer.number == 1
         assert not registry.asked
-        assert cached.ask(GetVersion(ORDERS, -1), Call(after=token)).answer.number == 1
+        assert cached.ask(GetVersion(ORDERS, -1), CallOptions(after=token)).answer.number == 1
         assert registry.asked == [GetVersion(ORDERS, -1)]
         impatient = before(registry, CachePolicy(missing_ttl=0))
         assert impatient.ask(GetVersion(ORDERS, -1)).answer.number == 1

@@ -26,7 +26,7 @@ from treaty.core.refusals import (
     Unavailable,
     VersionNotFound,
 )
-from treaty.core.registry import CALL, Call, Reply
+from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.requests import DeleteVersion, GetSchema, GetVersion, ListSchemas, ListSubjects, Register, Request
 from treaty.core.schema import Draft
 from treaty.core.state.commit import PositionToken
@@ -39,7 +39,7 @@ S = Subject(".", "s")
 INT = Draft('"int"')
 
 
-def _ask_in_loop(request: Request[Any], settings: ClientSettings, call: Call = CALL) -> Reply[Any]:
+def _ask_in_loop(request: Request[Any], settings: ClientSettings, call: CallOptions = CALL) -> Reply[Any]:
     async def once() -> Reply[Any]:
         registry = AsyncHttpRegistry(settings)
         try:
@@ -50,7 +50,7 @@ def _ask_in_loop(request: Request[Any], settings: ClientSettings, call: Call = C
     return asyncio.run(once())
 
 
-def _ask(request: Request[Any], settings: ClientSettings, call: Call = CALL) -> Reply[Any]:
+def _ask(request: Request[Any], settings: ClientSettings, call: CallOptions = CALL) -> Reply[Any]:
     registry = HttpRegistry(settings)
     try:
         return registry.ask(request, call)
@@ -85,7 +85,7 @@ def test_an_answer_comes_with_its_token(ask: Ask) -> None:
 
 def test_how_a_call_is_made_travels_in_headers(ask: Ask) -> None:
     with scripted(FOUND) as server:
-        ask(GetSchema(7), quick(server.url), Call(consistency="latest", after=PositionToken("aa", 5, "bb")))
+        ask(GetSchema(7), quick(server.url), CallOptions(consistency="latest", after=PositionToken("aa", 5, "bb")))
     headers = server.seen[0].headers
     assert headers["treaty-consistency"] == "latest"
     assert headers["treaty-position"] == "aa.5.bb"
@@ -198,7 +198,7 @@ def test_a_command_that_is_sent_again_is_the_same_command(ask: Ask) -> None:
 
 def test_a_given_command_id_is_kept(ask: Ask) -> None:
     with scripted(REGISTERED) as server:
-        ask(Register(S, INT), quick(server.url), Call(command_id="mine"))
+        ask(Register(S, INT), quick(server.url), CallOptions(command_id="mine"))
     assert server.seen[0].headers["treaty-command"] == "mine"
 
 
@@ -215,7 +215,7 @@ def test_a_given_command_id_is_kept(ask: Ask) -> None:
 def test_a_command_that_may_have_been_done_is_unknown_and_a_query_is_not(ask: Ask, failure: Say | Hang) -> None:
     with scripted(failure, Say(503, {"error_code": 503, "message": "busy"})) as server:
         with pytest.raises(OutcomeUnknown) as caught:
-            ask(Register(S, INT), quick(server.url), Call(command_id="mine"))
+            ask(Register(S, INT), quick(server.url), CallOptions(command_id="mine"))
         assert caught.value.command_id == "mine"
         with pytest.raises(Unavailable):
             ask(ListSubjects(), quick(server.url))
@@ -287,9 +287,9 @@ def test_a_server_that_never_answers_is_given_up(ask: Ask) -> None:
     with scripted(wait) as server:
         try:
             with pytest.raises(Unavailable):
-                ask(GetSchema(7), quick(server.url), Call(timeout=0.2))
+                ask(GetSchema(7), quick(server.url), CallOptions(timeout=0.2))
             with pytest.raises(OutcomeUnknown):
-                ask(Register(S, INT), quick(server.url), Call(timeout=0.2))
+                ask(Register(S, INT), quick(server.url), CallOptions(timeout=0.2))
         finally:
             over.set()
 

@@ -15,7 +15,7 @@ from treaty.core.answers import Config, Resource
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS
 from treaty.core.refusals import NotFound, NotOffered, Refusal
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.schema import Draft, Metadata, TaggedPath
 
 TOPIC = Resource("orders", "lkc-1", "id-1")
@@ -40,7 +40,7 @@ def made(it: Connection) -> None:
 
 
 def asked_by_id(it: Connection) -> str:
-    it.ask(q.SetMode(q.Scope(".", "orders"), "READWRITE"), Call(command_id="mine"))
+    it.ask(q.SetMode(q.Scope(".", "orders"), "READWRITE"), CallOptions(command_id="mine"))
     return it.outcome("mine").command_id
 
 

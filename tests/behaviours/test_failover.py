@@ -20,7 +20,7 @@ from treaty.client.settings import ClientSettings
 from treaty.core.answers import Config
 from treaty.core.names import subject_of
 from treaty.core.refusals import AlreadyDeleted, NotLatest, OutcomeUnknown, SubjectNotFound, Unavailable
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import (
     DeleteSubject,
     DeleteVersion,
@@ -43,7 +43,7 @@ from treaty.node.node import Node
 from treaty.node.schema_service import make_thread_service
 
 ORDERS = subject_of("orders")
-EVENTUAL = Call(consistency="eventual")
+EVENTUAL = CallOptions(consistency="eventual")
 
 
 def quick(*urls: str) -> ClientSettings:
@@ -108,12 +108,12 @@ def test_a_node_that_is_too_busy_is_left_alone_as_long_as_it_asks_for(door: Door
         assert len(bad.seen) == 1
         good.stop()
         with pytest.raises(Unavailable) as later:
-            client.ask(ListSubjects(), Call(timeout=1))
+            client.ask(ListSubjects(), CallOptions(timeout=1))
         assert len(bad.seen) == 1
         alone = door(quick(bad.url))
         for _ in range(3):
             with pytest.raises(Unavailable) as later:
-                alone.ask(Register(ORDERS, Draft(V1)), Call(timeout=5))
+                alone.ask(Register(ORDERS, Draft(V1)), CallOptions(timeout=5))
         assert 15 < later.value.retry_after <= 20
         assert len(bad.seen) == 2
 
@@ -164,7 +164,7 @@ def test_a_write_whose_answers_are_all_lost_is_unknown_and_its_outcome_can_be_as
             door(quick(ways[0].url)).ask(Register(ORDERS, Draft(V1)))
         from_elsewhere = door(quick(ways[1].url))
         assert from_elsewhere.ask(ListVersions(ORDERS)).numbers == (1,)
-        again = from_elsewhere.ask(Register(ORDERS, Draft(V1)), Call(command_id=unknown.value.command_id))
+        again = from_elsewhere.ask(Register(ORDERS, Draft(V1)), CallOptions(command_id=unknown.value.command_id))
         assert again.created
         assert ways[0].lost == 3
 

@@ -26,7 +26,7 @@ from treaty.core.command import Command
 from treaty.core.limits import PEER_BYTES
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, OutcomeUnknown, Unavailable
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import DeleteSubject, Register
 from treaty.core.schema import Draft
 from treaty.node.peer_batches import PeerBatcher
@@ -98,13 +98,13 @@ def test_without_a_secret_there_is_no_inner_door() -> None:
     with neighbours(2, trust=None) as (_, (owner, other)):
         assert asked_directly(owner, encode_batch([encode_command(HANDED)]), **{HEADER: SECRET})[::2] == (404, None)
         with pytest.raises(Unavailable, match="takes no commands of other nodes"):
-            other.ask(Register(ORDERS, Draft(V1)), Call(timeout=1.5))
+            other.ask(Register(ORDERS, Draft(V1)), CallOptions(timeout=1.5))
 
 
 def test_a_node_with_another_secret_is_not_believed_and_its_clients_hear_why() -> None:
     with neighbours(2, secret="of-another-registry") as (_, (owner, other)):
         with pytest.raises(Unavailable, match="does not accept this node") as no:
-            other.ask(Register(ORDERS, Draft(V1)), Call(timeout=1.5))
+            other.ask(Register(ORDERS, Draft(V1)), CallOptions(timeout=1.5))
         assert "of-another-registry" not in str(no.value)
         assert owner.node.counts.taken == 0
 
@@ -203,7 +203,7 @@ def test_an_owner_that_is_gone_is_a_no_and_the_next_one_is_asked() -> None:
     with neighbours(3) as (crown, (a, b, c)), plain(b.url) as it:
         a.stop()
         with pytest.raises(Unavailable, match="can't be reached"):
-            b.ask(Register(ORDERS, Draft(V1)), Call(timeout=1.5))
+            b.ask(Register(ORDERS, Draft(V1)), CallOptions(timeout=1.5))
         crown.holder = c.url
         assert it.register("orders", Draft(V1)).created
 
@@ -213,10 +213,10 @@ def test_an_owner_that_hangs_leaves_it_open_and_one_that_is_gone_does_not() -> N
         crown.believed[b.url] = way.url
         way.way = "hang"
         with pytest.raises(OutcomeUnknown):
-            b.ask(Register(ORDERS, Draft(V1)), Call(timeout=1.5))
+            b.ask(Register(ORDERS, Draft(V1)), CallOptions(timeout=1.5))
         way.cut()
         with pytest.raises(Unavailable, match="has left nothing"):
-            b.ask(Register(ORDERS, Draft(V1)), Call(timeout=1.5))
+            b.ask(Register(ORDERS, Draft(V1)), CallOptions(timeout=1.5))
         assert it.subjects() == ()
 
 
@@ -224,7 +224,7 @@ def test_an_answer_that_is_lost_on_the_way_is_found_in_the_log() -> None:
     with neighbours(2) as (crown, (a, b)), between(a.url) as way, plain(b.url) as it:
         crown.believed[b.url] = way.url
         way.way = "deaf"
-        reply = it.ask(Register(ORDERS, Draft(V1)), Call(timeout=20, command_id="mine"))
+        reply = it.ask(Register(ORDERS, Draft(V1)), CallOptions(timeout=20, command_id="mine"))
         assert reply.answer.created
         assert way.lost == 1
         assert it.outcome("mine").sequence == reply.token.sequence == 1
@@ -232,8 +232,8 @@ def test_an_answer_that_is_lost_on_the_way_is_found_in_the_log() -> None:
 
 def test_a_command_that_was_sent_twice_to_different_nodes_is_done_once() -> None:
     with neighbours(2) as (_, servers), plain(servers[0].url) as near, plain(servers[1].url) as far:
-        first = far.ask(Register(ORDERS, Draft(V1)), Call(command_id="mine"))
-        again = near.ask(Register(ORDERS, Draft(V1)), Call(command_id="mine"))
+        first = far.ask(Register(ORDERS, Draft(V1)), CallOptions(command_id="mine"))
+        again = near.ask(Register(ORDERS, Draft(V1)), CallOptions(command_id="mine"))
         assert first.answer == again.answer
         assert far.ask(DeleteSubject(ORDERS)).token.sequence == 2
 
@@ -254,7 +254,9 @@ def test_ownership_moves_under_clients_that_write() -> None:
         mover.start()
         try:
             posts = [
-                threads.submit(clients[place % 3].ask, Register(subject_of(f"s{place}"), Draft(V1)), Call(timeout=60))
+                threads.submit(
+                    clients[place % 3].ask, Register(subject_of(f"s{place}"), Draft(V1)), CallOptions(timeout=60)
+                )
                 for place in range(150)
             ]
             assert all(post.result().answer.created for post in posts)

@@ -11,7 +11,7 @@ from treaty.client.connection import Connection
 from treaty.client.transfer.promotion import PromotionResult, promote, promotion
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotOffered, SubjectNotFound
-from treaty.core.registry import CALL, Call, Reply
+from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.requests import Register, Request
 from treaty.core.schema import Draft, Reference
 
@@ -117,7 +117,7 @@ class Disturbed:
         self.registry = registry
         self.quiet = True
 
-    def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+    def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         if isinstance(request, Register) and self.quiet:
             self.quiet = False
             self.registry.register("money", MONEY.replace("cents", "pence"))
@@ -144,7 +144,7 @@ def test_a_server_that_takes_no_expected_version_is_promoted_to_without_one(sour
             self.registry = registry
             self.refused = 0
 
-        def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+        def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
             if isinstance(request, Register) and request.expected is not None:
                 self.refused += 1
                 raise NotOffered("it would pass over the expected version")

@@ -17,7 +17,7 @@ from treaty.core.refusals import (
     TooLarge,
     VersionNotFound,
 )
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import (
     DeleteVersion,
     ExpectedVersion,
@@ -325,7 +325,7 @@ def test_a_text_past_the_limit_is_refused(connection: Connection, size: int) -> 
 
 
 def test_a_command_that_comes_twice_is_done_once(connection: Connection) -> None:
-    subject, call = subject_of("orders"), Call(command_id="one-command")
+    subject, call = subject_of("orders"), CallOptions(command_id="one-command")
     first = connection.ask(Register(subject, Draft(V1)), call)
     again = connection.ask(Register(subject, Draft(V1)), call)
     assert again.answer.version == first.answer.version
@@ -339,20 +339,20 @@ def test_a_command_that_comes_twice_is_done_once(connection: Connection) -> None
 def test_a_command_that_may_be_under_way_is_remembered_though_it_changes_nothing(connection: Connection) -> None:
     subject = subject_of("orders")
     first = connection.ask(Register(subject, Draft(V1)))
-    connection.ask(Register(subject, Draft(V1)), Call(command_id="quiet"))
+    connection.ask(Register(subject, Draft(V1)), CallOptions(command_id="quiet"))
     with pytest.raises(NotFound):
         connection.outcome("quiet")
-    again = connection.ask(Register(subject, Draft(V1)), Call(command_id="slow", again=True))
+    again = connection.ask(Register(subject, Draft(V1)), CallOptions(command_id="slow", again=True))
     assert (again.answer.version, again.answer.created) == (first.answer.version, False)
     assert connection.outcome("slow").sequence == again.token.sequence
     connection.ask(DeleteVersion(subject, 1))
-    late = connection.ask(Register(subject, Draft(V1)), Call(command_id="slow"))
+    late = connection.ask(Register(subject, Draft(V1)), CallOptions(command_id="slow"))
     assert (late.answer.version.number, late.answer.created) == (1, False)
     assert connection.subjects() == ()
 
 
 def test_a_registration_that_comes_again_tells_its_own_version_though_that_is_gone(connection: Connection) -> None:
-    subject, call = subject_of("orders"), Call(command_id="slow")
+    subject, call = subject_of("orders"), CallOptions(command_id="slow")
     connection.register("orders", V1)
     first = connection.ask(Register(subject, Draft(V2)), call)
     for permanent in (False, True):
@@ -368,11 +368,11 @@ def test_an_answer_is_as_new_as_its_token_says(connection: Connection) -> None:
     subject = subject_of("orders")
     made = connection.ask(Register(subject, Draft(V1)))
     assert made.token.sequence == 1
-    read = connection.ask(GetVersion(subject, 1), Call(after=made.token))
+    read = connection.ask(GetVersion(subject, 1), CallOptions(after=made.token))
     assert read.token.sequence >= 1
     assert read.token.identity == made.token.identity
     later = connection.ask(Register(subject, Draft(V2)))
     assert later.token.sequence == 2
     for consistency in ("latest", "eventual"):
-        found = connection.ask(Lookup(subject, Draft(V2)), Call(consistency=consistency, after=later.token))
+        found = connection.ask(Lookup(subject, Draft(V2)), CallOptions(consistency=consistency, after=later.token))
         assert found.answer.number == 2

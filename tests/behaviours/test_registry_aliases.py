@@ -7,7 +7,7 @@ from treaty.client.connection import Connection
 from treaty.core.answers import Config
 from treaty.core.names import subject_of
 from treaty.core.refusals import SettingNotFound, SubjectNotFound
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import DeleteVersion, GetSchema, GetVersion, Register, UsesOf
 from treaty.core.schema import Draft, Metadata, Reference
 
@@ -96,7 +96,7 @@ def test_what_is_sent_again_under_its_id_is_the_same_command_whatever_the_alias_
     connection: Connection,
 ) -> None:
     alias(connection, "nick", "orders")
-    request, call = Register(subject_of("nick"), Draft(V1)), Call(command_id="once")
+    request, call = Register(subject_of("nick"), Draft(V1)), CallOptions(command_id="once")
     made = connection.ask(request, call).answer
     alias(connection, "nick", "invoices")
     assert connection.ask(request, call).answer == made

@@ -22,7 +22,7 @@ from treaty.core.refusals import (
     SubjectAssociated,
     SubjectNotFound,
 )
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import ForceReason, Register
 from treaty.core.schema import Draft, Metadata, Reference
 
@@ -223,20 +223,26 @@ def test_a_command_that_comes_twice_is_done_once(connection: Connection) -> None
             t.ResourceChange(USERS, (t.AssociationChange("DELETE", t.AssociationSpec()),)),
         )
     )
-    call = Call(command_id="once")
+    call = CallOptions(command_id="once")
     told = connection.ask(once, call)
     again = connection.ask(once, call)
     assert again.answer == told.answer
     gone = t.ChangeAssociations(
         (t.ResourceChange(ORDERS, (t.AssociationChange("DELETE", t.AssociationSpec(), cascade=True),)),)
     )
-    assert connection.ask(gone, Call(command_id="gone")).answer == connection.ask(gone, Call(command_id="gone")).answer
+    assert (
+        connection.ask(gone, CallOptions(command_id="gone")).answer
+        == connection.ask(gone, CallOptions(command_id="gone")).answer
+    )
     assert connection.subjects(visible="all") == ()
     create = t.Associate(ORDERS, (wish("v", schema=schema()),))
-    assert connection.ask(create, Call(command_id="c")).answer == connection.ask(create, Call(command_id="c")).answer
+    assert (
+        connection.ask(create, CallOptions(command_id="c")).answer
+        == connection.ask(create, CallOptions(command_id="c")).answer
+    )
     delete = t.Dissociate(ORDERS.id)
-    connection.ask(delete, Call(command_id="d"))
-    connection.ask(delete, Call(command_id="d"))
+    connection.ask(delete, CallOptions(command_id="d"))
+    connection.ask(delete, CallOptions(command_id="d"))
 
 
 def test_all_that_a_schema_can_carry_comes_along(connection: Connection) -> None:

@@ -15,7 +15,7 @@ from treaty.core.refusals import (
     SubjectNotFound,
     VersionNotFound,
 )
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import DeleteSubject, DeleteVersion
 from treaty.core.schema import Draft, Reference
 
@@ -72,12 +72,12 @@ def test_each_step_of_deleting_comes_once(orders: Connection) -> None:
 
 
 def test_a_deletion_that_comes_twice_is_done_once(orders: Connection) -> None:
-    request, call = DeleteVersion(subject_of("orders"), 2), Call(command_id="del")
+    request, call = DeleteVersion(subject_of("orders"), 2), CallOptions(command_id="del")
     first = orders.ask(request, call)
     again = orders.ask(request, call)
     assert first.answer == again.answer
-    whole = orders.ask(DeleteSubject(subject_of("orders")), Call(command_id="all"))
-    assert orders.ask(DeleteSubject(subject_of("orders")), Call(command_id="all")).answer == whole.answer
+    whole = orders.ask(DeleteSubject(subject_of("orders")), CallOptions(command_id="all"))
+    assert orders.ask(DeleteSubject(subject_of("orders")), CallOptions(command_id="all")).answer == whole.answer
 
 
 def test_a_schema_that_comes_back_after_hiding_has_its_id_and_a_new_number(orders: Connection) -> None:

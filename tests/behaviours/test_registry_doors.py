@@ -9,7 +9,7 @@ from treaty.client.connection import Connection
 from treaty.core.answers import Config
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Incompatible, InvalidSchema, Refusal
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import (
     Check,
     DeleteConfig,
@@ -125,7 +125,7 @@ REFUSED: tuple[Request[Any], ...] = (
 def told(connection: Connection, request: Request[Any]) -> object:
     """An answer, or everything that a refusal says."""
     try:
-        return connection.ask(request, Call(consistency="latest")).answer
+        return connection.ask(request, CallOptions(consistency="latest")).answer
     except Refusal as refusal:
         faults = refusal.faults if isinstance(refusal, InvalidSchema) else ()
         findings = refusal.findings if isinstance(refusal, Incompatible) else ()
@@ -136,7 +136,7 @@ def told(connection: Connection, request: Request[Any]) -> object:
 def filled(doors: tuple[Connection, Connection]) -> tuple[Connection, Connection]:
     """Some of everything, written through both doors in turn."""
     one, other = doors
-    one.ask(Register(ORDERS, Draft(V1)), Call(command_id="first"))
+    one.ask(Register(ORDERS, Draft(V1)), CallOptions(command_id="first"))
     other.register("orders", Draft(V2, metadata=Metadata(properties=(("owner", "ada"),))), properties=(("a", "b"),))
     one.register(":.shop:orders", V2)
     other.register("money", MONEY)

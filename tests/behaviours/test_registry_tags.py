@@ -8,7 +8,7 @@ from treaty.client.connection import Connection
 from treaty.core.answers import Config
 from treaty.core.names import subject_of
 from treaty.core.refusals import InvalidRules, InvalidSchema, SubjectNotFound, TooLarge, VersionNotFound
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import Derive, GetSchema, Register
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet, TaggedPath
 
@@ -66,7 +66,7 @@ def test_registrations_add_remove_and_carry_tags_on(connection: Connection) -> N
 
 def test_what_is_sent_twice_under_one_id_is_made_once(connection: Connection) -> None:
     connection.register("orders", ORDER)
-    request, call = Derive(ORDERS, 1, number=2, add_tags=(PII,)), Call(command_id="twice")
+    request, call = Derive(ORDERS, 1, number=2, add_tags=(PII,)), CallOptions(command_id="twice")
     made = connection.ask(request, call).answer
     assert connection.ask(request, call).answer == made
     assert connection.version("orders").number == 2

@@ -24,7 +24,7 @@ from treaty.client.settings import ClientSettings
 from treaty.core.names import subject_of
 from treaty.core.operations import NAMED_OPERATIONS
 from treaty.core.refusals import Invalid, OutcomeUnknown, SubjectNotFound, Unavailable
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import GetVersion, Register
 from treaty.core.schema import Draft
 from treaty.core.state.commit import PositionToken
@@ -157,7 +157,7 @@ def test_a_token_of_another_log_is_refused(connection: Connection) -> None:
     request = GetVersion(subject_of("orders"), 1)
     real = connection.ask(request).token
     with pytest.raises(Invalid):
-        connection.ask(request, Call(after=PositionToken("00" * 16, real.sequence, real.digest)))
+        connection.ask(request, CallOptions(after=PositionToken("00" * 16, real.sequence, real.digest)))
 
 
 def test_a_token_beyond_the_tip_is_an_error_and_never_a_hang(connection: Connection) -> None:
@@ -165,13 +165,13 @@ def test_a_token_beyond_the_tip_is_an_error_and_never_a_hang(connection: Connect
     request = GetVersion(subject_of("orders"), 1)
     real = connection.ask(request).token
     with pytest.raises(Unavailable):
-        connection.ask(request, Call(after=replace(real, sequence=real.sequence + 1000), timeout=0.3))
+        connection.ask(request, CallOptions(after=replace(real, sequence=real.sequence + 1000), timeout=0.3))
 
 
 def test_not_found_stays_not_found_when_asked_eventually_or_latest(connection: Connection) -> None:
     for consistency in ("", "eventual", "latest"):
         with pytest.raises(SubjectNotFound):
-            connection.ask(GetVersion(subject_of("nobody"), 1), Call(consistency=consistency))
+            connection.ask(GetVersion(subject_of("nobody"), 1), CallOptions(consistency=consistency))
 
 
 def test_many_threads_share_one_client(connection: Connection) -> None:
@@ -212,16 +212,18 @@ def test_many_tasks_share_one_client(server: Served) -> None:
 @pytest.mark.parametrize(
     ("call", "rule"),
     [
-        (Call(command_id="日本"), "COMMAND_ID"),
-        (Call(command_id="two\nlines"), "COMMAND_ID"),
-        (Call(command_id="x" * 129), "COMMAND_ID"),
-        (Call(consistency="sometimes"), "CONSISTENCY"),
-        (Call(after=PositionToken("zz", 5, "q\n")), "TOKEN"),
-        (Call(after=PositionToken("a.b", 5, "q")), "TOKEN"),
+        (CallOptions(command_id="日本"), "COMMAND_ID"),
+        (CallOptions(command_id="two\nlines"), "COMMAND_ID"),
+        (CallOptions(command_id="x" * 129), "COMMAND_ID"),
+        (CallOptions(consistency="sometimes"), "CONSISTENCY"),
+        (CallOptions(after=PositionToken("zz", 5, "q\n")), "TOKEN"),
+        (CallOptions(after=PositionToken("a.b", 5, "q")), "TOKEN"),
     ],
     ids=lambda value: repr(value)[:60],
 )
-def test_a_call_that_not_every_door_can_carry_is_refused_at_each(connection: Connection, call: Call, rule: str) -> None:
+def test_a_call_that_not_every_door_can_carry_is_refused_at_each(
+    connection: Connection, call: CallOptions, rule: str
+) -> None:
     for request in (Register(subject_of("orders"), Draft(V1)), GetVersion(subject_of("orders"), 1)):
         with pytest.raises(Invalid) as caught:
             connection.ask(request, call)

@@ -26,7 +26,7 @@ from treaty.client.serializers.settings import (
 )
 from treaty.client.serializers.subject_names import record_name, topic_name, topic_record_name
 from treaty.core.refusals import Incompatible, SchemaNotFound, SubjectNotFound, Unavailable
-from treaty.core.registry import CALL, Call, Reply
+from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.requests import Request
 from treaty.core.schema import Draft, Reference
 
@@ -281,7 +281,7 @@ class Counted:
         self.asked: list[Request[Any]] = []
         self.down = False
 
-    def ask(self, request: Request[Any], call: Call = CALL) -> Reply[Any]:
+    def ask(self, request: Request[Any], call: CallOptions = CALL) -> Reply[Any]:
         self.asked.append(request)
         if self.down:
             raise Unavailable("out of order")

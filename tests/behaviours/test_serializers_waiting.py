@@ -28,7 +28,7 @@ from treaty.client.serializers.settings import (
     UseLatest,
 )
 from treaty.core.refusals import Incompatible, SubjectNotFound, Unavailable
-from treaty.core.registry import CALL, AsyncRegistry, Call, Registry, Reply
+from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Registry, Reply
 from treaty.core.requests import Request
 from treaty.core.schema import Draft, Reference
 
@@ -159,7 +159,7 @@ class Slow:
         self.asked: list[Request[Any]] = []
         self.down = False
 
-    async def ask(self, request: Request[Any], call: Call = CALL) -> Reply[Any]:
+    async def ask(self, request: Request[Any], call: CallOptions = CALL) -> Reply[Any]:
         self.asked.append(request)
         await self.go.wait()
         if self.down:

@@ -24,7 +24,7 @@ from treaty.core.limits import IN_FLIGHT
 from treaty.core.names import Subject, subject_of
 from treaty.core.operations import OPERATIONS, is_command, operation_name, refuse_unless_allowed
 from treaty.core.refusals import Forbidden, RegistryError, Unavailable
-from treaty.core.registry import AsyncRegistry, Call
+from treaty.core.registry import AsyncRegistry, CallOptions
 from treaty.core.requests import Request
 from treaty.core.schema import Draft, Metadata, Reference, TaggedPath
 from treaty.core.state.codec import encode_message
@@ -132,7 +132,7 @@ async def post(http: httpx2.AsyncClient, request: Request[Any], **headers: str) 
     return HttpResponse(got.status_code, got.headers.get, got.content)
 
 
-async def told(node: AsyncRegistry, request: Request[Any], call: Call) -> object:
+async def told(node: AsyncRegistry, request: Request[Any], call: CallOptions) -> object:
     """The answer of a node with its place, or its error with the status that the error has."""
     try:
         reply = await node.ask(request, call)
@@ -158,7 +158,7 @@ def test_every_operation_answers_as_at_the_node() -> None:
                 for number, request in enumerate(ASKED):
                     name = f"c{number + 1}" if is_command(request) else ""
                     got = await post(http, request, **({"treaty_command": name} if name else {}))
-                    expected = await told(near, request, Call(command_id=name))
+                    expected = await told(near, request, CallOptions(command_id=name))
                     assert heard(request, got) == expected, request
 
     asyncio.run(run())

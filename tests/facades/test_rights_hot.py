@@ -22,7 +22,7 @@ from treaty.api.response_cache import BLOCKS, ResponseCache
 from treaty.core.limits import HOT_BLOCKS
 from treaty.core.names import Subject
 from treaty.core.refusals import SchemaNotFound
-from treaty.core.registry import CALL, Call, Reply
+from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.requests import GetSchema, Request
 
 A = TypeVar("A")
@@ -50,7 +50,7 @@ subjects = ["other-*"]
 class Keeper(Fixed):  # a twin that knows of rights: the schema it tells is of subject s
     """A member whose answers depend on who asks, as a node's do."""
 
-    async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+    async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         reply = await super().ask(request, call)
         hidden = call.access is not None and not call.access.may("read", Subject(".", "s"))
         if isinstance(request, GetSchema) and hidden:

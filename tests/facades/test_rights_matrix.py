@@ -26,7 +26,7 @@ from treaty.core.answers import Config, Resource
 from treaty.core.names import Subject
 from treaty.core.operations import NAMED_OPERATIONS, OPERATIONS, refuse_unless_allowed
 from treaty.core.refusals import Forbidden
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.schema import Draft, Reference
 
 SCOPES = {
@@ -175,7 +175,7 @@ async def refused(it: Door, role: str, method: str, path: str, body: object, **h
 async def play_paths(folder: Path, every: int) -> None:
     turn = 0
     async with guarded(folder, read_only=True) as it:
-        command = Call(command_id="roots", principal="user:root")
+        command = CallOptions(command_id="roots", principal="user:root")
         token = (await it.app.node.ask(q.SetMode(q.Scope(".", "zzz"), "READWRITE"), command)).token
         extras: list[dict[str, str]] = [
             {},
@@ -291,7 +291,7 @@ def test_ids_and_guids_show_what_may_be_read_however_they_are_named(tmp_path: Pa
 def test_commands_of_others_are_nobodys_business(tmp_path: Path) -> None:
     async def run() -> None:
         async with guarded(tmp_path, read_only=False) as it:
-            sent = Call(command_id="c1", principal="user:root")
+            sent = CallOptions(command_id="c1", principal="user:root")
             await it.app.node.ask(q.Register(Subject(".", "open-a"), Draft('"int"'), force=q.ForceReason("", "")), sent)
             for role in (*ROLES, "none"):
                 who = basic(role)

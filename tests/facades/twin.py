@@ -8,7 +8,7 @@ from treaty.core import answers as a
 from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.answers import Resource
-from treaty.core.registry import CALL, Call, Reply
+from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.requests import Request
 from treaty.core.state.commit import PositionToken
 
@@ -60,12 +60,12 @@ class Fixed:
 
     answers: dict[type, object] = field(default_factory=lambda: dict(ANSWERS))
     asked: list[Request[object]] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
+    calls: list[CallOptions] = field(default_factory=list)
     changed: list[Callable[[], None]] = field(default_factory=list)
     while_asked: Callable[[], None] | None = None
     halted: str = ""
 
-    async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+    async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         if self.while_asked:
             self.while_asked()
         self.asked.append(request)

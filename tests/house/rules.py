@@ -118,7 +118,7 @@ def drawers(modules: Iterable[Module]) -> Iterator[str]:
 
 
 def busy_doorways(modules: Iterable[Module]) -> Iterator[str]:
-    """An `__init__` holds a docstring and re-exports; those of `treaty` and `treaty.testing` may load names when they are used."""
+    """An `__init__` holds a docstring and re-exports; what programs import may load names late, and say what is missing or renamed."""
     for module in modules:
         if module.path.name != "__init__.py":
             continue
@@ -130,7 +130,10 @@ def busy_doorways(modules: Iterable[Module]) -> Iterator[str]:
             names = {ast.unparse(target) for target in node.targets} if isinstance(node, ast.Assign) else set()
             late = isinstance(node, ast.FunctionDef) and node.name in {"__getattr__", "__dir__"}
             typing = isinstance(node, ast.If) and ast.unparse(node.test).removeprefix("not ") == "TYPE_CHECKING"
-            is_lazy = module.path.parent.as_posix() in {"src/treaty", "src/treaty/testing"}
+            is_lazy = module.path.parent.as_posix() in {
+                "src/treaty",
+                *(f"src/treaty/{name}" for name in ("arrow", "spark", "testing")),
+            }
             if names != {"__all__"} and not (is_lazy and (late or typing or names == {"__version__"})):
                 yield f"{module.path}:{node.lineno}"
 

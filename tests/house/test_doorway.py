@@ -47,6 +47,16 @@ def test_a_registry_for_tests_is_at_hand() -> None:
     assert run.stdout.strip() == "treaty.testing.registry"
 
 
+@pytest.mark.parametrize(
+    ("package", "library", "extra"), [("spark", "pyspark", "spark"), ("arrow", "pyarrow", "arrow")]
+)
+def test_a_missing_extra_is_named(package: str, library: str, extra: str) -> None:
+    program = f"import sys; sys.modules[{library!r}] = None; import treaty.{package}"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert run.stderr.endswith(f"treaty.{package} needs {library}: pip install 'treaty[{extra}]'\n")
+
+
 @pytest.mark.parametrize(("old", "new"), RENAMED_MODULES.items())
 def test_an_old_module_says_its_new_name(old: str, new: str) -> None:
     with pytest.raises(ImportError, match=rf"^{old} is now {new}$"):

@@ -25,7 +25,7 @@ from treaty.core.refusals import (
     Unauthenticated,
     Unavailable,
 )
-from treaty.core.registry import CALL, Call
+from treaty.core.registry import CALL, CallOptions
 from treaty.core.requests import LATEST, GetGuid, GetSchema, GetVersion, ListSubjects, Register, Request
 from treaty.core.schema import Draft
 from treaty.core.state.commit import PositionToken
@@ -71,7 +71,7 @@ class Net:
         ids = iter(range(10**6))
         self.world: ClientState = make_client_state(self.settings, lambda: self.now, chance, lambda: f"id-{next(ids)}")
 
-    def ask(self, request: Request[Any] = SEVEN, call: Call = CALL) -> Any:
+    def ask(self, request: Request[Any] = SEVEN, call: CallOptions = CALL) -> Any:
         talk = ask_registry(request, call, self.settings, self.world)
         event: EffectResult = None
         try:
@@ -145,7 +145,7 @@ def test_pauses_double_and_half_of_each_is_chance() -> None:
 def test_a_node_is_left_alone_for_as_long_as_it_asks(header: str, seconds: float) -> None:
     busy = said(503, Retry_After=header, Date="Sat, 21 Nov 2026 10:00:05 GMT")
     net = Net([script(busy, GOOD)])
-    assert net.ask(SEVEN, Call(timeout=60)).text == '"int"'
+    assert net.ask(SEVEN, CallOptions(timeout=60)).text == '"int"'
     (_, _, _), (then, _, _) = net.asked
     assert seconds <= then < seconds + 0.2
 
@@ -154,7 +154,7 @@ def test_who_can_not_wait_so_long_is_told_at_once_and_so_are_the_next() -> None:
     net = Net([script(said(429, Retry_After="20"), GOOD)])
     for said_by in ("status 429", "asks for a pause", "asks for a pause"):
         with pytest.raises(Unavailable, match=said_by) as told:
-            net.ask(SEVEN, Call(timeout=10))
+            net.ask(SEVEN, CallOptions(timeout=10))
         assert 19 < told.value.retry_after <= 20
     assert len(net.asked) == 1
     net.now += 20
@@ -219,7 +219,7 @@ def test_whatever_nodes_do(
     for _ in range(3):
         began, before = net.now, len(net.asked)
         try:
-            net.ask(REGISTER if write else SEVEN, Call(timeout=timeout))
+            net.ask(REGISTER if write else SEVEN, CallOptions(timeout=timeout))
         except RegistryError:
             pass
         else:
@@ -244,7 +244,7 @@ def test_where_one_node_is_well_there_is_an_answer(
     nodes.insert(well, always(GOOD))
     net = Net(nodes)
     for _ in range(3):
-        assert net.ask(SEVEN, Call(timeout=60)).text == '"int"'
+        assert net.ask(SEVEN, CallOptions(timeout=60)).text == '"int"'
 
 
 def test_the_latest_of_ones_own_writes_is_carried_whatever_order_answers_come_in() -> None:
@@ -365,7 +365,7 @@ def test_what_else_the_native_api_says_is_no_missing_door(
 ) -> None:
     net = Net([always(answer)], native=True)
     with pytest.raises(kind):
-        net.ask(REGISTER, Call(timeout=60))
+        net.ask(REGISTER, CallOptions(timeout=60))
     assert [step.url.endswith(PATH) for _, _, step in net.asked] == [True] * times
 
 

@@ -19,7 +19,7 @@ from tests.frames import SPOILT, frame, header, record
 from tests.real.pipeline_files import B1, B2, V1, V2, V3, Lines, ended, put, sound
 from treaty.client.connection import Connection
 from treaty.core.refusals import NotFound, Reason
-from treaty.core.registry import CALL, A, Call, Reply
+from treaty.core.registry import CALL, A, CallOptions, Reply
 from treaty.core.requests import GetSchema, ListVersions, Request
 from treaty.formats.avro.fingerprint import crc64
 from treaty.plan.heads import MARK
@@ -251,7 +251,7 @@ class Behind:
     schema_id: int
     times: int
 
-    def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+    def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         reply = self.registry.ask(request, call)
         if self.times:
             if isinstance(request, GetSchema) and request.schema_id == self.schema_id:

@@ -18,7 +18,7 @@ from tests.real.running import Running, serving
 from tests.real.slow_format import offer, text_of
 from treaty.core.names import subject_of
 from treaty.core.refusals import Unavailable
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import Check, Register
 from treaty.core.schema import Draft
 from treaty.log.urls import open_log
@@ -43,7 +43,7 @@ def draft(seconds: float, name: str = "") -> Draft:
 
 
 async def ask(node: Node, what: Check | Register, principal: str, timeout: float) -> object:
-    return await node.ask(what, Call(principal=principal, timeout=timeout))
+    return await node.ask(what, CallOptions(principal=principal, timeout=timeout))
 
 
 def with_node(story: Callable[[Node], object]) -> None:

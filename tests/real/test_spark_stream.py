@@ -17,7 +17,7 @@ from tests.real.arriving import arrive
 from treaty.client.connection import Connection
 from treaty.core.names import subject_of
 from treaty.core.refusals import Unavailable
-from treaty.core.registry import CALL, A, Call, Reply
+from treaty.core.registry import CALL, A, CallOptions, Reply
 from treaty.core.requests import Register, Request
 from treaty.core.schema import Draft
 from treaty.plan.value import DecodePlan
@@ -199,7 +199,7 @@ class Away:
     registry: Connection
     times: int
 
-    def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+    def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         if self.times:
             self.times -= 1
             message = "away"

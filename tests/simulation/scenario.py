@@ -27,7 +27,7 @@ from tests.simulation.workload import Asker, request, usual_weights
 from treaty.core.names import Subject
 from treaty.core.operations import is_command
 from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable
-from treaty.core.registry import Call, Reply
+from treaty.core.registry import CallOptions, Reply
 from treaty.core.requests import GetOutcome, ListSubjects, Register, Request
 from treaty.core.schema import Draft
 from treaty.core.state.commit import Append, Commit, Position, PositionToken, make_append
@@ -142,7 +142,7 @@ class Scenario:
         self._ids += 1
         return f"c{self._ids}"
 
-    async def ask(self, member: Member, wanted: Request[Any], call: Call) -> Asked:
+    async def ask(self, member: Member, wanted: Request[Any], call: CallOptions) -> Asked:
         """Ask a node, as a process of its own would: the answer dies with the node."""
         now = EPOCH + int(self.loop.time() * 1000)
         one = self.judge.arrives(wanted, call, now)
@@ -196,7 +196,7 @@ class Scenario:
         if guid and len(self.asker.guids) < 20:
             self.asker.guids.append(guid)
 
-    def call(self, command_id: str) -> Call:
+    def call(self, command_id: str) -> CallOptions:
         """How a request is made: mostly plainly, at times with a token, or with a word about freshness."""
         after = None
         if self.tokens and self.chance.random() < 0.15:
@@ -207,7 +207,7 @@ class Scenario:
                 after = replace(after, sequence=after.sequence + 1_000)
         consistency = self.chance.choices(["", "latest", "eventual", "strict"], (8, 1, 1, STRICT))[0]
         timeout, caller = self.timeout * self.chance.choice([0.3, 1, 1, 3]), self.callers.pick()
-        return Call(consistency, after, command_id, timeout, caller.principal, caller.access)
+        return CallOptions(consistency, after, command_id, timeout, caller.principal, caller.access)
 
     async def client(self) -> None:
         """Ask again and again; repeat what was not answered, under its id, at any node; at times ask twice at once."""
@@ -244,7 +244,7 @@ class Scenario:
         """Ask for several things that belong together: at one node, one after the other or all at once."""
         name, requests = errand(self.asker)
         member, caller = self.chance.choice(self.members), self.callers.pick()
-        how = Call(timeout=self.timeout, principal=caller.principal, access=caller.access)
+        how = CallOptions(timeout=self.timeout, principal=caller.principal, access=caller.access)
         asks = [self.ask(member, wanted, replace(how, command_id=self.new_id())) for wanted in requests]
         self.counts[name] += 1
         if self.chance.random() < 0.5:
@@ -254,7 +254,7 @@ class Scenario:
             for one in asks:
                 await one
 
-    async def read_again(self, wanted: Request[Any], call: Call) -> None:
+    async def read_again(self, wanted: Request[Any], call: CallOptions) -> None:
         """Ask one node for the same thing again and again, as consumers do: it keeps the answer."""
         member, self.reread = self.chance.choice(self.members), wanted
         for _ in range(self.chance.randint(3, 10)):
@@ -284,7 +284,7 @@ class Scenario:
 
     async def _read_from_memory(self, member: Member) -> None:
         if self.reread is not None:
-            await self.ask(member, self.reread, Call("eventual", None, self.new_id(), self.timeout))
+            await self.ask(member, self.reread, CallOptions("eventual", None, self.new_id(), self.timeout))
 
     async def together(self, works: list[Coroutine[Any, Any, Any]]) -> None:
         """Do things at once."""
@@ -340,16 +340,16 @@ class Scenario:
 
         async def listen() -> None:
             for times in (10, 1, 1):  # the first one writes, and may lose some races
-                call = Call(command_id=self.new_id(), timeout=patience * times)
+                call = CallOptions(command_id=self.new_id(), timeout=patience * times)
                 await self.ask(quiet, Register(SAME, PLAIN), call)
-            strict = (Call("strict", None, self.new_id(), patience * 10) for _ in range(5))
+            strict = (CallOptions("strict", None, self.new_id(), patience * 10) for _ in range(5))
             await self.together([self.ask(quiet, ListSubjects(), call) for call in strict])
             done.set()
 
         async def write(member: Member) -> None:
             while not done.is_set() and self._broken is None:
                 fresh = Register(Subject(".calm", self.new_id()), PLAIN)
-                await self.ask(member, fresh, Call(command_id=self.new_id(), timeout=patience * 10))
+                await self.ask(member, fresh, CallOptions(command_id=self.new_id(), timeout=patience * 10))
                 await asyncio.sleep(self.weather.latency / 10)  # a refusal may come at once
 
         async def flood() -> None:

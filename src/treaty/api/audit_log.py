@@ -32,7 +32,7 @@ from treaty.core.operations import OPERATIONS, operation_name
 from treaty.core.outcomes import request_digest
 from treaty.core.policy import in_words
 from treaty.core.refusals import NotFound, OutcomeUnknown, Refusal, RegistryError
-from treaty.core.registry import AsyncRegistry, Call, Reply
+from treaty.core.registry import AsyncRegistry, CallOptions, Reply
 from treaty.core.requests import Request
 
 log = logging.getLogger("treaty.audit")
@@ -155,7 +155,7 @@ class AuditLog:
     registry: AsyncRegistry
     lines: AuditFile
 
-    async def record_command(self, request: Request[Any], call: Call, ask: AskRegistry) -> Reply[Any]:
+    async def record_command(self, request: Request[Any], call: CallOptions, ask: AskRegistry) -> Reply[Any]:
         """Ask, write a line, and return or raise what came of it."""
         if not call.command_id:
             call = replace(call, command_id=secrets.token_hex(16))
@@ -194,7 +194,7 @@ class AuditLog:
             return request, {}
         try:
             asked = q.GetConfig(q.Scope(*named))
-            target = (await self.registry.ask(asked, Call("eventual", timeout=1.0))).answer.config.alias
+            target = (await self.registry.ask(asked, CallOptions("eventual", timeout=1.0))).answer.config.alias
         except RegistryError:
             return request, {}
         return (with_subject(request, named.sibling(target)), {"alias": str(named)}) if target else (request, {})
@@ -206,7 +206,7 @@ class AuditLog:
             return None
         asked = query_before(request)
         try:
-            answer = (await self.registry.ask(asked, Call("eventual", timeout=1.0))).answer
+            answer = (await self.registry.ask(asked, CallOptions("eventual", timeout=1.0))).answer
         except RegistryError as none:
             return None if isinstance(none, NotFound) else "unknown"
         if isinstance(answer, a.VersionFound) and answer.subject != str(getattr(request, "subject", "")):

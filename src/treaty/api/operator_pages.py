@@ -15,7 +15,7 @@ from treaty.api.metrics import ServerMetrics
 from treaty.api.response_cache import ResponseCache
 from treaty.core import limits
 from treaty.core.refusals import RegistryError
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import ListContexts
 
 RELEASE = installed("treaty")
@@ -60,7 +60,7 @@ class OperatorPages:
 
     async def _readiness(self, halted: int) -> Response:
         try:
-            reply = await self.member.ask(ListContexts(), Call("latest", timeout=READY_SECONDS))
+            reply = await self.member.ask(ListContexts(), CallOptions("latest", timeout=READY_SECONDS))
         except RegistryError as reason:
             return _json({"status": "not ready", "reason": str(reason)}, 503)
         why = self.member.halted or ("this server was started with --read-only" if self.read_only else "")

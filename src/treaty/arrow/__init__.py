@@ -1,5 +1,12 @@
 """The Arrow room: frames to tables of Arrow, pandas and Polars by decode plans, without Spark."""
 
+from typing import TYPE_CHECKING
+
+from treaty.names import require_library
+
+if not TYPE_CHECKING:
+    require_library("pyarrow", "treaty.arrow", "arrow")
+
 from treaty.arrow.decode import batches, decode, from_registry
 from treaty.arrow.tables import to_pandas, to_polars
 from treaty.plan.decode_plans import extend, make_plan

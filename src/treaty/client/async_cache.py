@@ -18,7 +18,7 @@ from treaty.client.cache_policy import (
 )
 from treaty.core.operations import is_command
 from treaty.core.refusals import NotFound
-from treaty.core.registry import CALL, AsyncRegistry, Call, Reply
+from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
 from treaty.core.requests import Request
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class AsyncCachedRegistry:
         )
         self._versions: AsyncLoadingCache[object, Reply[object]] = AsyncLoadingCache(self._policy.versions)
 
-    async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+    async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         """Answer from memory where that is right, else from the registry behind."""
         kept: AsyncLoadingCache[object, Reply[A]]
         if is_immutable(request):
@@ -126,7 +126,7 @@ class AsyncCachedRegistry:
         """Close the registry behind."""
         await self._registry.close()
 
-    async def _forward(self, request: Request[A], call: Call) -> Reply[A]:
+    async def _forward(self, request: Request[A], call: CallOptions) -> Reply[A]:
         try:
             return await self._registry.ask(request, call)
         finally:

@@ -7,7 +7,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from treaty.client import exchanges
 from treaty.client.exchanges import Exchange
-from treaty.core.registry import CALL, AsyncRegistry, Call, Reply
+from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
 from treaty.core.requests import Request
 
 A = TypeVar("A")
@@ -35,9 +35,9 @@ def _as_coroutine(
 
 
 class AsyncConnection:
-    """A registry for asyncio and the `Call` that its methods are made with."""
+    """A registry for asyncio and the `CallOptions` that its methods are made with."""
 
-    def __init__(self, registry: AsyncRegistry, call: Call = CALL) -> None:
+    def __init__(self, registry: AsyncRegistry, call: CallOptions = CALL) -> None:
         """Make requests of `registry`, which is closed with this one."""
         self.registry = registry
         self.call = call
@@ -50,7 +50,7 @@ class AsyncConnection:
     ) -> None:
         await self.close()
 
-    async def ask(self, request: Request[A], call: Call | None = None) -> Reply[A]:
+    async def ask(self, request: Request[A], call: CallOptions | None = None) -> Reply[A]:
         """Answer any request, with the token of the state that the answer was taken from."""
         return await self.registry.ask(request, call or self.call)
 

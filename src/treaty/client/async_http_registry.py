@@ -25,7 +25,7 @@ from treaty.client.protocol.client_state import make_client_state
 from treaty.client.protocol.fallbacks import ask_registry
 from treaty.client.settings import ClientSettings
 from treaty.core.refusals import RegistryError
-from treaty.core.registry import CALL, Call, Reply
+from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.requests import Request
 from treaty.wire.confluent.http_responses import HttpResponse
 
@@ -52,7 +52,7 @@ class AsyncHttpRegistry:
     def __repr__(self) -> str:
         return f"AsyncHttpRegistry({self._settings!r})"
 
-    async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+    async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         """Answer a request; raises what a `Registry` raises."""
         return await self._run(ask_registry(request, call, self._settings, self._state))
 

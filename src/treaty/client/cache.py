@@ -19,7 +19,7 @@ from treaty.client.cache_policy import (
 )
 from treaty.core.operations import is_command
 from treaty.core.refusals import NotFound
-from treaty.core.registry import CALL, Call, Registry, Reply
+from treaty.core.registry import CALL, CallOptions, Registry, Reply
 from treaty.core.requests import Request
 from treaty.names import refuse_renamed
 
@@ -124,7 +124,7 @@ class CachedRegistry:
         self._schemas: LoadingCache[object, Reply[SchemaFound]] = LoadingCache(self._policy.schema_bytes, weigh_reply)
         self._versions: LoadingCache[object, Reply[object]] = LoadingCache(self._policy.versions)
 
-    def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+    def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         """Answer from memory where that is right, else from the registry behind."""
         kept: LoadingCache[object, Reply[A]]
         if is_immutable(request):
@@ -145,7 +145,7 @@ class CachedRegistry:
         """Close the registry behind."""
         self._registry.close()
 
-    def _forward(self, request: Request[A], call: Call) -> Reply[A]:
+    def _forward(self, request: Request[A], call: CallOptions) -> Reply[A]:
         try:
             return self._registry.ask(request, call)
         finally:

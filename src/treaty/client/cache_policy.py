@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from treaty.core.answers import SchemaFound
 from treaty.core.refusals import NotFound
-from treaty.core.registry import FRESH, Call, Reply
+from treaty.core.registry import FRESH, CallOptions, Reply
 from treaty.core.requests import FindVersion, GetGuid, GetSchema, GetVersion, Lookup, Request
 
 K = TypeVar("K")
@@ -40,7 +40,7 @@ def is_cacheable(request: Request[Any]) -> bool:
     return isinstance(request, (GetVersion, FindVersion, Lookup))
 
 
-def needs_fresh_answer(call: Call) -> bool:
+def needs_fresh_answer(call: CallOptions) -> bool:
     """Tell whether a call asks for more than what was kept can promise."""
     return bool(call.after) or call.consistency in FRESH
 

@@ -10,7 +10,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from treaty.client import exchanges
 from treaty.client.exchanges import Exchange
-from treaty.core.registry import CALL, Call, Registry, Reply
+from treaty.core.registry import CALL, CallOptions, Registry, Reply
 from treaty.core.requests import Request
 
 A = TypeVar("A")
@@ -36,9 +36,9 @@ def _blocking(exchange: Callable[P, Exchange[A]]) -> Callable[Concatenate["Conne
 
 
 class Connection:
-    """A registry and the `Call` that its methods are made with."""
+    """A registry and the `CallOptions` that its methods are made with."""
 
-    def __init__(self, registry: Registry, call: Call = CALL) -> None:
+    def __init__(self, registry: Registry, call: CallOptions = CALL) -> None:
         """Make requests of `registry`, which is closed with this one."""
         self.registry = registry
         self.call = call
@@ -51,7 +51,7 @@ class Connection:
     ) -> None:
         self.close()
 
-    def ask(self, request: Request[A], call: Call | None = None) -> Reply[A]:
+    def ask(self, request: Request[A], call: CallOptions | None = None) -> Reply[A]:
         """Answer any request, with the token of the state that the answer was taken from."""
         return self.registry.ask(request, call or self.call)
 

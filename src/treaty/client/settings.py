@@ -27,7 +27,7 @@ class ClientSettings:
     max_backoff: float = 30.0
     """The longest that a node is left alone after failures, or because it asked for it with ``Retry-After``."""
     attempt_timeout: float = 10.0
-    """The most that one attempt may take; `Call.timeout` bounds all of them together."""
+    """The most that one attempt may take; `CallOptions.timeout` bounds all of them together."""
     connect_timeout: float = 3.0
     """The most that making a connection may take."""
     native_recheck: float = 300.0

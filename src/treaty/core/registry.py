@@ -1,13 +1,14 @@
 """`Registry`: the interface of everything that answers requests, and what a call may hold: the same for a node and an HTTP client."""
 
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from treaty.core.access.rights import Access
 from treaty.core.limits import COMMAND_ID
 from treaty.core.refusals import Invalid
 from treaty.core.requests import Request
 from treaty.core.state.commit import PositionToken
+from treaty.names import refuse_renamed
 
 A = TypeVar("A")
 
@@ -17,7 +18,7 @@ FRESH = frozenset({"latest", "strict"})
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallOptions:
     """How a request is made.
 
     `consistency` is ``latest`` (look at the tip first), ``strict`` (the same, proven by an append where an old leader
@@ -38,10 +39,10 @@ class Call:
     client: str = ""
 
 
-CALL = Call()
+CALL = CallOptions()
 
 
-def refuse_bad_call(call: Call) -> None:
+def refuse_bad_call(call: CallOptions) -> None:
     """Raise `Invalid` for a consistency, a command id or a token that is none."""
     if call.consistency not in {"", *CONSISTENCIES}:
         message = f"{call.consistency[:100]!r} is no consistency"
@@ -76,7 +77,7 @@ class Registry(Protocol):
     was written, `OutcomeUnknown` where a command may have been written.
     """
 
-    def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+    def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         """Answer a request."""
         ...
 
@@ -88,10 +89,14 @@ class Registry(Protocol):
 class AsyncRegistry(Protocol):
     """The same door for asyncio programs."""
 
-    async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+    async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         """Answer a request."""
         ...
 
     async def close(self) -> None:
         """Give back connections, threads and files."""
         ...
+
+
+if not TYPE_CHECKING:
+    __getattr__ = refuse_renamed(__name__)

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from typing import Any, Self, TypeVar
 
 from treaty.core.refusals import Unavailable
-from treaty.core.registry import CALL, Call, Reply
+from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.requests import Request
 from treaty.node.node import Node
 
@@ -43,7 +43,7 @@ class EmbeddedRegistry:
             future.cancel()
             raise
 
-    def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+    def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         """Answer a request."""
         return self.run(self.node.ask(request, call))
 
@@ -76,7 +76,7 @@ class AsyncEmbeddedRegistry:
         self._starting = asyncio.Lock()
         self._closed = False
 
-    async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+    async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         """Answer a request."""
         node = self._node or await self._first()
         return await node.ask(request, call)

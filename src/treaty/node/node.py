@@ -10,7 +10,7 @@ from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.decide import decide
 from treaty.core.operations import is_command, is_pausing, needs_read_barrier
 from treaty.core.refusals import Invalid, NotFound, Refusal, RegistryError, Unavailable
-from treaty.core.registry import CALL, FRESH, Call, Reply, refuse_bad_call
+from treaty.core.registry import CALL, FRESH, CallOptions, Reply, refuse_bad_call
 from treaty.core.requests import Request
 from treaty.core.state.commit import PositionToken, as_root
 from treaty.core.state.log_origin import explain_unfinished_restore
@@ -119,7 +119,7 @@ class Node:
 
     # ---------------------------------------------------------------------------------------------------- asking
 
-    async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+    async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         """Answer a request (see `Registry` for what it raises)."""
         command_id = call.command_id or self._environment.random(16).hex()
         refuse_bad_call(call)
@@ -145,10 +145,10 @@ class Node:
         begun = self._environment.now()
         try:
             if not self._known(forwarded.place):
-                await self._in_time(self._same_log(forwarded.place), Call(timeout=forwarded.seconds))
+                await self._in_time(self._same_log(forwarded.place), CallOptions(timeout=forwarded.seconds))
             left = forwarded.seconds - (self._environment.now() - begun)
             if isinstance(forwarded.command.request, ReadBarrier):
-                await self._in_time(self._barrier(taken=True), Call(timeout=left))
+                await self._in_time(self._barrier(taken=True), CallOptions(timeout=left))
                 return DecidedReply(Reply(BarrierPassed(), self.follower.position.token))
             return DecidedReply(await self._queue.submit(forwarded.command, left, forwarded))
         except NotLeaderError as moved:
@@ -170,7 +170,7 @@ class Node:
             message = "the node that was asked to decide has another log, or another history of it; see --advertise"
             raise Unavailable(message, READ_ONLY_SECONDS) from None
 
-    async def _in_time(self, work: Awaitable[T], call: Call) -> T:
+    async def _in_time(self, work: Awaitable[T], call: CallOptions) -> T:
         """Do what writes nothing within the time of a call; trouble with the log is "can't say now"."""
         try:
             async with asyncio.timeout(call.timeout):
@@ -188,7 +188,7 @@ class Node:
             told = f"no answer within {call.timeout} seconds{reason}; nothing was written"
             raise Unavailable(told, self._schemas.queue.retry_after) from None
 
-    async def _query(self, command: Command[Request[A]], call: Call) -> Reply[A]:
+    async def _query(self, command: Command[Request[A]], call: CallOptions) -> Reply[A]:
         """Answer from memory where that is enough; look first otherwise, and before "not found" is said."""
         if call.after is not None:
             await self._reach(call.after)

@@ -1,4 +1,12 @@
-"""The Spark room: decode plans, frames to rows and back, Delta tables that evolve, and the streaming job."""
+"""Spark: decode plans, frames to rows and back, tables that evolve, and the streaming job."""
+
+from typing import TYPE_CHECKING
+
+from treaty.names import refuse_renamed, require_library
+
+if not TYPE_CHECKING:
+    require_library("pyspark", "treaty.spark", "spark")
+    __getattr__ = refuse_renamed(__name__)
 
 from treaty.plan.decode_plans import extend, make_plan
 from treaty.plan.encoding.dry_run import EncodeDryRun

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from tests.behaviours.logs.backends import Node, accepted, chain, told
 from tests.behaviours.nodes.lives import living, post
 from treaty.core.names import Subject
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import ListVersions
 from treaty.core.state.commit import START
 
@@ -32,7 +32,7 @@ async def test_all_of_a_hundred_strict_readers_are_answered_while_writers_write(
 
         async def read(reader: int) -> None:
             least = done
-            found = await (one, *others)[reader % len(logs)].ask(VERSIONS, Call("strict"))
+            found = await (one, *others)[reader % len(logs)].ask(VERSIONS, CallOptions("strict"))
             assert len(found.answer.numbers) >= least
 
         before = one.counts.appends + sum(each.counts.appends for each in others)
@@ -40,4 +40,4 @@ async def test_all_of_a_hundred_strict_readers_are_answered_while_writers_write(
         made = one.counts.appends + sum(each.counts.appends for each in others) - before
         assert made == 0 if first.linearizable else 0 < made < 10 * len(logs), "one append serves all who wait"
         await asyncio.gather(write(), *map(read, range(READERS)))
-        assert len((await one.ask(VERSIONS, Call("strict"))).answer.numbers) == 6
+        assert len((await one.ask(VERSIONS, CallOptions("strict"))).answer.numbers) == 6

@@ -13,7 +13,7 @@ from tests.behaviours.logs.tampers import ROOTS, ROWS, TABLE_ROOTS, TIP_ROOT, Ta
 from tests.behaviours.nodes.lives import living, post
 from treaty.core.answers import Config
 from treaty.core.refusals import OutcomeUnknown, Unavailable
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import ListSubjects, Scope, SetConfig
 from treaty.core.state.commit import START, as_root
 from treaty.core.state.root import roots_of
@@ -134,9 +134,9 @@ def test_a_node_that_is_given_a_changed_row_with_later_ones_keeps_what_it_had(
             await tamper.by(sql[1])
             await tamper.seen(sql[1])
             with suppress(OutcomeUnknown):  # it may read the changed row itself, with its own append
-                await writer.ask(post("next", '["next"]'), Call(timeout=5))
+                await writer.ask(post("next", '["next"]'), CallOptions(timeout=5))
             await refuses(node, log)
-            assert (await node.ask(ListSubjects(), Call("eventual"))).answer == before.answer
+            assert (await node.ask(ListSubjects(), CallOptions("eventual"))).answer == before.answer
             await mended(node, log)
 
     story()
@@ -150,7 +150,7 @@ def test_a_node_that_has_read_everything_notices_the_root_of_its_place(sql: tupl
             before = await node.ask(ListSubjects())
             await tamper.by(sql[1])
             await refuses(node, log)
-            assert (await node.ask(ListSubjects(), Call("eventual"))).answer == before.answer
+            assert (await node.ask(ListSubjects(), CallOptions("eventual"))).answer == before.answer
             await mended(node, log)
 
     story()

@@ -9,7 +9,7 @@ import pytest
 from tests.behaviours.nodes.crowns import Realm, realm, written
 from tests.behaviours.nodes.lives import post, virtual
 from treaty.core.refusals import Incompatible, InvalidSchema, OutcomeUnknown, Unavailable
-from treaty.core.registry import Call, Reply
+from treaty.core.registry import CallOptions, Reply
 from treaty.core.requests import ListSubjects
 from treaty.node import peer_batches
 from treaty.node.node import Node
@@ -34,7 +34,7 @@ def in_turn(node: Node) -> Callable[[Node, ForwardedCommand], Awaitable[ForwardR
 
 def together(it: Realm, name: str, count: int, timeout: float = 30.0) -> list[asyncio.Task[Reply[Any]]]:
     """Ask a node for many things at one time."""
-    call = Call(timeout=timeout)
+    call = CallOptions(timeout=timeout)
     return [asyncio.create_task(it.nodes[name].ask(post(f"s{place}"), call)) for place in range(count)]
 
 
@@ -51,7 +51,7 @@ async def test_what_waits_together_travels_together() -> None:
 async def test_who_comes_while_a_batch_is_on_its_way_waits_for_company_and_not_for_its_end() -> None:
     async with realm("ab") as it:
         it.weather["a"].latency = 5.0
-        first = asyncio.create_task(it.nodes["b"].ask(post("first"), Call(timeout=60)))
+        first = asyncio.create_task(it.nodes["b"].ask(post("first"), CallOptions(timeout=60)))
         await asyncio.sleep(1)
         others = together(it, "b", 50, timeout=60.0)
         await asyncio.sleep(1)
@@ -81,7 +81,7 @@ async def test_requests_that_hang_are_bounded_and_who_never_left_has_left_nothin
     monkeypatch.setattr(peer_batches, "PEER_REQUESTS", 1)
     async with realm("ab") as it:
         it.weather["a"].latency = 1_000.0
-        first = asyncio.create_task(it.nodes["b"].ask(post("first"), Call(timeout=20)))
+        first = asyncio.create_task(it.nodes["b"].ask(post("first"), CallOptions(timeout=20)))
         await asyncio.sleep(1)
         others = together(it, "b", 5, timeout=5.0)
         told = await asyncio.gather(*others, return_exceptions=True)
@@ -116,7 +116,7 @@ async def test_one_that_takes_long_holds_up_no_other_of_its_batch() -> None:
             return await take(handed)
 
         it.net.within = lambda _, handed: taking(handed)
-        late = asyncio.create_task(it.nodes["b"].ask(post("slow"), Call(timeout=60)))
+        late = asyncio.create_task(it.nodes["b"].ask(post("slow"), CallOptions(timeout=60)))
         others = together(it, "b", 5)
         assert all(one.answer.created for one in await asyncio.gather(*others))
         assert it.net.count["batches"] == 1
@@ -184,7 +184,7 @@ async def test_a_request_that_arrives_again_while_it_is_decided_waits_for_the_sa
     async with realm("ab") as it:
         it.weather["a"].latency = 20.0
         it.net.twice = 1.0
-        assert (await it.nodes["b"].ask(post("s"), Call(timeout=600))).answer.created
+        assert (await it.nodes["b"].ask(post("s"), CallOptions(timeout=600))).answer.created
         await asyncio.sleep(60)
         assert it.nodes["a"].counts.taken == 2
         assert it.nodes["a"].counts.repeated == 0
@@ -195,10 +195,10 @@ async def test_a_request_that_arrives_again_while_it_is_decided_waits_for_the_sa
 async def test_who_was_told_that_nothing_was_left_does_not_leave_afterwards() -> None:
     async with realm("ab") as it:
         it.net.latency = 5.0
-        first = asyncio.create_task(it.nodes["b"].ask(post("first"), Call(timeout=60)))
+        first = asyncio.create_task(it.nodes["b"].ask(post("first"), CallOptions(timeout=60)))
         await asyncio.sleep(1)
         with pytest.raises(Unavailable, match="has left nothing"):
-            await it.nodes["b"].ask(post("second"), Call(timeout=peer_batches.GATHER_SECONDS / 2))
+            await it.nodes["b"].ask(post("second"), CallOptions(timeout=peer_batches.GATHER_SECONDS / 2))
         assert (await first).answer.created
         await asyncio.sleep(60)
         assert (written(it), it.net.count["handed"]) == (1, 1)

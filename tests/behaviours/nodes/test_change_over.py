@@ -6,7 +6,7 @@ from tests.behaviours.nodes.lives import change_over, file_of, lagging, living, 
 from tests.simulation.disk import Disk
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import DeleteVersion, GetSchema
 from treaty.core.state.commit import PositionToken
 
@@ -41,8 +41,8 @@ async def test_a_token_of_another_history_is_refused_at_the_place_of_a_change_ov
         assert await change_over(node, tables, file_of(disk))
         foreign = PositionToken(token.identity, token.sequence, "00" * 32)
         with pytest.raises(Invalid):
-            await node.ask(GetSchema(1), Call(FROM_MEMORY, after=foreign))
-        assert (await node.ask(GetSchema(1), Call(FROM_MEMORY, after=token))).token == token
+            await node.ask(GetSchema(1), CallOptions(FROM_MEMORY, after=foreign))
+        assert (await node.ask(GetSchema(1), CallOptions(FROM_MEMORY, after=token))).token == token
 
 
 @virtual
@@ -61,4 +61,4 @@ async def test_places_of_a_lost_history_are_forgotten_at_a_change_over() -> None
             assert within != lost
             assert await change_over(node, tables, file_of(disk))
             for good in (kept, within, token):
-                assert (await node.ask(GetSchema(1), Call(FROM_MEMORY, after=good))).token == token
+                assert (await node.ask(GetSchema(1), CallOptions(FROM_MEMORY, after=good))).token == token

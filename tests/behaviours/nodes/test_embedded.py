@@ -15,7 +15,7 @@ import pytest
 from treaty.assemble import connect
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, Unavailable
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import ListSubjects, Register
 from treaty.core.schema import Draft
 from treaty.log.urls import LogUrlError, open_log
@@ -51,7 +51,7 @@ def test_what_one_wrote_the_other_reads(url: str) -> None:
         for number in range(30):
             wrote = one.ask(Register(subject_of(f"s{number}"), Draft(record("a"))))
             assert len(two.subjects()) == number + 1
-            assert len(two.ask(ListSubjects(), Call("eventual", after=wrote.token)).answer.names) == number + 1
+            assert len(two.ask(ListSubjects(), CallOptions("eventual", after=wrote.token)).answer.names) == number + 1
 
 
 def test_a_file_is_found_again(tmp_path: Path) -> None:

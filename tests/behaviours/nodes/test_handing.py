@@ -11,13 +11,13 @@ from treaty.core.answers import ForcedRegistration
 from treaty.core.command import Command
 from treaty.core.names import subject_of
 from treaty.core.refusals import Forbidden, Incompatible, OutcomeUnknown, Unavailable
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import ForceReason, GetVersion, ListSubjects, Register
 from treaty.core.schema import Draft
 from treaty.node import forwarder
 from treaty.wire.peer.message import DecidedReply, ForwardedCommand, RefusedReply, SequenceExceededReply
 
-EVENTUAL = Call(consistency="eventual")
+EVENTUAL = CallOptions(consistency="eventual")
 
 
 # ------------------------------------------------------------------------------------------------- the owner decides
@@ -65,8 +65,10 @@ async def test_who_asks_and_what_they_may_travels_along() -> None:
     async with realm() as it:
         forced = Register(subject_of("mine"), Draft('["a"]', "TOY"), force=ForceReason("user:ada", "why"))
 
-        def ada(*may: Permission) -> Call:
-            return Call(principal="user:ada", access=Access((AccessRule(("user:ada",), frozenset(may), ("mine",)),)))
+        def ada(*may: Permission) -> CallOptions:
+            return CallOptions(
+                principal="user:ada", access=Access((AccessRule(("user:ada",), frozenset(may), ("mine",)),))
+            )
 
         with pytest.raises(Forbidden, match="user:ada is not allowed to do this: it needs the permission config"):
             await it.nodes["b"].ask(forced, ada("read", "register"))
@@ -79,7 +81,7 @@ async def test_who_asks_and_what_they_may_travels_along() -> None:
 @virtual
 async def test_while_nobody_owns_the_log_commands_wait_and_then_are_done() -> None:
     async with realm("ab", holder="") as it:
-        asked = asyncio.create_task(it.nodes["b"].ask(post("s"), Call(timeout=30)))
+        asked = asyncio.create_task(it.nodes["b"].ask(post("s"), CallOptions(timeout=30)))
         await asyncio.sleep(5)
         assert not asked.done()
         it.crown.holder = "a"
@@ -90,7 +92,7 @@ async def test_while_nobody_owns_the_log_commands_wait_and_then_are_done() -> No
 async def test_an_owner_that_stays_unknown_is_a_clear_no_and_nothing_is_written() -> None:
     async with realm("ab", holder="") as it:
         with pytest.raises(Unavailable, match=r"no node is known to own the log; .* has left nothing"):
-            await it.nodes["b"].ask(post("s"), Call(timeout=3))
+            await it.nodes["b"].ask(post("s"), CallOptions(timeout=3))
         assert written(it) == 0
         assert (await it.nodes["b"].ask(ListSubjects())).answer.names == ()
 
@@ -100,7 +102,7 @@ async def test_a_node_without_a_way_to_the_owner_says_so_at_once() -> None:
     async with realm("a") as it:
         alone = await it.start("b", transport=False)
         with pytest.raises(Unavailable, match=r"owned by another node \(a\), and this one has no way to it"):
-            await alone.ask(post("s"), Call(timeout=30))
+            await alone.ask(post("s"), CallOptions(timeout=30))
         it.crown.holder = "b"
         assert (await alone.ask(post("s"))).answer.created
 
@@ -112,7 +114,7 @@ async def test_ownership_moves_in_the_middle_of_commands() -> None:
         asked = []
         for round_ in range(30):
             asked += [
-                asyncio.create_task(node.ask(post(f"s{round_}-{name}"), Call(timeout=60)))
+                asyncio.create_task(node.ask(post(f"s{round_}-{name}"), CallOptions(timeout=60)))
                 for name, node in it.nodes.items()
             ]
             await asyncio.sleep(0.05)
@@ -138,7 +140,7 @@ async def test_nodes_that_each_believe_in_the_next_one_do_not_send_a_command_rou
     async with realm("abcd", holder="d") as it:
         it.crown.believed = {"a": "b", "b": "c", "c": "a"}
         with pytest.raises(Unavailable):
-            await it.nodes["a"].ask(post("s"), Call(timeout=10))
+            await it.nodes["a"].ask(post("s"), CallOptions(timeout=10))
         assert it.net.count["handed"] <= (forwarder.HOPS + 1) * 14
         assert written(it) == 0
 
@@ -150,7 +152,7 @@ async def test_nodes_that_each_believe_in_the_next_one_do_not_send_a_command_rou
 async def test_a_dead_owner_is_waited_for_and_left_behind_when_another_comes() -> None:
     async with realm("abc") as it:
         it.cut("a")
-        asked = asyncio.create_task(it.nodes["b"].ask(post("s"), Call(timeout=30)))
+        asked = asyncio.create_task(it.nodes["b"].ask(post("s"), CallOptions(timeout=30)))
         await asyncio.sleep(5)
         it.crown.holder = "c"
         assert (await asked).answer.created
@@ -164,7 +166,7 @@ async def test_a_dead_owner_that_nobody_follows_is_a_clear_no() -> None:
         with pytest.raises(
             Unavailable, match="a does not answer; the command was not written in time; it has left nothing"
         ):
-            await it.nodes["b"].ask(post("s"), Call(timeout=5))
+            await it.nodes["b"].ask(post("s"), CallOptions(timeout=5))
 
 
 @virtual
@@ -172,7 +174,7 @@ async def test_an_owner_that_hangs_leaves_the_outcome_open() -> None:
     async with realm("ab") as it:
         it.weather["a"].latency = 1000.0  # its log, and with it everything it decides
         with pytest.raises(OutcomeUnknown) as unknown:
-            await it.nodes["b"].ask(post("s"), Call(timeout=5, command_id="mine"))
+            await it.nodes["b"].ask(post("s"), CallOptions(timeout=5, command_id="mine"))
         assert unknown.value.command_id == "mine"
 
 
@@ -180,7 +182,7 @@ async def test_an_owner_that_hangs_leaves_the_outcome_open() -> None:
 async def test_an_owner_that_hangs_is_left_behind_when_another_comes_and_its_late_decision_never_is() -> None:
     async with realm("abc") as it:
         it.net.latency = 2.0
-        asked = asyncio.create_task(it.nodes["b"].ask(post("s"), Call(timeout=60)))
+        asked = asyncio.create_task(it.nodes["b"].ask(post("s"), CallOptions(timeout=60)))
         await asyncio.sleep(1)
         it.crown.holder = "c"
         assert (await asked).answer.created
@@ -193,7 +195,7 @@ async def test_an_owner_that_hangs_is_left_behind_when_another_comes_and_its_lat
 async def test_an_owner_that_took_a_command_and_hangs_is_left_as_soon_as_there_is_another() -> None:
     async with realm("abc") as it:
         it.weather["a"].latency = 1000.0
-        asked = asyncio.create_task(it.nodes["b"].ask(post("s"), Call(timeout=600)))
+        asked = asyncio.create_task(it.nodes["b"].ask(post("s"), CallOptions(timeout=600)))
         await asyncio.sleep(1)
         assert it.nodes["a"].counts.taken == 1
         it.crown.holder = "c"
@@ -218,10 +220,10 @@ async def test_a_refusal_whose_word_is_lost_is_open_until_the_log_is_past_it() -
         await it.nodes["a"].ask(post("s"))
         it.net.deaf = 1.0
         with pytest.raises(OutcomeUnknown):  # it may be decided again, when the subject is gone
-            await it.nodes["b"].ask(post("s", '["b"]'), Call(timeout=5))
+            await it.nodes["b"].ask(post("s", '["b"]'), CallOptions(timeout=5))
         it.net.deaf = 0.5
         with pytest.raises(Incompatible):
-            await it.nodes["b"].ask(post("s", '["b"]'), Call(timeout=60))
+            await it.nodes["b"].ask(post("s", '["b"]'), CallOptions(timeout=60))
         assert written(it) > forwarder.HANDED_WITHIN  # type: ignore[attr-defined]  # passed with empty commits
 
 
@@ -271,7 +273,7 @@ async def test_a_node_of_another_log_is_found_out() -> None:
         await it.nodes["b"].ask(ListSubjects())
         it.net.nodes["a"] = other.nodes["a"]
         with pytest.raises(Unavailable, match="has another log, or another history of it"):
-            await it.nodes["b"].ask(post("t"), Call(timeout=5))
+            await it.nodes["b"].ask(post("t"), CallOptions(timeout=5))
         assert written(other) == 1
 
 
@@ -281,7 +283,7 @@ async def test_a_deposed_owner_that_reaches_nobody_tells_what_the_log_tells(fate
     async with realm("b", holder="a") as it:
         alone = await it.start("a", transport=False)
         it.crown.open = fate
-        asked = asyncio.create_task(alone.ask(post("s"), Call(timeout=20)))
+        asked = asyncio.create_task(alone.ask(post("s"), CallOptions(timeout=20)))
         await asyncio.sleep(5)
         it.crown.holder = "b"
         if fate == "landed":
@@ -297,7 +299,7 @@ async def test_a_deposed_owner_that_reaches_nobody_tells_what_the_log_tells(fate
 async def test_a_deposed_owner_has_its_open_append_settled_by_the_next_one(fate: str) -> None:
     async with realm("ab") as it:
         it.crown.open = fate
-        asked = asyncio.create_task(it.nodes["a"].ask(post("s"), Call(timeout=20)))
+        asked = asyncio.create_task(it.nodes["a"].ask(post("s"), CallOptions(timeout=20)))
         await asyncio.sleep(5)
         it.crown.holder = "b"
         assert (await asked).answer.created
@@ -309,7 +311,7 @@ async def test_that_one_node_can_not_say_now_says_nothing_of_what_another_may_do
     async with realm("abc") as it:
         it.net.deaf = 1.0
         it.weather["a"].latency = 1000.0
-        asked = asyncio.create_task(it.nodes["b"].ask(post("s"), Call(timeout=8)))
+        asked = asyncio.create_task(it.nodes["b"].ask(post("s"), CallOptions(timeout=8)))
         await asyncio.sleep(1)
         it.crown.holder, it.net.deaf = "c", 0.0
         it.nodes["c"].follower.damage = "c is broken"

@@ -12,7 +12,7 @@ from tests.laws.holder import access
 from tests.simulation.disk import Disk
 from treaty.core.handlers import listings
 from treaty.core.names import subject_of
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import DeleteSubject, ListSubjects
 from treaty.node import long_queries
 from treaty.node.environment import Environment
@@ -46,7 +46,7 @@ def test_a_list_is_that_of_its_token(seed: int, monkeypatch: pytest.MonkeyPatch)
 
             async def read() -> None:
                 for _ in range(40):
-                    reply = await node.ask(ListSubjects(), Call(chance.choice(["", "eventual", "latest"])))
+                    reply = await node.ask(ListSubjects(), CallOptions(chance.choice(["", "eventual", "latest"])))
                     lists.append((reply.token.sequence, reply.answer.names))
                     await asyncio.sleep(chance.random() / 20)
 
@@ -81,10 +81,10 @@ async def test_a_list_is_made_once_for_a_position_and_rights() -> None:
         await node.ask(post("b"))
         for bounds, names in ((None, ("a", "b")), (whole, ("a", "b")), (some, ("a",))):
             for _ in range(3):
-                assert (await node.ask(ListSubjects(), Call(access=bounds))).answer.names == names
+                assert (await node.ask(ListSubjects(), CallOptions(access=bounds))).answer.names == names
         assert len(made) == 3
         await node.ask(post("aa"))
-        assert (await node.ask(ListSubjects(), Call(access=some))).answer.names == ("a", "aa")
+        assert (await node.ask(ListSubjects(), CallOptions(access=some))).answer.names == ("a", "aa")
         assert len(made) == 4
 
 
@@ -139,6 +139,6 @@ async def test_after_a_long_list_others_have_as_much_time_as_it_took(monkeypatch
             assert ended - began > 0.1
             assert after - ended >= ended - began
         asked = real.now()
-        await node.ask(ListSubjects(subject_of("s")), Call("eventual"))  # it is kept
+        await node.ask(ListSubjects(subject_of("s")), CallOptions("eventual"))  # it is kept
         assert real.now() - asked < 0.1
         assert len(spans) == 3

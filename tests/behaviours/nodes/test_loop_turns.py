@@ -12,7 +12,7 @@ from tests.simulation.disk import Disk
 from treaty.core.finding import Finding
 from treaty.core.limits import FINDINGS, FINDINGS_CHARACTERS
 from treaty.core.refusals import OutcomeUnknown
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import GetOutcome
 from treaty.core.state.commit import make_append
 from treaty.core.state.root import roots_with
@@ -79,7 +79,7 @@ async def test_a_command_whose_time_ends_while_its_append_is_printed_may_be_writ
     await node.start()
     try:
         with pytest.raises(OutcomeUnknown) as unknown:
-            await node.ask(post("s"), Call(timeout=2.0))
+            await node.ask(post("s"), CallOptions(timeout=2.0))
         await asyncio.sleep(10)
         outcome = (await node.ask(GetOutcome(unknown.value.command_id))).answer
         assert outcome.sequence == 1

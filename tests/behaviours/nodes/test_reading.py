@@ -11,7 +11,7 @@ from tests.simulation.model import Weather
 from treaty.core.answers import Config
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, NotFound, Unavailable
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import DeleteSubject, GetGuid, GetSchema, GetVersion, ListSubjects, Request, Scope, SetConfig
 from treaty.core.state.commit import PositionToken
 from treaty.node.node import TOKEN_SECONDS
@@ -46,7 +46,7 @@ async def test_a_token_from_one_node_is_good_at_another() -> None:
     async with living(way(disk, seed=1)) as one, living(way(disk, seed=2), seed=2) as two:
         for number in range(20):
             wrote = await one.ask(post(f"s{number}"))
-            read = await two.ask(ListSubjects(), Call("eventual", after=wrote.token))
+            read = await two.ask(ListSubjects(), CallOptions("eventual", after=wrote.token))
             assert f"s{number}" in read.answer.names
             assert read.token.sequence >= wrote.token.sequence
 
@@ -58,7 +58,7 @@ async def test_a_token_beyond_the_tip_is_an_error_and_no_hang() -> None:
         token = (await node.ask(post("s"))).token
         begun = loop.time()
         with pytest.raises(Unavailable, match="the token says sequence 2, the log ends at 1"):
-            await node.ask(ListSubjects(), Call(after=PositionToken(token.identity, 2, token.digest)))
+            await node.ask(ListSubjects(), CallOptions(after=PositionToken(token.identity, 2, token.digest)))
         assert loop.time() - begun < TOKEN_SECONDS * 2
 
 
@@ -68,10 +68,12 @@ async def test_a_token_of_another_history_is_refused() -> None:
         token = (await node.ask(post("s"))).token
         for wrong in (PositionToken("00" * 16, 1, token.digest), PositionToken(token.identity, 1, "00" * 32)):
             with pytest.raises(Invalid) as refused:
-                await node.ask(ListSubjects(), Call(after=wrong))
+                await node.ask(ListSubjects(), CallOptions(after=wrong))
             assert refused.value.reason.rule == "TOKEN"
             assert refused.value.reason.allowed
-        assert (await node.ask(ListSubjects(), Call(after=PositionToken("", 0, "00" * 32)))).answer.names == ("s",)
+        assert (await node.ask(ListSubjects(), CallOptions(after=PositionToken("", 0, "00" * 32)))).answer.names == (
+            "s",
+        )
 
 
 @virtual
@@ -83,10 +85,10 @@ async def test_what_never_changes_is_answered_from_memory() -> None:
         for _ in range(10):
             await node.ask(GetSchema(schema_id))
             await node.ask(GetGuid(guid))
-            await node.ask(GetVersion(subject_of("s"), 1), Call("eventual"))
-            await node.ask(ListSubjects(), Call("eventual"))
+            await node.ask(GetVersion(subject_of("s"), 1), CallOptions("eventual"))
+            await node.ask(ListSubjects(), CallOptions("eventual"))
         assert node.counts.looks <= before + 1  # the tail's own
-        await node.ask(GetSchema(schema_id), Call("latest"))
+        await node.ask(GetSchema(schema_id), CallOptions("latest"))
         assert node.counts.looks > before
 
 
@@ -99,7 +101,7 @@ async def test_a_version_by_number_is_as_new_as_the_log() -> None:
         await writer.ask(post("other", '["b"]'))
         assert (await node.ask(GetVersion(subject, 1))).answer.text == '["a"]'
         await writer.ask(SetConfig(Scope(".", "s"), Config(alias="other")))
-        assert (await node.ask(GetVersion(subject, 1), Call("eventual"))).answer.text == '["a"]', "it lags"
+        assert (await node.ask(GetVersion(subject, 1), CallOptions("eventual"))).answer.text == '["a"]', "it lags"
         assert (await node.ask(GetVersion(subject, 1))).answer.text == '["b"]'
         await writer.ask(SetConfig(Scope(".", "s"), Config(alias="")))
         for permanent in (False, True):
@@ -117,8 +119,8 @@ async def test_while_the_log_is_away_versions_by_number_are_not_known_and_schema
         asked = GetVersion(subject_of("s"), 1)
         for consistency in ("", "latest", "strict"):
             with pytest.raises(Unavailable, match="the log can't be reached"):
-                await node.ask(asked, Call(consistency))
-        assert (await node.ask(asked, Call("eventual"))).answer == version
+                await node.ask(asked, CallOptions(consistency))
+        assert (await node.ask(asked, CallOptions("eventual"))).answer == version
         assert (await node.ask(GetSchema(version.schema_id))).answer.text == version.text
         assert (await node.ask(GetGuid(version.guid))).answer.text == version.text
         with pytest.raises(Unavailable):
@@ -141,7 +143,7 @@ async def test_not_found_is_only_said_after_a_look() -> None:
 async def test_a_consistency_that_does_not_exist_is_refused() -> None:
     async with living(way(Disk(9))) as node:
         with pytest.raises(Invalid, match="'often' is no consistency"):
-            await node.ask(ListSubjects(), Call("often"))
+            await node.ask(ListSubjects(), CallOptions("often"))
 
 
 @virtual
@@ -149,7 +151,7 @@ async def test_a_query_does_not_outlast_its_time() -> None:
     loop = asyncio.get_running_loop()
     async with living(way(Disk(9))) as node:
         with pytest.raises(Unavailable, match="no answer within"):
-            await node.ask(ListSubjects(), Call(timeout=0.001))
+            await node.ask(ListSubjects(), CallOptions(timeout=0.001))
         assert loop.time() < 0.01
 
 
@@ -194,4 +196,4 @@ async def test_a_token_of_a_history_that_a_look_replaces_is_refused(request_: Re
             token = (await node.ask(ListSubjects())).token
             log.turn_to(restored)
             with pytest.raises(Invalid, match="another log"):
-                await node.ask(request_, Call(after=token))
+                await node.ask(request_, CallOptions(after=token))

@@ -16,7 +16,7 @@ from tests.simulation.model import LogModel, Weather
 from treaty.core.access.rights import Access, AccessRule
 from treaty.core.names import Subject
 from treaty.core.refusals import Unavailable
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import ListVersions
 from treaty.core.state.commit import Append, Position
 from treaty.log.kafka.multi_writer.log import MultiWriterLog
@@ -26,7 +26,7 @@ from treaty.node.barriers import BARRIER_TRIES
 from treaty.node.node import Node
 
 VERSIONS = ListVersions(Subject(".", "s"))
-STRICT = Call("strict")
+STRICT = CallOptions("strict")
 MANY = 100
 
 
@@ -52,7 +52,7 @@ def memory_log() -> Callable[[int], Log]:
 LOGS = {"memory": memory_log, "sql": sql_log, "any": any_log}
 
 
-async def read(node: Node, call: Call = STRICT) -> int:
+async def read(node: Node, call: CallOptions = STRICT) -> int:
     """How many versions a strict read shows."""
     return len((await node.ask(VERSIONS, call)).answer.numbers)
 
@@ -62,12 +62,12 @@ async def test_an_old_leader_is_found_out() -> None:
     partition, old = Partition(), Storm(latency=0.001)
     async with living(log_on(partition, Storm(latency=0.001))) as writer, living(log_on(partition, old), 2) as reader:
         await writer.ask(post("s"))
-        await reader.ask(VERSIONS, Call("latest"))
+        await reader.ask(VERSIONS, CallOptions("latest"))
         old.stale = 1.0  # the reader talks to a leader that is none any more
         await asyncio.sleep(30)  # what it asked before has been answered
         await writer.ask(post("s", '["a","b?"]'))
         assert await read(writer) == 2
-        assert await read(reader, Call("latest")) == 1, "a look is believed"
+        assert await read(reader, CallOptions("latest")) == 1, "a look is believed"
         old.stale = 0.7  # and every now and then to the one that is
         assert await read(reader) == 2
 
@@ -201,7 +201,7 @@ async def test_an_append_whose_fate_is_not_known_proves_nothing() -> None:
         assert not strict.done()
         log.shown = half
         await asyncio.sleep(1)
-        assert (await reader.ask(VERSIONS, Call("eventual"))).answer.numbers == (1, 2)
+        assert (await reader.ask(VERSIONS, CallOptions("eventual"))).answer.numbers == (1, 2)
         assert not strict.done(), "that the place is taken says nothing of what came after"
         log.shown = None
         assert await strict == 3
@@ -258,7 +258,7 @@ async def test_for_readers_who_have_gone_nothing_is_appended() -> None:
         await node.ask(post("s"))
         log.fates = (AppendResult.CONFLICT,) * 10
         with pytest.raises(Unavailable):
-            await read(node, Call("strict", timeout=0.05))
+            await read(node, CallOptions("strict", timeout=0.05))
         log.fates = ()
         tip = log._disk.tip
         await asyncio.sleep(60)
@@ -274,7 +274,7 @@ async def test_readers_can_not_make_the_log_grow_faster_than_one_append_at_a_tim
 
         async def reads() -> None:
             for _ in range(10):
-                assert await read(node, Call("strict", principal="reader", access=reading_only)) == 1
+                assert await read(node, CallOptions("strict", principal="reader", access=reading_only)) == 1
 
         before = node.counts.appends
         await asyncio.gather(*(reads() for _ in range(MANY)))
@@ -288,7 +288,7 @@ async def test_what_can_not_be_proven_is_not_said() -> None:
         await node.ask(post("s"))
         storm.unavailable = 1.0
         with pytest.raises(Unavailable):
-            await node.ask(VERSIONS, Call("strict", timeout=1.0))
+            await node.ask(VERSIONS, CallOptions("strict", timeout=1.0))
         storm.calm()
         assert (await node.ask(VERSIONS, STRICT)).answer.numbers
 

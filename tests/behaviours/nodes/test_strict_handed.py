@@ -8,7 +8,7 @@ from tests.behaviours.nodes.crowns import commits, realm, written
 from tests.behaviours.nodes.lives import post, virtual
 from tests.behaviours.nodes.test_strict import MANY, VERSIONS, read
 from treaty.core.refusals import Unavailable
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 
 
 @virtual
@@ -29,8 +29,8 @@ async def test_a_node_that_reads_slowly_shows_the_place_that_the_owner_named() -
         await it.nodes["b"].ask(post("s"))
         it.weather["b"].latency = 5.0
         await it.nodes["a"].ask(post("s", '["a","b?"]'))
-        assert (await it.nodes["b"].ask(VERSIONS, Call("eventual"))).answer.numbers == (1,), "it lags"
-        assert await read(it.nodes["b"], Call("strict", timeout=300)) == 2
+        assert (await it.nodes["b"].ask(VERSIONS, CallOptions("eventual"))).answer.numbers == (1,), "it lags"
+        assert await read(it.nodes["b"], CallOptions("strict", timeout=300)) == 2
 
 
 @virtual
@@ -62,7 +62,7 @@ async def test_where_no_owner_can_be_asked_a_strict_read_is_refused_and_says_why
             await read(alone)
         it.crown.holder = ""
         with pytest.raises(Unavailable):
-            await read(it.nodes["a"], Call("strict", timeout=1.0))
+            await read(it.nodes["a"], CallOptions("strict", timeout=1.0))
         it.crown.holder = "a"
         assert await read(it.nodes["a"]) == 1
 
@@ -87,7 +87,7 @@ async def test_a_barrier_whose_place_was_never_read_is_no_look() -> None:
         await it.nodes["a"].ask(post("s", '["a","b?"]'))
         before, place = it.nodes["b"].follower.done, it.nodes["b"].follower.position
         with pytest.raises(Unavailable):
-            await read(it.nodes["b"], Call("strict", timeout=5.0))
+            await read(it.nodes["b"], CallOptions("strict", timeout=5.0))
         await asyncio.sleep(5)
         assert commits(it)[-1].rows == (), "the owner has passed it"
         assert it.nodes["b"].follower.position == place
@@ -107,7 +107,7 @@ async def test_a_barrier_passed_in_another_history_proves_nothing() -> None:
         it.weather["b"].latency = 0.5
         passed = asyncio.Event()
         it.disk.landed = lambda _: passed.set()
-        strict = asyncio.create_task(read(it.nodes["b"], Call("strict", timeout=300)))
+        strict = asyncio.create_task(read(it.nodes["b"], CallOptions("strict", timeout=300)))
         await passed.wait()
         it.disk.put_back(place)
         assert await strict == 1

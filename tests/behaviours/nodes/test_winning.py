@@ -8,7 +8,7 @@ from tests.behaviours.nodes.crowns import commits, realm, written
 from tests.behaviours.nodes.lives import post, virtual
 from treaty.core.names import subject_of
 from treaty.core.refusals import Incompatible, SubjectNotFound
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import DeleteSubject, ListSubjects
 from treaty.node import forwarder
 
@@ -66,10 +66,10 @@ async def test_what_writes_nothing_is_answered_too_where_the_winner_was_not_hear
             it.crown.refuse = 2
             it.nodes["b"]._writer._conflicts = 2
             with pytest.raises(refusal):
-                await it.nodes["b"].ask(request, Call(timeout=10))
+                await it.nodes["b"].ask(request, CallOptions(timeout=10))
             await asyncio.sleep(10)
         it.nodes["b"]._writer._conflicts = 2
-        assert not (await it.nodes["b"].ask(post("s"), Call(timeout=10))).answer.created
+        assert not (await it.nodes["b"].ask(post("s"), CallOptions(timeout=10))).answer.created
         with pytest.raises(SubjectNotFound):
             await it.nodes["b"].ask(DeleteSubject(subject_of("u")))
 
@@ -80,7 +80,7 @@ async def test_three_nodes_that_contend_come_to_an_end_and_all_is_done_once() ->
         it.net.latency = 0.003
         it.net.deaf = it.net.lost = it.net.twice = 0.1
         posts = [
-            node.ask(post(f"s{place}-{name}"), Call(timeout=120))
+            node.ask(post(f"s{place}-{name}"), CallOptions(timeout=120))
             for place in range(100)
             for name, node in it.nodes.items()
         ]

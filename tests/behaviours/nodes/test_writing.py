@@ -15,7 +15,7 @@ from treaty.core import outcomes
 from treaty.core.command import Command, Decision, OpenQuestions
 from treaty.core.names import subject_of
 from treaty.core.refusals import Conflicting, Incompatible, Invalid, OutcomeUnknown, Refusal, TooLarge, Unavailable
-from treaty.core.registry import Call, Reply
+from treaty.core.registry import CallOptions, Reply
 from treaty.core.requests import LATEST, DeleteSubject, GetOutcome, GetVersion, ListSubjects
 from treaty.core.schema_engine import Answer, ParseSchema, Question, SchemaEngine
 from treaty.core.state.commit import START, Append, Commit, make_append
@@ -62,8 +62,8 @@ async def test_of_incompatible_posts_at_all_nodes_one_wins() -> None:
 async def test_a_command_that_is_repeated_gets_its_first_answer() -> None:
     disk = Disk(9)
     async with living(way(disk, seed=1), 1) as one, living(way(disk, seed=2), 2) as two:
-        first = await one.ask(post("s"), Call(command_id="mine"))
-        again = await two.ask(post("s"), Call(command_id="mine"))
+        first = await one.ask(post("s"), CallOptions(command_id="mine"))
+        again = await two.ask(post("s"), CallOptions(command_id="mine"))
         assert again.answer == first.answer
         assert again.answer.created
         assert (await two.ask(GetOutcome("mine"))).answer.sequence == first.token.sequence
@@ -73,12 +73,12 @@ async def test_a_command_that_is_repeated_gets_its_first_answer() -> None:
 @virtual
 async def test_another_request_under_a_used_id_is_refused() -> None:
     async with living(way(Disk(9))) as node:
-        await node.ask(post("s"), Call(command_id="mine"))
+        await node.ask(post("s"), CallOptions(command_id="mine"))
         for other in (post("t"), post("s", '["b?"]'), DeleteSubject(subject_of("s"))):
             with pytest.raises(Invalid) as refused:
-                await node.ask(other, Call(command_id="mine"))
+                await node.ask(other, CallOptions(command_id="mine"))
             assert refused.value.reason.rule == "COMMAND_ID_USED"
-        assert (await node.ask(post("s"), Call(command_id="mine"))).answer.created
+        assert (await node.ask(post("s"), CallOptions(command_id="mine"))).answer.created
 
 
 @virtual
@@ -91,7 +91,9 @@ async def test_an_outcome_of_a_newer_version_refuses_its_command_and_no_other_on
     async with living(way(disk, seed=1)) as node:
         await node.ask(ListSubjects())
         asked = [
-            node.ask(post(f"s{number}"), Call(command_id="theirs" if number == 3 else f"own-{number}", timeout=5))
+            node.ask(
+                post(f"s{number}"), CallOptions(command_id="theirs" if number == 3 else f"own-{number}", timeout=5)
+            )
             for number in range(8)
         ]
         replies = await asyncio.gather(*asked, return_exceptions=True)
@@ -123,7 +125,7 @@ async def test_a_fault_while_an_outcome_is_recalled_is_told_to_its_command_alone
             return AppendResult.UNKNOWN
 
         log.append = lands_untold  # type: ignore[method-assign]
-        asked = [node.ask(post(name), Call(command_id=name, timeout=5)) for name in ("good", "bad", "fine")]
+        asked = [node.ask(post(name), CallOptions(command_id=name, timeout=5)) for name in ("good", "bad", "fine")]
         good, bad, fine = await asyncio.gather(*asked, return_exceptions=True)
         assert isinstance(bad, KeyError)
         assert isinstance(good, Reply)
@@ -138,7 +140,7 @@ async def test_a_command_that_cannot_be_sent_in_time_has_left_nothing() -> None:
         await node.ask(ListSubjects())
         weather.unavailable = 1.0
         with pytest.raises(Unavailable):
-            await node.ask(post("s"), Call(timeout=1.0))
+            await node.ask(post("s"), CallOptions(timeout=1.0))
         weather.calm()
         assert (await node.ask(post("t"))).token.sequence == 1
         assert (await node.ask(ListSubjects())).answer.names == ("t",)
@@ -151,7 +153,7 @@ async def test_what_was_sent_and_not_settled_in_time_is_unknown_and_told_later()
     async with living(way(disk, weather)) as node:
         await node.ask(ListSubjects())
         weather.unknown = 1.0
-        asked = asyncio.create_task(node.ask(post("s"), Call(command_id="mine", timeout=FAIR * 2)))
+        asked = asyncio.create_task(node.ask(post("s"), CallOptions(command_id="mine", timeout=FAIR * 2)))
         with pytest.raises(OutcomeUnknown) as open_:
             await asked
         assert open_.value.command_id == "mine"
@@ -168,7 +170,7 @@ async def test_what_is_no_longer_remembered_is_unknown_and_never_run_again(monke
     async with living(way(disk, weather), 1) as one, living(way(disk, seed=2), 2) as two:
         await one.ask(ListSubjects())
         weather.unknown = 1.0
-        asked = asyncio.create_task(one.ask(post("s"), Call(command_id="mine", timeout=1_000)))
+        asked = asyncio.create_task(one.ask(post("s"), CallOptions(command_id="mine", timeout=1_000)))
         for _ in range(10_000):
             await asyncio.sleep(FAIR / 100 if not one.counts.unknown else 0)
         weather.unavailable = 1.0  # its fate is open, and nothing more is heard
@@ -185,7 +187,7 @@ async def test_an_answer_that_is_always_lost_ends_in_one_commit() -> None:
     disk, weather = Disk(9), Weather(FAIR, unknown=0.9)
     async with living(way(disk, weather)) as node:
         for number in range(20):
-            await node.ask(post(f"s{number}"), Call(timeout=1_000))
+            await node.ask(post(f"s{number}"), CallOptions(timeout=1_000))
         assert disk.tip.sequence == 20
         assert node.counts.unknown > 10
 
@@ -265,10 +267,10 @@ async def test_a_damaged_log_stops_writing_and_says_why() -> None:
         with pytest.raises(Unavailable, match="a page is torn"):
             await node.ask(ListSubjects())
         with pytest.raises(Unavailable, match="a page is torn"):
-            await node.ask(post("t"), Call(timeout=5))
+            await node.ask(post("t"), CallOptions(timeout=5))
         assert node.status().read_only == "the log is damaged: a page is torn; restore the file"
         assert schema_id == 1
-        assert (await node.ask(ListSubjects(), Call("eventual"))).answer.names == ("s",)
+        assert (await node.ask(ListSubjects(), CallOptions("eventual"))).answer.names == ("s",)
 
 
 @virtual
@@ -300,7 +302,7 @@ async def test_writers_who_keep_losing_hold_the_log() -> None:
 
     async def write(node: Node, who: str) -> None:
         for number in range(15):
-            await node.ask(post("s", f'["{who}{number}?"]'), Call(timeout=FAIR * 100))
+            await node.ask(post("s", f'["{who}{number}?"]'), CallOptions(timeout=FAIR * 100))
 
     async with living(way(disk, seed=1), 1) as a, living(way(disk, seed=2), 2) as b, living(way(disk, seed=3), 3) as c:
         await asyncio.gather(write(a, "a"), write(b, "b"), write(c, "c"))

@@ -23,7 +23,7 @@ from tests.simulation.disk import Disk
 from tests.simulation.model import LogModel, Weather
 from treaty.core.names import subject_of
 from treaty.core.refusals import Unavailable
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import LATEST, GetSchema, GetVersion, ListSubjects
 from treaty.core.state.commit import Position
 from treaty.core.state.rows import EncodedRow
@@ -34,7 +34,7 @@ from treaty.node.follower import WRONG_SECONDS
 from treaty.node.node import Node
 from treaty.node.segment.layered import LayeredTables
 
-FROM_MEMORY = Call("eventual")
+FROM_MEMORY = CallOptions("eventual")
 
 
 def flip(disk: Disk, table: str = "subject") -> tuple[tuple[str, str], tuple[int, EncodedRow]]:
@@ -116,7 +116,7 @@ async def test_who_meets_a_changed_row_goes_on_from_its_last_right_state_and_wri
             with pytest.raises(Unavailable, match="state root"):
                 await node.ask(request)
         with pytest.raises(Unavailable, match="state root"):
-            await node.ask(GetSchema(1), Call("eventual", after=token))
+            await node.ask(GetSchema(1), CallOptions("eventual", after=token))
         reply = await node.ask(GetSchema(schema_id), FROM_MEMORY)
         assert reply.token.sequence == 1, "it says of which state it speaks"
         with pytest.raises(Unavailable, match="read-only"):
@@ -167,7 +167,7 @@ async def test_a_state_file_with_a_changed_row_in_its_sums_is_dropped_and_the_ro
         tables.stand_on(segment, place)
         node = Node(Deaf(disk, Weather(FAIR), random.Random(5)), desk(), world(5), tables)
         await node.start()
-        answer = (await node.ask(post("t"), Call(timeout=60))).answer
+        answer = (await node.ask(post("t"), CallOptions(timeout=60))).answer
         assert answer.version.schema_id == 1
         assert node.counts.wrong_roots == 1
         assert node.status().state_root == disk.tip.root.hex(), "what it wrote states the root of the rows"

@@ -17,7 +17,7 @@ import zstandard
 
 from tests.behaviours.upgrade.asking import answered, expected, own_policies
 from treaty.assemble import connect
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.log.upgrade.sqlite import OldSqlite
 
 
@@ -38,7 +38,7 @@ def main(folder: Path) -> int:
             lines = zstandard.ZstdDecompressor().stream_reader(packed).read().splitlines()
         asked, wrong, versions = Counter[str](), 0, 0
         with connect(new) as registry:
-            registry.call = Call(timeout=600)  # the first question waits until all is read
+            registry.call = CallOptions(timeout=600)  # the first question waits until all is read
             for one in map(json.loads, lines):
                 asked[one["question"]] += 1
                 versions += len(one["answer"]) if one["question"] == "schemas" else 0

@@ -30,7 +30,7 @@ from treaty.core import requests as asked
 from treaty.core.answers import Config, Resource
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Refusal
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import ForceReason, Request, Scope, SubjectCreation
 from treaty.core.schema import Draft, Metadata, Rule, RuleSet
 from treaty.core.state import values
@@ -77,7 +77,7 @@ class Registry:
 
     def ask(self, request: Request[Any]) -> Any:
         self._commands += 1
-        return self._inner.ask(request, Call(command_id=f"c{self._commands}", principal="recorder")).answer
+        return self._inner.ask(request, CallOptions(command_id=f"c{self._commands}", principal="recorder")).answer
 
     def may(self, request: Request[Any]) -> Any:
         """Ask what may be refused; the refusals are counted, so that the recorder can tell them."""

@@ -9,7 +9,7 @@ from typing import Any
 from treaty.client.connection import Connection
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import GetVersion
 
 OFTEN: Mapping[str, int] = {
@@ -110,5 +110,5 @@ def _pair(registry: Connection, subject: str) -> list[object]:
 
 
 def _numbered(registry: Connection, subject: str, number: int) -> str:
-    reply = registry.ask(GetVersion(Subject(".", subject), number), Call(consistency="latest"))
+    reply = registry.ask(GetVersion(Subject(".", subject), number), CallOptions(consistency="latest"))
     return _shown(reply.answer.text)

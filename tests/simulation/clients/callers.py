@@ -4,7 +4,7 @@ import random
 from dataclasses import dataclass, replace
 
 from treaty.core.access.rights import Access, AccessRule, Permission, Rights, with_included
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 
 OWN = 0.6
 """How many commands that are sent twice at a time are sent by one and the same."""
@@ -53,14 +53,14 @@ class Callers:
         rights = Rights(RULES)
         self._bounded = [Caller(name, rights.access(name)) for name in PRINCIPALS]
 
-    def again(self, call: Call) -> Call:
+    def again(self, call: CallOptions) -> CallOptions:
         """Return how a request is sent a second time: at times by somebody else, who has the same command id."""
         if self._chance.random() < OWN:
             return call
         other = self._chance.choice(self._bounded)
         return replace(call, principal=other.principal, access=other.access)
 
-    def administrator(self, call: Call) -> Call:
+    def administrator(self, call: CallOptions) -> CallOptions:
         """Return how an administrator asks."""
         return replace(call, principal=PRINCIPALS[0], access=self._bounded[0].access)
 

@@ -6,7 +6,7 @@ from typing import Any
 from treaty.api.auth.authorization import AuthorizedRegistry
 from treaty.api.caller import RequestCaller, set_caller
 from treaty.api.response_cache import CacheableRequest, ResponseCache
-from treaty.core.registry import Call, Reply
+from treaty.core.registry import CallOptions, Reply
 from treaty.core.requests import LATEST, GetGuid, GetSchema, GetVersion, Request
 from treaty.node.node import Node
 
@@ -23,14 +23,14 @@ class Front:
         self.memo = ResponseCache(limit=MEMO_BYTES)
         node.on_change(self.memo.empty)
 
-    def kept(self, request: Request[Any], call: Call) -> Reply[Any] | None:
+    def kept(self, request: Request[Any], call: CallOptions) -> Reply[Any] | None:
         """Return the answer that is kept for a request, as the hot path of a server would."""
         if not is_hot(request, call):
             return None
         answer = self.memo.blocks.get(_block(call), {}).get(_line(request, call))
         return None if answer is None else _reply(answer)
 
-    async def ask(self, request: Request[Any], call: Call) -> Reply[Any]:
+    async def ask(self, request: Request[Any], call: CallOptions) -> Reply[Any]:
         """Answer a request the slow way, and keep the answer where a server would."""
         begun = CacheableRequest(self.memo, _line(request, call), _block(call), self.memo.epoch)
         reply: Reply[Any]
@@ -50,17 +50,17 @@ def _reply(answer: bytes) -> Reply[Any]:
     return reply
 
 
-def is_hot(request: Request[Any], call: Call) -> bool:
+def is_hot(request: Request[Any], call: CallOptions) -> bool:
     """Tell whether a server keeps the answer: of what never changes, without headers that ask for more."""
     if call.after is not None or call.consistency not in {"", "eventual"}:
         return False
     return isinstance(request, GetSchema | GetGuid) or (isinstance(request, GetVersion) and request.version != LATEST)
 
 
-def _line(request: Request[Any], call: Call) -> bytes:
+def _line(request: Request[Any], call: CallOptions) -> bytes:
     return f"{request} {call.consistency}".encode()
 
 
-def _block(call: Call) -> bytes:
+def _block(call: CallOptions) -> bytes:
     """A header block: it is the same for all requests of a principal."""
     return call.principal.encode()

@@ -12,11 +12,11 @@ from treaty.core.answers import Contexts
 from treaty.core.associations import Associate, AssociationChange, AssociationSpec, ChangeAssociations, ResourceChange
 from treaty.core.names import subject_of
 from treaty.core.refusals import Forbidden, Referenced, Refusal
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import Register, Request
 
 
-def signed(request: Request[Any], call: Call) -> Request[Any]:
+def signed(request: Request[Any], call: CallOptions) -> Request[Any]:
     """Return a request as it is meant where there are rights: who forces is who asks."""
     signed_: Request[Any] = request if call.access is None else _signed(request, call.principal)
     return signed_

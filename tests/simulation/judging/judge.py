@@ -12,7 +12,7 @@ from tests.simulation.judging.model.deciding import decide, has_to_look, is_comm
 from tests.simulation.judging.model.events import Name
 from tests.simulation.judging.model.past import Past
 from treaty.core.refusals import Forbidden, Invalid, NotFound, OutcomeUnknown, Refusal, Unavailable
-from treaty.core.registry import Call, Reply
+from treaty.core.registry import CallOptions, Reply
 from treaty.core.requests import GetOutcome, GetVersion, Request, Scope
 from treaty.core.state.commit import Append, Commit, Position
 from treaty.core.state.log_origin import explain_unfinished_restore
@@ -23,7 +23,7 @@ class Asked:
     """One request at one node. `since` is the moment at which it came."""
 
     request: Request[Any]
-    call: Call
+    call: CallOptions
     since: int
     time: int
     kept: bool = False
@@ -50,7 +50,7 @@ class Judge:
         self.calm = False
         """From now on nothing fails, so everything has to be answered."""
 
-    def arrives(self, request: Request[Any], call: Call, time: int) -> Asked:
+    def arrives(self, request: Request[Any], call: CallOptions, time: int) -> Asked:
         one = Asked(signed(request, call), call, self.history.now, time)
         asking = one.asking
         known = self.history.commands.setdefault(asking.name, [])

@@ -13,19 +13,19 @@ from treaty.core.aliases import alias_candidate
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.operations import OPERATIONS, is_command, operation_name, refuse_unless_allowed
 from treaty.core.refusals import Forbidden, NotFound, NotPermitted, Reason, Referenced, Unauthenticated
-from treaty.core.registry import CALL, AsyncRegistry, Call, Reply
+from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
 from treaty.core.requests import Request
 
 A = TypeVar("A")
 NAMES_AT_ONCE = 10_000
 """Names of subjects that are looked through before others have their turn."""
-AskRegistry = Callable[[Request[Any], Call], Awaitable[Reply[Any]]]
+AskRegistry = Callable[[Request[Any], CallOptions], Awaitable[Reply[Any]]]
 
 
 class AuditSink(Protocol):
     """Writes down what commands did: asks on, and keeps a line of it."""
 
-    async def record_command(self, request: Request[Any], call: Call, ask: AskRegistry) -> Reply[Any]:
+    async def record_command(self, request: Request[Any], call: CallOptions, ask: AskRegistry) -> Reply[Any]:
         """Ask, write a line, and return or raise what came of it."""
         ...
 
@@ -42,13 +42,13 @@ class AuthorizedRegistry:
     read_only: bool = False
     audit: AuditSink | None = None
 
-    async def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+    async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         """Answer a request, if the caller may have it answered."""
         who = caller()
         if self.rights and (who is None or who.access is None):
             raise Unauthenticated(Reason("CREDENTIALS", "Unauthorized: this request is not authenticated"))
         who = who or RequestCaller()
-        call = Call(
+        call = CallOptions(
             call.consistency,
             call.after,
             call.command_id,
@@ -64,7 +64,7 @@ class AuthorizedRegistry:
                 return await self.audit.record_command(request, call, self._ask)
         return await self._ask(request, call)
 
-    async def _ask(self, request: Request[Any], call: Call) -> Reply[Any]:
+    async def _ask(self, request: Request[Any], call: CallOptions) -> Reply[Any]:
         who = caller()
         access = who.access if who is not None else None
         if access is not None:
@@ -90,7 +90,7 @@ class AuthorizedRegistry:
             return Reply(_hide_members(reply.answer, call.access), reply.token)
         return reply
 
-    async def _refuse_unless_allowed(self, access: Access, request: Request[Any], call: Call) -> None:
+    async def _refuse_unless_allowed(self, access: Access, request: Request[Any], call: CallOptions) -> None:
         """Raise `Forbidden` where the caller lacks what a request needs.
 
         A subject may be an alias of one that they have a right to. Where this member knows of one the law says the rest,
@@ -103,14 +103,14 @@ class AuthorizedRegistry:
             if named is None:
                 raise
             try:
-                eventually = Call("eventual", timeout=call.timeout)
+                eventually = CallOptions("eventual", timeout=call.timeout)
                 found = await self.registry.ask(q.GetConfig(q.Scope(*named)), eventually)
             except NotFound:
                 found = None
             if found is None or not found.answer.config.alias:
                 raise
 
-    async def _contexts(self, found: a.Contexts, call: Call) -> a.Contexts:
+    async def _contexts(self, found: a.Contexts, call: CallOptions) -> a.Contexts:
         """Keep the contexts that have something to read, the default one, and those that are all the caller's."""
         listed = await self.registry.ask(q.ListSubjects(visible="all"), replace(call, consistency="eventual"))
         seen: set[str] = set()

@@ -10,7 +10,7 @@ from treaty.api.bodies import read_body
 from treaty.api.confluent.query import Query
 from treaty.api.errors import HttpError
 from treaty.core.names import Subject, subject_of
-from treaty.core.registry import AsyncRegistry, Call
+from treaty.core.registry import AsyncRegistry, CallOptions
 from treaty.core.requests import Request
 from treaty.core.state.commit import PositionToken
 
@@ -48,7 +48,7 @@ class RequestContext:
     values: tuple[str, ...]
     """Open segments of the path, decoded."""
     query: Query
-    call: Call
+    call: CallOptions
     details: bool = False
     asked: Request[object] | None = None
     token: PositionToken | None = None

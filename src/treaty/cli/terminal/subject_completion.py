@@ -8,7 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from treaty.core.names import subject_of
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import ListSubjects
 
 PATIENCE = 0.8
@@ -43,7 +43,7 @@ def complete_subjects(ctx: click.Context, _param: click.Parameter, incomplete: s
         registry = client.HttpRegistry(quick)
         try:
             asked = ListSubjects(subject_of(incomplete) if incomplete else ListSubjects().prefix, limit=OFFERED)
-            names = registry.ask(asked, Call(consistency="eventual", timeout=PATIENCE)).answer.names
+            names = registry.ask(asked, CallOptions(consistency="eventual", timeout=PATIENCE)).answer.names
         finally:
             registry.close()
     except Exception:  # noqa: BLE001 (a line being typed is no place for messages)

@@ -21,7 +21,7 @@ from treaty.client.protocol.client_state import ClientState
 from treaty.client.settings import ClientSettings
 from treaty.core.operations import is_command
 from treaty.core.refusals import NotOffered, RegistryError, Unavailable
-from treaty.core.registry import Call, Reply
+from treaty.core.registry import CallOptions, Reply
 from treaty.core.requests import GetGuid, GetSchema, GetVersion, Request
 from treaty.wire.confluent.headers import V1, headers_of
 from treaty.wire.confluent.http_requests import encode_request
@@ -49,7 +49,7 @@ class AttemptResult:
 
 
 def send_request(
-    request: Request[Any], call: Call, settings: ClientSettings, state: ClientState, to: tuple[int, float]
+    request: Request[Any], call: CallOptions, settings: ClientSettings, state: ClientState, to: tuple[int, float]
 ) -> Conversation[AttemptResult]:
     """Send a request to a node with a time-out, follow redirects within that host, return what came back.
 

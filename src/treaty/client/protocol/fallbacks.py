@@ -25,7 +25,7 @@ from treaty.core.limits import COUNTER
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 from treaty.core.operations import is_command
 from treaty.core.refusals import NotFound, NotOffered, SchemaNotFound, SettingNotFound, SubjectNotFound
-from treaty.core.registry import Call, Reply, refuse_bad_call
+from treaty.core.registry import CallOptions, Reply, refuse_bad_call
 from treaty.core.requests import (
     LATEST,
     Check,
@@ -62,7 +62,7 @@ class AskServer(Protocol):
 
 
 def ask_registry(
-    request: Request[A], call: Call, settings: ClientSettings, state: ClientState
+    request: Request[A], call: CallOptions, settings: ClientSettings, state: ClientState
 ) -> Conversation[Reply[A]]:
     """Return the reply to a request; raises what a `Registry` raises."""
     refuse_bad_call(call)

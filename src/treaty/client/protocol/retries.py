@@ -20,7 +20,7 @@ from treaty.client.protocol.client_state import ClientState
 from treaty.client.settings import ClientSettings
 from treaty.core.operations import is_command, is_idempotent, needs_read_barrier
 from treaty.core.refusals import Invalid, NotOffered, OutcomeUnknown, Refusal, RegistryError, Unavailable
-from treaty.core.registry import Call, Reply
+from treaty.core.registry import CallOptions, Reply
 from treaty.core.requests import Request
 from treaty.wire.confluent.headers import POSITION
 from treaty.wire.confluent.http_responses import HttpResponse, read_error
@@ -29,7 +29,9 @@ from treaty.wire.native import is_native
 A = TypeVar("A")
 
 
-def ask_nodes(request: Request[A], call: Call, settings: ClientSettings, state: ClientState) -> Conversation[Reply[A]]:
+def ask_nodes(
+    request: Request[A], call: CallOptions, settings: ClientSettings, state: ClientState
+) -> Conversation[Reply[A]]:
     """Return the reply to a request; raises what a `Registry` raises."""
     carried = _add_position(request, call, settings, state)
     try:
@@ -44,7 +46,9 @@ def ask_nodes(request: Request[A], call: Call, settings: ClientSettings, state: 
     return reply
 
 
-def _add_position(request: Request[Any], call: Call, settings: ClientSettings, state: ClientState) -> Call:
+def _add_position(
+    request: Request[Any], call: CallOptions, settings: ClientSettings, state: ClientState
+) -> CallOptions:
     """Add the position of the client's last write to a read.
 
     Schemas by id and guid need none: they never change, and a node reads the tip before it answers "not found".
@@ -61,7 +65,7 @@ class _Attempts(Generic[A]):
     """The state of one request after the attempts so far."""
 
     request: Request[A]
-    call: Call
+    call: CallOptions
     settings: ClientSettings
     state: ClientState
     deadline: float

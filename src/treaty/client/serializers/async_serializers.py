@@ -12,7 +12,7 @@ from treaty.client.async_cache import AsyncLoadingCache
 from treaty.client.serializers.frames import Part
 from treaty.client.serializers.settings import DeserializedPart, Deserializer, SerializedPart, Serializer
 from treaty.core.refusals import RegistryError, Unavailable
-from treaty.core.registry import CALL, AsyncRegistry, Call, Registry, Reply
+from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Registry, Reply
 from treaty.core.requests import Request
 
 A = TypeVar("A")
@@ -36,7 +36,7 @@ class _FetchedRegistry:
     def __init__(self) -> None:
         self.given: Mapping[Request[Any], Reply[Any] | RegistryError] = {}
 
-    def ask(self, request: Request[A], call: Call = CALL) -> Reply[A]:
+    def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         found = self.given.get(request)
         if found is None:
             raise MissingAnswerError(request)

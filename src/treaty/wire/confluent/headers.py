@@ -1,10 +1,10 @@
-"""Header names, media types, and a `Call` as headers."""
+"""Header names, media types, and a `CallOptions` as headers."""
 
 from collections.abc import Callable
 from functools import lru_cache
 
 from treaty.core.refusals import Invalid
-from treaty.core.registry import Call, refuse_bad_call
+from treaty.core.registry import CallOptions, refuse_bad_call
 from treaty.core.state.commit import PositionToken
 
 POSITION = "Treaty-Position"
@@ -65,8 +65,8 @@ def readable(content_type: str) -> bool:
     return not content_type or content_type.partition(";")[0].strip().lower() in READ
 
 
-def call_of(header: Callable[[str], str | None], consistency: str = "", principal: str = "") -> Call:
-    """Read a `Call` from a request's headers; `consistency` is the query member, which wins over the header.
+def call_of(header: Callable[[str], str | None], consistency: str = "", principal: str = "") -> CallOptions:
+    """Read a `CallOptions` from a request's headers; `consistency` is the query member, which wins over the header.
 
     Raises `Invalid` where a token, a command id or a consistency is not one.
     """
@@ -75,7 +75,7 @@ def call_of(header: Callable[[str], str | None], consistency: str = "", principa
     if text and after is None:
         raise Invalid.of("TOKEN", f"{text[:100]!r} is no token", new=text[:100], allowed="a token that a registry gave")
     wanted = (consistency or header(CONSISTENCY) or "").lower()
-    call = Call(
+    call = CallOptions(
         consistency=wanted,
         after=after,
         command_id=header(COMMAND) or "",
@@ -86,8 +86,8 @@ def call_of(header: Callable[[str], str | None], consistency: str = "", principa
     return call
 
 
-def headers_of(call: Call) -> dict[str, str]:
-    """Print a `Call` as the headers of a request; details are always asked for."""
+def headers_of(call: CallOptions) -> dict[str, str]:
+    """Print a `CallOptions` as the headers of a request; details are always asked for."""
     headers = {"Accept": V1, DETAILS: "true"}
     if call.consistency:
         headers[CONSISTENCY] = call.consistency

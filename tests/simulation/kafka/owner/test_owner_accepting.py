@@ -16,7 +16,7 @@ from tests.simulation.kafka.owner.store import OwnerStore
 from tests.simulation.model import Weather
 from tests.simulation.runs.store import Door, Ground
 from treaty.core.refusals import OutcomeUnknown, Unavailable
-from treaty.core.registry import Call
+from treaty.core.registry import CallOptions
 from treaty.core.requests import GetMode, Scope
 from treaty.core.state.commit import START, Commit, as_root, make_append
 from treaty.core.state.root import roots_of
@@ -195,7 +195,7 @@ HALF = encode_row(Row("mode", ("subject", ".", "half"), Mode("READONLY")))
 
 async def shown(node: Node) -> str | None:
     """The mode of a subject of which half a transaction speaks."""
-    return (await node.ask(GetMode(Scope(".", "half"), resolve=True), Call(consistency="eventual"))).answer.mode
+    return (await node.ask(GetMode(Scope(".", "half"), resolve=True), CallOptions(consistency="eventual"))).answer.mode
 
 
 def test_nodes_show_nothing_of_half_a_transaction() -> None:
