@@ -36,7 +36,7 @@ def quick(*urls: str) -> ClientSettings:
 
 
 def writes(method: str, path: str, body: bytes) -> bool:
-    """Tell whether a request may change something: at Treaty's native API the operation says so."""
+    """Return whether a request may change something: at Treaty's native API the operation says so."""
     if path == PATH:
         return NAMED_OPERATIONS[json.loads(body)["operation"]].writes
     return method != "GET"

@@ -87,14 +87,14 @@ def test_a_dump_that_breaks_a_rule_is_refused_and_restored_only_by_those_who_ins
     assert refused.exit_code == 1
     assert rule in refused.output
     assert "nothing was written" in refused.output
-    assert "--unsound" in refused.output
+    assert "--allow-invalid" in refused.output
     assert not new.exists()
     faults = json.loads(run("log", "restore", str(forged), f"sqlite://{new}", "--json").stdout)["faults"]
     assert rule in {one["rule"] for one in faults}
     verified = json.loads(run("log", "verify", str(forged), "--json").stdout)["logs"][0]["faults"]
     assert sorted(map(str, faults)) == sorted(map(str, verified)), "what verify says of it"
 
-    insisted = run("log", "restore", str(forged), f"sqlite://{new}", "--unsound", "--gap", "0", "--json")
+    insisted = run("log", "restore", str(forged), f"sqlite://{new}", "--allow-invalid", "--gap", "0", "--json")
     assert insisted.exit_code == 0, insisted.output
     assert json.loads(insisted.stdout)["faults"] == len(faults)
     assert run("log", "verify", f"sqlite://{new}").exit_code == 1
@@ -103,7 +103,7 @@ def test_a_dump_that_breaks_a_rule_is_refused_and_restored_only_by_those_who_ins
 @pytest.mark.parametrize("rule_type", ["", "CEL"])
 def test_a_version_without_its_schema_hides_itself_and_not_the_list(dump: Path, rule_type: str) -> None:
     forged, url = forge(dump, without("schema", '[".",2]')), f"sqlite://{dump.with_name('new.db')}"
-    assert run("log", "restore", str(forged), url, "--unsound").exit_code == 0
+    assert run("log", "restore", str(forged), url, "--allow-invalid").exit_code == 0
     with connect(url) as registry:
         listed = [one.subject for one in registry.ask(ListSchemas(limit=2, rule_type=rule_type)).answer.versions]
         assert listed == ([] if rule_type else ["s0", "s2"]), "a page of two has two"
@@ -126,7 +126,7 @@ def test_a_row_that_is_there_twice_is_refused_by_restore_and_by_verify(dump: Pat
 
     forged = forge(dump, twice)
     for command in (
-        ("restore", str(forged), f"sqlite://{dump.with_name('new.db')}", "--unsound"),
+        ("restore", str(forged), f"sqlite://{dump.with_name('new.db')}", "--allow-invalid"),
         ("verify", str(forged)),
     ):
         answer = run("log", *command)

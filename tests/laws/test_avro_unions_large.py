@@ -10,7 +10,7 @@ import pytest
 from tests.instruction_counts import count_instructions
 from treaty.arrow.avro.primitives import WrongBytesError
 from treaty.arrow.avro.program import compile_reader
-from treaty.client.compiled.matches import Matcher
+from treaty.client.compiled.matches import SchemaMatcher
 from treaty.plan.registry_queries import parse_avro
 
 Json = Any
@@ -41,7 +41,7 @@ def match(writer: Json, reader: Json) -> list[int | None]:
     wanted: dict[str, Any] = {}
     old: Any = fastavro.parse_schema(record_of(writer), named_schemas=written)
     new: Any = fastavro.parse_schema(record_of(reader), named_schemas=wanted)
-    return Matcher(written, wanted).find_places(old["fields"][0]["type"], new["fields"][0]["type"])
+    return SchemaMatcher(written, wanted).find_places(old["fields"][0]["type"], new["fields"][0]["type"])
 
 
 def enums(count: int, space: str) -> list[Json]:

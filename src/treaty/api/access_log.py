@@ -16,7 +16,7 @@ _TOKEN = POSITION.lower().encode()
 
 
 def is_enabled() -> bool:
-    """Tell whether anybody asked for lines."""
+    """Return whether anybody asked for lines."""
     return log.isEnabledFor(logging.INFO)
 
 

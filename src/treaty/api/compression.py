@@ -18,7 +18,7 @@ _GZIP = 31
 
 @lru_cache(64)
 def accepts_gzip(accept_encoding: str) -> bool:
-    """Tell whether an ``Accept-Encoding`` header takes gzip; what is named wins over ``*``."""
+    """Return whether an ``Accept-Encoding`` header takes gzip; what is named wins over ``*``."""
     found: dict[str, bool] = {}
     for entry in accept_encoding.split(","):
         name, *parameters = (part.strip().lower() for part in entry.split(";"))

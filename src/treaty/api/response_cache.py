@@ -86,7 +86,7 @@ class ResponseCache:
         self.variants.clear()
 
     def has_expired(self, block: bytes) -> bool:
-        """Tell whether the credentials in a block have ended; they are looked at again then."""
+        """Return whether the credentials in a block have ended; they are looked at again then."""
         until = self.until.get(block)
         if until is None or time.monotonic() < until:
             return False
@@ -244,7 +244,7 @@ class CachingProtocol(HttpToolsProtocol):
         return not self.is_gone()
 
     def is_overdue(self) -> bool:
-        """Tell whether the peer has kept the connection too long without a whole request."""
+        """Return whether the peer has kept the connection too long without a whole request."""
         now = self.loop.time()
         if not self.at_rest:
             return now - self.began > REQUEST_SECONDS
@@ -280,7 +280,7 @@ class CachingProtocol(HttpToolsProtocol):
         return self.last_digest[1]
 
     def _is_free(self) -> bool:
-        """Tell whether nothing is being answered on this connection and the peer reads what it gets."""
+        """Return whether nothing is being answered on this connection and the peer reads what it gets."""
         cycle: RequestResponseCycle | None = self.cycle
         done = cycle is None or (cycle.response_complete and cycle.keep_alive)
         return done and not self.flow.write_paused and not self.pipeline
@@ -387,7 +387,7 @@ OVERRIDDEN = (
 
 
 def is_supported(kind: type[asyncio.Protocol], made: asyncio.Protocol) -> bool:
-    """Tell whether a protocol of uvicorn, its class and one made of it, has all that the response cache needs."""
+    """Return whether a protocol of uvicorn, its class and one made of it, has all that the response cache needs."""
     return all(callable(getattr(kind, name, None)) for name in OVERRIDDEN) and all(hasattr(made, n) for n in NEEDED)
 
 

@@ -8,7 +8,7 @@ class PeeringError(Exception):
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether only this machine reaches an address; a name that is none is taken for one that others reach."""
+    """Return whether only this machine reaches an address; a name that is none is taken for one that others reach."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -16,7 +16,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_everywhere(host: str) -> bool:
-    """Tell whether an address stands for all that a machine has, so that nobody can connect to it by this name."""
+    """Return whether an address stands for all that a machine has, so that nobody can connect to it by this name."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_unspecified
     except ValueError:

@@ -91,7 +91,7 @@ def _put(framed: SerializedPart, context: SerializationContext | None) -> bytes 
 
 @dataclass(frozen=True, slots=True)
 class PartToSend:
-    """What one half of a record adds to a call of ``send``: bytes, and headers where the frame stands in one."""
+    """What one half of a record adds to a call of ``send``: bytes, and headers where the frame is in one."""
 
     data: bytes | None
     headers: list[tuple[str, bytes]]
@@ -152,6 +152,6 @@ async def serialize_part(serializer: AsyncSerializer, value: Any, topic: str, pa
 
 
 async def deserialize_part(deserializer: AsyncDeserializer, record: ConsumedRecord, part: Part = "value") -> Any:
-    """Deserialize one half of a record that was consumed, by its header or by what stands in front."""
+    """Deserialize one half of a record that was consumed, by its header or by its frame header."""
     data = record.key if part == "key" else record.value
     return await deserializer(data, record.topic, part, record.headers)

@@ -31,17 +31,17 @@ class CachePolicy:
 
 
 def is_immutable(request: Request[Any]) -> bool:
-    """Tell whether an answer never changes: a schema by its id or guid."""
+    """Return whether an answer never changes: a schema by its id or guid."""
     return isinstance(request, GetGuid) or (isinstance(request, GetSchema) and not request.max_id)
 
 
 def is_cacheable(request: Request[Any]) -> bool:
-    """Tell whether an answer is kept until its time is over, or a command may have changed it."""
+    """Return whether an answer is kept until its time is over, or a command may have changed it."""
     return isinstance(request, (GetVersion, FindVersion, Lookup))
 
 
 def needs_fresh_answer(call: CallOptions) -> bool:
-    """Tell whether a call asks for more than what was kept can promise."""
+    """Return whether a call asks for more than what was kept can promise."""
     return bool(call.after) or call.consistency in FRESH
 
 

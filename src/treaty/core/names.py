@@ -46,12 +46,12 @@ def context_of(text: str) -> str:
 
 
 def is_subject_name(name: str) -> bool:
-    """Tell whether a subject may be called this: no control characters, none of the reserved words."""
+    """Return whether a subject may be called this: no control characters, none of the reserved words."""
     return name not in {"__GLOBAL", "__EMPTY"} and not any(map(_is_control, name))
 
 
 def is_visible(name: str) -> bool:
-    """Tell whether every character of a name is seen where it stands."""
+    """Return whether every character of a name is seen where it stands."""
     return _INVISIBLE.search(name) is None
 
 

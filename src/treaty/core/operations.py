@@ -271,23 +271,23 @@ def operation_name(request: object) -> str:
 
 
 def is_command(request: Request[Any]) -> bool:
-    """Tell whether a request may write."""
+    """Return whether a request may write."""
     return OPERATIONS[type(request)].writes
 
 
 def is_idempotent(request: Request[Any]) -> bool:
-    """Tell whether a request says the same when it is done again; all queries do."""
+    """Return whether a request says the same when it is done again; all queries do."""
     operation = OPERATIONS[type(request)]
     return not operation.writes or operation.is_idempotent(request)
 
 
 def is_pausing(request: Request[Any]) -> bool:
-    """Tell whether a query may read very many rows, and pauses."""
+    """Return whether a query may read very many rows, and pauses."""
     return OPERATIONS[type(request)].pauses
 
 
 def needs_read_barrier(request: Request[Any]) -> bool:
-    """Tell whether a query wants a look at the tip before it is answered. Not finding something always does."""
+    """Return whether a query wants a look at the tip before it is answered. Not finding something always does."""
     return not OPERATIONS[type(request)].immutable
 
 

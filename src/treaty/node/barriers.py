@@ -85,7 +85,7 @@ class ReadBarriers:
             self._wake()
 
     def waits(self, number: int) -> bool:
-        """Tell whether anybody waits for the append of that number."""
+        """Return whether anybody waits for the append of that number."""
         return any(one.number <= number for one in self._waiting.values())
 
     # ---------------------------------------------------------------------------------------------------- results

@@ -204,7 +204,7 @@ class Follower:
         raise LogUnavailableError(message)
 
     def shows(self, target: Position) -> bool:
-        """Tell whether the tables are at a place or after it, as far as can be told from here. A state file may have put them at
+        """Return whether the tables are at a place or after it, as far as can be told from here. A state file may have put them at
         the place with another root.
         """
         here = self.position

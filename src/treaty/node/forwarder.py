@@ -101,7 +101,7 @@ class CommandForwarder:
         return leader
 
     async def is_lost(self) -> bool:
-        """Tell whether somebody else owns the log, so that nothing can be written or settled from here."""
+        """Return whether somebody else owns the log, so that nothing can be written or settled from here."""
         if not self._log.single_writer:
             return False
         leader = await self._log.leader()
@@ -224,7 +224,7 @@ class CommandForwarder:
         self._watcher = None
 
     async def _has_moved(self, address: str) -> bool:
-        """Tell whether an owned log has another leader than the one that was asked."""
+        """Return whether an owned log has another leader than the one that was asked."""
         try:
             leader = await self._log.leader() if self._log.single_writer else None
         except LogUnavailableError:
@@ -297,7 +297,7 @@ class CommandForwarder:
             barriers.lost(number)
 
     def _is_remembered(self, token: PositionToken) -> bool:
-        """Tell whether the tables came by a place; in a history that the log has lost another append ended there."""
+        """Return whether the tables came by a place; in a history that the log has lost another append ended there."""
         digest = self._follower.remembers(token.sequence)
         return digest is None or digest.hex() == token.digest
 

@@ -272,7 +272,7 @@ class Node:
                 raise Unavailable(message) from None
 
     def _known(self, token: PositionToken) -> bool:
-        """Tell whether the tables show a token's place as it is; where not, a look may still find it."""
+        """Return whether the tables show a token's place as it is; where not, a look may still find it."""
         try:
             return token.sequence == 0 or (bool(self.follower.done) and self._shows(token))  # a first look proves it
         except Invalid:

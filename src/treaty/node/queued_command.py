@@ -57,7 +57,7 @@ class UnseenCommit:
         return cls(until - HANDED_WITHIN, until)
 
     def is_forgotten(self, sequence: int) -> bool:
-        """Tell whether tables at a sequence may not have its outcome any more."""
+        """Return whether tables at a sequence may not have its outcome any more."""
         return sequence > self.after + OUTCOMES
 
 
@@ -165,12 +165,12 @@ class QueuedCommand:
         return self.answered.done()
 
     def may_land_later(self, tables: Tables) -> bool:
-        """Tell whether an append of this node may still land with it, though another node owns the log."""
+        """Return whether an append of this node may still land with it, though another node owns the log."""
         unseen = self.state.unseen
         return unseen is not None and unseen.own_until > tables.sequence
 
     def is_forgotten(self, tables: Tables) -> bool:
-        """Tell whether these tables may not have the outcome of a commit of it any more."""
+        """Return whether these tables may not have the outcome of a commit of it any more."""
         unseen = self.state.unseen
         return unseen is not None and unseen.is_forgotten(tables.sequence)
 
@@ -181,7 +181,7 @@ class QueuedCommand:
         return 0 if unseen is None else unseen.until
 
     def may_be_in_log(self, tables: Tables) -> bool:
-        """Tell whether a commit of it may be in the log, or may still come, as far as these tables show."""
+        """Return whether a commit of it may be in the log, or may still come, as far as these tables show."""
         unseen = self.state.unseen
         if unseen is None:
             return False

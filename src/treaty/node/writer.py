@@ -246,7 +246,7 @@ class Writer:
         self._queue.requeue_first([command for command, _, reason in batch.members if reason is MemberReason.UNPROVEN])
 
     def _is_shown(self, batch: CommitBatch) -> bool:
-        """Tell whether the tables have the outcome of the first command that writes at the sequence of its commit."""
+        """Return whether the tables have the outcome of the first command that writes at the sequence of its commit."""
         if (command := batch.first_writer) is None:
             return True
         tables, key = self._follower.tables, command.command.outcome_key

@@ -228,7 +228,7 @@ def _parse_reader(format_: str, text: str) -> object:
 
 
 def extend(plan: DecodePlan, registry: Registry | str, ids: Iterable[int]) -> DecodePlan:
-    """The plan made anew with further ids; a reader that follows the subject follows it now.
+    """The plan with further ids; a reader that follows the subject follows it now.
 
     It is the same plan where the registry knows none of them. Raises `Unavailable` where it can't say now.
     """

@@ -95,7 +95,7 @@ class DecodePlan:
 
     @staticmethod
     def is_outdated(text: str) -> bool:
-        """Tell whether a stored form is of an older format than the one that is written now."""
+        """Return whether a stored form is of an older format than the one that is written now."""
         return bool(json.loads(text).get("plan") != FORMAT)
 
     @staticmethod

@@ -114,7 +114,7 @@ def error_members(error: RegistryError) -> dict[str, Json]:
 
 
 def is_native(http: HttpResponse) -> bool:
-    """Tell whether this API sent an answer, and not a gate or proxy before it, or a server without this path."""
+    """Return whether this API sent an answer, and not a gate or proxy before it, or a server without this path."""
     return bool(_read_members(http.body))
 
 

@@ -91,10 +91,8 @@ async def test_an_outcome_of_a_newer_version_refuses_its_command_and_no_other_on
     async with living(way(disk, seed=1)) as node:
         await node.ask(ListSubjects())
         asked = [
-            node.ask(
-                post(f"s{number}"), CallOptions(command_id="theirs" if number == 3 else f"own-{number}", timeout=5)
-            )
-            for number in range(8)
+            node.ask(post(f"s{number}"), CallOptions(command_id=name, timeout=5))
+            for number, name in enumerate(["own-0", "own-1", "own-2", "theirs", *(f"own-{n}" for n in range(4, 8))])
         ]
         replies = await asyncio.gather(*asked, return_exceptions=True)
         assert node.counts.appends == 1, "they came in one chain"

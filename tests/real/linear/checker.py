@@ -23,7 +23,7 @@ def broken(done: Iterable[Operation]) -> dict[str, list[Operation]]:
 
 
 def linearizable(some: list[Operation]) -> bool:
-    """Tell whether the operations of one subject have such an order."""
+    """Return whether the operations of one subject have such an order."""
     work = sorted((one for one in some if not (one.open and one.name in READS)), key=lambda one: one.begun)
     needed = sum(1 << place for place, one in enumerate(work) if not one.open)
     seen: set[tuple[int, State]] = set()

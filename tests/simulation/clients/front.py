@@ -51,7 +51,7 @@ def _reply(answer: bytes) -> Reply[Any]:
 
 
 def is_hot(request: Request[Any], call: CallOptions) -> bool:
-    """Tell whether a server keeps the answer: of what never changes, without headers that ask for more."""
+    """Return whether a server keeps the answer: of what never changes, without headers that ask for more."""
     if call.after is not None or call.consistency not in {"", "eventual"}:
         return False
     return isinstance(request, GetSchema | GetGuid) or (isinstance(request, GetVersion) and request.version != LATEST)

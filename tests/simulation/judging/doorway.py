@@ -39,12 +39,12 @@ def _signed(part: Any, who: str) -> Any:
 
 
 def from_memory(asking: Asking, refusal: Refusal) -> bool:
-    """Tell whether the door may refuse by what the node remembers: it looks for an alias there, and nowhere else."""
+    """Return whether the door may refuse by what the node remembers: it looks for an alias there, and nowhere else."""
     return asking.access is not None and isinstance(refusal, Forbidden)
 
 
 def hears_too_much(asking: Asking, refusal: Refusal) -> bool:
-    """Tell whether a refusal names a referrer that who asks may not read."""
+    """Return whether a refusal names a referrer that who asks may not read."""
     if asking.access is None or not isinstance(refusal, Referenced) or not refusal.reason.old:
         return False
     return not may(asking.access, "read", *subject_of(refusal.reason.old.rpartition(" version ")[0]))

@@ -148,7 +148,7 @@ def _sign_request(request: Request[A], principal: str) -> Request[A]:
 
 
 def _may_hear_of(access: Access, place: str) -> bool:
-    """Tell whether somebody may know who refers to what they would delete (``subject version …``)."""
+    """Return whether somebody may know who refers to what they would delete (``subject version …``)."""
     return access.may("read", subject_of(place.rpartition(" version ")[0]))
 
 

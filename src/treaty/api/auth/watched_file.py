@@ -38,7 +38,7 @@ class WatchedFile:
         return data
 
     def changed(self) -> bool:
-        """Tell whether it has changed, and has been at rest since the last look: half a file is not read."""
+        """Return whether it has changed, and has been at rest since the last look: half a file is not read."""
         try:
             now = _signature(self.path.stat())
         except OSError:

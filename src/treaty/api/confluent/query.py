@@ -64,7 +64,7 @@ class Query:
         return [value for given, value in self.members if given == name]
 
     def flag(self, *names: str) -> bool:
-        """Tell whether a member is ``true``, in any letter case."""
+        """Return whether a member is ``true``, in any letter case."""
         return (self.get(*names) or "").lower() == "true"
 
     def with_member(self, name: str, value: str) -> "Query":
@@ -77,7 +77,7 @@ class Query:
         return subject_of(text) if text else None
 
     def itself(self) -> bool:
-        """Tell whether a subject itself is meant, even where it is an alias."""
+        """Return whether a subject itself is meant, even where it is an alias."""
         return self.get("alias") == "false"
 
     def tags(self) -> tuple[str, ...]:

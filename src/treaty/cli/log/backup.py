@@ -126,9 +126,9 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
     type=click.IntRange(0),
     help="Ids left free after the highest one, for schemas that the old log registered after the dump.",
 )
-@click.option("--unsound", "insists", is_flag=True, help="Restore the rows as they are, even if some break a rule.")
+@click.option("--allow-invalid", is_flag=True, help="Restore the rows as they are, even if some break a rule.")
 @as_json
-def restore_(*, file: str, log: str, gap: int, insists: bool, as_json: bool) -> None:
+def restore_(*, file: str, log: str, gap: int, allow_invalid: bool, as_json: bool) -> None:
     """Make a new LOG of a FILE, a dump or a backup. The LOG must be empty; it gets an identity of its own.
 
     The FILE is read twice: first every rule that its rows can show is checked, as `treaty log verify` does, then it is written.
@@ -142,7 +142,7 @@ def restore_(*, file: str, log: str, gap: int, insists: bool, as_json: bool) -> 
       treaty log restore registry.dump.zst postgresql://treaty@db/registry --gap 100000
     """  # noqa: D301 - click wants the control character
     head, faults = _check_dump(file)
-    if faults and not insists:
+    if faults and not allow_invalid:
         _report_violations(file, faults, as_json=as_json)
         sys.exit(1)
 
@@ -191,7 +191,7 @@ def _report_violations(file: str, faults: tuple[InvariantViolation, ...], *, as_
         screen.say(f"... and {len(faults) - SHOWN:,} more", "red", err=True)
     screen.say(
         f"{file}: {_count_rows(faults)} break a rule, and nothing was written: `treaty log verify` lists them all, "
-        "--unsound restores them as they are",
+        "--allow-invalid restores them as they are",
         "red",
         err=True,
     )

@@ -21,7 +21,7 @@ from treaty.log.maintenance.dump import (
 
 
 def is_dump(text: str) -> bool:
-    """Tell whether a word names a file; else it is the URL of a log."""
+    """Return whether a word names a file; else it is the URL of a log."""
     return ":" not in text or Path(text).exists()
 
 

@@ -74,7 +74,7 @@ def _try_lock(descriptor: int) -> bool:
 
 @contextmanager
 def _lock_state_file(path: Path) -> Iterator[bool]:
-    """Tell whether nobody else writes this file, and keep others out while the block runs."""
+    """Return whether nobody else writes this file, and keep others out while the block runs."""
     descriptor = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
     try:
         yield _try_lock(descriptor)

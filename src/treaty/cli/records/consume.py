@@ -164,7 +164,7 @@ def _format_time(milliseconds: int | None) -> str:
               help="beginning, end, an offset, -N (the last N of each partition), or a time: 2026-02-28T10:00Z.")  # fmt: skip
 @click.option("--partition", "partitions", type=click.IntRange(min=0), multiple=True, help="Only these partitions.")
 @click.option("--max-messages", "most", type=click.IntRange(min=1), metavar="N", help="Stop after so many records.")
-@click.option("--follow", is_flag=True, help="Go on past the end, until Ctrl-C.")
+@click.option("--follow", is_flag=True, help="Continue past the end until Ctrl-C.")
 @click.option("--keys", "key_as", type=click.Choice(("auto", "schema", "text", "bytes")), default="auto",
               show_default=True, help="How keys are read; auto: by their schema where they name one.")  # fmt: skip
 @click.option("--context", default=DEFAULT_CONTEXT, show_default=True, help="The context whose ids are in the records.")

@@ -57,7 +57,9 @@ DONE, WRONG, STOPPED = 0, 1, 130
               help="Drop the partitions that --records names; the key chooses.")  # fmt: skip
 @click.option("--compression", type=click.Choice(("none", "gzip", "snappy", "lz4", "zstd")), default="none",
               show_default=True, help="Of what is sent to the brokers.")  # fmt: skip
-@click.option("--skip-bad", is_flag=True, help="Go on after a value that does not fit; else nothing after it is sent.")
+@click.option(
+    "--skip-bad", is_flag=True, help="Continue after a value that does not fit; else nothing after it is sent."
+)
 @click.option("--dry-run", is_flag=True, help="Print the bytes; register and send nothing.")
 @connection.as_json
 def command(topic: str, files: tuple[str, ...], **options: Any) -> None:

@@ -31,7 +31,7 @@ SHOWN = 20
 
 
 def is_url(text: str) -> bool:
-    """Tell whether a word names a registry; else it names a file."""
+    """Return whether a word names a registry; else it names a file."""
     return text.startswith(SCHEMES)
 
 
@@ -71,7 +71,7 @@ def _read_settings(path: str) -> dict[str, str | float]:
 
 
 def is_topic(text: str) -> bool:
-    """Tell whether a word names a registry's topic; with ``?writers=`` it names Treaty's own log."""
+    """Return whether a word names a registry's topic; with ``?writers=`` it names Treaty's own log."""
     return text.startswith(SCHEME) and "?" not in text
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from treaty.client.compiled.conversions import conversion_of
 from treaty.client.compiled.defaults import default_maker
 from treaty.client.compiled.logical import LossError
-from treaty.client.compiled.matches import RECORDS, Matcher, UnmatchedError, pair_fields
+from treaty.client.compiled.matches import RECORDS, SchemaMatcher, UnmatchedError, pair_fields
 from treaty.client.compiled.names import NAMED, branch_of, find_definition, kind_of, logical_of
 
 ReadStep = Callable[[bytes, int], tuple[Any, int]]
@@ -34,7 +34,7 @@ class _Interpreter:
         self._written = written
         self._wanted = wanted
         self._tagged = tagged
-        self._matcher = Matcher(written, wanted)
+        self._matcher = SchemaMatcher(written, wanted)
         self._records: dict[tuple[str, str], ReadStep] = {}
         self._skips: dict[str, ReadStep] = {}
 

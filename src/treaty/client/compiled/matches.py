@@ -31,7 +31,7 @@ class UnmatchedError(ValueError):
     """The reader has no place for what the writer wrote."""
 
 
-class Matcher:
+class SchemaMatcher:
     """The named types of a writer and of a reader, side by side."""
 
     def __init__(self, written: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:

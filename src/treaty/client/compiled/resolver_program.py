@@ -9,7 +9,7 @@ from typing import Any
 
 from treaty.client.compiled.conversions import conversion_of
 from treaty.client.compiled.defaults import default_maker
-from treaty.client.compiled.matches import Matcher, UnmatchedError, pair_fields
+from treaty.client.compiled.matches import SchemaMatcher, UnmatchedError, pair_fields
 from treaty.client.compiled.names import branch_of, find_definition, kind_of
 from treaty.client.compiled.program import NotCompilableError
 from treaty.client.compiled.reader_program import LENGTH, MAX_DEPTH, Read, ReaderProgram
@@ -47,7 +47,7 @@ class _Resolver:
         self._code = self._reader.code
         self._written = written
         self._wanted = wanted
-        self._matcher = Matcher(written, wanted)
+        self._matcher = SchemaMatcher(written, wanted)
         self._tagged = tagged
         self._functions: dict[tuple[str, str], str] = {}
         self._waiting: list[tuple[str, Any, Any]] = []

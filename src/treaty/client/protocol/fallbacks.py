@@ -120,7 +120,7 @@ def _register(request: Register, ask: AskServer, state: ClientState) -> Conversa
 
 
 def _needs_treaty(request: Register) -> bool:
-    """Tell whether a registration holds what only Treaty's server understands, and others would pass over."""
+    """Return whether a registration holds what only Treaty's server understands, and others would pass over."""
     return bool(
         request.expected is not None
         or request.names

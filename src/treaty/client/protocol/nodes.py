@@ -48,7 +48,7 @@ class NodePool:
         return max(0.0, self._nodes[node].until - now)
 
     def is_native(self, node: int, now: float) -> bool:
-        """Tell whether Treaty's native API is tried at a node; it is until the node is known to lack it."""
+        """Return whether Treaty's native API is tried at a node; it is until the node is known to lack it."""
         return now >= self._nodes[node].native
 
     def note_native_api_missing(self, node: int, until: float) -> None:

@@ -173,7 +173,7 @@ def _wait_for_node(attempts: _Attempts[Any], node: int) -> Conversation[bool]:
 
 
 def _knows_command_ids(event: HttpResponse | NoResponse) -> bool:
-    """Tell whether the registry knows command ids, so that its refusal is about this command's first arrival."""
+    """Return whether the registry knows command ids, so that its refusal is about this command's first arrival."""
     if isinstance(event, NoResponse):
         return False
     body = read_error(event.body)

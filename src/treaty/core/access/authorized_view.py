@@ -135,7 +135,7 @@ class AuthorizedView:
         return self.reads(key[at:])
 
     def reads(self, key: Key) -> bool:
-        """Tell whether a subject may be read, by a key that begins with its context and name."""
+        """Return whether a subject may be read, by a key that begins with its context and name."""
         return self._access.may("read", Subject(str(key[0]), str(key[1])))
 
 

@@ -74,7 +74,7 @@ class RequiredPermission(Generic[N]):
     path: str = ""
 
     def is_met(self, access: Access) -> bool:
-        """Tell whether somebody has one of the permissions."""
+        """Return whether somebody has one of the permissions."""
         return any(self.kind.is_allowed(access, permission, self.name) for permission in self.permissions)
 
 

@@ -64,20 +64,20 @@ class Access:
     rules: tuple[AccessRule, ...]
 
     def may(self, permission: Permission, subject: Subject) -> bool:
-        """Tell whether a subject in its context may be treated so."""
+        """Return whether a subject in its context may be treated so."""
         return _may(self, permission, subject)
 
     @property
     def sees_all(self) -> bool:
-        """Tell whether everything may be read, so that nothing has to be filtered."""
+        """Return whether everything may be read, so that nothing has to be filtered."""
         return _sees_all(self)
 
     def may_whole(self, permission: Permission, context: str) -> bool:
-        """Tell whether every subject of a context (``*``: of all contexts) may be treated so."""
+        """Return whether every subject of a context (``*``: of all contexts) may be treated so."""
         return any(one.holds_in(context) and "*" in one.names for one in _areas(self, permission))
 
     def may_somewhere(self, permission: Permission, name: str | None = None) -> bool:
-        """Tell whether a subject of this name (None: any) may be treated so in some context."""
+        """Return whether a subject of this name (None: any) may be treated so in some context."""
         return any(name is None or one.has(name) for one in _areas(self, permission))
 
     def may_associate(self, permission: Permission, topic: TopicPart) -> bool:
@@ -85,7 +85,7 @@ class Access:
         return any(permission in one.may and one.covers_topic(topic) for one in self.rules)
 
     def enters(self, context: str) -> bool:
-        """Tell whether something in a context may be read, if it is there."""
+        """Return whether something in a context may be read, if it is there."""
         return any(one.holds_in(context) for one in _areas(self, "read"))
 
 
@@ -131,7 +131,7 @@ def with_included(may: Iterable[Permission]) -> frozenset[Permission]:
 
 
 def matches_pattern(pattern: str, text: str) -> bool:
-    """Tell whether a text fits a pattern, letter by letter but for ``*`` and ``?``."""
+    """Return whether a text fits a pattern, letter by letter but for ``*`` and ``?``."""
     return pattern in {"*", text} or _compile_pattern(pattern).fullmatch(text) is not None
 
 
@@ -144,13 +144,13 @@ class AccessArea:
     patterns: re.Pattern[str]
 
     def holds_in(self, context: str) -> bool:
-        """Tell whether it is about a context; only the pattern ``*`` is about all contexts at once."""
+        """Return whether it is about a context; only the pattern ``*`` is about all contexts at once."""
         if context == EVERYWHERE:
             return EVERYWHERE in self.contexts
         return any(matches_pattern(pattern, context) for pattern in self.contexts)
 
     def has(self, name: str) -> bool:
-        """Tell whether it is about subjects with this name."""
+        """Return whether it is about subjects with this name."""
         return "*" in self.names or name in self.names or self.patterns.fullmatch(name) is not None
 
 

@@ -47,7 +47,7 @@ def of_subject(view: View, subject: Subject) -> tuple[AssociationKey, ...]:
 
 
 def has_association(view: View, subject: Subject) -> bool:
-    """Tell whether a subject has an association."""
+    """Return whether a subject has an association."""
     return any(view.find(ASSOCIATION_BY_SUBJECT, subject))
 
 
@@ -67,7 +67,7 @@ def _rows(view: View, keys: Iterable[AssociationKey]) -> list[Tied]:
 
 
 def is_strong(view: View, subject: Subject) -> bool:
-    """Tell whether a subject goes with a resource. A strong association is the only one of its subject."""
+    """Return whether a subject goes with a resource. A strong association is the only one of its subject."""
     return any(
         value.lifecycle == "STRONG" for _, value in _rows(view, islice(view.find(ASSOCIATION_BY_SUBJECT, subject), 1))
     )

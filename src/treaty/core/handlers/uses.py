@@ -63,7 +63,7 @@ def refuse_if_used(view: View, table: t.AnyTable, key: Key, going: GoingRows) ->
 
 
 def is_needed(view: View, key: t.VersionKey) -> bool:
-    """Tell whether somebody refers to a version, or its going needs force."""
+    """Return whether somebody refers to a version, or its going needs force."""
     everything = GoingRows()
     return any(any(users_of(view, t.VERSION, key, effect, everything)) for effect in ("needs force", "refuses"))
 
@@ -139,7 +139,7 @@ def version_keys_of(
 
 
 def is_used(view: View, schema: t.SchemaKey, states: tuple[str, ...] = t.USED_STATES) -> bool:
-    """Tell whether a version in one of these states has a schema."""
+    """Return whether a version in one of these states has a schema."""
     return any(any(view.find(t.VERSION_BY_SCHEMA, (state, *schema))) for state in states)
 
 

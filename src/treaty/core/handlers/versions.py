@@ -67,7 +67,7 @@ def oldest_hidden(view: View, subject: Subject) -> Iterator[Kept]:
 
 
 def has_version(view: View, subject: Subject, visible: Visible = "live") -> bool:
-    """Tell whether the subject has a version that may be seen."""
+    """Return whether the subject has a version that may be seen."""
     return any(any(view.find(VERSION_LISTED, (state, *subject))) for state in STATES[visible])
 
 

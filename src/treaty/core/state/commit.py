@@ -69,7 +69,7 @@ class Position:
     root: bytes = field(default=NO_ROOT, compare=False)
 
     def agrees(self, other: "Position") -> bool:
-        """Tell whether the other is this place with this root too."""
+        """Return whether the other is this place with this root too."""
         return self == other and self.root == other.root
 
     @property
@@ -193,7 +193,7 @@ def read_prefix(envelope: bytes) -> AppendPrefix:
 
 
 def is_undamaged(envelope: bytes) -> bool:
-    """Tell whether the digest of an append of a known format, as `read_prefix` took it, is that of its bytes."""
+    """Return whether the digest of an append of a known format, as `read_prefix` took it, is that of its bytes."""
     start = _PREFIX.size
     digest = hashlib.sha256(memoryview(envelope)[:start])
     digest.update(memoryview(envelope)[start + 32 :])

@@ -108,7 +108,7 @@ def decode_row(encoded: EncodedRow) -> Row:
 
 
 def gives_back(row: Row, text: str | None) -> bool:
-    """Tell whether `encode_row` gives back the text of a value that was read as this row: not where somebody wrote it in
+    """Return whether `encode_row` gives back the text of a value that was read as this row: not where somebody wrote it in
     another way, or with members that nobody knows inside of others.
     """
     try:

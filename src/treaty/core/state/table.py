@@ -43,11 +43,11 @@ class Index(Generic[E, K]):
         object.__setattr__(self, "key_of", key_of)
 
     def may_claim(self, key: Key, entry: Key) -> bool:
-        """Tell whether a row with this key and any value might claim an entry."""
+        """Return whether a row with this key and any value might claim an entry."""
         return all(at is None or key[at] == part for at, part in zip(self.key_parts, entry, strict=True))
 
     def may_claim_between(self, key: Key, low: Key, high: Key) -> bool:
-        """Tell whether a row with this key and any value might claim an entry from `low` on and below `high`."""
+        """Return whether a row with this key and any value might claim an entry from `low` on and below `high`."""
         return may_lie_between([None if at is None else key[at] for at in self.key_parts], low, high)
 
 
@@ -93,7 +93,7 @@ class Table(Generic[K, V]):
 
 
 def may_lie_between(pattern: Sequence[str | int | None], low: Key, high: Key) -> bool:
-    """Tell whether an entry that fits a pattern, in which None stands for anything, may be from `low` on and below `high`."""
+    """Return whether an entry that fits a pattern, in which None stands for anything, may be from `low` on and below `high`."""
     at_low = at_high = True  # whether the entry is equal to the bound so far
     for at, part in enumerate(pattern):
         if at_high and at == len(high):

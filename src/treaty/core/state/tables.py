@@ -87,7 +87,7 @@ class DictTables:
         return self._roots
 
     def has(self, table: Table[K, Any], key: K) -> bool:
-        """Tell whether there is a row, one that can't be read too."""
+        """Return whether there is a row, one that can't be read too."""
         return key in self._shares.get(table.name, ())
 
     def share(self, table: str, key: Key) -> int:

@@ -68,7 +68,7 @@ class Tables(View, Protocol):
         ...
 
     def has(self, table: Table[K, Any], key: K) -> bool:
-        """Tell whether there is a row, one that can't be read too."""
+        """Return whether there is a row, one that can't be read too."""
         ...
 
     def share(self, table: str, key: Key) -> int:

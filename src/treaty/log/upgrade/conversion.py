@@ -130,7 +130,7 @@ def _collect_context(read: Iterable[tuple[str, Key, Members]]) -> ConversionCont
 
 
 def is_orphan_counter(table: str, key: Key, known: ConversionContext) -> bool:
-    """Tell whether a row is a counter of a subject that is gone: today it goes with it."""
+    """Return whether a row is a counter of a subject that is gone: today it goes with it."""
     return table == "counter" and key[0] in SUBJECT_COUNTERS and (key[1], key[2]) not in known.generations
 
 

@@ -32,7 +32,7 @@ _NOTE = "insert into append (last, first, identity, attempt, digest) values (?, 
 
 
 def holds_old_log(path: Path) -> bool:
-    """Tell whether a file of SQLite holds a log of format 1, or a backup of one."""
+    """Return whether a file of SQLite holds a log of format 1, or a backup of one."""
     with closing(_connect(path, "ro")) as file:
         return _read_application_id(file) in {LOG, BACKUP} and _read_layout(file) in LAYOUTS
 

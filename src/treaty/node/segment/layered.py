@@ -97,7 +97,7 @@ class LayeredTables:
         return roots
 
     def has(self, table: Table[K, Any], key: K) -> bool:
-        """Tell whether there is a row, one that can't be read too."""
+        """Return whether there is a row, one that can't be read too."""
         if self._over.has(table, key) or self._base is None or key in self._covered.get(table.name, ()):
             return self._over.has(table, key)
         return self._base.number(table.name, key) is not None

@@ -164,7 +164,7 @@ def _crc(column: Column) -> int:
 
 
 def is_state(path: Path) -> bool:
-    """Tell whether something is a file that begins as state files do."""
+    """Return whether something is a file that begins as state files do."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

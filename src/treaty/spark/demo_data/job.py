@@ -14,7 +14,7 @@ from treaty.spark.pipelines.value import OnEvent, Pipeline
 
 
 def run(spark: SparkSession, registry: Registry, paths: DemoPaths, on_event: OnEvent) -> StreamingQuery:
-    """Start the stream of flights, or go on from its checkpoint."""
+    """Start the stream of flights, or continue from its checkpoint."""
     return _start(spark, registry, paths, SUBJECT, on_event=on_event)
 
 

@@ -75,7 +75,7 @@ def dry_run(
     *,
     columns: Sequence[str] | str = (),
 ) -> EncodeDryRun:
-    """What `to_registry` would do with the frame: the schema, the registry's verdict, casts and checks of each column.
+    """What `to_registry` would do with the frame: the schema, whether the registry accepts it, casts and checks of each column.
 
     Nothing is registered and no row is read. Raises `NotFound` for a version that does not exist, and `Unavailable`.
     """

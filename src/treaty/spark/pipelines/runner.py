@@ -48,7 +48,7 @@ def run(
     on_report: OnReport = lambda _: None,
     ending: Event | None = None,
 ) -> PipelineQuery:
-    """Open the pipeline's source and start the stream, or go on from its checkpoint.
+    """Open the pipeline's source and start the stream, or continue from its checkpoint.
 
     After the one fault that Spark's Kafka source has at the end of a batch that runs again, the query starts itself anew.
     `registry` may be the address of a server. `on_report` gets the report of every batch. Once `ending` is set, the running batch ends and no
@@ -72,7 +72,7 @@ def start(
     available: bool = False,
     ending: Event | None = None,
 ) -> PipelineQuery:
-    """Start a stream from any frame, or go on from its checkpoint. With `available` it ends when all there is has been read.
+    """Start a stream from any frame, or continue from its checkpoint. With `available` it ends when all there is has been read.
 
     `on_event` is called after each step of a batch, in the stream's own thread; see `run`. Raises `NotOnConnectError` on a Connect session.
     """

@@ -61,7 +61,7 @@ def _quality(parameters: list[str]) -> float:
 
 
 def readable(content_type: str) -> bool:
-    """Tell whether a body labelled so is read as JSON; a body without a label is."""
+    """Return whether a body labelled so is read as JSON; a body without a label is."""
     return not content_type or content_type.partition(";")[0].strip().lower() in READ
 
 

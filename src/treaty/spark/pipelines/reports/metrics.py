@@ -19,7 +19,7 @@ def no_lag() -> int | None:
 
 @dataclass(slots=True, eq=False)
 class PipelineMetrics(Collector):
-    """Takes the reports of batches and tells them; `lag` is asked at every scrape. Rows count on through restarts of the stream."""
+    """Counts the reports of batches for Prometheus; `lag` is asked at every scrape. Rows count on through restarts of the stream."""
 
     name: str
     lag: Callable[[], int | None] = no_lag
