@@ -50,7 +50,7 @@ def test_the_model_imports_nothing_of_the_law() -> None:
 
 
 def test_the_ban_knows_what_is_banned() -> None:
-    law = ("handlers", "handlers.version_numbers", "decide", "operations", "access.permissions", "outcomes", "aliases", "access.authorized_view", "access.rights", "policy", "policy.LEVELS",
+    law = ("handlers", "handlers.schema_ids", "decide", "operations", "access.permissions", "outcomes", "aliases", "access.authorized_view", "access.rights", "policy", "policy.LEVELS",
            "policy.word_of", "state.tables", "state.view", "state.overlay", "identity")  # fmt: skip
 
     assert not any(is_allowed(f"treaty.core.{name}") for name in law)

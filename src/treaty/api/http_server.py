@@ -8,7 +8,7 @@ import signal
 import socket
 import ssl
 from collections.abc import Generator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from typing import cast
 
 import uvicorn
@@ -232,8 +232,11 @@ async def _beat(
             metrics.total("audit_lines", protection.audit_file.written)
             metrics.total("audit_lost", protection.audit_file.lost)
         metrics.gauge("in_flight", metrics.in_flight)
-        for name, value in _gauges(application.node.status()).items():
+        status = application.node.status()
+        for name, value in _gauges(status).items():
             metrics.gauge(name, value)
+        for name, number in asdict(status.counts).items():
+            metrics.total(f"node_{name}", number)
         if listening.parent and os.getppid() != listening.parent:
             log.warning("the process that started this worker is gone; stopping")
             stopping.set()
@@ -246,7 +249,7 @@ _YES = {"read_only": "read_only", "refusing": "refusing", "trouble": "trouble", 
 
 
 def _gauges(status: object) -> dict[str, float]:
-    """Numbers in a member's status: its own, what it keeps, and with a prefix what it has counted."""
+    """Return the numbers of a status that may fall: its own, and those of what it keeps. What it has counted are totals."""
     if not is_dataclass(status):
         return {}
     found: dict[str, float] = {}
@@ -256,7 +259,6 @@ def _gauges(status: object) -> dict[str, float]:
             found[member.name] = float(value)
         elif isinstance(value, str) and member.name in _YES:
             found[_YES[member.name]] = float(bool(value))
-        elif is_dataclass(value):
-            prefix = "node_" if member.name == "counts" else ""
-            found |= {f"{prefix}{name}": number for name, number in _gauges(value).items()}
+        elif is_dataclass(value) and member.name != "counts":
+            found |= _gauges(value)
     return found

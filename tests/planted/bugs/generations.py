@@ -2,7 +2,7 @@
 
 from tests.planted.bug import ANY, Bug, Edit, by_lives, by_tests
 
-PLACES, REMOVAL = "treaty.core.handlers.version_numbers:", "treaty.core.handlers.uses:"
+PLACES, REMOVAL = "treaty.core.handlers.schema_ids:", "treaty.core.handlers.uses:"
 LAWS = "laws/test_generations.py::"
 
 GENERATIONS = (

@@ -14,7 +14,7 @@ JUDGED = (
     rule(
         "rule: nothing is hidden",
         "A softly deleted version stays where its schema is registered again.",
-        "handlers.version_numbers:_vanishing",
+        "handlers.schema_ids:_vanishing",
         '("soft",))',
         "())",
     ),
@@ -50,7 +50,7 @@ JUDGED = (
     rule(
         "rule: the policy of a new subject is not kept",
         "The policy that a registration names holds for the first version only; no config says it.",
-        "handlers.version_numbers:_own_config",
+        "handlers.schema_ids:_own_config",
         "config is None or",
         "config is None or config or",
     ),

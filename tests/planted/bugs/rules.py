@@ -24,7 +24,7 @@ RULES = (
     Bug(
         "register: hides a version that others refer to",
         "A softly deleted version becomes hidden though a schema still refers to it.",
-        (Edit("treaty.core.handlers.version_numbers:_vanishing", 'and not any(referrers(view, one[0], "all"))', ""),),
+        (Edit("treaty.core.handlers.schema_ids:_vanishing", 'and not any(referrers(view, one[0], "all"))', ""),),
         by_tests("laws/test_corners.py::test_a_version_that_even_a_deleted_schema_refers_to_does_not_vanish"),
         also=by_lives(10, ANY),
     ),
@@ -84,9 +84,7 @@ RULES = (
         "A version that was registered by force does not say so.",
         (
             Edit(
-                "treaty.core.handlers.version_numbers:new_version",
-                "if request.force else None",
-                "if not request else None",
+                "treaty.core.handlers.schema_ids:new_version", "if request.force else None", "if not request else None"
             ),
         ),
         by_lives(0, "5"),

@@ -6,8 +6,8 @@ from treaty.core import limits
 from treaty.core.answers import ContextMade, Contexts, DeletedVersions
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.capacity import refuse_new_context
+from treaty.core.handlers.schema_ids import id_counter
 from treaty.core.handlers.settings import IMPORTING, mode_in_force, refuse_if_readonly, remove_settings
-from treaty.core.handlers.version_numbers import id_counter
 from treaty.core.limits import NAME_LENGTH
 from treaty.core.names import DEFAULT_CONTEXT, Subject, is_subject_name, is_visible, subject_of
 from treaty.core.refusals import InvalidSubject, NotEmpty, NotPermitted, TooLarge

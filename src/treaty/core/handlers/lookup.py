@@ -8,10 +8,10 @@ from treaty.core.answers import CompatibilityResult, Config, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.compatibility import CompatibilityRequirements, check_compatibility
 from treaty.core.handlers.extras import metadata_for, rules_for
+from treaty.core.handlers.schema_ids import next_number
 from treaty.core.handlers.schemas import ParsedDraft, read, refuse, refuse_unknown_format, with_extras
 from treaty.core.handlers.settings import config_in_force, policy_of
 from treaty.core.handlers.validation import as_finding, inspect, internal_names
-from treaty.core.handlers.version_numbers import next_number
 from treaty.core.handlers.versions import (
     STATES,
     Kept,

@@ -16,10 +16,10 @@ from treaty.core.handlers.contexts import refuse_bad_subject, refuse_invisible_n
 from treaty.core.handlers.extras import metadata_for, refuse_bad_rules, retag_draft, rules_for, rules_over, tags_in
 from treaty.core.handlers.lookup import matching, same_version
 from treaty.core.handlers.policies import created_config
+from treaty.core.handlers.schema_ids import new_version, next_number
 from treaty.core.handlers.schemas import ParsedDraft, read, refuse, refuse_unknown_format, with_extras
 from treaty.core.handlers.settings import IMPORTING, config_in_force, mode_in_force, policy_of
 from treaty.core.handlers.validation import inspect, internal_names, refuse_faults
-from treaty.core.handlers.version_numbers import new_version, next_number
 from treaty.core.handlers.versions import (
     Kept,
     as_sent,
