@@ -3,6 +3,7 @@
 import gzip
 import http.client
 import json
+import re
 import signal
 import socket
 from importlib.metadata import version
@@ -92,6 +93,8 @@ def test_status_says_what_there_is(tmp_path: Path) -> None:
         page = server.text("/metrics")
         assert 'treaty_versions{worker="0"} 3.0' in page
         assert 'treaty_unreadable_rows{worker="1"} 0.0' in page
+        assert "\ntreaty_commands_forwarded_total 0.0" in page, "what a node counts is one total of all workers"
+        assert not re.search(r"^treaty_node_", page, re.MULTILINE)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
