@@ -132,7 +132,7 @@ class RenamedModuleFinder:
         """Raise ImportError for a module that was renamed."""
         del path, target
         if name in RENAMED_MODULES:
-            raise ModuleNotFoundError(f"{name} is now {RENAMED_MODULES[name]}", name=name)
+            raise ImportError(f"{name} is now {RENAMED_MODULES[name]}", name=name)
         return None
 
 

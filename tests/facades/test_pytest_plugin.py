@@ -108,7 +108,7 @@ def test_a_run_that_asks_for_no_registry_loads_none(pytester: pytest.Pytester) -
         import sys
         def test_loads_nothing():
             loaded = {name for name in sys.modules if name.startswith("treaty")}
-            assert loaded == {"treaty", "treaty.testing", "treaty.testing.plugin"}
+            assert loaded == {"treaty", "treaty.names", "treaty.testing", "treaty.testing.plugin"}
         """
     )
     pytester.runpytest_subprocess(*QUIET).assert_outcomes(passed=1)

@@ -194,7 +194,7 @@ CONFLUENTS: dict[str, str] = {
     "overrideRuleSet",
     "ModeBody": "mode",
     "AssociateBody": "resourceName resourceNamespace resourceId resourceType associations",
-    "WishBody": "subject associationType lifecycle frozen schema normalize",
+    "AssociationSpecBody": "subject associationType lifecycle frozen schema normalize",
     "ChangesBody": "requests",
     "ChangeBody": "resourceName resourceNamespace resourceId resourceType associations",
     "OperationBody": "opType subject associationType lifecycle frozen schema normalize cascadeLifecycle",

@@ -61,7 +61,7 @@ class MissingError(Exception):
 
 
 def fitted(fit: ColumnConversion, value: Any) -> Any:
-    """What Spark's columns make of a value before a worker gets it (see `treaty.arrow.encoding.fitting`)."""
+    """What Spark's columns make of a value before a worker gets it (see `treaty.spark.encoding.conversion`)."""
     if value is None:
         if fit.required:
             raise MissingError

@@ -8,7 +8,7 @@ import sys
 import msgspec
 
 from treaty.client import credentials
-from treaty.wire.confluent import receiving
+from treaty.wire.confluent import http_responses
 
 learnt = []
 
@@ -17,17 +17,17 @@ def note(frame, event, _):
         learnt.append(str(frame.f_locals["obj"]))
 
 sys.setprofile(note)
-for read in receiving._READ.values():
+for read in http_responses._READ.values():
     for body in (b"{}", b"[]", b"[{}]", b"1"):
         try:
             read(None, body)
         except Exception:
             pass
-receiving.read_error(b'{"error_code": 1, "message": {}}')
+http_responses.read_error(b'{"error_code": 1, "message": {}}')
 for kind in (credentials._Token, credentials._Error):
     msgspec.json.Decoder(kind)
 sys.setprofile(None)
-print(len(receiving._READ), learnt)
+print(len(http_responses._READ), learnt)
 """
 
 

@@ -96,7 +96,7 @@ def test_options_that_are_none_are_told(spark: SparkSession, registry: Connectio
         from_avro("value", "o-value", registry, {"schema": "x"})
     with pytest.raises(PlanError, match="neither a subject nor a schema is named"):
         from_avro("value")
-    with pytest.raises(PlanError, match="there is nobody to ask"):
+    with pytest.raises(PlanError, match="no registry is given to look up the subject"):
         from_avro("value", subject="o-value")
     with pytest.raises(PlanError, match="mode 'LOOSE' is unknown"):
         from_avro("value", "o-value", registry, {"mode": "LOOSE"})
@@ -111,5 +111,5 @@ def test_options_that_are_none_are_told(spark: SparkSession, registry: Connectio
         to_avro("value", "o-value", registry, options={"register": "yes"})
     with pytest.raises(PlanError, match=r"the subject is Column.*give a text, or lit"):
         to_avro("value", F.col("subject"), registry)
-    with pytest.raises(PlanError, match="there is nobody to ask"):
+    with pytest.raises(PlanError, match="no registry is given to look up the subject"):
         to_avro("value", "o-value")

@@ -22,6 +22,7 @@ from treaty.api.network.descriptors import make_room
 from treaty.api.network.hosts import is_loopback
 from treaty.api.response_cache import CachingProtocol, ResponseCache, is_supported, make_protocol
 from treaty.api.tls import TlsError, TlsFiles
+from treaty.node.status import Status
 
 log = logging.getLogger("treaty.server")
 
@@ -235,7 +236,7 @@ async def _beat(
         status = application.node.status()
         for name, value in _gauges(status).items():
             metrics.gauge(name, value)
-        for name, number in asdict(status.counts).items():
+        for name, number in _counts(status).items():
             metrics.total(f"node_{name}", number)
         if listening.parent and os.getppid() != listening.parent:
             log.warning("the process that started this worker is gone; stopping")
@@ -246,6 +247,11 @@ async def _beat(
 
 _YES = {"read_only": "read_only", "refusing": "refusing", "trouble": "trouble", "root_found": "wrong_root"}
 """Gauges that are 1 where a text in the status is not empty, by the name of its member."""
+
+
+def _counts(status: object) -> dict[str, int]:
+    """Return what a node has counted since its start."""
+    return asdict(status.counts) if isinstance(status, Status) else {}
 
 
 def _gauges(status: object) -> dict[str, float]:

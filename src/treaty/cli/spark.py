@@ -21,7 +21,7 @@ def load_spark_module(name: str) -> Any:
     try:
         return import_module(f"treaty.spark.{name}")
     except ImportError as error:
-        raise UnusableError(f"{error}; this needs pip install 'treaty[spark]'") from error
+        raise UnusableError(str(error)) from error
 
 
 @contextmanager

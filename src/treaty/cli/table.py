@@ -55,7 +55,7 @@ def create(*, partitions: tuple[str, ...], as_sql: bool, as_json: bool, **where:
       treaty table create orders-value --format iceberg --table /lake/orders --partition day
     """  # noqa: D301 - click wants the control character
     lake, plan, table = _plan_table(where, partitions)
-    statements = lake.create_statements(plan, table)
+    statements = lake.print_create_statements(plan, table)
     if not as_sql:
         with _start_spark(table, where["conf"]) as spark:
             lake.create(spark, plan, table)
@@ -77,10 +77,10 @@ def evolve(*, as_sql: bool, as_json: bool, **where: Any) -> None:
     """  # noqa: D301 - click wants the control character
     lake, plan, table = _plan_table(where)
     with _start_spark(table, where["conf"]) as spark:
-        found = lake.drifted(spark, plan, table)
+        found = lake.find_drift(spark, plan, table)
         if found.missing:
             raise UnusableError(f"there is no {table.format} table at {table.place}; make it with treaty table create")
-        statements = lake.evolve_statements(spark, table, found)
+        statements = lake.print_evolve_statements(spark, table, found)
         if not as_sql:
             _refuse_invalid(lambda: lake.evolve(spark, plan, table))
     news = [one for one in found.changes if one.kind in {"add", "widen", "comment"}]
@@ -106,8 +106,8 @@ def diff(*, also: tuple[str, ...], as_sql: bool, as_json: bool, **where: Any) ->
     """  # noqa: D301 - click wants the control character
     lake, plan, table = _plan_table(where)
     with _start_spark(table, where["conf"]) as spark:
-        found = lake.drifted(spark, plan, table, also)
-        statements = lake.evolve_statements(spark, table, found)
+        found = lake.find_drift(spark, plan, table, also)
+        statements = lake.print_evolve_statements(spark, table, found)
     changes = [
         {"kind": one.kind, "column": ".".join(one.path), "old": one.old, "new": one.new, "sentence": str(one)}
         for one in found.changes
@@ -131,7 +131,7 @@ def _plan_table(where: dict[str, Any], partitions: tuple[str, ...] = ()) -> tupl
     lake, tables = load_spark_module("lake.subjects"), load_spark_module("lake.table")
     making = import_module("treaty.plan.decode_plans")
     try:
-        table = tables.Table(where["place"], where["format_"], partitions)
+        table = tables.LakeTable(where["place"], where["format_"], partitions)
     except ValueError as wrong:
         raise UnusableError(str(wrong)) from wrong
     with connection.open_registry(where["registry"]) as found:

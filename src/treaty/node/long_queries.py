@@ -56,6 +56,10 @@ class LongQueries:
     ) -> Reply[Any] | Refusal | OpenQuestions:
         """Decide a query on the tables as they are when its turn comes."""
         key = (command.request, command.access)
+        known = self._kept.get(key)
+        if known is not None:  # it is that of the present position: a commit forgets it
+            self._kept.move_to_end(key)
+            return Reply(known, self._follower.position.token)
         async with self._turn:
             if key not in self._kept:
                 await self._rest()

@@ -46,6 +46,13 @@ class QueuedQuestion:
     began: float = 0.0
     runs_for: QuestionSource = NOBODY
     """Whose turn it took."""
+    has_yielded: bool = False
+    """Its work was ended once for a command of another principal, and is not ended for one again."""
+
+
+def _may_yield(entry: QueuedQuestion) -> bool:
+    """Return whether the work of a question may be ended for a command, and begin again later."""
+    return not (entry.runs_for.writes or entry.has_yielded or any(source.writes for source in entry.sources))
 
 
 class QuestionQueue:
@@ -177,7 +184,10 @@ class QuestionQueue:
         return next((one for one in self._queues if not one.writes and busy[one.principal] < self._most), None)
 
     def _preempt_check(self) -> None:
-        """Where one principal has all workers and the command of another one waits, put one of its checks back."""
+        """Where one principal has all workers and the command of another one waits, put one of its checks back.
+
+        A check goes back once at most, and not where a command waits for its answer too.
+        """
         principals = {entry.runs_for.principal for entry in self._running.values()}
         if self._workers == 1 or len(self._running) < self._workers or len(principals) != 1:
             return
@@ -185,8 +195,11 @@ class QuestionQueue:
             return
         if any(entry.task is not task for task, entry in self._running.items()):
             return  # one has gone back, and its worker will be free in a moment
-        task, entry = next((task, entry) for task, entry in self._running.items() if not entry.runs_for.writes)
-        entry.task = None
+        found = next((pair for pair in self._running.items() if _may_yield(pair[1])), None)
+        if found is None:
+            return
+        task, entry = found
+        entry.task, entry.has_yielded = None, True
         for source in entry.sources:
             self._queues.setdefault(source, {})[entry] = None
         task.cancel()
@@ -206,8 +219,9 @@ class QuestionQueue:
 
     def _finish(self, task: asyncio.Task[None]) -> None:
         entry = self._running.pop(task)
-        took = asyncio.get_running_loop().time() - entry.began
-        self._seconds += WEIGHT_OF_LAST * (took - self._seconds)
+        if entry.task is task:  # else it went back to the queue, and took no time that says anything
+            took = asyncio.get_running_loop().time() - entry.began
+            self._seconds += WEIGHT_OF_LAST * (took - self._seconds)
         self._start()
 
     def _close(self, entry: QueuedQuestion) -> None:

@@ -1,4 +1,4 @@
-"""`Framing`: what stands before a payload and says its schema, as a table from bytes to schema ids.
+"""`FrameFormat`: what stands before a payload and says its schema, as a table from bytes to schema ids.
 
 Confluent's prefix needs no table, since it holds the id itself. Every other framing is one: heads of one length or of
 several, none of which is the beginning of another.

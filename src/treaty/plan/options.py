@@ -1,4 +1,4 @@
-"""`Wish`: what a caller asks of a plan beyond its reader."""
+"""`DecodeOptions`: what a caller asks of a plan beyond its reader."""
 
 from dataclasses import dataclass
 from typing import TypedDict
@@ -31,7 +31,7 @@ class DecodeOptions:
 
 
 class DecodeChoices(TypedDict, total=False):
-    """The fields of a `Wish` as arguments."""
+    """The fields of a `DecodeOptions` as arguments."""
 
     depth: int
     lossy: str

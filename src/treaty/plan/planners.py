@@ -18,7 +18,7 @@ from treaty.plan.value import DecodePlan, RejectedSchema
 
 @dataclass(frozen=True, slots=True)
 class FormatPlanner:
-    """What a format does its own way. `Any` is the parsed schema of the format, as in `Known`.
+    """What a format does its own way. `Any` is the parsed schema of the format, as in `RegisteredSchema`.
 
     - ``union(known, options)``: one reader for all versions, oldest first, and those that have no part in it.
     - ``compose(known, reader, options)``: the plan, without a registry. Raises `PlanError` if no writer can be read.

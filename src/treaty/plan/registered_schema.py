@@ -1,4 +1,4 @@
-"""`Known`: a schema as the registry has it."""
+"""`RegisteredSchema`: a schema as the registry has it."""
 
 from dataclasses import dataclass
 from typing import Any

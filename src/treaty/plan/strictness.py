@@ -27,7 +27,7 @@ _USUAL = DecodeOptions()
 
 
 class ForeignOptionError(PlanError):
-    """An option of a options means nothing to the format of the rows."""
+    """An option of `DecodeOptions` means nothing to the format of the rows."""
 
     def __init__(self, option: str, message: str) -> None:
         """Keep the option's name."""

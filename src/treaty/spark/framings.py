@@ -71,7 +71,7 @@ def _map_head(framing: FrameFormat, head: Column) -> Column:
 
 
 def _read_stamp(headers: Column | None, part: str) -> Column:
-    """The first make_header of the name that the half of the record has."""
+    """The first header of the name that the half of the record has."""
     if headers is None:
         return F.lit(None).cast("binary")
     mine = F.filter(headers, lambda one: one["key"] == HEADERS[part])

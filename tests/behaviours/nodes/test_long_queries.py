@@ -89,6 +89,20 @@ async def test_a_list_is_made_once_for_a_position_and_rights() -> None:
 
 
 @virtual
+async def test_a_remembered_list_waits_behind_no_other_one() -> None:
+    async with living(way(Disk(9))) as node:
+        await node.ask(post("a"))
+        await node.ask(ListSubjects())
+        queries, began = node._long_queries, asyncio.get_running_loop().time()
+        queries._rest_until = node._environment.now() + 100
+        other = asyncio.create_task(node.ask(ListSubjects(limit=1), CallOptions(timeout=1_000)))
+        await asyncio.sleep(1)
+        assert (await node.ask(ListSubjects())).answer.names == ("a",)
+        assert asyncio.get_running_loop().time() - began < 50
+        other.cancel()
+
+
+@virtual
 async def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(long_queries, "LIST_ENTRIES_KEPT", 15)
     async with living(way(Disk(9))) as node:

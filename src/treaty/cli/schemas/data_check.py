@@ -43,16 +43,16 @@ def check_data(wanted: DataCheckOptions, *, as_json: bool) -> int:
 
 
 def _read_report(wanted: DataCheckOptions, candidate: str, registry: Any) -> Any:
-    history, finding = load_spark_module("history"), load_spark_module("lake.finding")
-    known = wanted.table_format or finding.format_of(wanted.place)
+    history, detection = load_spark_module("history"), load_spark_module("lake.detection")
+    known = wanted.table_format or detection.detect_format(wanted.place)
     iceberg = known == "iceberg" or any("iceberg" in one for one in wanted.conf)
     with start_spark(f"history of {wanted.subject}", wanted.conf, delta=known != "iceberg", iceberg=iceberg) as spark:
         try:
-            data = finding.found(spark, wanted.place, wanted.table_format)
-        except load_spark_module("lake.lakes").UNREADABLE as wrong:
+            data = detection.read_place(spark, wanted.place, wanted.table_format)
+        except load_spark_module("lake.tables").UNREADABLE as wrong:
             raise UnusableError(f"{wanted.place} can't be read: {str(wrong).splitlines()[0]}") from wrong
         try:
-            column = finding.frames_in(data, wanted.column)
+            column = detection.find_frame_column(data, wanted.column)
             return history.check_history(
                 candidate, data, registry, wanted.subject, column=column, message=wanted.message, share=wanted.share
             )

@@ -118,7 +118,7 @@ def _print(done: ApplyResult, folder: str, output: OutputOptions, *, dry_run: bo
     counts = {kind: sum(one.kind == kind for one in done.changes) for kind in MARKS}
     listed = ", ".join(_count(count, kind) for kind, count in counts.items() if count) or "nothing to do"
     if done.fine:
-        screen.say(f"{'Would be' if dry_run else 'ApplyResult'}: {listed}.", "green")
+        screen.say(f"{'Would be' if dry_run else 'Applied'}: {listed}.", "green")
     else:
         problems = f", {screen.format_count(len(done.problems), 'problem')}" if done.problems else ""
         screen.say(f"Nothing is written: {listed}{problems}.", "red")

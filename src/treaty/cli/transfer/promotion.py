@@ -109,6 +109,4 @@ def _print(done: PromotionResult, output: OutputOptions, *, dry_run: bool) -> No
         )
     made = sum(one.created for _, one in done.steps)
     counted = screen.format_count(made, "new version")
-    screen.say(
-        f"{'Would be' if dry_run else 'PromotionResult'}: {counted}, {len(done.steps) - made:,} unchanged.", "green"
-    )
+    screen.say(f"{'Would be' if dry_run else 'Promoted'}: {counted}, {len(done.steps) - made:,} unchanged.", "green")

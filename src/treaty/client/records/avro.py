@@ -1,6 +1,6 @@
 """Avro values in JSON, to bytes: in Avro's own JSON encoding, or the way people write them.
 
-A value of a union may be written ``{"branch": value}`` or bare: then the first branch that takes it is parser, for whole
+A value of a union may be written ``{"branch": value}`` or bare: then the first branch that takes it is meant, for whole
 numbers the first whole one. Bytes are strings of the characters U+0000 to U+00FF. Values of logical types are numbers or bytes
 as Avro encodes them, or strings: dates and times in ISO 8601, decimals in digits, UUIDs. Fields that are left out take their
 defaults.

@@ -92,7 +92,7 @@ class _Ordering:
         return isinstance(where, str) or (where is not None and where.subject in self.meanings)
 
     def _where(self, desired: DesiredSubject, name: str) -> DesiredSubject | str | None:
-        """Who has a name: as the desired says, by name, by path, or by the end of a path."""
+        """Who has a name: as the desired subject says, by name, by path, or by the end of a path."""
         said = dict(desired.references).get(name)
         if said is not None:
             return said

@@ -1,4 +1,4 @@
-"""`Fit`: how one place of a row is brought to what the schema has there, as a frozen value that can be stored."""
+"""`ColumnConversion`: how one place of a row is brought to what the schema has there, as a frozen value that can be stored."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""`Engine`: one way from a frame's payload to a value, as a frozen record of functions."""
+"""`DecodeEngine`: one way from a frame's payload to a value, as a frozen record of functions."""
 
 import secrets
 from collections.abc import Callable, Sequence

@@ -147,7 +147,7 @@ def _write_tombstones(newest: DataFrame, into: KeyedMerge, batch: WriteId) -> No
         sets = ", ".join(f"t.{quote_name(one)} = s.{quote_name(one)}" for one in into.at)
         head = f"MERGE INTO {_table_name(newest.sparkSession, graves)} t USING {view} s ON {same}"
         later = f"WHEN MATCHED AND {into.place('s')} > {into.place('t')} THEN UPDATE SET {sets}"
-        fresh = f"WHEN NOT MATCHED THEN INSERT ({_print_columns(names)}) VALUES ({_print_columns(names, 's')})"  # noqa: S608 - names are quote_name
+        fresh = f"WHEN NOT MATCHED THEN INSERT ({_print_columns(names)}) VALUES ({_print_columns(names, 's')})"  # noqa: S608 - names are quoted
         _run_statement(newest.sparkSession, graves, f"{head} {later} {fresh}", batch)
 
 
@@ -200,7 +200,7 @@ def _write_rows(newest: DataFrame, into: KeyedMerge, batch: WriteId) -> None:
         ours = f"s.{DELETED} AND {into.place('s')}"
         gone = f"WHEN MATCHED AND {ours} >= {into.place('t')} THEN DELETE"
         later = f"WHEN MATCHED AND NOT {ours} > {into.place('t')} THEN UPDATE SET {sets}"
-        fresh = f"WHEN NOT MATCHED AND NOT s.{DELETED} THEN INSERT ({_print_columns(names)}) VALUES ({_print_columns(names, 's')})"  # noqa: S608 - names are quote_name
+        fresh = f"WHEN NOT MATCHED AND NOT s.{DELETED} THEN INSERT ({_print_columns(names)}) VALUES ({_print_columns(names, 's')})"  # noqa: S608 - names are quoted
         _run_statement(spark, into.table, f"{head} {gone} {later} {fresh}", batch)
 
 

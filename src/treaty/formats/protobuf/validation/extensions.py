@@ -24,7 +24,7 @@ from treaty.formats.protobuf.validation.messages import KEPT, MAX_IN_SET, is_ena
 
 _OPTIONS = frozenset(
     f"google.protobuf.{one}Options"
-    for one in ("ProtoFile", "Message", "Field", "Oneof", "ExtensionRange", "Enum", "EnumValue", "Service", "Method")
+    for one in ("File", "Message", "Field", "Oneof", "ExtensionRange", "Enum", "EnumValue", "Service", "Method")
 )
 """What proto3 may extend."""
 _FULL = re.compile(r"\.[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
