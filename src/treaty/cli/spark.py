@@ -4,7 +4,6 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 
 import click
@@ -16,10 +15,11 @@ PAUSE = 0.5
 """Seconds between two looks at how far Spark is."""
 
 
-def load_spark_module(name: str) -> Any:
-    """A module of the Spark room, loaded late: pyspark is large, and may not be there."""
+@contextmanager
+def needs_spark() -> Iterator[None]:
+    """Imports of Spark in this block end the command with a remedy where pyspark is not installed. It is large: import it late."""
     try:
-        return import_module(f"treaty.spark.{name}")
+        yield
     except ImportError as error:
         raise UnusableError(str(error)) from error
 
@@ -31,9 +31,10 @@ def start_spark(title: str, settings: tuple[str, ...], *, delta: bool, iceberg: 
     if wrong is not None:
         raise click.BadParameter(f"{wrong!r} is not NAME=VALUE", param_hint="--conf")
     given = dict(one.split("=", 1) for one in settings)
-    sessions = load_spark_module("session")
-    before = sessions.SparkSession.getActiveSession()
-    spark = sessions.session(title, delta=delta, iceberg=iceberg, settings=given)
+    with needs_spark():
+        from treaty.spark.session import is_running, session  # noqa: PLC0415 (pyspark is large, and may not be there)
+    was_running = is_running()
+    spark = session(title, delta=delta, iceberg=iceberg, settings=given)
     spark.sparkContext.setLogLevel("ERROR")
     done = threading.Event()
     watcher = threading.Thread(
@@ -47,7 +48,7 @@ def start_spark(title: str, settings: tuple[str, ...], *, delta: bool, iceberg: 
         done.set()
         if watcher.is_alive():
             watcher.join()
-        if before is None:
+        if not was_running:
             spark.stop()
 
 
@@ -75,9 +76,9 @@ def command() -> None:
 @click.option("--conf", "as_conf", is_flag=True, help="As lines for spark-defaults.conf.")
 def packages(delta: bool, iceberg: bool, kafka: bool, as_conf: bool) -> None:  # noqa: FBT001 - click passes them so
     """Print the exact packages and settings that Treaty is proven with, as options of spark-submit."""
-    # Loaded late: `treaty spark --help` must not need pyspark.
-    module = import_module("treaty.spark.jars")
-    wanted = module.packages(delta=delta, iceberg=iceberg, kafka=kafka)
+    with needs_spark():
+        from treaty.spark import jars  # noqa: PLC0415
+    wanted = jars.packages(delta=delta, iceberg=iceberg, kafka=kafka)
     settings = {
         "spark.jars.packages": ",".join(wanted.coordinates),
         "spark.jars.excludes": ",".join(wanted.excludes),

@@ -3,15 +3,18 @@
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from treaty.cli.registry import connection
-from treaty.cli.spark import conf, load_spark_module, start_spark
+from treaty.cli.spark import conf, needs_spark, start_spark
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import UnusableError
+
+if TYPE_CHECKING:
+    from treaty.plan.value import DecodePlan
+    from treaty.spark.lake.table import LakeTable
 
 FINE, DRIFT = 0, 1
 FORMATS = ("delta", "iceberg", "parquet")
@@ -54,11 +57,13 @@ def create(*, partitions: tuple[str, ...], as_sql: bool, as_json: bool, **where:
       treaty table create orders-value --table s3a://lake/orders --sql
       treaty table create orders-value --format iceberg --table /lake/orders --partition day
     """  # noqa: D301 - click wants the control character
-    lake, plan, table = _plan_table(where, partitions)
-    statements = lake.print_create_statements(plan, table)
+    plan, table = _plan_table(where, partitions)
+    from treaty.spark.lake import subjects  # noqa: PLC0415
+
+    statements = subjects.print_create_statements(plan, table)
     if not as_sql:
         with _start_spark(table, where["conf"]) as spark:
-            lake.create(spark, plan, table)
+            subjects.create(spark, plan, table)
     done = f"{table.place} has the columns of {where['subject']}."
     _say_done(where["subject"], table, statements, as_json=as_json, as_sql=as_sql, done=done)
 
@@ -75,14 +80,16 @@ def evolve(*, as_sql: bool, as_json: bool, **where: Any) -> None:
       treaty table evolve orders-value --table /lake/orders
       treaty table evolve orders-value --table /lake/orders --sql
     """  # noqa: D301 - click wants the control character
-    lake, plan, table = _plan_table(where)
+    plan, table = _plan_table(where)
+    from treaty.spark.lake import subjects  # noqa: PLC0415
+
     with _start_spark(table, where["conf"]) as spark:
-        found = lake.find_drift(spark, plan, table)
+        found = subjects.find_drift(spark, plan, table)
         if found.missing:
             raise UnusableError(f"there is no {table.format} table at {table.place}; make it with treaty table create")
-        statements = lake.print_evolve_statements(spark, table, found)
+        statements = subjects.print_evolve_statements(spark, table, found)
         if not as_sql:
-            _refuse_invalid(lambda: lake.evolve(spark, plan, table))
+            _refuse_invalid(lambda: subjects.evolve(spark, plan, table))
     news = [one for one in found.changes if one.kind in {"add", "widen", "comment"}]
     done = "\n".join(map(str, news)) or f"{table.place} has all that {where['subject']} needs."
     _say_done(where["subject"], table, statements, as_json=as_json, as_sql=as_sql, done=done)
@@ -104,10 +111,12 @@ def diff(*, also: tuple[str, ...], as_sql: bool, as_json: bool, **where: Any) ->
     Example:
       treaty table diff orders-value --table /lake/orders --extra-column offset --json
     """  # noqa: D301 - click wants the control character
-    lake, plan, table = _plan_table(where)
+    plan, table = _plan_table(where)
+    from treaty.spark.lake import subjects  # noqa: PLC0415
+
     with _start_spark(table, where["conf"]) as spark:
-        found = lake.find_drift(spark, plan, table, also)
-        statements = lake.print_evolve_statements(spark, table, found)
+        found = subjects.find_drift(spark, plan, table, also)
+        statements = subjects.print_evolve_statements(spark, table, found)
     changes = [
         {"kind": one.kind, "column": ".".join(one.path), "old": one.old, "new": one.new, "sentence": str(one)}
         for one in found.changes
@@ -126,19 +135,18 @@ def diff(*, also: tuple[str, ...], as_sql: bool, as_json: bool, **where: Any) ->
     sys.exit(DRIFT if found.any else FINE)
 
 
-def _plan_table(where: dict[str, Any], partitions: tuple[str, ...] = ()) -> tuple[Any, Any, Any]:
-    """The room that knows tables, the plan of the subject's versions, and the table. Loaded late, pyspark is large."""
-    lake, tables = load_spark_module("lake.subjects"), load_spark_module("lake.table")
-    making = import_module("treaty.plan.decode_plans")
+def _plan_table(where: dict[str, Any], partitions: tuple[str, ...] = ()) -> "tuple[DecodePlan, LakeTable]":
+    """Return the plan of the subject's versions, and the table."""
+    with needs_spark():
+        from treaty.plan.decode_plans import make_plan  # noqa: PLC0415
+        from treaty.spark.lake.table import LakeTable  # noqa: PLC0415 (pyspark is large, and may not be there)
     try:
-        table = tables.LakeTable(where["place"], where["format_"], partitions)
+        table = LakeTable(where["place"], where["format_"], partitions)
     except ValueError as wrong:
         raise UnusableError(str(wrong)) from wrong
     with connection.open_registry(where["registry"]) as found:
-        plan = _refuse_invalid(
-            lambda: making.make_plan(found, where["subject"], reader="union", message=where["message"])
-        )
-    return lake, plan, table
+        plan = _refuse_invalid(lambda: make_plan(found, where["subject"], reader="union", message=where["message"]))
+    return plan, table
 
 
 def _refuse_invalid(act: Callable[[], Any]) -> Any:

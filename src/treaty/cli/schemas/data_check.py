@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from treaty.cli.registry import connection
-from treaty.cli.spark import load_spark_module, start_spark
+from treaty.cli.spark import needs_spark, start_spark
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import UnusableError, read_sources
 from treaty.formats.registry import find_formats
@@ -43,17 +43,19 @@ def check_data(wanted: DataCheckOptions, *, as_json: bool) -> int:
 
 
 def _read_report(wanted: DataCheckOptions, candidate: str, registry: Any) -> Any:
-    history, detection = load_spark_module("history"), load_spark_module("lake.detection")
+    with needs_spark():
+        from treaty.spark.history import check_history  # noqa: PLC0415 (pyspark is large, and may not be there)
+        from treaty.spark.lake import detection, tables  # noqa: PLC0415
     known = wanted.table_format or detection.detect_format(wanted.place)
     iceberg = known == "iceberg" or any("iceberg" in one for one in wanted.conf)
     with start_spark(f"history of {wanted.subject}", wanted.conf, delta=known != "iceberg", iceberg=iceberg) as spark:
         try:
             data = detection.read_place(spark, wanted.place, wanted.table_format)
-        except load_spark_module("lake.tables").UNREADABLE as wrong:
+        except tables.UNREADABLE as wrong:
             raise UnusableError(f"{wanted.place} can't be read: {str(wrong).splitlines()[0]}") from wrong
         try:
             column = detection.find_frame_column(data, wanted.column)
-            return history.check_history(
+            return check_history(
                 candidate, data, registry, wanted.subject, column=column, message=wanted.message, share=wanted.share
             )
         except ValueError as wrong:  # no such column, a text that is no schema, a plan that can't be made
