@@ -21,8 +21,12 @@ import treaty
 from benchmarks import http, load, million, register
 from treaty.assemble import connect
 from treaty.core.answers import Config
-from treaty.core.registry import CallOptions
 from treaty.core.requests import GetSchema
+
+try:
+    from treaty.core.registry import CallOptions
+except ImportError:  # a checkout of before the class had this name
+    from treaty.core.registry import Call as CallOptions  # type: ignore[attr-defined,no-redef]
 
 CONNECTIONS = 16
 HOT_SHARE = 40
