@@ -23,10 +23,11 @@ class BlockHeads(Sequence[Key]):
         while (end := text.find(b"\n", end) + 1) > 0:
             self._starts.append(end)
         self._starts.append(len(text) + 1)
+        self._count = len(self._starts) - 1 if text else 0
 
     def __len__(self) -> int:
         """How many blocks there are."""
-        return len(self._starts) - 1 if len(self._column) else 0
+        return self._count
 
     @overload
     def __getitem__(self, place: int) -> Key: ...
@@ -35,14 +36,16 @@ class BlockHeads(Sequence[Key]):
     def __getitem__(self, place: int | slice) -> Key | list[Key]:
         """The head of a block."""
         if isinstance(place, slice):
-            return [self[one] for one in range(len(self))[place]]
-        if not 0 <= place < len(self):
+            return [self[one] for one in range(self._count)[place]]
+        head = self._decoded.get(place)  # only places that are there have one
+        return self._decode(place) if head is None else head
+
+    def _decode(self, place: int) -> Key:
+        if not 0 <= place < self._count:
             raise IndexError(place)
-        head = self._decoded.get(place)
-        if head is None:
-            line = bytes(self._column[self._starts[place] : self._starts[place + 1] - 1])
-            (head,) = keys_of([line])
-            if len(self._decoded) >= DECODED:
-                self._decoded.clear()
-            self._decoded[place] = head
+        line = bytes(self._column[self._starts[place] : self._starts[place + 1] - 1])
+        (head,) = keys_of([line])
+        if len(self._decoded) >= DECODED:
+            self._decoded.clear()
+        self._decoded[place] = head
         return head
