@@ -14,6 +14,7 @@ import pytest
 from tests.docs.running import printed
 
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+SERVE = (Path(__file__).parents[2] / "docs" / "howto" / "serve.md").read_text("utf-8")
 PROGRAMS = re.findall(r"```python\n(.*?)```\n+```text\n(.*?)```", README, re.DOTALL)
 CURLS = [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
 
@@ -48,11 +49,12 @@ def curl(command: str, server: str) -> object:
     words = shlex.split(command)
     url = words[-1].replace("http://127.0.0.1:8081", server)
     data = words[words.index("--json") + 1].encode() if "--json" in words else None
-    with urlopen(Request(url, data, {"Content-Type": "application/json"} if data else {})) as answer:
+    method = words[words.index("-X") + 1] if "-X" in words else None
+    with urlopen(Request(url, data, {"Content-Type": "application/json"} if data else {}, method=method)) as answer:
         return json.load(answer)
 
 
-def test_the_server(server: str) -> None:
+def test_the_server(server: str, tmp_path: Path) -> None:
     registered, subjects, latest, status = [curl(line, server) for line in CURLS]
 
     assert isinstance(registered, dict)
@@ -62,3 +64,12 @@ def test_the_server(server: str) -> None:
     assert subjects == ["flights-value"]
     assert latest["schema"] == '{"type":"record","name":"Flight","fields":[{"name":"carrier","type":"string"}]}'
     assert status["node"]["sequence"] == 1
+
+    # The page that a reader opens next runs on the same registry.
+    program, alias = re.search(r"```python\n(.*?)```", SERVE, re.DOTALL), re.findall(r"^curl .*", SERVE, re.MULTILINE)
+    assert program
+    assert int(printed(program[1].replace("http://127.0.0.1:8081", server), tmp_path)) > 1
+    _, followed, everything = [curl(line.partition("  #")[0], server) for line in alias]
+    assert isinstance(followed, dict)
+    assert followed["schema"] == latest["schema"]
+    assert "planes-value" in json.dumps(everything)

@@ -55,6 +55,15 @@ def test_the_page_needs_nothing_from_anywhere(http: TestClient) -> None:
     assert CliRunner().invoke(group, ["openapi", "--html"]).output == got.text
 
 
+def test_a_browser_at_the_root_is_led_to_the_page(http: TestClient) -> None:
+    browser = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
+    sent = http.get("/", headers=browser, follow_redirects=False)
+    assert (sent.status_code, sent.headers["location"], sent.headers["vary"]) == (303, "/docs", "accept")
+    assert "<title>Treaty</title>" in http.get("/", headers=browser).text
+    for accept in ("*/*", "application/json", "text/html, application/json"):
+        assert http.get("/", headers={"Accept": accept}, follow_redirects=False).json() == {}
+
+
 def test_every_route_is_on_the_page(http: TestClient) -> None:
     text = unescape(re.sub(r"<script>.*</script>", "", http.get("/docs").text, flags=re.DOTALL))
     for path, methods in EVERYTHING.items():

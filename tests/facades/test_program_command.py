@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 from contextlib import ExitStack, chdir
@@ -14,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from treaty.cli.main import COMMANDS, group
+from treaty.cli.terminal.errors import announce_stop
 
 TREATY = str(Path(sys.executable).with_name("treaty"))
 OLD = '{"type":"record","name":"F","fields":[{"name":"a","type":"int"}]}'
@@ -191,6 +193,24 @@ def test_help_needs_none_of_the_extras(tmp_path: Path) -> None:
         "for name in COMMANDS:\n    group([name, '--help'], standalone_mode=False)\n"
     )
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+
+
+def test_a_program_that_ends_slowly_after_ctrl_c_says_that_it_is_stopping(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("treaty.cli.terminal.errors.STOP_SECONDS", 0.0)
+    printed = ""
+    with pytest.raises(KeyboardInterrupt), announce_stop():  # noqa: PT012 (the signal comes inside)
+        try:
+            signal.raise_signal(signal.SIGINT)
+        finally:
+            while "stopping…" not in printed:
+                printed += capsys.readouterr().err
+    with announce_stop():
+        pass
+
+    assert capsys.readouterr().err == ""
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_unknown_commands_are_told(tmp_path: Path) -> None:

@@ -51,6 +51,19 @@ def test_there_and_back(dump: Path, registry: str, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.part"))
 
 
+@pytest.mark.parametrize("most", [10, 1000])
+def test_after_a_large_import_the_next_server_starts_fast(
+    dump: Path, registry: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr("treaty.cli.log.state_file.MANY_CHANGES", most)
+    done = run("import", str(dump), "--registry", registry, "--json")
+
+    written = json.loads(done.stdout)["written"]
+    assert (done.exit_code, written > 10) == (0, True)
+    assert ("State file written" in done.stderr) == (written >= most)
+    assert Path(f"{tmp_path}/log.db-state").exists() == (written >= most)
+
+
 def test_a_line_without_end_takes_no_memory(registry: str, tmp_path: Path) -> None:
     good = b'{"keytype":"SCHEMA","subject":"s","version":1,"magic":1}\t{"subject":"s","version":1,"id":4,"schema":"\\"int\\""}\n'
     path = tmp_path / "bomb.jsonl.gz"

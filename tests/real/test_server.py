@@ -59,6 +59,7 @@ def test_it_says_where_it_is_and_keeps_its_log_in_the_data_folder(tmp_path: Path
         assert post(server, "s", '"string"')["id"] == 1
         assert server.get("/status")["node"]["sequence"] >= 1
         assert server.stop() == 0
+        assert "stopping: requests that are being answered have 15 s to end" in server.said.read_text()
         assert file.exists()
     with serving(tmp_path) as again:
         assert again.get("/subjects/s/versions") == [1]
@@ -238,3 +239,4 @@ def test_several_workers_stop_together(tmp_path: Path) -> None:
         post(server, "s", '"string"')
         assert server.stop() == 0
         assert not _listens(server.port)
+        assert server.said.read_text().count("stopping: ") == 1

@@ -17,6 +17,12 @@ from treaty.wire.native import UnknownOperationError, error_members
 log = logging.getLogger("treaty.api")
 
 
+NOT_ACCEPTABLE = (
+    "HTTP 406 Not Acceptable: answers of this server are JSON; send the header 'Accept: application/json', "
+    "or open the page /docs in a browser"
+)
+
+
 class HttpError(Exception):
     """A request that no route takes, or takes so: an HTTP status, and what to say."""
 

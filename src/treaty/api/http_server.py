@@ -125,7 +125,7 @@ async def serve(
         loop.add_signal_handler(number, stopping.set)
     works = (
         _beat(application, table, listening, stopping),
-        _end(server, stopping),
+        _end(server, stopping, is_worker=bool(listening.parent)),
         _cut(server, table),
         _renew(listening, config.ssl),
     )
@@ -153,8 +153,10 @@ def is_whole_host(address: str, port: int) -> bool:
     return port == HTTPS_PORT and not is_loopback(address)
 
 
-async def _end(server: uvicorn.Server, stopping: asyncio.Event) -> None:
+async def _end(server: uvicorn.Server, stopping: asyncio.Event, *, is_worker: bool) -> None:
     await stopping.wait()
+    if not is_worker:  # the process that started the workers says it once for all
+        log.info("stopping: requests that are being answered have %d s to end", DRAIN_SECONDS)
     server.should_exit = True
 
 

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from treaty.api import compression
 from treaty.api.bodies import announced_bytes, read_body
-from treaty.api.errors import HttpError, error_response
+from treaty.api.errors import NOT_ACCEPTABLE, HttpError, error_response
 from treaty.api.request_scope import ROUTE
 from treaty.core.operations import operation_name
 from treaty.core.registry import AsyncRegistry
@@ -66,4 +66,4 @@ def _refuse_unfit(http: HttpRequest) -> None:
     if not readable(http.headers.get("content-type", "")) and announced_bytes(http):
         raise HttpError(415)
     if negotiate(", ".join(http.headers.getlist("accept"))) is None:
-        raise HttpError(406)
+        raise HttpError(406, NOT_ACCEPTABLE)

@@ -72,6 +72,7 @@ class WorkerSupervisor:
     async def _stop(self) -> None:
         """Stop all workers once it is time, and kill those that don't."""
         await self.stopping.wait()
+        log.info("stopping: workers have %d s to end", STOP_SECONDS)
         self.socket.close()  # it listens until the last of its holders has let go of it
         for worker in tuple(self.running.values()):
             with contextlib.suppress(ProcessLookupError):

@@ -34,6 +34,7 @@ from treaty.cli import logging_setup
 from treaty.cli.peer_options import add_peer_options, add_worker_secret, peer_flags, refuse_unsafe_options
 from treaty.cli.security_options import SecurityOptions, add_security_options, read_security_options
 from treaty.cli.terminal import log_config
+from treaty.cli.terminal.errors import INTERRUPTED, announce_stop
 from treaty.log.urls import DEFAULT_OPTIONS as DEFAULT_LOG_OPTIONS
 from treaty.log.urls import LogOptions
 from treaty.wire.confluent.errors import INCOMPATIBLE
@@ -41,8 +42,6 @@ from treaty.wire.confluent.errors import INCOMPATIBLE
 T = TypeVar("T")
 BACKLOG = 2048
 """Connections that may wait to be accepted."""
-INTERRUPTED = 130
-"""Exit code of a program that was stopped by Ctrl-C."""
 UNAVAILABLE = 75
 """Exit code where the log can't be reached now."""
 
@@ -341,9 +340,14 @@ def _serve_with_workers(serving: ServeSettings, listener: socket.socket) -> int:
 
 def _run_server(work: Coroutine[Any, Any, int]) -> int:
     """Run to the end; say what a person can mend, without a traceback."""
+
+    async def stoppable() -> int:
+        with announce_stop():
+            return await work
+
     with asyncio.Runner(loop_factory=new_loop) as runner:
         try:
-            return runner.run(work)
+            return runner.run(stoppable())
         except HOPELESS_ERRORS as reason:
             click.echo(f"Error: {reason}", err=True)
             return HOPELESS

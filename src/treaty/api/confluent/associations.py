@@ -42,7 +42,7 @@ async def of_id(x: RequestContext) -> object:
 async def _list_associations(x: RequestContext, of: t.OfSubject | t.OfName | t.OfId) -> object:
     lifecycle = (x.query.get("lifecycle") or "").upper()
     if lifecycle and lifecycle not in t.LIFECYCLES:
-        raise PathNotFoundError(lifecycle)
+        raise PathNotFoundError(f"{lifecycle[:100]!r} is not STRONG or WEAK")
     request = t.ListAssociations(
         of,
         x.query.get("resourceType") or TOPIC,

@@ -11,14 +11,15 @@ from treaty.api import compression
 from treaty.api.bodies import announced_bytes
 from treaty.api.confluent.paths import in_context
 from treaty.api.confluent.query import PathNotFoundError, Query
-from treaty.api.confluent.request_context import MultiStatus, NoContent, PlainText, RequestContext
+from treaty.api.confluent.request_context import MultiStatus, NoContent, PlainText, RequestContext, SeeOther
 from treaty.api.confluent.routes import ROUTES, Endpoint
-from treaty.api.errors import HttpError, error_response
+from treaty.api.confluent.server import show_docs
+from treaty.api.errors import NOT_ACCEPTABLE, HttpError, error_response
 from treaty.api.request_scope import ROUTE, cache_permit_of
 from treaty.api.router import decode_path
 from treaty.core.registry import CALL, FRESH, AsyncRegistry
 from treaty.wire.confluent.errors import INCOMPATIBLE
-from treaty.wire.confluent.headers import ALWAYS, DETAILS, POSITION, V1, call_of, negotiate, readable
+from treaty.wire.confluent.headers import ALWAYS, DETAILS, POSITION, V1, call_of, negotiate, readable, wants_page
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -44,8 +45,8 @@ class ConfluentDialect:
             response = _response(exchange, result, media)
             accepted = http.headers.get("accept-encoding", "")
             await compression.compress_response(response, accepted)
-        except PathNotFoundError:
-            response = error_response(HttpError(404), media=media)
+        except PathNotFoundError as missing:
+            response = error_response(HttpError(404, f"HTTP 404 Not Found: {missing}"), media=media)
         except Exception as failure:  # noqa: BLE001 (every failure has its answer)
             asked, where = exchange.asked if exchange else None, f"{http.method} {http.scope['raw_path'].decode()}"
             code = self.incompatible
@@ -81,8 +82,10 @@ class ConfluentDialect:
         http.scope[ROUTE] = path
         if method in {"POST", "PUT"} and not readable(http.headers.get("content-type", "")) and announced_bytes(http):
             raise HttpError(415)
+        if path == "/" and method == "GET" and wants_page(http.headers.get("accept", "")):
+            return RequestContext(self.registry, http, found.values, query, CALL, details), show_docs
         if wanted is None:
-            raise HttpError(406)
+            raise HttpError(406, NOT_ACCEPTABLE)
         call = call_of(http.headers.get, query.get("consistency") or "")
         return RequestContext(self.registry, http, found.values, query, call, details), endpoint
 
@@ -100,6 +103,8 @@ def _response(exchange: RequestContext, result: object, media: str) -> Response:
         headers[POSITION] = str(exchange.token)
     if isinstance(result, NoContent):
         return Response(None, 204, headers | ({"allow": result.allow} if result.allow else {}))
+    if isinstance(result, SeeOther):
+        return Response(None, 303, headers | {"location": result.location, "vary": "accept"})
     if isinstance(result, PlainText):
         return Response(result.text.encode(), 200, headers, media)
     if isinstance(result, MultiStatus):

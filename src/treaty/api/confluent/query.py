@@ -13,13 +13,13 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 
 
 class PathNotFoundError(ValueError):
-    """A number in the path or query is not one: the original has no such address then."""
+    """A number or a word in the path or query is not one: Confluent's registry has no such address then. The message says why."""
 
 
 def integer(text: str) -> int:
-    """Read a 32-bit integer; raises `NoSuchPath`."""
+    """Read a 32-bit integer; raises `PathNotFoundError`."""
     if not _INTEGER.fullmatch(text) or not -COUNTER - 1 <= int(text) <= COUNTER:
-        raise PathNotFoundError(text)
+        raise PathNotFoundError(f"{text[:100]!r} is not a 32-bit integer")
     return int(text)
 
 
@@ -100,7 +100,7 @@ class Query:
         return asked if 1 <= asked <= default else default
 
     def page(self) -> slice:
-        """The part of a list that is asked for; raises `NoSuchPath`, so take it before the list is asked for."""
+        """The part of a list that is asked for; raises `PathNotFoundError`, so take it before the list is asked for."""
         offset = self.offset()
         return slice(offset, offset + self.limit())
 

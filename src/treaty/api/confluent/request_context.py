@@ -33,6 +33,13 @@ class NoContent:
 
 
 @dataclass(frozen=True, slots=True)
+class SeeOther:
+    """A redirect to a page of this server: 303."""
+
+    location: str
+
+
+@dataclass(frozen=True, slots=True)
 class MultiStatus:
     """An answer with one result for each of several things that were asked: 207."""
 

@@ -2,7 +2,7 @@
 
 from importlib.metadata import version as installed
 
-from treaty.api.confluent.request_context import NoContent, RequestContext
+from treaty.api.confluent.request_context import NoContent, RequestContext, SeeOther
 from treaty.core import requests as q
 from treaty.core.names import context_of
 from treaty.wire.confluent.listings import ContextBody, OutcomeBody
@@ -13,8 +13,13 @@ RELEASE = installed("treaty")
 
 
 async def root(_x: RequestContext) -> object:
-    """An empty object."""
+    """An empty object. A browser, which accepts HTML, is redirected to `/docs` with status 303."""
     return {}
+
+
+async def show_docs(_x: RequestContext) -> object:
+    """Redirects to the description of the interface."""
+    return SeeOther("/docs")
 
 
 async def cluster(_x: RequestContext) -> object:

@@ -8,10 +8,10 @@ import click
 
 from treaty.cli.log.dump_file import open_dump_file, write_dump_file
 from treaty.cli.log.log_argument import log, now, open_command_log, run
+from treaty.cli.log.state_file import offer_fast_start
 from treaty.cli.registry.connection import as_json
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import UnusableError
-from treaty.cli.transfer.endpoints import show_progress
 from treaty.core.limits import RESTORE_FAULTS, RESTORE_GAP
 from treaty.core.state.commit import START, Position
 from treaty.core.state.indexes import InvariantViolation
@@ -51,7 +51,7 @@ def backup(*, log: str, file: Path, as_json: bool) -> None:
         raise UnusableError(f"{log}: there is no such file; name a log as `treaty serve --log` takes it")
 
     async def work() -> Position:
-        with show_progress() as progress:
+        with screen.show_progress() as progress:
             return write_backup(source, file, lambda done, of: progress("pages", done, of))
 
     place = run(work)
@@ -147,7 +147,7 @@ def restore_(*, file: str, log: str, gap: int, allow_invalid: bool, as_json: boo
         sys.exit(1)
 
     async def work() -> Position:
-        with show_progress() as progress, open_dump_file(file) as (again, rows):
+        with screen.show_progress() as progress, open_dump_file(file) as (again, rows):
             _refuse_changed(file, head, again)
             async with open_command_log(log, new=True) as found:
                 return await restore_log(
@@ -162,6 +162,7 @@ def restore_(*, file: str, log: str, gap: int, allow_invalid: bool, as_json: boo
         if faults:
             screen.say(f"{_count_rows(faults)} break a rule and were restored as they are", "yellow", err=True)
         screen.say(f"{head.rows:,} rows restored into log {end.identity.hex()}, ids raised by {gap:,}", "green")
+    offer_fast_start(log, head.rows)
 
 
 def _check_dump(file: str) -> tuple[DumpHead, tuple[InvariantViolation, ...]]:

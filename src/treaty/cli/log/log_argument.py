@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 import click
 
 from treaty.cli.terminal import log_config
+from treaty.cli.terminal.errors import announce_stop
 from treaty.cli.terminal.source import UnusableError
 from treaty.core.kafka import KafkaSettingsError
 from treaty.core.schema import Pairs
@@ -68,8 +69,13 @@ def _refuse_missing(url: str) -> None:
 
 def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run a command's work on an event loop; what goes wrong with a log ends the program with exit code 2."""
+
+    async def stoppable() -> T:
+        with announce_stop():
+            return await work()
+
     try:
-        return asyncio.run(work())
+        return asyncio.run(stoppable())
     except UNUSABLE as error:
         raise UnusableError(str(error)) from error
     except OSError as error:

@@ -9,7 +9,6 @@ from treaty.cli.log.log_argument import log_option, now, open_command_log, read_
 from treaty.cli.registry.connection import as_json
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.source import UnusableError
-from treaty.cli.transfer.endpoints import show_progress
 from treaty.log.maintenance.migration import MigrationResult, migrate_log, unseal_log
 from treaty.log.upgrade.old_format import OldLog
 from treaty.log.upgrade.sources import open_old_log
@@ -43,7 +42,7 @@ def migrate_(*, source: str, target: str, cancel: bool, as_json: bool) -> None:
         raise click.UsageError("name the log to move to, or --cancel")
 
     async def work() -> MigrationResult:
-        with show_progress() as progress:
+        with screen.show_progress() as progress:
             async with open_command_log(source) as old, open_command_log(target, new=True) as new:
                 return await migrate_log(old, new, time=now(), progress=lambda n: progress("rows", n, 0))
 
@@ -109,7 +108,7 @@ def upgrade_(*, old: str, new: str, dry_run: bool, gap: int | None, undo: bool, 
         try:
             if dry_run:
                 return await upgrade_log(source, None, time=now(), gap=gap)
-            with show_progress() as progress:
+            with screen.show_progress() as progress:
                 async with open_command_log(new, new=True) as target:
                     return await upgrade_log(
                         source, target, time=now(), gap=gap, progress=lambda n: progress("rows", n, 0)

@@ -10,7 +10,6 @@ from typing import Any
 from treaty.cli.records.input_records import UNSET, InputRecord, InvalidInput, encode_bytes, find_member
 from treaty.cli.records.schema_selection import UNKNOWN_ID, SelectedSchema, schema_members
 from treaty.cli.terminal import screen
-from treaty.cli.transfer.endpoints import show_progress
 from treaty.client.kafka.producer import ANY, OutgoingRecord, RecordProducer
 from treaty.client.serializers.errors import BadValueError
 from treaty.client.serializers.frames import Headers
@@ -169,7 +168,7 @@ def frame_value(chosen: SelectedSchema, value: Any, framing: str) -> tuple[bytes
 
 @contextmanager
 def _show_count() -> Iterator[Callable[[int], None]]:
-    with show_progress() as progress:
+    with screen.show_progress() as progress:
 
         def show(sent: int) -> None:
             if sent % STEP == 0:

@@ -57,7 +57,11 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
 
 @command.command("set")
 @connection.scope
-@click.option("--level", type=click.Choice(list(LEVELS), case_sensitive=False))
+@click.option(
+    "--level",
+    type=click.Choice(list(LEVELS), case_sensitive=False),
+    help="Compatibility level, in upper or lower case.",
+)
 @click.option(
     "--backward", callback=_parse_range, metavar="RANGE", help="none, latest, all or till:ORDINAL, in place of --level."
 )

@@ -11,7 +11,7 @@ import msgspec
 
 from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS
 from treaty.cli.terminal import registry_url, screen
-from treaty.cli.terminal.errors import ReportedError
+from treaty.cli.terminal.errors import ReportedError, announce_stop
 from treaty.cli.terminal.source import UnusableError
 from treaty.cli.terminal.subject_completion import complete_subjects
 from treaty.client.connection import Connection
@@ -77,7 +77,7 @@ class RefusedError(ReportedError):
 def open_registry(url: str, missing: registry_url.MISSING = "refuse") -> Iterator[Connection]:
     """A registry while the block runs; what it refuses ends the program with exit code 1, what fails with 2."""
     try:
-        with registry_url.connect_to(url, missing) as found:
+        with announce_stop(), registry_url.connect_to(url, missing) as found:
             yield found
     except Refusal as no:
         raise RefusedError(no) from no

@@ -2,10 +2,13 @@
 
 import errno
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
+from types import FrameType
 from typing import Any
 
 import click
@@ -14,6 +17,8 @@ from treaty.cli.terminal import screen
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it: 128 and the number of the signal."""
+STOP_SECONDS = 0.5
+"""Seconds after Ctrl-C from which on a program says that it is stopping."""
 USAGE, ABORTED, UNWRITABLE, UNUSABLE = "USAGE", "ABORTED", "OUTPUT_UNWRITABLE", "UNUSABLE"
 """Rules of errors that no registry sends."""
 
@@ -60,6 +65,33 @@ def exit_with_error(words: Sequence[str]) -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is buffered cannot be written either
         click.echo(f"Error: the output cannot be written: {error.strerror}", err=True)
         sys.exit(2)
+
+
+@contextmanager
+def announce_stop() -> Iterator[None]:
+    """While the block runs, Ctrl-C prints ``stopping…`` where the program needs more than a moment to end.
+
+    The handler that was there before still ends the program. Outside the main thread, which alone gets signals, nothing is done.
+    """
+    earlier = signal.getsignal(signal.SIGINT)
+    if not callable(earlier) or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    end, notice = earlier, threading.Timer(STOP_SECONDS, click.echo, ["stopping…"], {"err": True})
+    notice.daemon = True
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if not notice.is_alive() and not notice.finished.is_set():
+            notice.start()
+        end(number, frame)
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        notice.cancel()
+        if signal.getsignal(signal.SIGINT) is stop:
+            signal.signal(signal.SIGINT, earlier)
 
 
 def describe_error(error: click.ClickException) -> dict[str, Any]:

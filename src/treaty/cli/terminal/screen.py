@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -120,6 +121,29 @@ def track_progress(items: Sequence[T], what: str, *, printing: bool = False) -> 
     from rich.progress import track  # noqa: PLC0415
 
     yield from track(items, description=what, console=Console(stderr=True), transient=True)
+
+
+@contextmanager
+def show_progress() -> Iterator[Callable[[str, int, int], None]]:
+    """A progress bar on stderr while a person is looking; elsewhere nothing is shown.
+
+    It is called with what is done, how many of it, and of how many (0: not known).
+    """
+    if not sys.stderr.isatty():
+        yield lambda _what, _done, _of: None
+        return
+    from rich.console import Console  # noqa: PLC0415 (slow to import, and only wanted on a terminal)
+    from rich.progress import Progress  # noqa: PLC0415
+
+    with Progress(console=Console(stderr=True), transient=True) as bars:
+        tasks = {}
+
+        def progress(what: str, done: int, of: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=of or None)
+            bars.update(tasks[what], completed=done, total=of or None)
+
+        yield progress
 
 
 def as_json(fault: Diagnostic) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from treaty.assemble import connect
 from treaty.cli.registry import connection
 from treaty.cli.terminal import findings, registry_url, screen
 from treaty.cli.terminal.findings import LocatedFinding, OutputOptions, output_options
-from treaty.cli.transfer.endpoints import show_progress
 from treaty.cli.transfer.folder import read_folder
 from treaty.client.transfer.apply import ApplyResult, SubjectChange, apply
 from treaty.client.transfer.desired import order_subjects
@@ -73,7 +72,7 @@ def _apply_folder(folder: str, registry: str, output: OutputOptions, *, dry_run:
     with (
         connection.open_registry(registry, missing) as target,
         connect("memory:") as rehearsal,
-        show_progress() as progress,
+        screen.show_progress() as progress,
     ):
         done = apply(wanted, target, rehearsal, dry_run=dry_run, report=progress)
     if output.is_json:

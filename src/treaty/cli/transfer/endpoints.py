@@ -9,6 +9,7 @@ from typing import IO, cast
 
 from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS, connect
 from treaty.cli.terminal import registry_url, screen
+from treaty.cli.terminal.errors import announce_stop
 from treaty.cli.terminal.kafka import exit_on_kafka_error
 from treaty.cli.terminal.source import STDIN, UnusableError
 from treaty.client.connection import Connection
@@ -44,9 +45,10 @@ def open_registry(url: str, missing: registry_url.MISSING = "refuse") -> Iterato
     shown = registry_url.hide_credentials(url)
     try:
         with (
+            announce_stop(),
             connect(_read_settings(url))
             if url.endswith(SETTINGS)
-            else registry_url.connect_to(url, missing) as registry
+            else registry_url.connect_to(url, missing) as registry,
         ):
             yield registry
     except (*UNUSABLE_ERRORS, *PASSING_ERRORS, ValueError) as error:
@@ -131,26 +133,6 @@ def _count_lines(lines: Iterable[bytes], progress: ReportProgress) -> Iterator[b
         yield line
         if number % 1000 == 0:
             progress("lines", number, 0)
-
-
-@contextmanager
-def show_progress() -> Iterator[ReportProgress]:
-    """A progress bar on stderr while a person is looking; elsewhere nothing is shown."""
-    if not sys.stderr.isatty():
-        yield ignore_progress
-        return
-    from rich.console import Console  # noqa: PLC0415 (slow to import, and only wanted on a terminal)
-    from rich.progress import Progress  # noqa: PLC0415
-
-    with Progress(console=Console(stderr=True), transient=True) as bars:
-        tasks = {}
-
-        def progress(what: str, done: int, of: int) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(what, total=of or None)
-            bars.update(tasks[what], completed=done, total=of or None)
-
-        yield progress
 
 
 def say_problems(problems: Iterable[TransferProblem], say: Callable[[str], None]) -> None:

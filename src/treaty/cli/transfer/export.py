@@ -12,15 +12,7 @@ import click
 
 from treaty.cli.terminal import kafka, screen
 from treaty.cli.terminal.source import STDIN, UnusableError
-from treaty.cli.transfer.endpoints import (
-    is_topic,
-    parse_topic,
-    read_source,
-    say_notes,
-    say_problem,
-    say_problems,
-    show_progress,
-)
+from treaty.cli.transfer.endpoints import is_topic, parse_topic, read_source, say_notes, say_problem, say_problems
 from treaty.client.kafka.registry_topic import write_topic
 from treaty.client.transfer.dump import write_lines
 from treaty.client.transfer.snapshot import Snapshot, TransferProblem
@@ -69,7 +61,7 @@ def command(
         raise click.UsageError("--dry-run is for topics; a file that is not wanted is simply deleted")
     if as_json and output == STDIN:
         raise click.UsageError("--json needs --output: the dump itself goes to standard output")
-    with show_progress() as progress:
+    with screen.show_progress() as progress:
         found = read_source(registry, _parse_prefix(prefix), progress, kafka_config=kafka_config)
     if is_topic(output):
         _write_topic(found, output, kafka_config, dry_run=dry_run, as_json=as_json)
@@ -92,7 +84,7 @@ def command(
 def _write_topic(
     found: Snapshot, output: str, kafka_config: tuple[str, ...], *, dry_run: bool, as_json: bool
 ) -> NoReturn:
-    with show_progress() as progress, kafka.exit_on_kafka_error():
+    with screen.show_progress() as progress, kafka.exit_on_kafka_error():
         cluster, topic = parse_topic(output, kafka_config)
         done = write_topic(found, cluster, topic, dry_run=dry_run, report=progress)
     problems = (*found.problems, *done.problems)

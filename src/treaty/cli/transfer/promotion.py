@@ -8,7 +8,7 @@ import click
 from treaty.assemble import connect
 from treaty.cli.terminal import findings, screen, subject_completion
 from treaty.cli.terminal.findings import LocatedFinding, OutputOptions, output_options
-from treaty.cli.transfer.endpoints import open_registry, show_progress
+from treaty.cli.transfer.endpoints import open_registry
 from treaty.client.transfer.promotion import PromotionResult, promote, promotion
 from treaty.core.names import DEFAULT_CONTEXT, Subject, context_of
 
@@ -60,7 +60,7 @@ def command(
     with (
         open_registry(target or registry, "empty" if dry_run else "create") as end,
         connect("memory:") as rehearsal,
-        show_progress() as progress,
+        screen.show_progress() as progress,
     ):
         done = promote(plan, end, rehearsal, dry_run=dry_run, report=progress)
     if output.is_json:

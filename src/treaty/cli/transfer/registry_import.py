@@ -5,20 +5,12 @@ from dataclasses import asdict
 
 import click
 
+from treaty.cli.log.state_file import offer_fast_start
 from treaty.cli.terminal import kafka, screen
 from treaty.cli.terminal.errors import INTERRUPTED
-from treaty.cli.transfer.endpoints import (
-    open_registry,
-    read_source,
-    say_notes,
-    say_problem,
-    say_problems,
-    show_progress,
-)
+from treaty.cli.transfer.endpoints import open_registry, read_source, say_notes, say_problem, say_problems
 from treaty.client.transfer.image_writer import TransferReport, write
 
-MANY = 1000
-"""Changes from which on a state file makes a difference at the start of a server."""
 DONE, PROBLEMS = 0, 1
 """Exit codes: everything is there now; something could not be taken over."""
 
@@ -50,7 +42,7 @@ def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_c
       kafka-console-consumer ... --property print.key=true | treaty import - --registry http://127.0.0.1:8081
     """  # noqa: D301 - click wants the control character
     try:
-        with show_progress() as progress:
+        with screen.show_progress() as progress:
             found = read_source(source, progress=progress, kafka_config=kafka_config)
             with open_registry(registry, "empty" if dry_run else "create") as target:
                 report = write(found, target, dry_run=dry_run, report=progress)
@@ -65,8 +57,7 @@ def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_c
         say_problems(problems, say_problem)
         say_notes(notes)
         _say_report(report, len(problems), dry_run=dry_run)
-    if report.written >= MANY and registry.startswith("sqlite:"):
-        screen.say(f"`treaty log state {registry}` lets servers start fast with so many schemas.", err=True)
+    offer_fast_start(registry, report.written)
     sys.exit(PROBLEMS if problems else DONE)
 
 

@@ -29,6 +29,11 @@ ALWAYS = {"cache-control": "no-cache, no-store, must-revalidate", "x-content-typ
 """Headers of every answer: nobody keeps it, and no browser takes it for anything but JSON."""
 
 
+def wants_page(accept: str) -> bool:
+    """Return whether an ``Accept`` header is that of a browser: it names HTML, and none of our types."""
+    return "text/html" in accept and not any(media in accept for media in MEDIA)
+
+
 @lru_cache(64)
 def negotiate(accept: str) -> str | None:
     """Return the media type to answer an ``Accept`` header with, or None where none of ours will do.
