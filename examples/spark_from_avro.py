@@ -17,7 +17,7 @@ def main() -> None:
         new = AvroSerializer(registry, V2)({"id": 2**40, "note": "gift"}, "orders").data
         frames = spark.createDataFrame([(old,), (new,), (b"\0broken",)], "value BINARY")
         # before: from_avro(F.expr("substring(value, 6)"), V2), which reads rows of V1 as if they were of V2
-        order = from_avro(F.col("value"), "orders-value", registry, {"mode": "PERMISSIVE"})
+        order = from_avro("value", subject="orders-value", registry=registry, options={"mode": "PERMISSIVE"})
         orders = frames.select(order.alias("order"))
         orders.select("order.*").show()
         orders.select(to_avro("order", F.lit("orders-value"), registry).alias("value")).show()

@@ -59,7 +59,7 @@ def main(url: str, folder: Path, *, remote: bool) -> None:
         told["view"] = [
             tuple(row) for row in spark.sql("SELECT state, count(*) FROM orders GROUP BY 1 ORDER BY 1").collect()
         ]
-        column = from_avro("value", "avro-value", registry, {"mode": "PERMISSIVE"})
+        column = from_avro("value", subject="avro-value", registry=registry, options={"mode": "PERMISSIVE"})
         told["column"] = frames.select(column.alias("record")).filter("record IS NOT NULL").count()
         rows = frames.select("place", column.alias("record")).filter("record IS NOT NULL")
         written = rows.select("place", to_avro("record", F.lit("avro-value"), url).alias("value"))

@@ -122,7 +122,9 @@ def test_an_address_is_taken_wherever_a_registry_is(spark: SparkSession, tmp_pat
         found: list[Any] = [
             from_registry(rows, place, "orders-value").first(),
             view(rows, place, "orders-value", "orders").first(),
-            rows.select(from_avro("value", F.lit("orders-value"), place).alias("r")).first(),
+            rows.select(
+                from_avro("value", subject=F.lit("orders-value"), schemaRegistryAddress=place).alias("r")
+            ).first(),
         ]
         assert [row.asDict(recursive=True) for row in found] == [
             {"value": value, "record": {"id": 7, "value": "x"}, "error": None},
@@ -183,7 +185,7 @@ def test_what_is_given_twice_or_for_nothing_is_refused(registry: Connection) -> 
         ({"registry": registry, "jsonFormatSchema": ORDER, "options": {"reader": "1"}}, "the reader is given twice"),
     ):
         with pytest.raises(PlanError, match=sentence):
-            from_avro("value", "a", **wrong)  # type: ignore[arg-type]
+            from_avro("value", subject="a", **wrong)  # type: ignore[arg-type]
     with pytest.raises(PlanError, match="a registry is given and no subject"):
         from_avro("value", registry=registry, jsonFormatSchema=ORDER)
     with pytest.raises(PlanError, match="no subject: name one"):

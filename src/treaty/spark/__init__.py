@@ -26,6 +26,7 @@ from treaty.spark.history import HistoryReport, check_history
 from treaty.spark.jars import packages
 from treaty.spark.keyed.options import DEBEZIUM, DebeziumEnvelope, KeyedTableOptions
 from treaty.spark.lake.table import LakeTable
+from treaty.spark.pipelines.batch_decoder import BatchDecoder
 from treaty.spark.pipelines.batch_history import BatchReport
 from treaty.spark.pipelines.replay import ReplayReport, remaining_bad_rows, replay
 from treaty.spark.pipelines.reports.metrics import PipelineMetrics
@@ -37,10 +38,12 @@ from treaty.spark.pipelines.source import FilesSource, KafkaSource, SourceError
 from treaty.spark.pipelines.trigger import StreamTrigger
 from treaty.spark.pipelines.value import BatchEvent, Pipeline, PipelineError, TooManyBadRowsError
 from treaty.spark.session import NotOnConnectError, session
+from treaty.spark.topics import from_topic
 
 __all__ = [
     "DEBEZIUM",
     "DERIVED",
+    "BatchDecoder",
     "BatchEvent",
     "BatchReport",
     "DebeziumEnvelope",
@@ -81,6 +84,7 @@ __all__ = [
     "extend",
     "from_avro",
     "from_registry",
+    "from_topic",
     "ids_of",
     "make_encode_plan",
     "make_plan",

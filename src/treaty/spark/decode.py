@@ -1,7 +1,7 @@
 """Frames to rows: a decode plan as Spark columns, in batch or streaming, classic or Connect."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -10,7 +10,7 @@ from treaty.core.limits import UNKNOWN_IDS
 from treaty.core.registry import Registry
 from treaty.plan.ddl import quote_name
 from treaty.plan.decode_plans import make_plan
-from treaty.plan.errors import RESOLUTION
+from treaty.plan.errors import RESOLUTION, PlanError
 from treaty.plan.format_plans import AvroFormatPlan
 from treaty.plan.frame_format import PREFIX
 from treaty.plan.rows import NAMES, NEGATIVE_ID, SENTENCES, UNKNOWN_HEAD, UNKNOWN_ID, Names
@@ -44,6 +44,9 @@ ENGINES: Mapping[tuple[str, str], DecodeEngine] = {
 ERROR_TYPE = "STRUCT<code: STRING, message: STRING, schema_id: INT, payload: BINARY>"
 RECORD, CODE, MESSAGE = "_treaty_record", "_treaty_code", "_treaty_said"
 FRAME, HEADLESS = "_treaty_frame", "_treaty_headless"
+ROW, FRAMES = "_treaty_row", "_treaty_frames"
+BLIND = (("AVRO", "spark"), ("JSON", "spark"))
+"""Engines that need not know the types of a frame's columns."""
 
 
 def from_registry(
@@ -87,6 +90,7 @@ def decode(
     flatten: bool = False,
     headers: str = "headers",
     part: str = "value",
+    analyze: bool = True,
 ) -> DataFrame:
     """The frame with its decoded rows beside the columns it had.
 
@@ -94,17 +98,53 @@ def decode(
     null value neither. With `flatten` the record's fields stand as columns of their own, behind `names.prefix`. Filters on the result are
     not pushed below the decoding (each row is decoded once), so filter on other columns before. With the framing
     ``header`` the guid stands in the column `headers` (Kafka's: key and value), under the name for this `part` of a record.
-    Raises `PlanError` for a column that holds no bytes, and where two columns would have one name.
+    Without `analyze` nothing is asked about the frame, as query functions of Declarative Pipelines want it, and Connect saves a question to its
+    server: then Spark finds what is wrong with a column, once the query runs, and the framing ``header`` needs the column `headers`.
+    Raises `PlanError` for a column that holds no bytes, where two columns would have one name, and without `analyze` for plans whose engine
+    has to know the frame's types.
     """
-    require_frames(frame, column)
     refuse_part(part)
     flat = [name for name, _ in plan.columns] if flatten else []
-    refuse_twins(frame.columns, names, flat, exact=has_exact_names(frame.sparkSession))
-    source, raw = _add_frame_columns(frame, plan, column, headers, part)
+    if analyze:
+        require_frames(frame, column)
+        refuse_twins(frame.columns, names, flat, exact=has_exact_names(frame.sparkSession))
+        result = _add_record(frame, frame.columns, plan, names, _FrameColumns(column, column, headers, part))
+    else:
+        result = _add_record_unseen(frame, plan, names, _FrameColumns(column, column, headers, part))
+    if not flat:
+        return result
+    if not analyze:
+        fields = [F.col(names.record)[name].alias(f"{names.prefix}{name}") for name in flat]
+        return result.select("*", *fields).drop(names.record)
+    others = [F.col(quote_name(name)) for name in result.columns if name != names.record]
+    fields = [F.col(names.record)[name].alias(f"{names.prefix}{name}") for name in flat]
+    return result.select(*others, *fields)
+
+
+def _add_record_unseen(frame: DataFrame, plan: DecodePlan, names: Names, source: "_FrameColumns") -> DataFrame:
+    """`_add_record` to a frame whose columns nobody looks at: all of them go through it as one struct."""
+    if (plan.format, plan.engine) not in BLIND:
+        able = " or ".join(engine for format_, engine in BLIND if format_ == plan.format)
+        remedy = f"make the plan with engine = {able!r}" if able else "decode it with analyze = True"
+        raise PlanError(f"{plan.format} by {plan.engine} has to know the types of the frame's columns: {remedy}")
+    named = [F.col(source.column).alias(FRAMES)]
+    if plan.framing.name == "header":
+        named.append(F.col(quote_name(source.headers)).alias(source.headers))
+    packed = frame.select(F.struct("*").alias(ROW), *named)
+    known = [ROW, FRAMES, *([source.headers] if plan.framing.name == "header" else [])]
+    made = _add_record(packed, known, plan, names, replace(source, column=FRAMES, payload=FRAMES))
+    return made.select(f"{ROW}.*", *(F.col(quote_name(name)) for name in _list_added(names)))
+
+
+def _add_record(
+    frame: DataFrame, columns: Sequence[str], plan: DecodePlan, names: Names, source: "_FrameColumns"
+) -> DataFrame:
+    """The frame, of which `columns` stay, with a record, an error and what else is named."""
+    source, raw = _add_frame_columns(frame, columns, plan, source)
     engine = ENGINES[plan.format, plan.engine]
     raw = engine.decode(raw, plan, source.column)
     good, value = engine.is_good(plan), F.col(source.column)
-    kept = [F.col(quote_name(name)) for name in frame.columns]
+    kept = [F.col(quote_name(name)) for name in columns]
     # Three steps, not one: each becomes a method of its own in the code that Spark generates, small enough to be compiled.
     judged = raw.select(
         *kept,
@@ -120,33 +160,36 @@ def decode(
         names.version: lambda: map_frame_id(value, {one.schema_id: one.version for one in plan.writers}),
         names.subject: lambda: map_frame_id(value, {one.schema_id: one.subject for one in plan.writers}),
     }
-    result = judged.select(*kept, *(make().alias(name) for name, make in added.items() if name))
-    if not flat:
-        return result
-    others = [F.col(quote_name(name)) for name in result.columns if name != names.record]
-    fields = [F.col(names.record)[name].alias(f"{names.prefix}{name}") for name in flat]
-    return result.select(*others, *fields)
+    return judged.select(*kept, *(make().alias(name) for name, make in added.items() if name))
+
+
+def _list_added(names: Names) -> tuple[str, ...]:
+    """The columns that decoding adds, in their order."""
+    return tuple(name for name in (names.record, names.error, names.schema_id, names.version, names.subject) if name)
 
 
 @dataclass(frozen=True, slots=True)
 class _FrameColumns:
-    """Where the frames with Confluent's prefix are, what the row held, and columns that were made for them."""
+    """Where the frames with Confluent's prefix are, what the row held, where headers are and for which half, and columns that were added."""
 
     column: str
     payload: str
+    headers: str
+    part: str
     added: tuple[str, ...] = ()
 
 
 def _add_frame_columns(
-    frame: DataFrame, plan: DecodePlan, column: str, headers: str, part: str
+    frame: DataFrame, columns: Sequence[str], plan: DecodePlan, source: _FrameColumns
 ) -> tuple[_FrameColumns, DataFrame]:
     if plan.framing == PREFIX:
-        return _FrameColumns(column, column), frame
-    value, found = F.col(column), F.col(quote_name(headers)) if headers in frame.columns else None
-    framed = frame.withColumn(FRAME, restore_prefix(plan.framing, value, found, part))
+        return source, frame
+    value = F.col(source.column)
+    found = F.col(quote_name(source.headers)) if source.headers in columns else None
+    framed = frame.withColumn(FRAME, restore_prefix(plan.framing, value, found, source.part))
     lost = F.col(FRAME).isNull() & value.isNotNull()
-    code = F.when(lost, find_head_error(plan.framing, value, found, part))
-    return _FrameColumns(FRAME, column, (FRAME, HEADLESS)), framed.withColumn(HEADLESS, code)
+    code = F.when(lost, find_head_error(plan.framing, value, found, source.part))
+    return replace(source, column=FRAME, added=(FRAME, HEADLESS)), framed.withColumn(HEADLESS, code)
 
 
 def _make_error(plan: DecodePlan, source: _FrameColumns, sentence: Column | None) -> Column:

@@ -5,6 +5,7 @@ the reasons of bad rows; here a bad row is null, or ends the query.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -22,110 +23,183 @@ from treaty.plan import registry_queries
 from treaty.plan.addresses import open_registry
 from treaty.plan.decode_plans import make_plan
 from treaty.plan.errors import PlanError
+from treaty.plan.options import DecodeOptions
 from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.rows import NAMES, Names
+from treaty.plan.strictness import is_word
+from treaty.plan.value import DecodePlan
 from treaty.spark.decode import decode
 from treaty.spark.engines.avro import decode_envelope, is_good_envelope, read_envelope
 from treaty.spark.explain import fit_to_session
-from treaty.spark.frames import require_frames
+from treaty.spark.frames import has_magic, map_frame_id, read_signed_id, require_frames
+from treaty.spark.options import refuse_unknown, split_options
 
 FAILFAST, PERMISSIVE = "FAILFAST", "PERMISSIVE"
-CONFLUENT = "confluent.schema.registry."
-"""How options begin that are settings of the registry's client."""
-KNOWN = frozenset({"mode", "reader"})
+RESTART = "restart"
 REGISTER = "register"
+DECODE_OPTIONS: Mapping[str, str] = {
+    "mode": f"{FAILFAST}, {PERMISSIVE}",
+    "reader": "latest, union, a version's number",
+    "avroschema": "the reader's text",
+    "avroschemaevolutionmode": f"none, {RESTART}",
+    "recursivefieldmaxdepth": "a number",
+}
+"""Options of `from_avro` in lower case, and what they may be."""
+ENCODE_OPTIONS: Mapping[str, str] = {REGISTER: "true, false"}
+"""Options of `to_avro`, and what they may be."""
 FRAMES = "_treaty_frames"
 """What the column of frames is called while a view is made."""
+SHORT = 60
+"""Characters of a column's name that the name of what is made of it repeats."""
+NEW_ID = "the id %d came after this query was planned: start it again, and it is read"
+SCHEMA_BEGINS = frozenset('{["')
+"""Characters with which an Avro schema begins, and no subject."""
+DEFAULT_DEPTH = DecodeOptions().depth
 
 
 def from_avro(
     data: Column | str,
-    subject: Column | str | None = None,
-    registry: Registry | str | None = None,
+    jsonFormatSchema: Column | str | None = None,  # noqa: N803 - so it is called there
     options: Mapping[str, str] | None = None,
+    subject: Column | str | None = None,
+    schemaRegistryAddress: Registry | str | None = None,  # noqa: N803 - so it is called there
     *,
-    jsonFormatSchema: str | None = None,  # noqa: N803 - so it is called there
-    schemaRegistryAddress: str | None = None,  # noqa: N803 - so it is called there
+    registry: Registry | str | None = None,
 ) -> Column:
-    """The record of each frame of a column: the subject's schemas are the writers, its latest (or `reader`) the reader.
+    """The record of each frame of a column: the subject's schemas are the writers, its latest (or another `reader`) the reader.
 
-    As Databricks' own, it takes an address in place of a `registry` (or as `schemaRegistryAddress`), the subject as ``lit`` of a text too,
-    and `jsonFormatSchema` as the reader's text. Without a subject it is Spark's own function. `options`: ``mode`` is ``FAILFAST`` (the default: a bad row ends the
-    query) or ``PERMISSIVE`` (it is null); ``reader`` is ``latest``, ``union``, a version's number or a schema text; those that begin
-    with ``confluent.schema.registry.`` are settings for the address. Raises what `make_plan` raises, and `PlanError` for options that are none.
+    Names and order of the arguments are those of Databricks' function, and without a subject it is Spark's own; texts may be ``lit`` of
+    a text. `registry` is another name for `schemaRegistryAddress`, and both take an address or an open registry. `jsonFormatSchema` is the
+    reader's text. The column is called ``from_avro(DATA)``. Options, in any case: ``mode`` is ``FAILFAST`` (the default: a bad row
+    ends the query) or ``PERMISSIVE`` (it is null); ``reader`` is ``latest``, ``union`` or a version's number, and ``avroSchema`` the
+    reader's text; with ``avroSchemaEvolutionMode`` as ``restart`` a row of an id that came after the plan ends the query, even where other bad
+    rows are null; ``recursiveFieldMaxDepth`` is the depth of recursive records; those that begin with ``confluent.schema.registry.`` are
+    settings for the address. Raises what `make_plan` raises, and `PlanError` for options that are none.
     """
-    given = dict(options or {})
+    given, settings = split_options(options)
+    text = (
+        jsonFormatSchema if jsonFormatSchema is None or isinstance(jsonFormatSchema, str) else _text(jsonFormatSchema)
+    )
     if subject is None:
-        if jsonFormatSchema is None:
-            raise PlanError(
-                "neither a subject nor a schema is named: subject=, or jsonFormatSchema= for rows without frames"
-            )
-        if registry or schemaRegistryAddress:
-            raise PlanError(
-                "a registry is given and no subject: name one, or leave the registry out for rows without frames"
-            )
-        return plain(data, jsonFormatSchema, given)
-    settings = {name: given.pop(name) for name in list(given) if name.startswith(CONFLUENT)}
-    strange, mode = sorted(given.keys() - KNOWN), given.get("mode", FAILFAST)
-    if strange or mode not in {FAILFAST, PERMISSIVE}:
-        wrong = f"option {strange[0]!r}" if strange else f"mode {mode!r}"
-        raise PlanError(f"{wrong} is unknown; options are mode ({FAILFAST}, {PERMISSIVE}), reader and {CONFLUENT}…")
-    if jsonFormatSchema and "reader" in given:
-        raise PlanError(
-            "the reader is given twice: by jsonFormatSchema, and by the option reader; leave one of them out"
-        )
-    reader = jsonFormatSchema or given.get("reader", "latest")
+        return _decode_plainly(data, text, options, registry or schemaRegistryAddress)
+    chosen = _read_options(given, text)
     name = subject if isinstance(subject, str) else _text(subject)
     with open_registry(_registry(registry, schemaRegistryAddress), settings) as known:
-        plan = make_plan(known, name, reader=int(reader) if reader.isdigit() else reader)
+        plan = make_plan(known, name, reader=chosen.reader, depth=chosen.depth)
     if plan.format != "AVRO":
         raise PlanError(f"{name} is {plan.format}, not AVRO; decode(frame, make_plan(registry, {name!r})) reads it")
     value = F.col(data) if isinstance(data, str) else data
+    return _decode_column(plan, value, chosen, name).alias(f"from_avro({_name_of(data)})")
+
+
+def _decode_column(plan: DecodePlan, value: Column, chosen: "_ColumnOptions", name: str) -> Column:
+    """The records of a column; what becomes of bad rows is chosen by options."""
     made = decode_envelope(plan, value)
     found = F.when(is_good_envelope(plan, made), read_envelope(plan, made, value))
-    if mode == PERMISSIVE:
-        return found
-    why = F.raise_error(F.concat(F.lit(f"no record of {name}: "), F.hex(F.substring(value, 1, 32))))
-    return F.when(value.isNull() | is_good_envelope(plan, made), found).otherwise(F.when(value.isNotNull(), why))
+    if chosen.mode == FAILFAST:
+        why = F.raise_error(F.concat(F.lit(f"no record of {name}: "), F.hex(F.substring(value, 1, 32))))
+        found = F.when(value.isNull() | is_good_envelope(plan, made), found).otherwise(F.when(value.isNotNull(), why))
+    if chosen.is_restarting:
+        known = map_frame_id(value, dict.fromkeys(plan.known, True))
+        is_late = has_magic(value) & (F.length(value) >= 5) & known.isNull()
+        found = F.when(is_late, F.raise_error(F.format_string(NEW_ID, read_signed_id(value)))).otherwise(found)
+    return found
+
+
+def _decode_plainly(
+    data: Column | str, text: str | None, options: Mapping[str, str] | None, registry: Registry | str | None
+) -> Column:
+    """Spark's own function, for rows without frames. Raises `PlanError` where rows with frames were meant."""
+    if text is None:
+        raise PlanError(
+            "neither a subject nor a schema is named: subject=, or jsonFormatSchema= for rows without frames"
+        )
+    if registry:
+        raise PlanError(
+            "a registry is given and no subject: name one, or leave the registry out for rows without frames"
+        )
+    if is_word(text):
+        raise PlanError(
+            f"jsonFormatSchema is {text!r}, which is no schema: a subject is given by name, subject={text!r}"
+        )
+    return plain(data, text, dict(options or {})).alias(f"from_avro({_name_of(data)})")
+
+
+@dataclass(frozen=True, slots=True)
+class _ColumnOptions:
+    """What options of `from_avro` say."""
+
+    reader: str | int
+    mode: str
+    depth: int
+    is_restarting: bool
+
+
+def _read_options(given: Mapping[str, str], text: str | None) -> _ColumnOptions:
+    refuse_unknown(given, DECODE_OPTIONS)
+    mode, evolution = given.get("mode", FAILFAST).upper(), given.get("avroschemaevolutionmode", "none").lower()
+    depth = given.get("recursivefieldmaxdepth", str(DEFAULT_DEPTH))
+    wrong = f"mode {given.get('mode')!r}" if mode not in {FAILFAST, PERMISSIVE} else ""
+    wrong = wrong or (f"avroSchemaEvolutionMode {evolution!r}" if evolution not in {"none", RESTART} else "")
+    wrong = wrong or (f"recursiveFieldMaxDepth {depth!r}" if not depth.isdecimal() else "")
+    if wrong:
+        allowed = DECODE_OPTIONS[wrong.partition(" ")[0].lower()]
+        raise PlanError(f"{wrong} is unknown; allowed: {allowed}")
+    readers = {"jsonFormatSchema": text, "avroSchema": given.get("avroschema"), "reader": given.get("reader")}
+    named = [one for one, value in readers.items() if value]
+    if len(named) > 1:
+        raise PlanError(f"the reader is given twice: by {' and '.join(named)}; leave one of them out")
+    reader = readers[named[0]] if named else None
+    chosen = int(reader) if reader and reader.isdecimal() else reader or "latest"
+    return _ColumnOptions(chosen, mode, int(depth), evolution == RESTART)
+
+
+def _name_of(data: Column | str) -> str:
+    """What a column is called, cut where that is long."""
+    name = data if isinstance(data, str) else str(data).removeprefix("Column<'").removesuffix("'>")
+    return name if len(name) <= SHORT else f"{name[:SHORT]}…"
 
 
 def to_avro(
     data: Column | str,
     subject: Column | str | None = None,
-    registry: Registry | str | None = None,
+    schemaRegistryAddress: Registry | str | None = None,  # noqa: N803 - so it is called there
     jsonFormatSchema: str | None = None,  # noqa: N803 - so it is called there
     options: Mapping[str, str] | None = None,
     *,
-    schemaRegistryAddress: str | None = None,  # noqa: N803 - so it is called there
+    registry: Registry | str | None = None,
 ) -> Column:
     """A column as registry frames of a subject's latest version, or of the text `jsonFormatSchema`, which must be a version.
 
-    As Databricks' own, it takes an address in place of a `registry` (or as `schemaRegistryAddress`), and the subject as ``lit`` of a
-    text too. Spark's own `to_avro` writes: it fills in no defaults and widens no numbers, a row that the schema can't hold ends
+    Names and order of the arguments are those of Databricks' function. `registry` is another name for `schemaRegistryAddress`, and both
+    take an address or an open registry; the subject may be ``lit`` of a text. As in Spark's function, a schema's text may stand in the second
+    place: then no subject is named. The column is called ``to_avro(DATA)``. Spark's own `to_avro` writes: it fills in no defaults and widens no numbers, a row that the schema can't hold ends
     the query, and null stays null. `to_registry` does better. Without a subject it is Spark's own function. `options`: with
     ``register`` as ``true`` a text that is no version becomes one; those that begin with ``confluent.schema.registry.`` are settings for the address.
 
     Raises `PlanError` for options that are none and for subjects that are not Avro, `NotFound` for a subject or a text that is
     not there, `Incompatible` where a new version is refused, and `Unavailable`.
     """
+    if isinstance(subject, str) and subject.lstrip()[:1] in SCHEMA_BEGINS and jsonFormatSchema is None:
+        subject, jsonFormatSchema = None, subject  # noqa: N806 - as above
+    called = f"to_avro({_name_of(data)})"
     if subject is None:
         if registry or schemaRegistryAddress or options:
             raise PlanError(
                 "a registry or options are given and no subject: name one, or leave them out for rows without frames"
             )
-        return plainly(data, jsonFormatSchema or "")
-    given = dict(options or {})
-    settings = {name: given.pop(name) for name in list(given) if name.startswith(CONFLUENT)}
-    register = given.pop(REGISTER, "false")
-    if given or register not in {"true", "false"}:
-        wrong = f"option {min(given)!r}" if given else f"{REGISTER} = {register!r}"
-        raise PlanError(f"{wrong} is unknown; options are {REGISTER} (true, false) and {CONFLUENT}…")
+        return plainly(data, jsonFormatSchema or "").alias(called)
+    given, settings = split_options(options)
+    refuse_unknown(given, ENCODE_OPTIONS)
+    register = given.get(REGISTER, "false").lower()
+    if register not in {"true", "false"}:
+        raise PlanError(f"{REGISTER} = {register!r} is unknown; allowed: {ENCODE_OPTIONS[REGISTER]}")
     name = subject if isinstance(subject, str) else _text(subject)
     with open_registry(_registry(registry, schemaRegistryAddress), settings) as found:
         known = _target(found, name, jsonFormatSchema, register=register == "true")
     if known.format != "AVRO":
         raise PlanError(f"{name} is {known.format}, not AVRO; to_registry(frame, registry, {name!r}) writes it")
-    return F.concat(F.lit(encode_id(known.schema_id)), plainly(data, print_schema(known.schema)))
+    return F.concat(F.lit(encode_id(known.schema_id)), plainly(data, print_schema(known.schema))).alias(called)
 
 
 def _text(column: Column) -> str:
@@ -154,12 +228,12 @@ def _target(registry: Registry, subject: str, text: str | None, *, register: boo
     return known
 
 
-def _registry(registry: Registry | str | None, named: str | None) -> Registry | str:
+def _registry(registry: Registry | str | None, named: Registry | str | None) -> Registry | str:
     """The one registry that is given, itself or by its address."""
-    if registry and named:
+    if registry is not None and named is not None:
         raise PlanError("the registry is given twice: by registry, and by schemaRegistryAddress; leave one of them out")
-    found = registry or named
-    if not found:
+    found = named if registry is None else registry
+    if found is None or found == "":
         raise PlanError("no registry is given to look up the subject: give a registry, or schemaRegistryAddress=")
     return found
 
