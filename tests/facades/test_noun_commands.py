@@ -142,11 +142,12 @@ def test_references_and_contexts(run: Run) -> None:
         (("schema", "get", "s", "first"), 2, "neither a version number nor 'latest'"),
         (("config", "set", "s"), 2, "nothing to change"),
         (("config", "set", "s", "--unset", "nonsense"), 2, "no member nonsense"),
+        (("config", "set", "s", "--level", "backwards"), 2, "'BACKWARD_TRANSITIVE'"),
         (("subject", "delete", "s"), 2, "add --yes"),
         (("schema", "register", "s", "-", "--reference", "what"), 2, "NAME=SUBJECT:VERSION"),
         (("schema", "register", "s", "missing.avsc"), 2, "can't be read"),
     ],
-    ids=["absent", "version", "no change", "member", "unsure", "reference", "file"],
+    ids=["absent", "version", "no change", "member", "level", "unsure", "reference", "file"],
 )
 def test_what_is_wrong_is_told(run: Run, words: tuple[str, ...], code: int, told: str) -> None:
     assert told in run(*words, stdin='"int"' if words[1] == "register" else None, code=code).output

@@ -7,10 +7,12 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack, chdir
 from functools import reduce
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -89,6 +91,23 @@ def test_every_command_has_help_and_those_about_schemas_have_examples_and_exit_c
         assert re.search(rf"Examples:\n    treaty {name} |Examples:\n.*\| treaty {name} ", told.stdout)
         assert "Exit code 0:" in told.stdout
         assert "--json" in told.stdout
+
+
+def helps(command: click.Command, name: str) -> Iterator[tuple[str, str]]:
+    """The help of a command and of all below it, as a terminal of 80 columns shows it."""
+    context = click.Context(command, info_name=name, terminal_width=80)
+    yield name, command.get_help(context)
+    if isinstance(command, click.Group):
+        for word in command.list_commands(context):
+            below = command.get_command(context, word)
+            assert below is not None
+            yield from helps(below, f"{name} {word}")
+
+
+def test_help_fits_80_columns_and_lists_commands_with_whole_sentences() -> None:
+    for name, text in helps(group, "treaty"):
+        assert not [line for line in text.splitlines() if len(line) > 80], name
+        assert "..." not in text.partition("\nCommands:")[2], name
 
 
 @pytest.mark.parametrize("name", SCHEMA_COMMANDS)

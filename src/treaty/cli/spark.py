@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from treaty.cli.terminal.options import SubcommandGroup
 from treaty.cli.terminal.source import UnusableError
 
 conf = click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting for Spark, such as a catalog's.")
@@ -64,7 +65,7 @@ def _show_progress(tracker: Any, title: str, done: threading.Event) -> None:
             line.update(f"{title}: {ready} of {tasks} tasks" if tasks else title)
 
 
-@click.group("spark")
+@click.group("spark", cls=SubcommandGroup)
 def command() -> None:
     """Packages and settings for Spark sessions."""
 

@@ -10,6 +10,7 @@ import click
 from treaty.cli.registry import connection
 from treaty.cli.spark import conf, needs_spark, start_spark
 from treaty.cli.terminal import screen
+from treaty.cli.terminal.options import SubcommandGroup
 from treaty.cli.terminal.source import UnusableError
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def add_table_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.group("table")
+@click.group("table", cls=SubcommandGroup)
 def command() -> None:
     """Lake tables (Delta, Iceberg, Parquet) that hold all versions of a subject."""
 
@@ -55,7 +56,8 @@ def create(*, partitions: tuple[str, ...], as_sql: bool, as_json: bool, **where:
     \b
     Examples:
       treaty table create orders-value --table s3a://lake/orders --sql
-      treaty table create orders-value --format iceberg --table /lake/orders --partition day
+      treaty table create orders-value --format iceberg --table /lake/orders \\
+        --partition day
     """  # noqa: D301 - click wants the control character
     plan, table = _plan_table(where, partitions)
     from treaty.spark.lake import subjects  # noqa: PLC0415
@@ -109,7 +111,8 @@ def diff(*, also: tuple[str, ...], as_sql: bool, as_json: bool, **where: Any) ->
 
     \b
     Example:
-      treaty table diff orders-value --table /lake/orders --extra-column offset --json
+      treaty table diff orders-value --table /lake/orders --extra-column offset \\
+        --json
     """  # noqa: D301 - click wants the control character
     plan, table = _plan_table(where)
     from treaty.spark.lake import subjects  # noqa: PLC0415

@@ -139,7 +139,8 @@ def restore_(*, file: str, log: str, gap: int, allow_invalid: bool, as_json: boo
     \b
     Examples:
       treaty log restore registry.dump.zst sqlite:///var/lib/treaty/new.db
-      treaty log restore registry.dump.zst postgresql://treaty@db/registry --gap 100000
+      treaty log restore registry.dump.zst postgresql://treaty@db/registry \\
+        --gap 100000
     """  # noqa: D301 - click wants the control character
     head, faults = _check_dump(file)
     if faults and not allow_invalid:

@@ -8,9 +8,10 @@ from treaty.cli.log.migration import migrate_, upgrade_
 from treaty.cli.log.repair import compact, repair_
 from treaty.cli.log.state_file import state
 from treaty.cli.log.verification import verify
+from treaty.cli.terminal.options import SubcommandGroup
 
 
-@click.group("log")
+@click.group("log", cls=SubcommandGroup)
 def command() -> None:
     """Inspect, verify, back up, move and repair a log. LOG is a URL as for `treaty serve --log`."""
 

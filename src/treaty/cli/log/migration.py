@@ -32,7 +32,8 @@ def migrate_(*, source: str, target: str, cancel: bool, as_json: bool) -> None:
 
     \b
     Examples:
-      treaty log migrate sqlite:///var/lib/treaty/log.db postgresql://treaty@db/registry
+      treaty log migrate sqlite:///var/lib/treaty/log.db \\
+        postgresql://treaty@db/registry
       treaty log migrate sqlite:///var/lib/treaty/log.db --cancel
     """  # noqa: D301 - click wants the control character
     if cancel:
@@ -91,10 +92,14 @@ def upgrade_(*, old: str, new: str, dry_run: bool, gap: int | None, undo: bool, 
 
     \b
     Examples:
-      treaty log upgrade sqlite:///var/lib/treaty/log.db sqlite:///var/lib/treaty/log2.db --dry-run
-      treaty log upgrade sqlite:///var/lib/treaty/log.db sqlite:///var/lib/treaty/log2.db
-      treaty log upgrade 'kafka://kafka:9092/treaty?writers=any' 'kafka://kafka:9092/treaty2?writers=any'
-      treaty log upgrade registry.dump.zst postgresql://treaty@db/registry?schema=treaty2
+      treaty log upgrade sqlite:///var/lib/treaty/log.db \\
+        sqlite:///var/lib/treaty/log2.db --dry-run
+      treaty log upgrade sqlite:///var/lib/treaty/log.db \\
+        sqlite:///var/lib/treaty/log2.db
+      treaty log upgrade 'kafka://kafka:9092/treaty?writers=any' \\
+        'kafka://kafka:9092/treaty2?writers=any'
+      treaty log upgrade registry.dump.zst \\
+        postgresql://treaty@db/registry?schema=treaty2
       treaty log upgrade sqlite:///var/lib/treaty/log.db --cancel
     """  # noqa: D301 - click wants the control character
     if undo:

@@ -59,7 +59,8 @@ def verify(*, sources: tuple[str, ...], against: str, as_json: bool) -> None:
     Examples:
       treaty log verify sqlite:///var/lib/treaty/log.db
       treaty log verify postgresql://treaty@db/registry backup.dump.zst
-      treaty log verify sqlite:///var/lib/treaty/log.db --against /var/lib/treaty/log.db-state
+      treaty log verify sqlite:///var/lib/treaty/log.db \\
+        --against /var/lib/treaty/log.db-state
     """  # noqa: D301 - click wants the control character
     if against and len(sources) != 1:
         raise click.UsageError("--against compares one log or file with another: name one")

@@ -46,7 +46,8 @@ def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: st
     \b
     Examples:
       treaty pipeline run orders.toml
-      treaty pipeline run orders.toml --metrics-port 9464 --registry http://127.0.0.1:8081
+      treaty pipeline run orders.toml --metrics-port 9464 \\
+        --registry http://127.0.0.1:8081
     """  # noqa: D301 - click wants the control character
     from treaty.plan.errors import PlanError  # noqa: PLC0415
     from treaty.spark.pipelines import runner  # noqa: PLC0415 (these load Spark, which --help must not need)

@@ -182,7 +182,8 @@ def command(topic: str, **options: Any) -> None:
 
     \b
     Examples:
-      treaty consume orders --kafka 127.0.0.1:9092 --registry http://127.0.0.1:8081
+      treaty consume orders --kafka 127.0.0.1:9092 \\
+        --registry http://127.0.0.1:8081
       treaty consume orders --from -10 --follow
       treaty consume orders --json --from 2026-02-28T10:00Z | jq .value.price
     """  # noqa: D301 - click wants the control character

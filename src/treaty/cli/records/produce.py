@@ -70,10 +70,13 @@ def command(topic: str, files: tuple[str, ...], **options: Any) -> None:
 
     \b
     Examples:
-      treaty produce orders --kafka 127.0.0.1:9092 --registry http://127.0.0.1:8081 < orders.jsonl
+      treaty produce orders --kafka 127.0.0.1:9092 \\
+        --registry http://127.0.0.1:8081 < orders.jsonl
       treaty produce orders orders.jsonl --schema order.avsc --key-field id
-      treaty produce orders --schema order.proto --record shop.Order --dry-run < order.jsonl
-      treaty consume orders --json | treaty produce orders-copy --schema order.avsc --records
+      treaty produce orders --schema order.proto --record shop.Order --dry-run \\
+        < order.jsonl
+      treaty consume orders --json | treaty produce orders-copy \\
+        --schema order.avsc --records
     """  # noqa: D301 - click wants the control character
     settings = _read_options(topic, options)
     with kafka.exit_on_kafka_error():

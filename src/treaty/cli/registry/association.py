@@ -8,7 +8,7 @@ import msgspec
 from treaty.cli.registry import connection
 from treaty.cli.registry.schema import read_draft, references
 from treaty.cli.terminal import screen
-from treaty.cli.terminal.options import format_
+from treaty.cli.terminal.options import SubcommandGroup, UpperChoice, format_
 from treaty.cli.terminal.subject_completion import complete_subjects
 from treaty.core.answers import Resource, ResourceAssociation
 from treaty.core.associations import ANY, KINDS, LIFECYCLES, AssociationSpec, OfId, OfName, OfSubject
@@ -26,7 +26,7 @@ topic_id = click.option(
 dry_run = click.option("--dry-run", is_flag=True, help="Show what would change. Nothing is written.")
 
 
-@click.group("association")
+@click.group("association", cls=SubcommandGroup)
 def command() -> None:
     """Associations: list, create, delete."""
 
@@ -37,7 +37,7 @@ def command() -> None:
 @namespace
 @topic_id
 @kinds
-@click.option("--lifecycle", type=click.Choice(LIFECYCLES, case_sensitive=False), help="Only these.")
+@click.option("--lifecycle", type=UpperChoice(LIFECYCLES), help="Only these.")
 @connection.registry
 @connection.as_json
 def list_(
@@ -106,7 +106,7 @@ class CreateOptions(TypedDict):
 @click.option("--namespace", required=True, metavar="NAME", help="Where the topic is: the id of its cluster.")
 @click.option("--id", "topic_id", required=True, metavar="ID", help="The topic's id.")
 @click.option("--kind", type=click.Choice(KINDS), default="value", show_default=True, help="What the subject is for.")
-@click.option("--lifecycle", type=click.Choice(LIFECYCLES, case_sensitive=False), help="WEAK where none is named.")
+@click.option("--lifecycle", type=UpperChoice(LIFECYCLES), help="WEAK where none is named.")
 @click.option("--frozen/--not-frozen", default=None, help="Make the association immutable.")
 @click.option("--schema", "file", type=click.Path(allow_dash=True), help="A schema to be registered with it.")
 @format_
@@ -123,7 +123,8 @@ def create(topic: str, subject: str, **options: Unpack[CreateOptions]) -> None:
     \b
     Examples:
       treaty association create orders shop-order --namespace lkc-1 --id t-9
-      treaty association create orders orders-value --namespace lkc-1 --id t-9 --lifecycle STRONG --schema order.avsc
+      treaty association create orders orders-value --namespace lkc-1 --id t-9 \\
+        --lifecycle STRONG --schema order.avsc
     """  # noqa: D301 - click wants the control character
     named = subject_of(subject)
     with connection.open_registry(options["registry"], "create") as found:

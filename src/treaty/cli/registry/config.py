@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from treaty.cli.registry import connection
+from treaty.cli.terminal.options import SubcommandGroup, UpperChoice
 from treaty.cli.terminal.subject_completion import complete_lints
 from treaty.core.answers import Config
 from treaty.core.policy import LEVELS, NONE, Level, VersionRange, in_words
@@ -33,7 +34,7 @@ def _say_config(config: Config, *, as_json: bool) -> None:
     connection.say_members(members, as_json=as_json)
 
 
-@click.group("config")
+@click.group("config", cls=SubcommandGroup)
 def command() -> None:
     """Show or change compatibility levels and other settings."""
 
@@ -59,15 +60,16 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
 @connection.scope
 @click.option(
     "--level",
-    type=click.Choice(list(LEVELS), case_sensitive=False),
-    help="Compatibility level, in upper or lower case.",
+    type=UpperChoice(LEVELS),
+    metavar="LEVEL",
+    help="NONE, BACKWARD, FORWARD, FULL, BACKWARD_TRANSITIVE, FORWARD_TRANSITIVE or FULL_TRANSITIVE, in any letter case.",
 )
 @click.option(
     "--backward", callback=_parse_range, metavar="RANGE", help="none, latest, all or till:ORDINAL, in place of --level."
 )
 @click.option("--forward", callback=_parse_range, metavar="RANGE", help="The same for the other direction.")
 @click.option("--deny", is_flag=True, help="Refuse every new version, in place of --level.")
-@click.option("--policy", type=click.Choice(["STRICT", "LENIENT", "LOGICAL"], case_sensitive=False))
+@click.option("--policy", type=UpperChoice(["STRICT", "LENIENT", "LOGICAL"]))
 @click.option(
     "--compatibility-group",
     "group",

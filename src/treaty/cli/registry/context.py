@@ -4,10 +4,11 @@ import click
 
 from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
+from treaty.cli.terminal.options import SubcommandGroup
 from treaty.core.names import context_of
 
 
-@click.group("context")
+@click.group("context", cls=SubcommandGroup)
 def command() -> None:
     """Contexts: list, delete."""
 

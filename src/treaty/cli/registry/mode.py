@@ -3,11 +3,12 @@
 import click
 
 from treaty.cli.registry import connection
+from treaty.cli.terminal.options import SubcommandGroup, UpperChoice
 
 MODES = ("READWRITE", "READONLY", "IMPORT", "FORWARD")
 
 
-@click.group("mode")
+@click.group("mode", cls=SubcommandGroup)
 def command() -> None:
     """Mode: READWRITE, READONLY, IMPORT, FORWARD."""
 
@@ -31,7 +32,7 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
 
 @command.command("set")
 @click.argument("scope")
-@click.argument("mode", type=click.Choice(MODES, case_sensitive=False))
+@click.argument("mode", type=UpperChoice(MODES))
 @click.option("--force", is_flag=True, help="Enter IMPORT even if subjects exist.")
 @connection.registry
 @connection.as_json

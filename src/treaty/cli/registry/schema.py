@@ -8,7 +8,7 @@ import click
 from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.findings import OutputOptions, locate_refusal, output_options, print_findings, read_old_version
-from treaty.cli.terminal.options import format_
+from treaty.cli.terminal.options import SubcommandGroup, format_
 from treaty.cli.terminal.source import display_path, read_sources
 from treaty.cli.terminal.subject_completion import complete_subjects
 from treaty.client.connection import Connection
@@ -24,7 +24,7 @@ PAGE = 1000
 GUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}")
 
 
-@click.group("schema")
+@click.group("schema", cls=SubcommandGroup)
 def command() -> None:
     """Register, look up, show and delete schemas."""
 
@@ -110,7 +110,8 @@ def register(
     \b
     Examples:
       treaty schema register orders-value order.avsc
-      treaty schema register orders-value order.proto --reference money.proto=money.proto:latest
+      treaty schema register orders-value order.proto \\
+        --reference money.proto=money.proto:latest
     """  # noqa: D301 - click wants the control character
     pairs = tuple(sorted(_parse_property(one) for one in properties))
     with connection.open_registry(registry, "create") as found:

@@ -4,13 +4,14 @@ import click
 
 from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
+from treaty.cli.terminal.options import SubcommandGroup
 from treaty.cli.terminal.subject_completion import complete_subjects
 from treaty.core.policy import in_words
 from treaty.core.refusals import AlreadyDeleted
 from treaty.core.requests import Visible
 
 
-@click.group("subject")
+@click.group("subject", cls=SubcommandGroup)
 def command() -> None:
     """List, show and delete subjects."""
 

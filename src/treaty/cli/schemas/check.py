@@ -49,15 +49,15 @@ class CheckTarget:
 @click.argument("files", nargs=-1, metavar="[OLD]... NEW")
 @click.option(
     "--level",
-    type=click.Choice(list(LEVELS), case_sensitive=False),
-    metavar=f"[{'|'.join(LEVELS)}]",
+    type=options.UpperChoice(LEVELS),
+    metavar="LEVEL",
     help="BACKWARD (the default): the new schema reads old data. FORWARD: the old one reads new data. FULL: both. "
-    "The _TRANSITIVE ones look at all OLD files, the others at the last.",
+    "BACKWARD_TRANSITIVE, FORWARD_TRANSITIVE and FULL_TRANSITIVE compare with all OLD files, the others with the last. "
+    "NONE: anything fits.",
 )
 @click.option(
     "--policy",
-    type=click.Choice(POLICIES, case_sensitive=False),
-    metavar=f"[{'|'.join(POLICIES)}]",
+    type=options.UpperChoice(POLICIES),
     help="STRICT (the default); LENIENT: open JSON Schemas may grow; LOGICAL: logical types count too.",
 )
 @options.format_
@@ -114,10 +114,12 @@ def command(
       treaty check old.avsc new.avsc
       treaty check --level FULL_TRANSITIVE v1.avsc v2.avsc v3.avsc
       treaty check --reference org.acme.Money=money.avsc old.avsc new.avsc
-      treaty check new.avsc --subject orders-value --registry http://127.0.0.1:8081
+      treaty check new.avsc --subject orders-value \\
+        --registry http://127.0.0.1:8081
       treaty check --git-base main
       treaty check --staged
-      treaty check new.avsc --history /lake/orders-raw --subject orders-value --sample 0.01
+      treaty check new.avsc --history /lake/orders-raw --subject orders-value \\
+        --sample 0.01
     """  # noqa: D301 - click wants the control character
     place = CheckTarget(**where)
     if place.subject is not None:

@@ -55,7 +55,8 @@ def command(
     Examples:
       treaty fingerprint order.avsc
       treaty fingerprint --algorithm CRC-64-AVRO-LE order.avsc
-      treaty fingerprint --reference Money=money.avsc --reference-version Money=money-value:3 order.avsc
+      treaty fingerprint --reference Money=money.avsc \\
+        --reference-version Money=money-value:3 order.avsc
     """  # noqa: D301 - click wants the control character
     one = load_schema(file, format_, References.parse(references, folders))
     used = _parse_references(one, stands)

@@ -7,6 +7,27 @@ import click
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+
+class UpperChoice(click.Choice[str]):
+    """One of some words. A person may type it in any letter case; help, errors and completion show upper case."""
+
+    def normalize_choice(self, choice: object, ctx: click.Context | None) -> str:
+        """Return the word in upper case."""
+        del ctx
+        return str(choice).upper()
+
+
+class SubcommandGroup(click.Group):
+    """A group of commands whose help has the whole first sentence of each, on as many lines as it needs."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands."""
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, one.get_short_help_str(1000).rstrip(".")) for name, one in found if one is not None]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
 format_ = click.option(
     "--format", "format_", metavar="NAME", help="AVRO, JSON or PROTOBUF; default: from the file's name or content."
 )

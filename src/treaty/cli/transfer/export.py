@@ -55,7 +55,8 @@ def command(
     Examples:
       treaty export --registry http://127.0.0.1:8081 --output schemas.jsonl.gz
       treaty export --registry sqlite:///var/lib/treaty/log.db | wc -l
-      treaty export --registry http://127.0.0.1:8081 --output kafka://127.0.0.1:9092/_schemas
+      treaty export --registry http://127.0.0.1:8081 \\
+        --output kafka://127.0.0.1:9092/_schemas
     """  # noqa: D301 - click wants the control character
     if dry_run and not is_topic(output):
         raise click.UsageError("--dry-run is for topics; a file that is not wanted is simply deleted")

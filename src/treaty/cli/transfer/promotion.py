@@ -49,8 +49,10 @@ def command(
 
     \b
     Examples:
-      treaty promote orders-value --registry http://dev:8081 --to http://prod:8081 --dry-run
-      treaty promote orders-value --registry http://127.0.0.1:8081 --from-context .dev --to-context .prod
+      treaty promote orders-value --registry http://dev:8081 \\
+        --to http://prod:8081 --dry-run
+      treaty promote orders-value --registry http://127.0.0.1:8081 \\
+        --from-context .dev --to-context .prod
     """  # noqa: D301 - click wants the control character
     here, there = context_of(from_context), context_of(to_context)
     if target in {None, registry} and here == there:

@@ -37,9 +37,11 @@ def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_c
     \b
     Examples:
       treaty import http://old:8081 --registry http://127.0.0.1:8081 --dry-run
-      treaty import kafka://127.0.0.1:9092/_schemas --registry http://127.0.0.1:8081
+      treaty import kafka://127.0.0.1:9092/_schemas \\
+        --registry http://127.0.0.1:8081
       treaty import schemas.jsonl.gz --registry sqlite:///var/lib/treaty/log.db
-      kafka-console-consumer ... --property print.key=true | treaty import - --registry http://127.0.0.1:8081
+      kafka-console-consumer ... --property print.key=true | treaty import - \\
+        --registry http://127.0.0.1:8081
     """  # noqa: D301 - click wants the control character
     try:
         with screen.show_progress() as progress:
