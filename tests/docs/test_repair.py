@@ -33,5 +33,5 @@ def test_the_steps_do_what_the_page_says(tmp_path: Path) -> None:
     before, after = accepted.split("the state is accepted as it is")
     assert "they were changed past the log" in before
     assert "exit code 1" in before
-    assert "0 in quarantine" in after
+    assert "0 unreadable rows left" in after
     assert "changed past the log" not in after

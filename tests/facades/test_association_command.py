@@ -42,11 +42,11 @@ ORDERS = ("--namespace", "lkc-1", "--id", "t-9")
 def test_a_topic_is_bound_listed_changed_and_let_go(run: Run) -> None:
     schema = ("--schema", "-")
     dry = run("create", "orders", "order", *ORDERS, *schema, "--dry-run", stdin='"int"').output
-    assert "The value of orders would be bound to order (WEAK)." in dry
+    assert "The value of orders would be associated with order (WEAK)." in dry
     assert run("list").stdout == ""
 
     done = run("create", "orders", "order", *ORDERS, "--lifecycle", "strong", *schema, stdin='"int"').output
-    assert "is now bound to order (STRONG)" in done
+    assert "is now associated with order (STRONG)" in done
     assert "version 1, id 1" in done
     told = json.loads(run("create", "orders", "key", *ORDERS, "--kind", "key", *schema, "--json", stdin='"int"').stdout)
     assert told["associations"][0]["schema"]["subject"] == "key"
@@ -76,7 +76,7 @@ def test_a_topic_is_bound_listed_changed_and_let_go(run: Run) -> None:
         (("create", "orders", "none", *ORDERS, "--frozen", "--lifecycle", "WEAK"), 1, "cannot be frozen"),
         (("delete", "none", "--yes"), 1, "Association for 'none' not found."),
         (("delete", "none"), 2, "add --yes"),
-        (("list", "s", "--topic", "t"), 2, "name a subject, a topic"),
+        (("list", "s", "--topic", "t"), 2, "give a subject, a topic"),
     ],
     ids=["no version", "no namespace", "weak", "absent", "unsure", "two places"],
 )

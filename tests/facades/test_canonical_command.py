@@ -67,7 +67,7 @@ def test_an_unknown_view_is_told_with_those_that_there_are() -> None:
     result = run("canonical", "money.avsc", "--view", "serialised")
 
     assert result.exit_code == 2
-    assert "AVRO has no view 'serialised'; there is logical, parsing, resolved" in result.stderr
+    assert "AVRO has no view 'serialised'; known are logical, parsing, resolved" in result.stderr
 
 
 def test_an_invalid_text_is_told_as_json_too() -> None:
@@ -128,11 +128,11 @@ def test_one_alone_is_for_scripts_and_both_orders_of_a_crc_are_labelled() -> Non
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--algorithm", "SHA-1"], "no fingerprint 'SHA-1' here; there is GUID, CRC-64-AVRO-LE"),
+        (["--algorithm", "SHA-1"], "unknown fingerprint 'SHA-1'; known are GUID, CRC-64-AVRO-LE"),
         (["--reference-version", "org.Money=money:2"], "is not NAME=SUBJECT:VERSION with the NAME of a --reference"),
         (["--reference-version", "x"], "is not NAME=SUBJECT:VERSION"),
-        (["--metadata", "money.avsc", "--rule-set", "words.shout"], "words.shout is not what Confluent's API takes"),
-        (["--metadata", "missing.json"], "missing.json can't be read"),
+        (["--metadata", "money.avsc", "--rule-set", "words.shout"], "words.shout is not valid JSON of Confluent's API"),
+        (["--metadata", "missing.json"], "missing.json cannot be read"),
     ],
 )
 def test_wrong_use_is_told(words: list[str], told: str) -> None:

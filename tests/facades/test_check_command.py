@@ -44,8 +44,8 @@ def check(*words: str, stdin: str = "") -> Result:
         ("old", "more", "NONE", 0, "may follow"),
         ("old", "broken", "BACKWARD", 2, "broken:1:18: JSON_MALFORMED"),
         ("broken", "old", "BACKWARD", 2, "broken is not a valid schema"),
-        ("old", "missing", "BACKWARD", 2, "can't be read: No such file or directory; name a file"),
-        ("old", ".", "BACKWARD", 2, "can't be read: Is a directory; name a file"),
+        ("old", "missing", "BACKWARD", 2, "cannot be read: No such file or directory; give a file"),
+        ("old", ".", "BACKWARD", 2, "cannot be read: Is a directory; give a file"),
         ("old", "bytes", "BACKWARD", 2, "bytes is not UTF-8: byte 0 is 0xff; save it as UTF-8"),
         ("old", "huge", "BACKWARD", 2, "huge is larger than 1,048,576 bytes, the limit SCHEMA_BYTES"),
     ],
@@ -96,7 +96,7 @@ def test_what_is_unusable_is_json_too() -> None:
     result = check("old", "missing", "--json")
 
     assert result.exit_code == 2
-    assert "missing can't be read" in json.loads(result.stdout)["error"]["message"]
+    assert "missing cannot be read" in json.loads(result.stdout)["error"]["message"]
     assert not check("old", "missing").stdout
 
 
@@ -159,14 +159,14 @@ def test_a_schema_may_come_from_standard_input_with_references(folder: Path) -> 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["old", "old", "--format", "XML"], "no format 'XML' here; known: AVRO"),
-        (["old"], "name OLD and NEW; or one file with --subject and --registry; or --git-base REF"),
-        ([], "name OLD and NEW"),
+        (["old", "old", "--format", "XML"], "unknown format 'XML'; known are AVRO"),
+        (["old"], "give OLD and NEW; or one file with --subject and --registry; or --git-base REF"),
+        ([], "give OLD and NEW"),
         (["-", "-"], "only one of the files can be -"),
         (["old", "old", "--subject", "s"], "--subject takes one file, not 2"),
         (["old", "--subject", "s"], "--subject needs --registry URL"),
         (["old", "--subject", "s", "--level", "FULL"], "--level and --subject exclude each other"),
-        (["old", "old", "--normalize"], "--normalize belongs to --subject"),
+        (["old", "old", "--normalize"], "--normalize needs --subject"),
         (["old", "old", "--level", "SOME"], "backward_transitive"),
     ],
 )

@@ -125,7 +125,7 @@ def test_a_commit_that_mends_a_broken_schema_passes(repository: Repository) -> N
 
     assert mended.returncode == 0
     assert mended.stdout.splitlines()[1:] == ["a.avsc is a valid schema."]
-    assert mended.stdout.startswith("note: a.avsc was no valid schema at HEAD: it is not compared.\n")
+    assert mended.stdout.startswith("note: a.avsc was not a valid schema at HEAD: it is not compared.\n")
     assert repository.check("--git-base", "HEAD").returncode == 2
 
 
@@ -144,9 +144,9 @@ def test_references_are_read_as_they_were(repository: Repository) -> None:
     [
         (["--git-base", "nowhere"], "nowhere is no revision"),
         (["--git-base", "--output=x"], "is no revision"),
-        (["--git-base", "HEAD", "/dev/null"], "lies outside the repository"),
+        (["--git-base", "HEAD", "/dev/null"], "is outside of the repository"),
         (["--git-base", "HEAD", "-"], "standard input has no earlier revision"),
-        (["--git-base", "HEAD", "missing.avsc"], "can't be read"),
+        (["--git-base", "HEAD", "missing.avsc"], "cannot be read"),
     ],
 )
 def test_what_git_does_not_know_is_told(repository: Repository, words: list[str], told: str) -> None:

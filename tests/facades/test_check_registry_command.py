@@ -198,11 +198,11 @@ def test_validators_in_force_there_are_asked_there(url: str) -> None:
 @pytest.mark.parametrize(
     ("registry", "words"),
     [
-        ("http://127.0.0.1:9", "see that it runs"),
-        ("nonsense", "name a registry with --registry"),
+        ("http://127.0.0.1:9", "check that it runs"),
+        ("nonsense", "give the registry with --registry"),
         ("sqlite:///nowhere/at/all.db", "there is no registry at sqlite:///nowhere/at/all.db"),
         ("memory:", "there is no registry at memory:"),
-        ("http://", "name a registry with --registry"),
+        ("http://", "give the registry with --registry"),
     ],
 )
 def test_a_registry_that_is_not_there_is_told_with_its_remedy(registry: str, words: str) -> None:

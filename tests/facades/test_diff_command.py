@@ -83,7 +83,7 @@ def test_schemas_that_do_not_differ() -> None:
     result = diff("old.avsc", "spaced.avsc", "--exit-code")
 
     assert result.exit_code == 0
-    assert result.stdout.startswith("The schemas do not differ.\n")
+    assert result.stdout.startswith("The schemas are equal.\n")
     assert diff("old.avsc", "doc.avsc").exit_code == 0
     assert diff("old.avsc", "doc.avsc", "--exit-code").exit_code == 1
 

@@ -170,8 +170,8 @@ def test_no_answer_is_taken_for_something_else_and_no_page_frames_ours() -> None
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("--allowed-host", "https://h", "--allowed-host 'https://h' is no host; write its name or its address alone"),
-        ("--allowed-host", "", "is no host"),
+        ("--allowed-host", "https://h", "--allowed-host 'https://h' is not a host; give only its name or address"),
+        ("--allowed-host", "", "is not a host"),
         (
             "--trusted-proxy",
             "proxy.local",

@@ -93,9 +93,9 @@ def test_a_file_that_is_not_there_does_not_hide_the_others() -> None:
 
     assert plain.exit_code == told.exit_code == 2
     assert plain.stdout.count("LOUD") == 2
-    assert "missing.shout can't be read" in plain.stderr
+    assert "missing.shout cannot be read" in plain.stderr
     assert len(json.loads(told.stdout)["advice"]) == 3
-    assert "missing.shout can't be read" in json.loads(told.stdout)["errors"][0]
+    assert "missing.shout cannot be read" in json.loads(told.stdout)["errors"][0]
 
 
 def test_the_list_has_id_formats_and_purpose() -> None:
@@ -140,11 +140,11 @@ def test_the_nearest_settings_count_and_the_command_line_more(folder: Path) -> N
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[lint]\nrules = [", "can't be read"),
+        ("[lint]\nrules = [", "cannot be read"),
         ("lint = 3", "lint is not a table"),
-        ("[lint]\nrule = []", "lint has no 'rule'; there is rules, ignore, avro"),
+        ("[lint]\nrule = []", "lint has no key 'rule'; known are rules, ignore, avro"),
         ("[lint]\nrules = [3]", "lint.rules is not a list of strings"),
-        ('[lint]\nrules = ["LOUT"]', "there is no lint 'LOUT'; did you mean LOUD"),
+        ('[lint]\nrules = ["LOUT"]', "unknown lint 'LOUT'; did you mean LOUD"),
         ('[lint]\nrules = ["XXXXXXXXX"]', "treaty lint --list prints"),
     ],
 )
@@ -160,10 +160,10 @@ def test_settings_that_are_wrong_are_told(folder: Path, text: str, told: str) ->
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "name the FILES"),
-        (["--rule", "lout", "loud.shout"], "--rule: there is no lint 'lout'; did you mean LOUD"),
+        ([], "give FILES"),
+        (["--rule", "lout", "loud.shout"], "--rule: unknown lint 'lout'; did you mean LOUD"),
         (["--all", "-", "-"], "only one of the files can be -"),
-        (["--all", "missing.shout"], "can't be read"),
+        (["--all", "missing.shout"], "cannot be read"),
     ],
 )
 def test_wrong_use_is_told(words: list[str], told: str) -> None:

@@ -48,7 +48,7 @@ def test_a_plan_counts_a_missing_registry_as_empty_and_apply_creates_it(tmp_path
     planned = run(tmp_path, "plan", str(folder))
 
     assert planned.exit_code == 0
-    assert "yet; it counts as empty." in planned.stderr
+    assert "yet; it is treated as empty." in planned.stderr
     assert "Would be: 1 new subject." in planned.stdout
     assert not (tmp_path / "deep").exists()
     assert "r.db is a new registry." in run(tmp_path, "apply", str(folder)).stderr

@@ -156,7 +156,7 @@ def test_a_key_makes_a_table_of_one_row_each(written: Callable[[str], Path]) -> 
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ('subject = "s"', 'subject = "s"\nsubjct = "x"', "subjct: there is no such key; allowed are .*subject"),
+        ('subject = "s"', 'subject = "s"\nsubjct = "x"', "subjct: unknown key; allowed are .*subject"),
         ('checkpoint = "c"', "", "checkpoint is missing; allowed is a text"),
         ('checkpoint = "c"', "checkpoint = 7", "checkpoint = 7: allowed is a text"),
         (
@@ -169,20 +169,20 @@ def test_a_key_makes_a_table_of_one_row_each(written: Callable[[str], Path]) -> 
         ('subject = "s"', 'subject = "s"\npart = "header"', "part = 'header': allowed are value, key"),
         ('subject = "s"', 'subject = "s"\nkeep = "offset"', "keep = 'offset': allowed is a list of texts"),
         ('subject = "s"', 'subject = "s"\ndepth = 0', "depth = 0: allowed is 1 or more"),
-        ('subject = "s"', 'registry = "${HOME_OF_IT}"', "registry: the variable HOME_OF_IT is not set"),
+        ('subject = "s"', 'registry = "${HOME_OF_IT}"', "registry: the environment variable HOME_OF_IT is not set"),
         ('subject = "s"', "", "a pipeline without a subject reads topics of Kafka"),
         ("[good]", '[good]\nformat = "csv"', "good.format = 'csv': allowed are delta, iceberg, parquet"),
         ("[good]", "[goods]", r"good is missing; allowed is a table, \[good\]"),
         ("[bad]", "[bad]\nshare = 2", "bad.share = 2: allowed is 0 to 1"),
         ("[bad]", "[bad]\nmost = 1.5", "bad.most = 1.5: allowed is a whole number"),
-        ("[source.files]", "[source.file]", "source.file: there is no such key; allowed are kafka, files"),
+        ("[source.files]", "[source.file]", "source.file: unknown key; allowed are kafka, files"),
         ("[source.files]", '[source.kafka]\nservers = "h:1"\n[source.files]', "one of the tables"),
         ('path = "in"', 'path = "in"\nmax_files = "1"', "source.files.max_files = '1': allowed is a whole number"),
         ("[good]", '[trigger]\nkind = "now"\n[good]', "trigger.kind = 'now': allowed are available, once, every"),
         ("[good]", "[keyed]\n[good]", "keyed: there is no key: name its columns, or the subject"),
         ("[good]", '[keyed]\nkey = ["id"]\nenvelope = "maxwell"\n[good]', "keyed.envelope = 'maxwell': allowed are"),
         ('place = "good"', 'place = "good"\nformat = "parquet"\n[keyed]\nkey = ["id"]', "is one of delta, iceberg"),
-        ("[good]", "[good", "is no TOML"),
+        ("[good]", "[good", "is not valid TOML"),
     ],
     ids=lambda one: None if isinstance(one, str) else "",
 )
@@ -197,7 +197,7 @@ def test_what_is_wrong_is_told_by_key_value_and_what_is_allowed(
 def test_unusable_input_ends_with_two_and_help_has_examples(written: Callable[[str], Path], tmp_path: Path) -> None:
     run = CliRunner().invoke
     missing = run(group, ["pipeline", "run", str(tmp_path / "none.toml")])
-    assert (missing.exit_code, "can't be read: No such file" in missing.stderr) == (2, True)
+    assert (missing.exit_code, "cannot be read: No such file" in missing.stderr) == (2, True)
     nowhere = run(group, ["pipeline", "replay", str(written(SMALL)), "--json"])
     assert (nowhere.exit_code, '"error"' in nowhere.stdout, "registry is missing" in nowhere.stderr) == (2, True, True)
     for name in ("run", "plan", "status", "replay"):

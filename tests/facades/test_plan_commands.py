@@ -127,8 +127,8 @@ def test_settings_of_the_folder(run: Run, folder: Path, registry: str) -> None:
         ("bad.avsc", "{", 1, "not a valid schema"),
         ("types/an-order.avsc", record("Other", ("x", "int")), 2, "are both an-order"),
         ("treaty.toml", "[plan]\nlevle = 'FULL'", 2, "levle"),
-        ("treaty.toml", "[plan]\nlevel = 'SOME'", 2, "there is no level 'SOME'"),
-        ("treaty.toml", "[plan.subjects.x]\nfile = 'gone.avsc'", 2, "gone.avsc can't be read"),
+        ("treaty.toml", "[plan]\nlevel = 'SOME'", 2, "unknown level 'SOME'"),
+        ("treaty.toml", "[plan.subjects.x]\nfile = 'gone.avsc'", 2, "gone.avsc cannot be read"),
     ],
     ids=["lost name", "no schema", "one subject twice", "member", "level", "no file"],
 )

@@ -114,7 +114,7 @@ def test_help_fits_80_columns_and_lists_commands_with_whole_sentences() -> None:
 @pytest.mark.parametrize(
     ("file", "words"),
     [
-        ("missing.avsc", "missing.avsc can't be read: No such file or directory; name a file"),
+        ("missing.avsc", "missing.avsc cannot be read: No such file or directory; give a file"),
         ("latin.avsc", "latin.avsc is not UTF-8: byte 25 is 0xe9"),
         ("huge.avsc", "huge.avsc is larger than 1,048,576 bytes, the limit SCHEMA_BYTES"),
         ("text.avsc", "text.avsc:1:3: JSON_MALFORMED"),

@@ -116,9 +116,9 @@ def test_one_list_of_references_serves_many_files() -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--reference", "x=missing.avsc"], "the reference x=missing.avsc can't be read"),
+        (["--reference", "x=missing.avsc"], "the reference x=missing.avsc cannot be read"),
         (["--reference", "x"], "'x' is not NAME=FILE"),
-        (["--reference-folder", "order.avsc"], "'order.avsc' is no folder"),
+        (["--reference-folder", "order.avsc"], "'order.avsc' is not a folder"),
         (["--reference-folder", "schemas", "--subject", "s", "--registry", "http://x"], "exclude each other"),
     ],
 )

@@ -42,5 +42,5 @@ def test_a_log_that_cannot_be_written_is_warned_of(*, mode: int, read_only: bool
         with without_rights():
             text = format_banner(serving, listener)
 
-    assert ("r.db cannot be written by this user: every change is answered with 503" in text) == is_warned
+    assert ("r.db: every change is answered with 503" in text) == is_warned
     assert "/docs" in text

@@ -164,10 +164,10 @@ def test_lines_that_are_no_records_are_told_and_the_exit_code_says_so(registry: 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("import", "missing.jsonl", "--registry", "memory:"), "can't be read"),
-        (("import", "-", "--registry", "nonsense://x"), "name a registry"),
-        (("export", "--registry", "http://127.0.0.1:9"), "can't be asked"),
-        (("promote", "s", "--registry", "memory:"), "nothing would move"),
+        (("import", "missing.jsonl", "--registry", "memory:"), "cannot be read"),
+        (("import", "-", "--registry", "nonsense://x"), "give a registry"),
+        (("export", "--registry", "http://127.0.0.1:9"), "does not answer"),
+        (("promote", "s", "--registry", "memory:"), "source and target are the same"),
         (("promote", "s", "--registry", "memory:", "--to-context", "x"), "Subject 's' not found"),
     ],
     ids=["file", "url", "nobody", "same place", "no subject"],

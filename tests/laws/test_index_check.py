@@ -184,7 +184,9 @@ def test_a_state_file_whose_rows_do_not_come_to_its_root_is_found(tmp_path: Path
     (fault,) = [one for one in check_state(tmp_path / "state").faults if one.rule == "STATE_ROOT"]
 
     assert fault.table == ""
-    assert f"come to the state root {as_root(loaded().roots).hex()}, its head says {wrong.hex()}" in fault.message
+    assert (
+        f"the state root of its rows is {as_root(loaded().roots).hex()}, its head says {wrong.hex()}" in fault.message
+    )
 
 
 def test_the_table_of_a_state_file_is_named_that_has_a_row_of_another_one(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_commands_plan_run_tell_and_replay(spark: SparkSession, tmp_path: Path) 
         (planned,) = command.told("plan", 0)["subjects"]
         assert (planned["creates"], planned["ids"][0]["id"]) == (True, first)
         assert planned["columns"][1] == {"name": "n", "type": "INT"}
-        assert "would be made" in command("plan", 0).stdout
+        assert "would be created" in command("plan", 0).stdout
         stop_and_go_on(command)
         tell_and_replay(command, registry, first)
         command.describe(log, "most = 0")
@@ -210,7 +210,7 @@ def test_topics_of_a_pattern_whose_keys_are_named_in_headers(
         assert "name some with --topic" in keys.command("plan", 0).stdout
         avro = kafka.topic(f"{keys.start}avro", 2)
         keys.send(avro, AvroSerializer(client, KEY, conf=by_header), [{"id": at} for at in range(150 + BAD)])
-        assert f"{tmp_path}/good/{avro} would be made" in keys.command("plan", 0, "--topic", avro).stdout
+        assert f"{tmp_path}/good/{avro} would be created" in keys.command("plan", 0, "--topic", avro).stdout
         assert keys.run() == 1
 
         proto = kafka.topic(f"{keys.start}proto", 2)

@@ -133,7 +133,7 @@ def test_partitions_that_a_topic_does_not_have_are_dropped_where_that_is_asked_f
     refused, dropped = treaty(*words, stdin=record), treaty(*words, "--no-partition", stdin=record)
 
     assert refused.exit_code == 1
-    assert f"the record names partition 4, and {topic} has 1 partition; --no-partition drops it" in refused.stderr
+    assert f"the record names partition 4, but {topic} has 1 partition; --no-partition ignores it" in refused.stderr
     assert dropped.exit_code == 0, dropped.stderr
     assert "1 record " in dropped.stderr
 
@@ -188,7 +188,7 @@ def test_a_dry_run_shows_bytes_and_writes_nothing(treaty: Treaty, topic: str, tm
     assert dry.exit_code == 0, dry.stderr
     assert "key:      6b" in dry.stdout
     assert "value:    00 ???????? 04 68 69" in dry.stdout
-    assert "value:    none (a delete marker)" in dry.stdout
+    assert "value:    none (a tombstone)" in dry.stdout
     assert f"{topic}-value" not in server.get("/subjects")
     assert treaty("consume", topic, "--values").stdout == ""
 
@@ -299,7 +299,7 @@ def test_delivery_that_fails_is_told(treaty: Treaty, kafka: Kafka, topic: str, t
     done = treaty("produce", small, "--schema", "s.avsc", "--json", stdin=lines("b" * 500))
 
     assert done.exit_code == 1
-    assert "<stdin>:1: did not arrive: Kafka at" in done.stderr
+    assert "<stdin>:1: not delivered: Kafka at" in done.stderr
     assert {name: json.loads(done.stdout)[name] for name in ("sent", "lost")} == {"sent": 0, "lost": 1}
 
 

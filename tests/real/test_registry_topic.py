@@ -261,7 +261,7 @@ def test_records_that_are_none_are_told_by_their_offset(kafka: Kafka, topic: str
     ("words", "said"),
     [
         (("import", "kafka://{}/nothing-here"), "there is no topic 'nothing-here'"),
-        (("import", "kafka://{}"), "names no topic; Confluent registries have kafka://host:port/_schemas"),
+        (("import", "kafka://{}"), "has no topic; that of a Confluent registry is kafka://host:port/_schemas"),
         (("import", "kafka://127.0.0.1:9/x", "--kafka-config", "socket.timeout.ms=500"), "no Kafka broker answers"),
         (("import", "kafka://{}/x", "--kafka-config", "no.such=1"), 'No such configuration property: "no.such"'),
         (("import", "kafka://u:geheim@{}/x"), "a Kafka URL has no user and password"),

@@ -97,9 +97,7 @@ def test_a_port_in_use_is_told_with_another_one(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         ended = command(tmp_path, "--port", str(port), "--log", "memory:")
-    assert (
-        f"can't listen on 127.0.0.1 port {port}: another program listens there; try --port {port + 1}" in ended.stderr
-    )
+    assert f"cannot listen on 127.0.0.1 port {port}: the port is in use; try --port {port + 1}" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 

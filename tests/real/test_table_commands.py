@@ -93,4 +93,4 @@ def test_a_table_is_made_evolved_and_compared_and_its_records_are_read(
     assert (told["fine"], told["share"], told["empty"]) == (True, 0.9, ["more"])
     nothing = run(registry, *wider, str(tmp_path / "files"), "--column", "at", code=2)
     assert "the column with the frames is unknown: at" in nothing["error"]["message"]
-    assert "can't be read" in run(registry, *wider, str(tmp_path / "nowhere"), code=2)["error"]["message"]
+    assert "cannot be read" in run(registry, *wider, str(tmp_path / "nowhere"), code=2)["error"]["message"]

@@ -1,1 +1,1 @@
-"""The command line: one file for each noun, loaded when it is used."""
+"""The command line: a module for each command, imported when the command runs."""

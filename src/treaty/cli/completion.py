@@ -5,7 +5,7 @@ from click.shell_completion import get_completion_class
 
 SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_TREATY_COMPLETE"
-"""How the script asks the program; click names it after the program."""
+"""Environment variable by which the script asks the program for completions; click derives it from the program's name."""
 
 BASH = """\
 _treaty_completion() {
@@ -29,7 +29,7 @@ _treaty_completion() {
 }
 complete -F _treaty_completion treaty
 """
-"""Our own for bash: click's takes each part of a URL or of a qualified subject for a word."""
+"""The script for bash. Click's own treats each part of a URL or of a qualified subject as a word."""
 
 
 @click.command("completion")
@@ -38,7 +38,7 @@ complete -F _treaty_completion treaty
 def command(ctx: click.Context, shell: str) -> None:
     """Print the script for SHELL: bash, zsh or fish.
 
-    Names of subjects are completed too, from the registry that --registry or TREATY_REGISTRY names, if it answers at once.
+    Subject names are completed too, from the registry in --registry or TREATY_REGISTRY, if it answers within a second.
 
     \b
     Examples:

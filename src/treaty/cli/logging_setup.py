@@ -1,4 +1,4 @@
-"""Where the program's log lines go: to stderr, as text for people or as JSON for machines."""
+"""Log lines of the program: to stderr, as text or as JSON."""
 
 import json
 import logging
@@ -11,22 +11,22 @@ TEXT = "%(asctime)s %(levelname)-7s %(name)s [%(process)d] %(message)s%(request)
 
 
 class TextFormatter(logging.Formatter):
-    """One line for people; while a request is being answered it ends in the request's id."""
+    """Formats a record as one line of text; inside a request the line ends with the request id."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Print a record."""
+        """Return the line of a record."""
         known = request_id()
         record.request = f" (request {known})" if known else ""
         return super().format(record)
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object for each record: time, level, logger, process, message, the id of the request that is being
-    answered, the members of an access line, and the traceback where there is one.
+    """Formats a record as a JSON object: time, level, logger, process, message, and, if there are any, the request id,
+    the members of an access line and the traceback.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """Print a record."""
+        """Return the line of a record."""
         members: dict[str, object] = {
             "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
             "level": record.levelname.lower(),
@@ -43,7 +43,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def set_up_logging(*, as_json: bool, lines: bool) -> None:
-    """Send log records to stderr; those of single requests only where `lines` asks for them."""
+    """Send log records to stderr; with `lines` also one for each request."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter() if as_json else TextFormatter(TEXT))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)

@@ -1,4 +1,4 @@
-"""`treaty`: the program. It knows its commands by name and loads the one that is asked for."""
+"""`treaty`: the program. It imports the module of a command when the command is used."""
 
 import os
 import sys
@@ -13,7 +13,9 @@ from treaty.cli.terminal.errors import exit_with_error
 
 
 class CommandEntry(NamedTuple):
-    """The module of a command (its `command`, or the name after a colon), and a line of help."""
+    """The module of a command, optionally with the name of its function after a colon (default `command`), and its line
+    of help.
+    """
 
     module: str
     summary: str
@@ -59,7 +61,7 @@ COMMANDS = {
 
 
 class CommandGroup(click.Group):
-    """A group whose commands are modules, so that the program starts without loading them."""
+    """A group that imports a command's module when the command is used, so that the program starts fast."""
 
     def main(
         self,
@@ -69,7 +71,7 @@ class CommandGroup(click.Group):
         standalone_mode: bool = True,  # noqa: FBT001, FBT002 (as click has it)
         **extra: Any,
     ) -> Any:
-        """Run a command line; errors of all commands are printed in one place."""
+        """Run a command line and print the error of any command."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         words = sys.argv[1:] if args is None else list(args)
@@ -80,7 +82,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command; for a name that there is not, say the nearest ones."""
+        """Find a command; the error for an unknown name suggests similar ones."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             near = get_close_matches(args[0], COMMANDS, 3, 0.7)
             hint = f"did you mean {' or '.join(near)}?" if near else "`treaty --help` lists the commands"
@@ -88,12 +90,12 @@ class CommandGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Name the commands."""
+        """Return the names of the commands."""
         del ctx
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load a command; None where there is none of that name."""
+        """Import a command; None for an unknown name."""
         if cmd_name not in COMMANDS:
             return None
         module, _, name = COMMANDS[cmd_name].module.partition(":")
@@ -102,7 +104,7 @@ class CommandGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without loading them."""
+        """Write the list of commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
 

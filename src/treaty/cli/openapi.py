@@ -1,4 +1,4 @@
-"""`treaty openapi`: the description of the HTTP interface, for generators of clients and for gateways."""
+"""`treaty openapi`: prints the OpenAPI document, for client generators and gateways."""
 
 import json
 
@@ -9,8 +9,8 @@ from treaty.api.confluent.openapi.page import page
 
 
 @click.command("openapi")
-@click.option("--html", is_flag=True, help="The page for people instead.")
+@click.option("--html", is_flag=True, help="Print the HTML page instead.")
 def command(*, html: bool) -> None:
-    """Print the OpenAPI 3.1 document that a server answers under /openapi.json."""
+    """Print the OpenAPI 3.1 document that a server returns at /openapi.json."""
     described = document()
     click.echo(page(described).html if html else json.dumps(described, indent=2, ensure_ascii=False), nl=not html)

@@ -18,9 +18,8 @@ from treaty.core.limits import PASSWORD_COST
     help="Cost of bcrypt. Each step doubles the time of a check.",
 )
 def command(name: str, cost: int) -> None:
-    """Print the line of a password file for the user NAME, for `treaty serve --auth`.
-
-    Asks for the password; where there is no terminal it reads a line from stdin.
+    """Print the line of the user NAME for a password file of `treaty serve --auth`. Asks for the password, or reads a
+    line from stdin if there is no terminal.
     """
     if sys.stdin.isatty():
         password = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
@@ -31,4 +30,6 @@ def command(name: str, cost: int) -> None:
     except ValueError as wrong:
         raise click.UsageError(str(wrong)) from None
     except ImportError:
-        raise click.ClickException("it needs the library bcrypt; install it with: pip install 'treaty[auth]'") from None
+        raise click.ClickException(
+            "`treaty password` needs the library bcrypt; install it with: pip install 'treaty[auth]'"
+        ) from None

@@ -1,4 +1,4 @@
-"""Options of a server with peers: its public URL, and how peers authenticate."""
+"""Options of a server with peer nodes: its URL, and how peers authenticate."""
 
 import secrets
 from collections.abc import Callable, Iterator
@@ -19,14 +19,14 @@ OPTIONS = (
         envvar="TREATY_ADVERTISE",
         default="",
         metavar="URL",
-        help="URL of this server for peer nodes (default: the address that it listens on).",
+        help="URL at which peer nodes reach this server (default: its listening address).",
     ),
     click.option(
         "--peer-secret-file",
         envvar="TREATY_PEER_SECRET_FILE",
         type=_FILE,
         metavar="FILE",
-        help="File with the secret by which peer nodes authenticate, the same on all nodes of the registry.",
+        help="File with the shared secret of all nodes of the registry.",
     ),
     click.option(
         "--peer-name",
@@ -34,14 +34,14 @@ OPTIONS = (
         envvar="TREATY_PEER_NAME",
         multiple=True,
         metavar="NAME",
-        help="Accept client certificates with this name as peer nodes. Repeatable.",
+        help="Accept a client certificate with this name as a peer node. Repeatable.",
     ),
     click.option(
         "--peer-ca",
         envvar="TREATY_PEER_CA",
         type=_FILE,
         metavar="FILE",
-        help="CA certificates, in PEM, that verify peer nodes (default: the authorities of the system).",
+        help="CA certificates, in PEM, that verify peer nodes (default: the system's CAs).",
     ),
     click.option(
         "--peer-port",
@@ -49,7 +49,7 @@ OPTIONS = (
         type=click.IntRange(0, 65535),
         default=0,
         metavar="PORT",
-        help="With several workers: the port of the first for other nodes, the next for the second … (default: free ones).",
+        help="With several workers: port of the first worker for peer nodes; further workers use the following ports (default: free ports).",
     ),
     click.option(
         "--peer-plaintext",
@@ -83,7 +83,7 @@ def peer_flags(peering: PeerSettings) -> Iterator[str]:
 
 
 def refuse_unsafe_options(peering: PeerSettings, host: str, tls: TlsFiles | None) -> None:
-    """Stop with a word of help where what was said can't be right; raises `click.UsageError`."""
+    """Check the options; raises `click.UsageError` for a combination that cannot work."""
     try:
         refuse_unsafe_peers(peering, host, tls)
     except PeeringError as wrong:
@@ -91,7 +91,7 @@ def refuse_unsafe_options(peering: PeerSettings, host: str, tls: TlsFiles | None
 
 
 def add_worker_secret(peering: PeerSettings, url: str, host: str, folder: Path) -> PeerSettings:
-    """Workers of one machine have a secret among themselves where they need each other and nobody gave them one."""
+    """Return the secret of the peers; workers of one machine that need one and were given none get a random one."""
     if peering or not url.startswith("kafka:") or not is_loopback(host):
         return peering
     path = folder / "peer-secret"

@@ -1,4 +1,4 @@
-"""Security options of `treaty serve`: rights, audit log, read-only mode, TLS."""
+"""Security options of `treaty serve`: access rights, audit log, read-only mode, TLS."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -26,22 +26,22 @@ OPTIONS = (
         envvar="TREATY_AUDIT",
         type=_FILE,
         metavar="FILE",
-        help="File of the audit log: a line of JSON for every change. - is stderr, the default with --auth.",
+        help="File of the audit log, one line of JSON per change. - is stderr, the default with --auth.",
     ),
-    click.option("--read-only", envvar="TREATY_READ_ONLY", is_flag=True, help="Refuse every change."),
+    click.option("--read-only", envvar="TREATY_READ_ONLY", is_flag=True, help="Refuse all changes."),
     click.option(
         "--tls-cert",
         envvar="TREATY_TLS_CERT",
         type=_FILE,
         metavar="FILE",
-        help="Certificate of the server, in PEM. Turns TLS on.",
+        help="Certificate of the server, in PEM. Enables TLS.",
     ),
     click.option(
         "--tls-key",
         envvar="TREATY_TLS_KEY",
         type=_FILE,
         metavar="FILE",
-        help="Private key of the certificate, if it is in another file.",
+        help="Private key of the certificate, if in a separate file.",
     ),
     click.option(
         "--tls-client-ca",
@@ -54,7 +54,7 @@ OPTIONS = (
         "--hsts",
         envvar="TREATY_HSTS",
         is_flag=True,
-        help="Send Strict-Transport-Security: browsers use TLS for every port of this host for a year. Always sent on port 443.",
+        help="Send Strict-Transport-Security: browsers then use TLS for every port of this host for a year. Always sent on port 443.",
     ),
     click.option(
         "--allowed-host",
@@ -62,8 +62,7 @@ OPTIONS = (
         envvar="TREATY_ALLOWED_HOST",
         multiple=True,
         metavar="NAME",
-        help="Accept this name in the Host header too, on a loopback address without --auth; "
-        "pages of this host may send changes. Repeatable.",
+        help="Also accept this name in the Host header, for a server on a loopback address without --auth. Web pages of this host may send changes. Repeatable.",
     ),
     click.option(
         "--trusted-proxy",
@@ -71,14 +70,14 @@ OPTIONS = (
         envvar="TREATY_TRUSTED_PROXY",
         multiple=True,
         metavar="ADDRESS",
-        help="Address or network of a proxy whose X-Forwarded-For names the client, for limits by client. Repeatable.",
+        help="Address or network of a proxy whose X-Forwarded-For header is trusted, for limits by client. Repeatable.",
     ),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class SecurityOptions:
-    """The security options of a server. Make it with `read_security_options`."""
+    """The security options of a server, made by `read_security_options`."""
 
     protection: ProtectionSettings
     tls: TlsFiles | None = None
@@ -111,14 +110,14 @@ class SecurityOptions:
             yield from ("--trusted-proxy", proxy)
 
     def warnings(self, host: str) -> Iterator[str]:
-        """What a person should know who starts it so."""
+        """Return warnings about the options."""
         if is_loopback(host):
             return
         if self.protection.auth is None and (self.tls is None or self.tls.client_ca is None):
             able = "read the registry" if self.protection.read_only else "read, change and delete everything"
-            yield f"WARNING: every client that reaches {host} may {able}: there is no --auth (see docs/howto/rights.md)"
+            yield f"WARNING: every client that reaches {host} may {able}: --auth is not set (see docs/howto/rights.md)"
         elif self.tls is None:
-            yield f"WARNING: without --tls-cert, passwords and tokens travel to {host} as everybody on the way can read them"
+            yield f"WARNING: without --tls-cert, passwords and tokens are sent to {host} unencrypted"
 
 
 def add_security_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -140,7 +139,7 @@ def read_security_options(
     trusted_proxies: tuple[str, ...] = (),
     hsts: bool = False,
 ) -> SecurityOptions:
-    """Read the options; raises `click.UsageError` where they contradict each other."""
+    """Read the options; raises `click.UsageError` for a contradiction."""
     for name, path in (("--tls-key", tls_key), ("--tls-client-ca", tls_client_ca)):
         if path is not None and tls_cert is None:
             raise click.UsageError(f"{name} needs --tls-cert, the certificate of this server")
@@ -148,7 +147,7 @@ def read_security_options(
         raise click.UsageError("--hsts needs --tls-cert, the certificate of this server")
     for host in allowed_hosts:
         if not host or set("/@?# ").intersection(host):
-            raise click.UsageError(f"--allowed-host {host!r} is no host; write its name or its address alone")
+            raise click.UsageError(f"--allowed-host {host!r} is not a host; give only its name or address")
     try:
         proxies = read_proxies(trusted_proxies)
     except ValueError as wrong:

@@ -41,14 +41,14 @@ from treaty.wire.confluent.errors import INCOMPATIBLE
 
 T = TypeVar("T")
 BACKLOG = 2048
-"""Connections that may wait to be accepted."""
+"""Backlog of the listening socket, in connections."""
 UNAVAILABLE = 75
-"""Exit code where the log can't be reached now."""
+"""Exit code if the log cannot be reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServeSettings:
-    """What was asked for on the command line."""
+    """Options of the command line."""
 
     url: str
     host: str
@@ -58,13 +58,13 @@ class ServeSettings:
     access_log: bool
     security: SecurityOptions
     state: Path | None = None
-    """The state file."""
+    """The path of the state file."""
     manner: ServerOptions = DEFAULT_OPTIONS
     log_options: LogOptions = DEFAULT_LOG_OPTIONS
-    """What the log is opened with beside its URL."""
+    """Arguments for opening the log, beside its URL."""
 
     def listen_on(self, shared: socket.socket, parent: int = 0, own: socket.socket | None = None) -> ListenerSettings:
-        """How a worker listens."""
+        """Return how a worker listens."""
         security = self.security
         return ListenerSettings(
             shared, self.access_log, parent, security.tls, own, security.proxies, security.hosts, security.hsts
@@ -137,13 +137,13 @@ class ServeOptions(TypedDict):
     default=1,
     show_default=True,
     type=click.IntRange(1, 256),
-    help="Processes that share the port.",
+    help="Number of worker processes that share the port.",
 )
 @click.option(
     "--state-file",
     envvar="TREATY_STATE_FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Local snapshot of the tables for fast starts. The server writes it and all workers map it into memory; it is safe to delete (default: next to the file of a SQLite log).",
+    help="State file: local snapshot of the tables for fast starts, written by the server, shared by its workers, safe to delete (default: next to the database of a SQLite log).",
 )
 @add_security_options
 @add_peer_options
@@ -152,7 +152,7 @@ class ServeOptions(TypedDict):
     envvar="TREATY_METADATA_KEY_FILE",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Encrypt sensitive metadata in the log with the first key of this file. The other keys decrypt older values.",
+    help="Encrypt sensitive metadata in the log with the first key of this file. Further keys decrypt older values.",
 )
 @click.option(
     "--incompatible-code",
@@ -160,7 +160,7 @@ class ServeOptions(TypedDict):
     type=click.Choice([str(INCOMPATIBLE), "409"]),
     default=str(INCOMPATIBLE),
     show_default=True,
-    help="Error code of an incompatible schema. Clients of Confluent's servers before 8.0 expect 409.",
+    help="Error code for an incompatible schema. Clients of Confluent's servers before 8.0 expect 409.",
 )
 @click.option(
     "--log-format",
@@ -168,12 +168,12 @@ class ServeOptions(TypedDict):
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="Format of log lines: text, or a JSON object a line.",
+    help="Format of log lines: text, or one JSON object per line.",
 )
 @click.option("--access-log", is_flag=True, help="Log every request. This turns the response cache off.")
 @click.option("--data-home", envvar="XDG_DATA_HOME", default="~/.local/share", hidden=True)
-@click.option("--worker", nargs=4, type=int, hidden=True, help="Index, socket, parent and count of workers.")
-@click.option("--board", type=click.Path(path_type=Path), hidden=True, help="Folder where workers share their numbers.")
+@click.option("--worker", nargs=4, type=int, hidden=True, help="Index, socket, parent and number of the workers.")
+@click.option("--board", type=click.Path(path_type=Path), hidden=True, help="Folder where workers share their metrics.")
 def command(**options: Unpack[ServeOptions]) -> None:
     """Run a registry on this machine.
 
@@ -224,46 +224,45 @@ def command(**options: Unpack[ServeOptions]) -> None:
         )
         sys.exit(_run_server(served))
     if serving.workers > 1 and serving.url.startswith("memory:"):
-        raise click.UsageError("a log in memory can't be shared by several workers; take one worker, or a SQLite file")
+        raise click.UsageError("workers cannot share a log in memory; use --workers 1, or a SQLite log")
     refuse_unsafe_options(peering, serving.host, serving.security.tls)
     with open_listener(serving.host, serving.port) as listener:
         sys.exit(_serve_alone(serving, listener) if serving.workers == 1 else _serve_with_workers(serving, listener))
 
 
 def make_default_url(home: Path) -> str:
-    """The SQLite file in the user's data folder, which is made where it is not there."""
+    """Return the URL of the SQLite log in the user's data folder; a missing folder is created."""
     folder = home / "treaty"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as reason:
         raise click.ClickException(
-            f"can't make the folder {folder}: {reason.strerror}; "
-            "say where to keep the registry: treaty serve --log sqlite:///absolute/path.db"
+            f"cannot create the folder {folder}: {reason.strerror}; choose another place: treaty serve --log sqlite:///absolute/path.db"
         ) from None
     if not os.access(folder, os.W_OK):
         raise click.ClickException(
-            f"can't write in {folder}; say where to keep the registry: treaty serve --log sqlite:///absolute/path.db"
+            f"cannot write to {folder}; choose another place: treaty serve --log sqlite:///absolute/path.db"
         )
     return f"sqlite://{folder / 'registry.db'}"
 
 
 def open_listener(host: str, port: int) -> socket.socket:
-    """Open the listening socket, or say why it can't be and what to do."""
+    """Open the listening socket; raises an error with a remedy if that fails."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as reason:
         remedy = {
-            errno.EADDRINUSE: f"another program listens there; try --port {port + 1 if port < 65535 else 0}",
-            errno.EACCES: "ports below 1024 need rights that this user lacks; try --port 8081",
+            errno.EADDRINUSE: f"the port is in use; try --port {port + 1 if port < 65535 else 0}",
+            errno.EACCES: "this user may not use ports below 1024; try --port 8081",
             errno.EADDRNOTAVAIL: "this machine does not have that address; try --host 127.0.0.1",
-            socket.EAI_NONAME: "no address is known under that name; try --host 127.0.0.1",
+            socket.EAI_NONAME: "the name has no address; try --host 127.0.0.1",
         }.get(reason.errno or 0, "")
-        raise click.ClickException(f"can't listen on {host} port {port}: {remedy or reason.strerror}") from None
+        raise click.ClickException(f"cannot listen on {host} port {port}: {remedy or reason.strerror}") from None
 
 
 def format_banner(serving: ServeSettings, listener: socket.socket) -> str:
-    """What a person sees at the start: where it is, where it keeps its log, how to stop it."""
+    """Print the URL, the log and how to stop the server."""
     host, port = listener.getsockname()[:2]
     shown = f"[{host}]" if ":" in host else host
     base = f"{serving.security.scheme}://{shown}:{port}"
@@ -283,14 +282,14 @@ def format_banner(serving: ServeSettings, listener: socket.socket) -> str:
 
 
 def _warn_of_read_only(serving: ServeSettings) -> Iterator[str]:
-    """A sentence where the log is a file that this user cannot write, and nobody asked for --read-only."""
+    """Return a warning if this user cannot write to the log, and --read-only is not set."""
     parts = urlsplit(serving.url)
     path = Path(unquote(parts.path))
     if parts.scheme != "sqlite" or serving.security.protection.read_only:
         return
     for one in (path, path.parent):
         if one.exists() and not os.access(one, os.W_OK, effective_ids=True):
-            yield f"WARNING: {one} cannot be written by this user: every change is answered with 503"
+            yield f"WARNING: this user cannot write to {one}: every change is answered with 503"
             return
 
 
@@ -308,7 +307,7 @@ def _serve_alone(serving: ServeSettings, listener: socket.socket) -> int:
 
 
 async def _try_settings(serving: ServeSettings) -> int:
-    """Open and close what workers will, so that what is wrong with it is said once, and not by every one of them."""
+    """Open and close the log and all files before workers start, so that an error is reported once."""
     check_files(serving.security.protection, serving.security.tls)
     manner = serving.manner
     found = bool(manner.peering) or is_loopback(serving.host)  # by workers, who have addresses of their own
@@ -339,7 +338,7 @@ def _serve_with_workers(serving: ServeSettings, listener: socket.socket) -> int:
 
 
 def _run_server(work: Coroutine[Any, Any, int]) -> int:
-    """Run to the end; say what a person can mend, without a traceback."""
+    """Run the server until it ends; errors that an operator can fix are printed without a traceback."""
 
     async def stoppable() -> int:
         with announce_stop():
@@ -352,7 +351,7 @@ def _run_server(work: Coroutine[Any, Any, int]) -> int:
             click.echo(f"Error: {reason}", err=True)
             return HOPELESS
         except PASSING_ERRORS as reason:
-            click.echo(f"Error: the log can't be used now: {reason}", err=True)
+            click.echo(f"Error: the log cannot be used: {reason}", err=True)
             return UNAVAILABLE
         except KeyboardInterrupt:  # before the server took over Ctrl-C
             return INTERRUPTED

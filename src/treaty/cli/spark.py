@@ -1,4 +1,4 @@
-"""`treaty spark`: packages and settings for a Spark session; and the session that other commands start."""
+"""`treaty spark`: prints packages and settings for Spark sessions; also starts the session of other commands."""
 
 import sys
 import threading
@@ -11,14 +11,16 @@ import click
 from treaty.cli.terminal.options import SubcommandGroup
 from treaty.cli.terminal.source import UnusableError
 
-conf = click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A setting for Spark, such as a catalog's.")
+conf = click.option(
+    "--conf", multiple=True, metavar="NAME=VALUE", help="Setting for Spark, such as a catalog's. Repeatable."
+)
 PAUSE = 0.5
-"""Seconds between two looks at how far Spark is."""
+"""Seconds between two polls of Spark's progress."""
 
 
 @contextmanager
 def needs_spark() -> Iterator[None]:
-    """Imports of Spark in this block end the command with a remedy where pyspark is not installed. It is large: import it late."""
+    """End the command with a remedy if an import of Spark in this block fails. Spark is large: import it late."""
     try:
         yield
     except ImportError as error:
@@ -27,7 +29,9 @@ def needs_spark() -> Iterator[None]:
 
 @contextmanager
 def start_spark(title: str, settings: tuple[str, ...], *, delta: bool, iceberg: bool) -> Iterator[Any]:
-    """A session, that of the program or a new one, with the packages that are wanted and settings as ``NAME=VALUE``; its warnings are kept off the terminal."""
+    """Return the current Spark session or a new one, with packages and ``NAME=VALUE`` settings; its warnings are not
+    printed.
+    """
     wrong = next((one for one in settings if "=" not in one), None)
     if wrong is not None:
         raise click.BadParameter(f"{wrong!r} is not NAME=VALUE", param_hint="--conf")
@@ -54,7 +58,7 @@ def start_spark(title: str, settings: tuple[str, ...], *, delta: bool, iceberg: 
 
 
 def _show_progress(tracker: Any, title: str, done: threading.Event) -> None:
-    """Say on the terminal how many tasks of the stages that run are done."""
+    """Print how many tasks of the running stages are done."""
     from rich.console import Console  # noqa: PLC0415 (slow to import, and only wanted on a terminal)
 
     with Console(stderr=True).status(title) as line:
@@ -67,16 +71,16 @@ def _show_progress(tracker: Any, title: str, done: threading.Event) -> None:
 
 @click.group("spark", cls=SubcommandGroup)
 def command() -> None:
-    """Packages and settings for Spark sessions."""
+    """Print packages and settings for Spark sessions."""
 
 
 @command.command("packages")
 @click.option("--delta/--no-delta", default=True, show_default=True, help="Delta tables.")
 @click.option("--iceberg/--no-iceberg", default=False, show_default=True, help="Iceberg tables.")
-@click.option("--kafka/--no-kafka", default=False, show_default=True, help="Kafka as source and sink.")
-@click.option("--conf", "as_conf", is_flag=True, help="As lines for spark-defaults.conf.")
+@click.option("--kafka/--no-kafka", default=False, show_default=True, help="Include the Kafka source and sink.")
+@click.option("--conf", "as_conf", is_flag=True, help="Print lines for spark-defaults.conf.")
 def packages(delta: bool, iceberg: bool, kafka: bool, as_conf: bool) -> None:  # noqa: FBT001 - click passes them so
-    """Print the exact packages and settings that Treaty is proven with, as options of spark-submit."""
+    """Print the packages and settings that Treaty is tested with, as options of spark-submit."""
     with needs_spark():
         from treaty.spark import jars  # noqa: PLC0415
     wanted = jars.packages(delta=delta, iceberg=iceberg, kafka=kafka)
@@ -88,4 +92,4 @@ def packages(delta: bool, iceberg: bool, kafka: bool, as_conf: bool) -> None:  #
     for name, value in settings.items():
         click.echo(f"{name} {value}" if as_conf else f'--conf "{name}={value}" \\')
     for one in wanted.jars:
-        click.echo(f"# and the jar of {one}, fetched by these coordinates, in spark.jars", err=True)
+        click.echo(f"# add the jar of {one}, fetched by these coordinates, to spark.jars", err=True)

@@ -1,4 +1,4 @@
-"""`treaty table …`: lake tables from subjects: made, evolved, and compared."""
+"""`treaty table …`: creates, evolves and compares lake tables of subjects."""
 
 import sys
 from collections.abc import Callable
@@ -22,15 +22,24 @@ FORMATS = ("delta", "iceberg", "parquet")
 
 
 def add_table_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that all three commands have."""
+    """Options of all three commands."""
     options = (
         connection.subject,
         click.option(
-            "--table", "place", required=True, metavar="PLACE", help="A path, or (Delta, Iceberg) a name with dots."
+            "--table",
+            "place",
+            required=True,
+            metavar="PLACE",
+            help="Table: a path, or a name in a catalog (Delta, Iceberg).",
         ),
         click.option("--format", "format_", type=click.Choice(FORMATS), default="delta", show_default=True),
-        click.option("--message", default="", metavar="NAME", help="The Protobuf message; else the file's first."),
-        click.option("--sql", "as_sql", is_flag=True, help="Print the statements, change nothing."),
+        click.option(
+            "--message",
+            default="",
+            metavar="NAME",
+            help="Full name of the Protobuf message (default: the first of the file).",
+        ),
+        click.option("--sql", "as_sql", is_flag=True, help="Print the SQL statements and change nothing."),
         conf,
         connection.registry,
         connection.as_json,
@@ -42,16 +51,16 @@ def add_table_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group("table", cls=SubcommandGroup)
 def command() -> None:
-    """Lake tables (Delta, Iceberg, Parquet) that hold all versions of a subject."""
+    """Create, evolve and compare lake tables (Delta, Iceberg, Parquet) for all versions of a subject."""
 
 
-@command.command("create", epilog="Exit code 0: the table exists. 1: the subject can't be a table. 2: unusable input.")
+@command.command("create", epilog="Exit code 0: the table exists. 1: no table can hold the subject. 2: unusable input.")
 @add_table_options
-@click.option("--partition", "partitions", multiple=True, metavar="COLUMN", help="A column to partition by.")
+@click.option("--partition", "partitions", multiple=True, metavar="COLUMN", help="Column to partition by. Repeatable.")
 def create(*, partitions: tuple[str, ...], as_sql: bool, as_json: bool, **where: Any) -> None:
-    """Make a table for SUBJECT: the columns of all its versions, with what the schemas say of them as comments.
+    """Create a table for SUBJECT with the columns of all its versions; comments are the docs of the schemas.
 
-    With --sql the statement is printed, and Spark is not started.
+    --sql only prints the statement and does not start Spark.
 
     \b
     Examples:
@@ -71,11 +80,11 @@ def create(*, partitions: tuple[str, ...], as_sql: bool, as_json: bool, **where:
 
 
 @command.command(
-    "evolve", epilog="Exit code 0: it fits. 1: it can't be brought to fit. 2: unusable input, or no table."
+    "evolve", epilog="Exit code 0: the table fits. 1: the change is not possible. 2: unusable input, or no table."
 )
 @add_table_options
 def evolve(*, as_sql: bool, as_json: bool, **where: Any) -> None:
-    """Bring a table to SUBJECT's versions: columns are added, types widened, comments renewed; nothing is dropped.
+    """Change a table to fit all versions of SUBJECT: add columns, widen types, update comments. Nothing is dropped.
 
     \b
     Examples:
@@ -88,26 +97,28 @@ def evolve(*, as_sql: bool, as_json: bool, **where: Any) -> None:
     with _start_spark(table, where["conf"]) as spark:
         found = subjects.find_drift(spark, plan, table)
         if found.missing:
-            raise UnusableError(f"there is no {table.format} table at {table.place}; make it with treaty table create")
+            raise UnusableError(
+                f"there is no {table.format} table at {table.place}; create it with treaty table create"
+            )
         statements = subjects.print_evolve_statements(spark, table, found)
         if not as_sql:
             _refuse_invalid(lambda: subjects.evolve(spark, plan, table))
     news = [one for one in found.changes if one.kind in {"add", "widen", "comment"}]
-    done = "\n".join(map(str, news)) or f"{table.place} has all that {where['subject']} needs."
+    done = "\n".join(map(str, news)) or f"{table.place} fits {where['subject']}."
     _say_done(where["subject"], table, statements, as_json=as_json, as_sql=as_sql, done=done)
 
 
-@command.command("diff", epilog="Exit code 0: they agree. 1: they do not, or there is no table. 2: unusable input.")
+@command.command("diff", epilog="Exit code 0: no differences. 1: differences, or no table. 2: unusable input.")
 @add_table_options
 @click.option(
     "--extra-column",
     "also",
     multiple=True,
     metavar="COLUMN",
-    help="A column that the table may have in addition, such as offset. Repeatable.",
+    help="Additional column that the table may have, such as offset. Repeatable.",
 )
 def diff(*, also: tuple[str, ...], as_sql: bool, as_json: bool, **where: Any) -> None:
-    """Show where a table and SUBJECT's versions differ: columns, types, comments.
+    """Show the differences of a table and the versions of SUBJECT: columns, types, comments.
 
     \b
     Example:
@@ -153,7 +164,7 @@ def _plan_table(where: dict[str, Any], partitions: tuple[str, ...] = ()) -> "tup
 
 
 def _refuse_invalid(act: Callable[[], Any]) -> Any:
-    """Do it; what can't be done ends the program with exit code 1 and its reason."""
+    """Apply the changes; an impossible change ends the program with exit code 1 and the reason."""
     try:
         return act()
     except ValueError as wrong:  # a plan that can't be made, a table that can't be brought there
@@ -161,7 +172,7 @@ def _refuse_invalid(act: Callable[[], Any]) -> Any:
 
 
 def _start_spark(table: Any, settings: tuple[str, ...]) -> AbstractContextManager[Any]:
-    """A session for the format."""
+    """Start a Spark session for the table format."""
     return start_spark(
         f"table {table.place}", settings, delta=table.format == "delta", iceberg=table.format == "iceberg"
     )

@@ -1,1 +1,1 @@
-"""The client side: a `Registry` over HTTP, caches, and the serializers of programs that read and write records."""
+"""The client: a `Registry` over HTTP, caches, serializers and deserializers."""

@@ -1,9 +1,9 @@
-"""Adapters: serializers in the forms that Kafka clients take, without importing any of those clients.
+"""Adapters: serializers as Kafka clients expect them, without importing any of those clients.
 
-For confluent_kafka they are callables of a value and a `SerializationContext`. `SerializingProducer` and
-`DeserializingConsumer` call them so, and so do the asyncio producer and consumer, which await them. Of a context `topic`,
-`field` (``key`` or ``value``) and `headers` are read. For aiokafka and other clients whose serializers take only the value,
-topic and part are bound first.
+For confluent_kafka they are callables of a value and a `SerializationContext`, for `SerializingProducer` and
+`DeserializingConsumer` and, as coroutine functions, for the asyncio producer and consumer. They read `topic`, `field`
+(``key`` or ``value``) and `headers` of the context. For aiokafka and other clients whose serializers take only the
+value, topic and part are bound in advance.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, MutableSequence
@@ -16,7 +16,7 @@ from treaty.client.serializers.settings import Deserializer, SerializedPart, Ser
 
 
 class SerializationContext(Protocol):
-    """What is needed of a context: where a record goes to or comes from."""
+    """The members of a `SerializationContext` that are used: topic, part and headers of a record."""
 
     topic: Any
     field: Any
@@ -24,9 +24,8 @@ class SerializationContext(Protocol):
 
 
 def for_producer(serializer: Serializer) -> Callable[[Any, Any], bytes | None]:
-    """Return a serializer as a `SerializingProducer` takes it.
-
-    A frame in a header is added to the headers that are given to ``produce``, which must be a list or a dictionary.
+    """Return a serializer for `SerializingProducer`. A frame in a header is added to the headers given to ``produce``,
+    which must be a list or a dictionary.
     """
 
     def serialize(value: Any, context: SerializationContext | None = None) -> bytes | None:
@@ -36,7 +35,7 @@ def for_producer(serializer: Serializer) -> Callable[[Any, Any], bytes | None]:
 
 
 def for_consumer(deserializer: Deserializer) -> Callable[[bytes | None, Any], Any]:
-    """Return a deserializer as a `DeserializingConsumer` takes it."""
+    """Return a deserializer for `DeserializingConsumer`."""
 
     def deserialize(data: bytes | None, context: SerializationContext | None = None) -> Any:
         return deserializer(data, *_place(context), _headers(context))
@@ -45,7 +44,7 @@ def for_consumer(deserializer: Deserializer) -> Callable[[bytes | None, Any], An
 
 
 def for_async_producer(serializer: AsyncSerializer) -> Callable[[Any, Any], Awaitable[bytes | None]]:
-    """Return a serializer of asyncio, to be awaited with value and context."""
+    """Return a coroutine function from value and context to bytes."""
 
     async def serialize(value: Any, context: SerializationContext | None = None) -> bytes | None:
         return _put(await serializer(value, *_place(context)), context)
@@ -54,7 +53,7 @@ def for_async_producer(serializer: AsyncSerializer) -> Callable[[Any, Any], Awai
 
 
 def for_async_consumer(deserializer: AsyncDeserializer) -> Callable[[bytes | None, Any], Awaitable[Any]]:
-    """Return a deserializer of asyncio, to be awaited with bytes and context."""
+    """Return a coroutine function from bytes and context to a value."""
 
     async def deserialize(data: bytes | None, context: SerializationContext | None = None) -> Any:
         return await deserializer(data, *_place(context), _headers(context))
@@ -74,7 +73,7 @@ def _headers(context: SerializationContext | None) -> Iterable[tuple[str, bytes]
 
 
 def _put(framed: SerializedPart, context: SerializationContext | None) -> bytes | None:
-    """Put a frame's header where the producer takes its headers from."""
+    """Add the header of a frame to the headers of the producer."""
     if framed.headers:
         headers = None if context is None else context.headers
         if isinstance(headers, MutableSequence):
@@ -91,28 +90,28 @@ def _put(framed: SerializedPart, context: SerializationContext | None) -> bytes 
 
 @dataclass(frozen=True, slots=True)
 class PartToSend:
-    """What one half of a record adds to a call of ``send``: bytes, and headers where the frame is in one."""
+    """Arguments of ``send`` for the key or value of a record: bytes, and headers if the frame is in a header."""
 
     data: bytes | None
     headers: list[tuple[str, bytes]]
 
 
 class ConsumedRecord(Protocol):
-    """What is needed of a record that was consumed."""
+    """The members of a consumed record that are used."""
 
     @property
     def topic(self) -> str:
-        """Where it comes from."""
+        """The topic of the record."""
         ...
 
     @property
     def key(self) -> Any:
-        """Its key's bytes, or None."""
+        """The bytes of the key, or None."""
         ...
 
     @property
     def value(self) -> Any:
-        """Its value's bytes, or None."""
+        """The bytes of the value, or None."""
         ...
 
     @property
@@ -122,36 +121,37 @@ class ConsumedRecord(Protocol):
 
 
 def bind_serializer(serializer: Serializer, topic: str, part: Part = "value") -> Callable[[Any], bytes | None]:
-    """Return a function from values to bytes, as ``key_serializer`` and ``value_serializer`` want it.
+    """Return a function from values to bytes, for ``key_serializer`` and ``value_serializer``.
 
-    It may ask the registry; in an asyncio program take `AsyncSerializer.bound`. Raises `ValueError` where the frame
-    stands in a header: `half` returns those too.
+    It may block on a request to the registry; asyncio programs use `AsyncSerializer.bound`. Raises `ValueError` if the
+    frame is in a header: use `half`, which returns headers.
     """
 
     def serialize(value: Any) -> bytes | None:
         framed = serializer(value, topic, part)
         if framed.headers:
-            raise ValueError("the frame is in a header, and this function returns only bytes; take half()")
+            raise ValueError("the frame is in a header, and this function returns only bytes; use half()")
         return framed.data
 
     return serialize
 
 
 def bind_deserializer(deserializer: Deserializer, topic: str, part: Part = "value") -> Callable[[bytes | None], Any]:
-    """Return a function from bytes to values, as ``key_deserializer`` and ``value_deserializer`` want it.
+    """Return a function from bytes to values, for ``key_deserializer`` and ``value_deserializer``.
 
-    It may ask the registry, and reads no headers; `opened` awaits the registry and reads them.
+    It may block on a request to the registry, and does not read headers; `opened` awaits the registry and reads
+    headers.
     """
     return lambda data: deserializer(data, topic, part)
 
 
 async def serialize_part(serializer: AsyncSerializer, value: Any, topic: str, part: Part = "value") -> PartToSend:
-    """Serialize one half of a record: ``send(topic, value=half.data, headers=half.headers)``."""
+    """Serialize the key or value of a record: ``send(topic, value=half.data, headers=half.headers)``."""
     framed = await serializer(value, topic, part)
     return PartToSend(framed.data, list(framed.headers))
 
 
 async def deserialize_part(deserializer: AsyncDeserializer, record: ConsumedRecord, part: Part = "value") -> Any:
-    """Deserialize one half of a record that was consumed, by its header or by its frame header."""
+    """Deserialize the key or value of a consumed record, by its header or its frame."""
     data = record.key if part == "key" else record.value
     return await deserializer(data, record.topic, part, record.headers)

@@ -1,4 +1,6 @@
-"""Answers kept on the client's side, for asyncio: `AsyncLoadingCache` is the mechanism, `AsyncCachedRegistry` a registry before another."""
+"""The client's cache for asyncio: `AsyncLoadingCache`, and `AsyncCachedRegistry`, a registry that caches the answers of
+another.
+"""
 
 import asyncio
 import time
@@ -30,12 +32,12 @@ V = TypeVar("V")
 
 
 class AsyncLoadingCache(Generic[K, V]):
-    """A bounded memory for the tasks of one loop: one call under way for each key, what was used longest ago goes first."""
+    """A bounded LRU cache for the tasks of one event loop; concurrent calls with one key share one load."""
 
     def __init__(
         self, limit: int, weigh: Callable[[V], int] = lambda _: 1, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Keep entries up to a total weight of `limit`."""
+        """Cache entries up to a total weight of `limit`."""
         self._entries: LruEntries[K, V] = LruEntries(limit, weigh, clock)
         self._loads: dict[K, asyncio.Future[V]] = {}
 
@@ -48,9 +50,8 @@ class AsyncLoadingCache(Generic[K, V]):
         missing_ttl: float = 0.0,
         fresh: bool = False,
     ) -> V:
-        """Return the value of a key, made once; a `NotFound` that `make` raises is kept for `missing_ttl`.
-
-        `fresh`: what is kept, or on its way, is not good enough; what is made now is kept.
+        """Return the cached value of a key, or that of `make`. A `NotFound` raised by `make` is cached for
+        `missing_ttl`. `fresh`: ignore cached values and running loads, and cache the new value.
         """
         while not fresh:
             found = self._entries.find(key)
@@ -65,7 +66,7 @@ class AsyncLoadingCache(Generic[K, V]):
         return await self._load(key, make, TimeToLive(ttl, missing_ttl))
 
     def clear(self) -> None:
-        """Forget everything, and what calls under way will bring."""
+        """Clear the cache, and discard the results of running loads."""
         self._entries.clear()
         self._loads.clear()
 
@@ -94,10 +95,10 @@ class AsyncLoadingCache(Generic[K, V]):
 
 
 class AsyncCachedRegistry:
-    """An `AsyncRegistry` that remembers. Commands that go through it make it forget what they may have changed."""
+    """An `AsyncRegistry` with a cache. A command sent through it removes the answers that it may change."""
 
     def __init__(self, registry: AsyncRegistry, policy: CachePolicy | None = None) -> None:
-        """Stand in front of `registry`, which is closed with this one."""
+        """Cache the answers of `registry`, which is closed with this object."""
         self._registry = registry
         self._policy = policy or CachePolicy()
         self._schemas: AsyncLoadingCache[object, Reply[SchemaFound]] = AsyncLoadingCache(
@@ -106,7 +107,7 @@ class AsyncCachedRegistry:
         self._versions: AsyncLoadingCache[object, Reply[object]] = AsyncLoadingCache(self._policy.versions)
 
     async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
-        """Answer from memory where that is right, else from the registry behind."""
+        """Answer a request from the cache if allowed, else from the registry."""
         kept: AsyncLoadingCache[object, Reply[A]]
         if is_immutable(request):
             kept, ttl = cast("AsyncLoadingCache[object, Reply[A]]", self._schemas), FOREVER
@@ -123,7 +124,7 @@ class AsyncCachedRegistry:
         )
 
     async def close(self) -> None:
-        """Close the registry behind."""
+        """Close the underlying registry."""
         await self._registry.close()
 
     async def _forward(self, request: Request[A], call: CallOptions) -> Reply[A]:

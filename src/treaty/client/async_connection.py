@@ -17,7 +17,7 @@ P = ParamSpec("P")
 def _as_coroutine(
     exchange: Callable[P, Exchange[A]],
 ) -> Callable[Concatenate["AsyncConnection", P], Coroutine[Any, Any, A]]:
-    """Make a coroutine function that runs the exchange and returns its value."""
+    """Return a coroutine method that runs the exchange and returns its value."""
 
     @wraps(exchange)
     async def method(self: "AsyncConnection", /, *args: P.args, **kwargs: P.kwargs) -> A:
@@ -35,10 +35,10 @@ def _as_coroutine(
 
 
 class AsyncConnection:
-    """A registry for asyncio and the `CallOptions` that its methods are made with."""
+    """A registry for asyncio, with the `CallOptions` of its methods."""
 
     def __init__(self, registry: AsyncRegistry, call: CallOptions = CALL) -> None:
-        """Make requests of `registry`, which is closed with this one."""
+        """Send requests to `registry`, which is closed with this object."""
         self.registry = registry
         self.call = call
 
@@ -51,11 +51,11 @@ class AsyncConnection:
         await self.close()
 
     async def ask(self, request: Request[A], call: CallOptions | None = None) -> Reply[A]:
-        """Answer any request, with the token of the state that the answer was taken from."""
+        """Send any request; return its answer with the position token of the state that answered."""
         return await self.registry.ask(request, call or self.call)
 
     async def close(self) -> None:
-        """Close the registry: its connections, threads and files."""
+        """Close the registry with its connections, threads and files."""
         await self.registry.close()
 
     register = _as_coroutine(exchanges.register)

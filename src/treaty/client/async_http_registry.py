@@ -37,10 +37,10 @@ _LOST = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutExcep
 
 
 class AsyncHttpRegistry:
-    """An `AsyncRegistry` behind a URL, with connections kept open. Belongs to the loop that first uses it."""
+    """An `AsyncRegistry` at a URL, with persistent connections. Belongs to the event loop that first uses it."""
 
     def __init__(self, settings: ClientSettings | str | Mapping[str, Any]) -> None:
-        """Take settings, or what `settings_of` makes them of. Nothing is sent yet."""
+        """Take settings, or the argument of `settings_of`. Sends nothing."""
         self._settings = settings if isinstance(settings, ClientSettings) else settings_of(settings)
         chance = random.Random().random  # noqa: S311 (jitter)
         self._state = make_client_state(self._settings, time.monotonic, chance, lambda: uuid.uuid4().hex)
@@ -53,7 +53,7 @@ class AsyncHttpRegistry:
         return f"AsyncHttpRegistry({self._settings!r})"
 
     async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
-        """Answer a request; raises what a `Registry` raises."""
+        """Send a request and return its reply; raises the errors of `Registry`."""
         return await self._run(ask_registry(request, call, self._settings, self._state))
 
     async def close(self) -> None:
@@ -61,7 +61,7 @@ class AsyncHttpRegistry:
         await self._pool.aclose()
 
     async def _run(self, conversation: Conversation[A]) -> A:
-        """Run a conversation; it receives what an effect returns or raises."""
+        """Run a generator of effects; it receives what each effect returns or raises."""
         event: EffectResult = None
         error: RegistryError | None = None
         while True:

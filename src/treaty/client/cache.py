@@ -1,4 +1,4 @@
-"""Answers kept on the client's side, for threads: `LoadingCache` is the mechanism, `CachedRegistry` a `Registry` before another one."""
+"""The client's cache for threads: `LoadingCache`, and `CachedRegistry`, a registry that caches the answers of another."""
 
 import threading
 import time
@@ -33,22 +33,22 @@ V = TypeVar("V")
 
 @dataclass(slots=True)
 class _Load(Generic[V]):
-    """One call under way; who asks for the same thing meanwhile waits for it."""
+    """A running load, which concurrent callers with the same key wait for."""
 
     is_done: threading.Event = field(default_factory=threading.Event)
     value: V | None = None
     error: Exception | None = None
     was_stopped: bool = False
-    """Whoever made the call was stopped: the next one makes it."""
+    """The caller that ran the load was interrupted; the next one runs it."""
 
 
 class LoadingCache(Generic[K, V]):
-    """A bounded memory for threads: one call under way for each key, least recently used entries go first."""
+    """A bounded LRU cache for threads; concurrent calls with one key share one load."""
 
     def __init__(
         self, limit: int, weigh: Callable[[V], int] = lambda _: 1, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Keep entries up to a total weight of `limit`."""
+        """Cache entries up to a total weight of `limit`."""
         self._lock = threading.Lock()
         self._entries: LruEntries[K, V] = LruEntries(limit, weigh, clock)
         self._loads: dict[K, _Load[V]] = {}
@@ -56,9 +56,8 @@ class LoadingCache(Generic[K, V]):
     def get(
         self, key: K, make: Callable[[], V], *, ttl: float = FOREVER, missing_ttl: float = 0.0, fresh: bool = False
     ) -> V:
-        """Return the value of a key, made once; a `NotFound` that `make` raises is kept for `missing_ttl`.
-
-        `fresh`: what is kept, or on its way, is not good enough; what is made now is kept.
+        """Return the cached value of a key, or that of `make`. A `NotFound` raised by `make` is cached for
+        `missing_ttl`. `fresh`: ignore cached values and running loads, and cache the new value.
         """
         lifetime = TimeToLive(ttl, missing_ttl)
         while True:
@@ -82,7 +81,7 @@ class LoadingCache(Generic[K, V]):
             return cast("V", load.value)
 
     def clear(self) -> None:
-        """Forget everything, and what calls under way will bring."""
+        """Clear the cache, and discard the results of running loads."""
         with self._lock:
             self._entries.clear()
             self._loads.clear()
@@ -115,17 +114,17 @@ class LoadingCache(Generic[K, V]):
 
 
 class CachedRegistry:
-    """A `Registry` that remembers. Commands that go through it make it forget what they may have changed."""
+    """A `Registry` with a cache. A command sent through it removes the answers that it may change."""
 
     def __init__(self, registry: Registry, policy: CachePolicy | None = None) -> None:
-        """Stand in front of `registry`, which is closed with this one."""
+        """Cache the answers of `registry`, which is closed with this object."""
         self._registry = registry
         self._policy = policy or CachePolicy()
         self._schemas: LoadingCache[object, Reply[SchemaFound]] = LoadingCache(self._policy.schema_bytes, weigh_reply)
         self._versions: LoadingCache[object, Reply[object]] = LoadingCache(self._policy.versions)
 
     def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
-        """Answer from memory where that is right, else from the registry behind."""
+        """Answer a request from the cache if allowed, else from the registry."""
         kept: LoadingCache[object, Reply[A]]
         if is_immutable(request):
             kept, ttl = cast("LoadingCache[object, Reply[A]]", self._schemas), FOREVER
@@ -142,7 +141,7 @@ class CachedRegistry:
         )
 
     def close(self) -> None:
-        """Close the registry behind."""
+        """Close the underlying registry."""
         self._registry.close()
 
     def _forward(self, request: Request[A], call: CallOptions) -> Reply[A]:

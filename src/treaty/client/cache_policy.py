@@ -1,4 +1,6 @@
-"""What a cache keeps: which answers, for how long, and within which bounds; without threads or loops."""
+"""The policy of the client's cache: which answers are cached, for how long, within which limits. No threads, no event
+loops.
+"""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -18,41 +20,41 @@ FOREVER = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class CachePolicy:
-    """What a cache may keep, and how long (seconds)."""
+    """Limits and times to live of a cache. Times are in seconds."""
 
     schema_bytes: int = 64 * 2**20
-    """Texts of schemas by id and guid. They never change, so only this limit removes one: the one used longest ago."""
+    """Characters of schemas by id and guid. They never change, so an entry is only removed as the least recently used."""
     versions: int = 10_000
-    """Entries of all other kinds."""
+    """The most entries of all other kinds."""
     latest_ttl: float = 60.0
-    """How long `latest`, a version by its number or metadata, and a look-up stay."""
+    """Time to live of `latest`, of versions by number or metadata, and of look-ups."""
     missing_ttl: float = 2.0
-    """How long "not found" stays."""
+    """Time to live of "not found"."""
 
 
 def is_immutable(request: Request[Any]) -> bool:
-    """Return whether an answer never changes: a schema by its id or guid."""
+    """Return whether an answer is immutable: a schema by id or guid."""
     return isinstance(request, GetGuid) or (isinstance(request, GetSchema) and not request.max_id)
 
 
 def is_cacheable(request: Request[Any]) -> bool:
-    """Return whether an answer is kept until its time is over, or a command may have changed it."""
+    """Return whether an answer is cached with a time to live, until a command may have changed it."""
     return isinstance(request, (GetVersion, FindVersion, Lookup))
 
 
 def needs_fresh_answer(call: CallOptions) -> bool:
-    """Return whether a call asks for more than what was kept can promise."""
+    """Return whether a call demands a newer state than a cached answer guarantees."""
     return bool(call.after) or call.consistency in FRESH
 
 
 def weigh_reply(reply: Reply[SchemaFound]) -> int:
-    """Bytes that a kept schema counts as: its text, and what goes with it."""
+    """Return the weight of a cached schema in characters: its text and a constant."""
     return 512 + len(reply.answer.text)
 
 
 @dataclass(frozen=True, slots=True)
 class TimeToLive:
-    """How long a value stays, and how long "not found" does (seconds)."""
+    """Times to live, in seconds, of a value and of "not found"."""
 
     found: float = FOREVER
     missing: float = 0.0
@@ -66,23 +68,23 @@ class _Entry(Generic[V]):
 
 
 class LruEntries(Generic[K, V]):
-    """Values and kept refusals by key, up to a total weight; what was used longest ago goes first. Holds no lock."""
+    """Values and cached refusals by key, up to a total weight, least recently used first out. Not thread-safe."""
 
     def __init__(self, limit: int, weigh: Callable[[V], int], clock: Callable[[], float]) -> None:
-        """Keep entries up to a total weight of `limit`; `clock` counts seconds and never goes back."""
+        """Cache entries up to a total weight of `limit`; `clock` is a monotonic clock in seconds."""
         self._limit = limit
         self._weigh = weigh
         self._clock = clock
         self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
         self._weight = 0
         self.generation = 0
-        """Rises whenever everything is forgotten; what was asked for before is not kept."""
+        """Number of clears so far; the result of a load that began before a clear is not cached."""
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def find(self, key: K) -> V | NotFound | None:
-        """Return what is kept and has time left; None where nothing is."""
+        """Return the unexpired entry of a key, or None."""
         entry = self._entries.get(key)
         if entry is None or entry.expires <= self._clock():
             return None
@@ -90,7 +92,9 @@ class LruEntries(Generic[K, V]):
         return entry.value
 
     def store(self, key: K, value: V | NotFound, ttl: TimeToLive, generation: int) -> None:
-        """Keep a value, unless all was forgotten since its `generation`, its time is over, or it is too large."""
+        """Cache a value, unless the cache was cleared since its `generation`, its time to live is zero, or it is too
+        large.
+        """
         missing = isinstance(value, NotFound)
         seconds = ttl.missing if missing else ttl.found
         weight = 1 if missing else self._weigh(cast("V", value))
@@ -114,7 +118,7 @@ class LruEntries(Generic[K, V]):
 
 
 def unwrap_entry(value: V | NotFound) -> V:
-    """Return a kept value, or raise a kept refusal: a new one for each caller, with its own traceback."""
+    """Return a cached value, or raise a copy of a cached refusal, so that each caller has its own traceback."""
     if isinstance(value, NotFound):
         raise type(value)(value.reason)
     return value

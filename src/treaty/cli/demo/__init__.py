@@ -1,4 +1,6 @@
-"""`treaty demo`: real flights through a real registry and Spark, a crash in between, and a proof at the end."""
+"""`treaty demo`: real flights go through a registry and Spark into tables, with a crash on the way and a check of all
+counts at the end.
+"""
 
 from treaty.cli.demo.entry import command
 

@@ -1,16 +1,16 @@
-"""Charts as inline SVG, in the page's own colours; every mark has a title that a pointer shows."""
+"""Charts as inline SVG in the colours of the page; every bar has a title, shown under the pointer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
 WIDTH = 1000
-"""Units across; a chart fills its card at any size."""
+"""Width of a chart in SVG units; the page scales it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChartBar:
-    """One mark: its label, its value, how the value is written, a class of the page's style, and more to say."""
+    """One bar: its label, its value, the value as text, a CSS class of the page, and a note for its title."""
 
     label: str
     value: float
@@ -33,7 +33,7 @@ def _draw_title(bar: ChartBar) -> str:
 
 
 def draw_horizontal_bars(bars: Sequence[ChartBar], name: str, *, left: float = 190) -> str:
-    """Horizontal bars from a common start; below zero they go to the other side."""
+    """Return horizontal bars from a common zero line; negative values extend to the left."""
     step, room = 34, WIDTH - left - 150
     low, high = min(0.0, *(bar.value for bar in bars)), max(1e-9, *(bar.value for bar in bars))
     zero = left + room * -low / (high - low)
@@ -51,9 +51,8 @@ def draw_horizontal_bars(bars: Sequence[ChartBar], name: str, *, left: float = 1
 
 
 def draw_vertical_bars(bars: Sequence[ChartBar], name: str, unit: str, across: str) -> str:
-    """Vertical bars over a common line, with a few grid lines; values below zero hang down.
-
-    `unit` is what the values are, `across` what the labels below are.
+    """Return vertical bars over a common zero line, with grid lines; negative values extend down. `unit` names the
+    values, `across` the labels of the x axis.
     """
     tall, foot, left = 250.0, 58.0, 60.0
     low, high = min(0.0, *(bar.value for bar in bars)), max(1e-9, *(bar.value for bar in bars))
@@ -82,7 +81,7 @@ def draw_vertical_bars(bars: Sequence[ChartBar], name: str, unit: str, across: s
 
 
 def draw_shares(bars: Sequence[ChartBar], name: str) -> str:
-    """One line cut into parts, each as wide as its share."""
+    """Return one stacked bar; each part is as wide as its share."""
     total = sum(bar.value for bar in bars) or 1
     body, x = [], 0.0
     for bar in bars:

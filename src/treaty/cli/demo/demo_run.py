@@ -1,4 +1,4 @@
-"""The story of the demo: register, write, decode, crash, resume, prove."""
+"""The steps of the demo: register, write, decode, kill, resume, check."""
 
 import time
 from collections.abc import Iterator
@@ -25,21 +25,21 @@ KILL_AT = 3
 
 
 class ProgressListener(Protocol):
-    """Who watches: a screen, or nobody."""
+    """What is called with the progress of the demo."""
 
     def say(self, words: str) -> None:
         """Something happened."""
 
     def wrote(self, rows: int) -> None:
-        """So many events are written by now."""
+        """Receive the number of events written so far."""
 
     def decoded(self, rows: int) -> None:
-        """So many events are in the tables by now."""
+        """Receive the number of events in the tables so far."""
 
 
 @dataclass(slots=True)
 class DemoResult:
-    """What happened, for the report."""
+    """The results of a run, for the report."""
 
     total: int
     ids: list[int] = field(default_factory=list)
@@ -54,26 +54,26 @@ class DemoResult:
 
     @property
     def holds(self) -> bool:
-        """Whether every event of every topic is in exactly one table, where it belongs."""
+        """Whether every event of every topic is in exactly one table, the right one."""
         others = self.figures.get("dimensions", {})
         whole = all(name in others and others[name]["rows"] == rows for name, rows in self.written.items())
         return bool(self.proof.get("holds")) and whole and all(one["holds"] for one in others.values())
 
     @property
     def rate(self) -> float:
-        """Rows per second of the stream, both tables written, without the start of Spark."""
+        """Rows per second of the stream with both tables written, without the start of Spark."""
         busy = sum(one["seconds"] for one in self.batches)
         return sum(one["rows"] for one in self.batches) / busy if busy else 0.0
 
     @property
     def best_rate(self) -> float:
-        """Rows per second of the fastest batch: what remains once the JVM has warmed up."""
+        """Rows per second of the fastest batch, when the JVM is warm."""
         return max((one["rows"] / one["seconds"] for one in self.batches), default=0.0)
 
 
 @dataclass(slots=True)
 class DemoRun:
-    """One run of the demo in `folder`, with the registry that answers at `url`."""
+    """One run of the demo in `folder`, against the registry at `url`."""
 
     folder: Path
     registry: Registry
@@ -115,7 +115,9 @@ class DemoRun:
         return self.result
 
     def write_dimensions(self) -> int:
-        """Register and write the topics that flights are joined with; an id of theirs."""
+        """Register the schemas of the topics that flights are joined with, write their events, and return one of the
+        ids.
+        """
         ids: dict[str, list[int]] = {}
         for one in DIMENSIONS:
             subject = Subject(".", one.subject)
@@ -132,7 +134,7 @@ class DemoRun:
         return ids["planes"][0]
 
     def start_next_phase(self) -> None:
-        """Register the next version and write the next events, the versions so far interleaved."""
+        """Register the next version and write the next events in all versions so far, interleaved."""
         number = self.phase + 1
         draft = Draft(schemas.VERSIONS[self.phase])
         found = self.registry.ask(Register(Subject(".", schemas.SUBJECT), draft)).answer.version
@@ -150,7 +152,9 @@ class DemoRun:
         self.phase = number
 
     def follow_job(self, job: ChildProcess, *, crash: bool) -> bool:
-        """Follow the job to its end; True where it was killed on the way. Raises RuntimeError if it dies by itself."""
+        """Read the steps of the job until it ends; return whether it was killed. Raises RuntimeError if it ends
+        unexpectedly.
+        """
         for step in job.steps():
             name, batch = step["step"], step.get("batch", -1)
             if name == "good":
@@ -165,7 +169,7 @@ class DemoRun:
                 job.send("go")
             self.handle_step(job, step)
         if not self.result.proof:
-            message = f"the job ended by itself; its log is {self.folder / 'job.log'}"
+            message = f"the job ended unexpectedly; its log is {self.folder / 'job.log'}"
             raise RuntimeError(message)
         return False
 
@@ -174,7 +178,9 @@ class DemoRun:
         match step["step"]:
             case "ready":
                 again = ", again" if self.result.batches else ""
-                self.listener.say(f"Spark runs{again}: the job goes on from its checkpoint" if again else "Spark runs")
+                self.listener.say(
+                    f"Spark runs{again}: the job continues from its checkpoint" if again else "Spark runs"
+                )
             case "extended":
                 rejected = {code for _, code in step["rejected"]}
                 news = f"ids {', '.join(str(number) for number, _ in step['ids'])}"
@@ -193,7 +199,7 @@ class DemoRun:
                 self.result.proof = step
 
     def finish_batch(self, job: ChildProcess, step: dict[str, Any]) -> None:
-        """A batch is in both tables."""
+        """Note that a batch is in both tables."""
         batch = step["batch"]
         facts = {"batch": batch, "rows": self.rows[batch], "seconds": step["seconds"], "versions": len(step["ids"])}
         self.result.batches.append(facts)
@@ -204,7 +210,7 @@ class DemoRun:
             job.send("stop")
 
     def register_incompatible_version(self) -> None:
-        """Offer a fourth version that breaks readers, and keep what the registry says."""
+        """Register a fourth version that breaks readers, and keep the refusal."""
         try:
             self.registry.ask(Register(Subject(".", schemas.SUBJECT), Draft(schemas.V4)))
         except Incompatible as refusal:

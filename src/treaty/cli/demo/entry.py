@@ -1,4 +1,4 @@
-"""The command `treaty demo`: its options, its folder, and what it needs installed."""
+"""The command `treaty demo`: options, folder, and the check for required packages."""
 
 import shutil
 from importlib import import_module
@@ -17,10 +17,10 @@ TOTAL = 336_776
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("demo"),
     show_default=True,
-    help="Where events, tables and the report go; an earlier demo there is replaced.",
+    help="Folder for events, tables and the report. An earlier demo there is replaced.",
 )
-@click.option("--rows", type=click.IntRange(100, TOTAL), default=TOTAL, show_default=True, help="How many flights.")
-@click.option("--serve", "stay", is_flag=True, help="Keep the registry running afterwards.")
+@click.option("--rows", type=click.IntRange(100, TOTAL), default=TOTAL, show_default=True, help="Number of flights.")
+@click.option("--serve", "stay", is_flag=True, help="Keep the registry running after the demo.")
 @click.pass_context
 def command(ctx: click.Context, folder: Path, rows: int, stay: bool) -> None:  # noqa: FBT001 - click passes it so
     """Send 336,776 real flights through a registry, Spark and a crash into two tables, and prove that all arrived."""
@@ -37,10 +37,10 @@ def command(ctx: click.Context, folder: Path, rows: int, stay: bool) -> None:  #
 
 
 def empty_folder(folder: Path) -> Path:
-    """An empty folder at this place. Raises a usage error where something lies there that no demo made."""
+    """Make or empty the folder. Raises `click.UsageError` if it has files that no demo made."""
     if folder.exists() and any(folder.iterdir()):
         if not (folder / "registry.db").exists():
-            message = f"{folder} is not empty and not a demo's; name another with --folder"
+            message = f"{folder} has files that are not from a demo; name another folder with --folder"
             raise click.UsageError(message)
         shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)

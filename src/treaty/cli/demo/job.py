@@ -1,8 +1,8 @@
-"""The process with Spark in it: runs the streaming job, prints each step on stdout, and obeys lines on stdin.
+"""The Spark process of the demo: runs the streaming job, prints each step on stdout, and reads commands from stdin.
 
-Lines out are JSON objects with a member ``step``. After ``good`` the job waits for a line ``go``: this is the moment
-between the commits of the two tables. A line ``stop`` ends the stream; then follow ``dimensions`` (three more topics
-read to their ends), ``figures`` and ``proof``.
+Each line of output is a JSON object with a member ``step``. After ``good`` the job waits for a line ``go``: at this
+point the first of the two tables is committed. A line ``stop`` ends the stream; then the job prints ``dimensions``
+(three more topics read to their ends), ``figures`` and ``proof``.
 """
 
 import json
@@ -25,7 +25,7 @@ _WAIT_SECONDS = 1
 
 
 def main(folder: str, url: str, total: int) -> None:
-    """Run the job in `folder` against the registry at `url` until a line says `stop`."""
+    """Run the job in `folder` against the registry at `url` until a line `stop` is read."""
     words: queue.Queue[str] = queue.Queue()
     go = threading.Semaphore(0)
 

@@ -1,4 +1,4 @@
-"""The demo's report as one HTML page that needs nothing else."""
+"""The demo's report as one HTML page without external files."""
 
 from collections.abc import Sequence
 from html import escape
@@ -11,18 +11,18 @@ from treaty.spark.demo_data.dimensions import DIMENSIONS
 from treaty.spark.demo_data.schemas import STORY
 
 SENTENCES = {
-    "TOO_SHORT": "fewer than the five bytes of a frame",
-    "BAD_MAGIC": "the first byte is not the magic 0",
-    "UNKNOWN_ID": "the registry never gave this id",
-    "WRONG_SUBJECT": "the id belongs to another subject",
-    "MALFORMED": "cut short, or a length that cannot be",
-    "TRAILING": "bytes after the end of the record",
-    "RESOLUTION": "the writer's schema cannot be read as the table",
+    "TOO_SHORT": "shorter than the five bytes of a frame header",
+    "BAD_MAGIC": "the first byte is not the magic byte 0",
+    "UNKNOWN_ID": "the registry has no schema with this id",
+    "WRONG_SUBJECT": "the id is a schema of another subject",
+    "MALFORMED": "truncated, or an impossible length",
+    "TRAILING": "extra extra extra bytes after the end of the record",
+    "RESOLUTION": "the writer's schema does not resolve to the table's",
 }
 
 
 def build_page(story: DemoResult) -> str:
-    """The whole page."""
+    """Return the whole page."""
     parts = (
         _header_section(story),
         _numbers_section(story),
@@ -46,7 +46,7 @@ def _card(title: str, lead: str, *inside: str) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    """A table; cells are HTML already, the columns in `numbers` are set to the right."""
+    """Return a table. Cells are HTML; the columns in `numbers` are right-aligned."""
 
     def cells(tag: str, values: Sequence[str]) -> str:
         return "".join(
@@ -100,13 +100,8 @@ def _versions_section(story: DemoResult) -> str:
         )
         for one in story.batches
     ]
-    lead = (
-        "Versions 2 and 3 were registered while the stream ran. Their ids were new to it; each was found in a batch, looked up, "
-        "and the table grew, without a restart."
-    )
-    crash = (
-        "<p class='note'>The marked batch is the one that was killed and ran again.</p>" if story.killed >= 0 else ""
-    )
+    lead = "Versions 2 and 3 were registered while the stream ran. The stream found each new id in a batch, looked it up in the registry and added the columns to the table, without a restart."
+    crash = "<p class='note'>The marked batch was killed and ran again.</p>" if story.killed >= 0 else ""
     told = "".join(f"<li><b>v{number}</b> {escape(words)}</li>" for number, words in enumerate(STORY, 1))
     titles = "<h3>Good rows by the version they were written with</h3>", "<h3>Seconds per batch</h3>"
     charts = (
@@ -151,14 +146,14 @@ def _bad_rows_section(story: DemoResult) -> str:
     planted = [
         (escape(row["damage"]), f"<code>{row['code']}</code>", f"{row['count']:,}") for row in story.proof["planted"]
     ]
-    lead = "One event in a hundred was damaged in one of seven ways. Each came out with its reason, its id and its bytes; no neighbour was touched."
+    lead = "One event in a hundred was damaged in one of seven ways. Each is a row of the table of bad rows, with its error code, id and bytes. All other events are unaffected."
     return _card(
         "Bad rows, explained",
         lead,
         draw_horizontal_bars(bars, "bad rows by reason"),
         "<h3>What a bad row says</h3>",
         _table(("code", "message", "first bytes"), rows),
-        "<h3>What was planted, and found to the row</h3>",
+        "<h3>Planted and found, by reason</h3>",
         _table(("damage", "found as", "rows"), planted, (2,)),
     )
 
@@ -182,7 +177,7 @@ def _delays_section(story: DemoResult) -> str:
             "nested weather of version 3)."
         )
     return _card(
-        "And what the flights say",
+        "What the flights show",
         f"Average departure delay in minutes, from the good table.{wet}",
         "<h3>By scheduled hour in New York</h3>",
         draw_vertical_bars(hours, "delay by hour", "minutes", "scheduled hour"),
@@ -210,10 +205,7 @@ def _join_section(story: DemoResult) -> str:
         )
         for row in figures["airlines"]
     ]
-    lead = (
-        "Weather came as Protobuf, planes and airlines as JSON, each with damage of its own, each into two tables. Joined with the flights "
-        "they say who is late, in which weather, and with planes how old."
-    )
+    lead = "Weather events are Protobuf, planes and airlines are JSON, each with its own damaged events and its own two tables. Joined with the flights they show delays by airline, weather and age of the planes."
     head = ("airline", "flights", "minutes late, dry", "minutes late, rain", "years of age of the planes")
     return _card(
         "Three formats, one join",

@@ -1,4 +1,4 @@
-"""The two processes that the demo starts: the registry's server, and the job with Spark, which it kills once."""
+"""The two processes that the demo starts: the registry's server, and the Spark job, which it kills once."""
 
 import json
 import os
@@ -21,17 +21,17 @@ _PATIENCE_SECONDS = 30.0
 
 @dataclass(slots=True)
 class ChildProcess:
-    """A started process in a group of its own, so that a signal reaches its JVM too."""
+    """A process in its own process group, so that a signal reaches its JVM too."""
 
     popen: subprocess.Popen[str]
 
     def kill(self) -> None:
-        """SIGKILL to the whole group: nobody gets to clean up."""
+        """Send SIGKILL to the whole group; no process can clean up."""
         os.killpg(self.popen.pid, signal.SIGKILL)
         self.popen.wait()
 
     def stop(self) -> None:
-        """End it politely, then firmly."""
+        """Send SIGTERM, and SIGKILL if the process does not end."""
         if self.popen.poll() is None:
             os.killpg(self.popen.pid, signal.SIGTERM)
             try:
@@ -46,7 +46,7 @@ class ChildProcess:
         self.popen.stdin.flush()
 
     def steps(self) -> Iterator[dict[str, Any]]:
-        """What it tells, until its stdout ends; lines of others (the JVM writes there too) are passed over."""
+        """Yield the steps of the job until its stdout ends. Other lines, such as those of the JVM, are ignored."""
         assert self.popen.stdout is not None, "the job is started with a pipe"
         for line in self.popen.stdout:
             if line.startswith('{"step"'):
@@ -55,7 +55,7 @@ class ChildProcess:
 
 
 def find_free_port() -> int:
-    """A port on the loopback that nobody listens on now."""
+    """Return a free port of the loopback interface."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""One performance of the demo: server, stage, screen and report, and everything stopped at the end."""
+"""One session of the demo: starts the server, runs the demo, writes the report and stops all processes."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -13,7 +13,7 @@ from treaty.cli.demo.progress import print_report, show_progress
 
 
 def run_demo(folder: Path, rows: int, *, stay: bool) -> bool:
-    """Run the demo in an empty folder; tells whether its counts add up. With `stay` the server runs on until Ctrl-C."""
+    """Run the demo in an empty folder and return whether its counts add up. With `stay` the server runs until Ctrl-C."""
     console = Console()
     port = find_free_port()
     url = f"http://127.0.0.1:{port}"

@@ -1,1 +1,1 @@
-"""Commands for who looks after a log."""
+"""Commands that inspect and maintain a log."""

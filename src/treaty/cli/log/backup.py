@@ -1,4 +1,4 @@
-"""`treaty log backup`, `dump` and `restore`: copies of a log as files, and new logs made of them."""
+"""`treaty log backup`, `dump` and `restore`: copies of a log as files, and new logs made from them."""
 
 import sys
 from pathlib import Path
@@ -24,7 +24,7 @@ from treaty.log.maintenance.restore import restore_log
 from treaty.log.state_roots import ROOT_REMEDY, find_root_mismatches, read_with_table_roots
 
 SHOWN = 20
-"""Rows that break a rule that are printed for people; JSON has them all."""
+"""The most invalid rows that are printed as text; JSON has all of them."""
 
 
 @click.command("backup")
@@ -32,10 +32,10 @@ SHOWN = 20
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @as_json
 def backup(*, log: str, file: Path, as_json: bool) -> None:
-    """Copy the file of a SQLite LOG to a FILE: one consistent state, page by page. Nodes continue meanwhile.
+    """Copy the database of a SQLite LOG to a FILE, as one consistent state. Nodes keep running.
 
-    The speed is that of the disk, and no memory is needed. The FILE is not a log: `treaty log restore` makes a log of it, with
-    an identity of its own. For logs of other backends use `treaty log dump`.
+    The copy is made page by page, at the speed of the disk. The FILE is not a log: `treaty log restore` makes a new log
+    of it, with its own identity. For other backends use `treaty log dump`.
 
     \b
     Examples:
@@ -46,9 +46,9 @@ def backup(*, log: str, file: Path, as_json: bool) -> None:
     parts = urlsplit(log)
     source = Path(unquote(parts.path))
     if parts.scheme != "sqlite":
-        raise UnusableError("only the file of a SQLite log can be copied; for others there is `treaty log dump`")
+        raise UnusableError("only a SQLite log can be copied as a file; use `treaty log dump` for other backends")
     if not source.exists():
-        raise UnusableError(f"{log}: there is no such file; name a log as `treaty serve --log` takes it")
+        raise UnusableError(f"{log}: no such file; give the log as for `treaty serve --log`")
 
     async def work() -> Position:
         with screen.show_progress() as progress:
@@ -70,9 +70,9 @@ def backup(*, log: str, file: Path, as_json: bool) -> None:
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @as_json
 def dump(*, log: str, file: Path, as_json: bool) -> None:
-    """Write a LOG to a FILE: one consistent state, with identity and sequence. Nodes continue meanwhile.
+    """Write all rows of a LOG to a FILE: one consistent state, with identity and sequence. Nodes keep running.
 
-    A FILE that ends in .zst or .gz is compressed. It can be restored to any backend.
+    A FILE that ends in .zst or .gz is compressed. `treaty log restore` restores it to any backend.
 
     \b
     Examples:
@@ -111,12 +111,14 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
             screen.say(f"{one.table or 'the state'}: {one.message}", "red", err=True)
         if wrong:
             screen.say(
-                f"the rows were changed past the log, and no dump of them is restored: {ROOT_REMEDY}", "red", err=True
+                f"the rows were changed outside the log, so this dump cannot be restored: {ROOT_REMEDY}",
+                "red",
+                err=True,
             )
     sys.exit(1 if wrong else 0)
 
 
-@click.command("restore", epilog="Exit code 1: rows of the file break a rule, and nothing was written.")
+@click.command("restore", epilog="Exit code 1: rows of the file are invalid, and nothing was written.")
 @click.argument("file", type=click.Path(dir_okay=False))
 @log
 @click.option(
@@ -124,17 +126,17 @@ def dump(*, log: str, file: Path, as_json: bool) -> None:
     default=RESTORE_GAP,
     show_default=True,
     type=click.IntRange(0),
-    help="Ids left free after the highest one, for schemas that the old log registered after the dump.",
+    help="Ids to leave unused after the highest one, for schemas that the old log registered after the dump.",
 )
-@click.option("--allow-invalid", is_flag=True, help="Restore the rows as they are, even if some break a rule.")
+@click.option("--allow-invalid", is_flag=True, help="Restore the rows unchanged, even if some are invalid.")
 @as_json
 def restore_(*, file: str, log: str, gap: int, allow_invalid: bool, as_json: bool) -> None:
-    """Make a new LOG of a FILE, a dump or a backup. The LOG must be empty; it gets an identity of its own.
+    """Make a new LOG from a FILE, a dump or a backup. The LOG must be empty; it gets its own identity.
 
-    The FILE is read twice: first every rule that its rows can show is checked, as `treaty log verify` does, then it is written.
+    The FILE is read twice: its rows are verified first, as by `treaty log verify`, then written.
 
-    Position tokens of the old log are invalid afterwards. If a restore is interrupted, run it again: until it is complete, no
-    node serves the log.
+    Position tokens of the old log become invalid. An interrupted restore can be run again; no node serves the log until
+    the restore is complete.
 
     \b
     Examples:
@@ -161,13 +163,13 @@ def restore_(*, file: str, log: str, gap: int, allow_invalid: bool, as_json: boo
         screen.say_json({"rows": head.rows, **place, "gap": gap, "faults": len(faults)})
     else:
         if faults:
-            screen.say(f"{_count_rows(faults)} break a rule and were restored as they are", "yellow", err=True)
+            screen.say(f"{_count_rows(faults)} are invalid and were restored unchanged", "yellow", err=True)
         screen.say(f"{head.rows:,} rows restored into log {end.identity.hex()}, ids raised by {gap:,}", "green")
     offer_fast_start(log, head.rows)
 
 
 def _check_dump(file: str) -> tuple[DumpHead, tuple[InvariantViolation, ...]]:
-    """Read a file once for its digests and its rules, so that a damaged one is refused before anything is written."""
+    """Verify a file before anything is written: compare its digests and check its rows."""
 
     async def read() -> tuple[DumpHead, tuple[InvariantViolation, ...]]:
         with open_dump_file(file) as (head, rows):
@@ -177,9 +179,9 @@ def _check_dump(file: str) -> tuple[DumpHead, tuple[InvariantViolation, ...]]:
 
 
 def _refuse_changed(file: str, checked: DumpHead, found: DumpHead) -> None:
-    """The head has the digests of all rows, so that a file with the same head and rows that add up is the same file."""
+    """The head has the digest of all rows, so a second read with the same head and a matching digest is the same file."""
     if found != checked:
-        raise DumpError(f"{file} was changed while it was read: restore a file that no other process writes to")
+        raise DumpError(f"{file} changed while it was read; restore a file that no other process writes to")
 
 
 def _report_violations(file: str, faults: tuple[InvariantViolation, ...], *, as_json: bool) -> None:
@@ -192,8 +194,7 @@ def _report_violations(file: str, faults: tuple[InvariantViolation, ...], *, as_
     if len(faults) > SHOWN:
         screen.say(f"... and {len(faults) - SHOWN:,} more", "red", err=True)
     screen.say(
-        f"{file}: {_count_rows(faults)} break a rule, and nothing was written: `treaty log verify` lists them all, "
-        "--allow-invalid restores them as they are",
+        f"{file}: {_count_rows(faults)} are invalid, and nothing was written: `treaty log verify` lists them all, --allow-invalid restores them unchanged",
         "red",
         err=True,
     )

@@ -1,4 +1,4 @@
-"""Dumps as files: plain, or compressed where the name ends in .zst or .gz; written whole or not at all."""
+"""Dumps as files: plain, or compressed where the name ends in .zst or .gz; a file is written completely or not at all."""
 
 import gzip
 from collections.abc import Iterable, Iterator
@@ -21,20 +21,19 @@ from treaty.log.maintenance.dump import (
 
 
 def is_dump(text: str) -> bool:
-    """Return whether a word names a file; else it is the URL of a log."""
+    """Return whether an argument names a file; otherwise it is the URL of a log."""
     return ":" not in text or Path(text).exists()
 
 
 @contextmanager
 def open_dump_file(path: str, *, lenient: bool = False) -> Iterator[tuple[DumpHead, Iterator[EncodedRow]]]:
-    """The head of a dump or of a backup, and its rows as they are read.
-
-    At their end they are compared with the head, unless somebody `lenient` does that himself: raises `DumpError`.
+    """Return the head of a dump or backup, and an iterator over its rows. After the last row the rows are compared with
+    the head, unless the caller is `lenient` and compares them itself; raises `DumpError`.
     """
     if is_backup(Path(path)):
         head, rows = read_backup(Path(path))
         if not lenient:
-            refuse_root_mismatch(head, roots_of(rows), f"the backup {path} does not add up")
+            refuse_root_mismatch(head, roots_of(rows), f"the rows of the backup {path} do not match its head")
         yield head, iter(rows)
         return
     with open_lines(path) as lines:
@@ -42,7 +41,7 @@ def open_dump_file(path: str, *, lenient: bool = False) -> Iterator[tuple[DumpHe
 
 
 def read_dump(lines: Iterator[bytes], *, lenient: bool = False) -> tuple[DumpHead, Iterator[EncodedRow]]:
-    """The head of a dump, and its rows as they are read."""
+    """Return the head of a dump, and an iterator over its rows."""
     first = next(lines, b"")
     head = read_head(first)
     return head, read_rows(head, first, lines, lenient=lenient)
@@ -50,7 +49,7 @@ def read_dump(lines: Iterator[bytes], *, lenient: bool = False) -> tuple[DumpHea
 
 @contextmanager
 def open_lines(path: str) -> Iterator[Iterator[bytes]]:
-    """The lines of a dump, whichever way it is compressed."""
+    """Yield the lines of a dump, decompressed."""
     with Path(path).open("rb") as file:
         magic = file.read(4)
         file.seek(0)
@@ -61,12 +60,12 @@ def open_lines(path: str) -> Iterator[Iterator[bytes]]:
 
 
 def _read_lines(file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
-    """Lines, none longer than one byte past its limit."""
+    """Yield lines, each cut one byte past the limit."""
     return iter(lambda: file.readline(DUMP_LINE_BYTES + 1), b"")
 
 
 def write_dump_file(path: Path, lines: Iterable[bytes]) -> int:
-    """Write a dump and return its size in bytes; an older file of that name stays until the new one is whole."""
+    """Write a dump and return its size in bytes. An older file of that name is replaced when the new one is complete."""
     half = path.with_name(f"{path.name}.part")
     try:
         half.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""`treaty log info`: what a log is."""
+"""`treaty log info`: facts about a log."""
 
 from collections import Counter
 from typing import Any
@@ -17,7 +17,7 @@ from treaty.core.state.values import LogOrigin
 @log
 @as_json
 def info(*, log: str, as_json: bool) -> None:
-    """Show what a LOG is: where it ends, what it holds, how large it is, and where it comes from.
+    """Show the last position of a LOG, its rows by table, its size and its origin.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Opening logs for commands: one error for people, whatever is wrong; and the wall clock."""
+"""Opening logs for commands: every failure becomes one error message; and the wall clock."""
 
 import asyncio
 import time
@@ -27,7 +27,7 @@ _SETTINGS = "treaty.log.settings"
 UNUSABLE = (
     LogUrlError, LogDamagedError, LogUnavailableError, RestoreError, DumpError, OldLogError, KafkaSettingsError
 )  # fmt: skip
-"""What a command can't go on after."""
+"""Errors that end a command."""
 
 
 def _keep(context: click.Context, _: click.Parameter, words: tuple[str, ...]) -> None:
@@ -39,19 +39,19 @@ log_option = log_config.log_config_option(callback=_keep)
 
 
 def log(command: Callable[..., None]) -> Callable[..., None]:
-    """The argument LOG, and how to get at it."""
+    """The argument LOG with the settings to open it."""
     return click.argument("log", metavar="LOG", envvar="TREATY_LOG")(log_option(command))
 
 
 def read_log_settings() -> Pairs:
-    """The settings of the library that reaches the log, as ``--log-config`` says them."""
+    """The settings of the client library of the log, as given by ``--log-config``."""
     found: Pairs = click.get_current_context().meta.get(_SETTINGS, ())
     return found
 
 
 @asynccontextmanager
 async def open_command_log(url: str, *, new: bool = False) -> AsyncIterator[Log]:
-    """A log while the block runs; only a `new` one is made where it is not there."""
+    """Open a log for the block; a missing log is made only if `new`."""
     if not new:
         _refuse_missing(url)
     found = await open_log(url, LogOptions(read_log_settings(), create=new, is_command=True))
@@ -64,11 +64,11 @@ async def open_command_log(url: str, *, new: bool = False) -> AsyncIterator[Log]
 def _refuse_missing(url: str) -> None:
     parts = urlsplit(url)
     if parts.scheme == "sqlite" and not Path(unquote(parts.path)).exists():
-        raise UnusableError(f"{url}: there is no such file; name a log as `treaty serve --log` takes it")
+        raise UnusableError(f"{url}: no such file; give the log as for `treaty serve --log`")
 
 
 def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a command's work on an event loop; what goes wrong with a log ends the program with exit code 2."""
+    """Run the work of a command on an event loop; an error of the log ends the program with exit code 2."""
 
     async def stoppable() -> T:
         with announce_stop():
@@ -79,7 +79,7 @@ def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     except UNUSABLE as error:
         raise UnusableError(str(error)) from error
     except OSError as error:
-        raise UnusableError(f"{error.filename or 'a file'} can't be used: {error.strerror or error}") from error
+        raise UnusableError(f"{error.filename or 'a file'} cannot be used: {error.strerror or error}") from error
 
 
 def now() -> int:

@@ -1,4 +1,6 @@
-"""`treaty log migrate` and `treaty log upgrade`: a log moved to another backend, or from format 1 to today's."""
+"""`treaty log migrate` and `treaty log upgrade`: a log is moved to another backend, or from format 1 to the current
+format.
+"""
 
 import sys
 
@@ -15,7 +17,7 @@ from treaty.log.upgrade.sources import open_old_log
 from treaty.log.upgrade.upgrade import UpgradeResult, cancel_upgrade, upgrade_log
 
 SHOWN = 20
-"""Differences that are printed for people; JSON has them all."""
+"""The most differences that are printed as text; JSON has all of them."""
 
 
 @click.command("migrate")
@@ -27,8 +29,8 @@ SHOWN = 20
 def migrate_(*, source: str, target: str, cancel: bool, as_json: bool) -> None:
     """Move a log FROM one backend TO another, empty one. Acknowledged writes are never lost.
 
-    FROM is sealed first: its nodes continue to answer reads, refuse writes and name the new log. Then start nodes on
-    TO. If the move is interrupted, run it again.
+    FROM is sealed first: its nodes answer reads, and refuse writes with the URL of the new log. Start nodes on TO
+    afterwards. An interrupted move can be run again.
 
     \b
     Examples:
@@ -66,7 +68,7 @@ def _unseal(source: str) -> None:
 
 
 @click.command(
-    "upgrade", epilog="Exit code 0: all rows are equal. 1: some differ, or can't be read. 2: it could not be done."
+    "upgrade", epilog="Exit code 0: all rows are equal. 1: some differ, or cannot be read. 2: the upgrade failed."
 )
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW", default="")
@@ -79,16 +81,16 @@ def _unseal(source: str) -> None:
 @click.option(
     "--gap",
     type=click.IntRange(0),
-    help="Ids left free after the highest one; 0 for a log, 10000 for a dump or backup, whose log may have given more since.",
+    help="Ids to leave unused after the highest one (default: 0 for a log; 10000 for a dump or backup, whose log may have assigned more since).",
 )
 @click.option("--cancel", "undo", is_flag=True, help="Unseal OLD, so that its nodes accept writes again.")
 @as_json
 def upgrade_(*, old: str, new: str, dry_run: bool, gap: int | None, undo: bool, as_json: bool) -> None:
-    """Upgrade OLD, a log of format 1 or its dump or backup, into NEW, an empty log of today's format.
+    """Upgrade OLD, a log of format 1 or its dump or backup, into NEW, an empty log of the current format.
 
-    Stop the old nodes first. OLD is sealed, so that nothing is written to it any more, and stays as it is otherwise. NEW
-    has all its ids, guids, versions, configs, modes, associations and counters, and an identity of its own: tokens,
-    state files and stored outcomes of commands end. At the end every row is compared. If interrupted, run it again.
+    Stop the old nodes first. OLD is sealed against writes and otherwise unchanged. NEW has all ids, guids, versions,
+    configs, modes, associations and counters of OLD. It has its own identity, so position tokens, state files and
+    stored outcomes of OLD become invalid. At the end every row is compared. An interrupted upgrade can be run again.
 
     \b
     Examples:
@@ -162,15 +164,13 @@ def _upgrade_members(done: UpgradeResult) -> dict[str, object]:
 
 def _say_upgrade(done: UpgradeResult) -> None:
     for row in done.unreadable:
-        screen.say(
-            f"{row.table} {row.key} can't be read and stays in quarantine: `treaty log repair` moves it aside", "yellow"
-        )
+        screen.say(f"{row.table} {row.key} cannot be read and stays in quarantine; see `treaty log repair`", "yellow")
     for one in done.find_differences[:SHOWN]:
         screen.say(str(one), "red")
     if len(done.find_differences) > SHOWN:
         screen.say(f"... and {len(done.find_differences) - SHOWN:,} more; --json prints them all", "red")
     for table, count in sorted(done.ended.items()):
-        screen.say(f"{count:,} rows of {table} end with the old log")
+        screen.say(f"{count:,} rows of {table} are not taken over")
     place = f"sequence {done.source.sequence:,} of log {done.source.identity.hex()}"
     if done.end is None:
         screen.say(f"{done.rows:,} rows of {place} would be written; nothing was", "green")

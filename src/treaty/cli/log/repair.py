@@ -1,5 +1,5 @@
-"""`treaty log compact` and `treaty log quarantine_rows`: space given back, rows that can't be read moved aside, ids freed again, and a
-state accepted as it is.
+"""`treaty log compact` and `treaty log repair`: reclaim space, move unreadable rows into quarantine, lower id counters,
+accept a changed state.
 """
 
 import sys
@@ -31,7 +31,7 @@ from treaty.log.state_roots import read_with_table_roots
 @log
 @as_json
 def compact(*, log: str, as_json: bool) -> None:
-    """Reclaim space in a LOG. Nodes may run meanwhile; writes wait.
+    """Reclaim space in a LOG. Nodes keep running; writes wait.
 
     \b
     Example:
@@ -53,26 +53,26 @@ def compact(*, log: str, as_json: bool) -> None:
         screen.say(f"{size}{after.tombstones:,} tombstones left", "green")
 
 
-@click.command(
-    "repair", epilog="Exit code 0: nothing is in quarantine any more, and the rows add up. 1: something is wrong still."
-)
+@click.command("repair", epilog="Exit code 0: no row is unreadable, and the rows match the state root. 1: otherwise.")
 @log
 @click.option(
     "--accept-state",
     is_flag=True,
-    help="Accept the rows as they are: a commit states their state root. Without it a difference is only shown.",
+    help="Accept the current rows: write a commit with their state root. Without this option a difference is only shown.",
 )
 @click.option(
-    "--quarantine", is_flag=True, help="Move unreadable rows into quarantine. Without it they are only shown."
+    "--quarantine", is_flag=True, help="Move unreadable rows into quarantine. Without this option they are only shown."
 )
 @click.option(
     "--include-newer",
     "newer",
     is_flag=True,
-    help="Include rows that a newer version of Treaty wrote. An upgrade would read them.",
+    help="Include rows that a newer version of Treaty wrote. After an upgrade they would be readable.",
 )
 @click.option(
-    "--ids", is_flag=True, help="Lower id counters that a few very high ids raised. Without it they are only shown."
+    "--ids",
+    is_flag=True,
+    help="Lower id counters that a few very high ids raised. Without this option they are only shown.",
 )
 @yes_option
 @as_json
@@ -81,16 +81,18 @@ def repair_(
 ) -> None:
     """Show the unreadable rows of a LOG, and move them into quarantine with --quarantine.
 
-    While there are any, nodes are read-only. Moved rows are kept in the table `quarantine`. Stop the nodes first.
+    Nodes are read-only while a log has unreadable rows. Quarantined rows are kept in the table `quarantine`. Stop the
+    nodes first.
 
-    If rows were changed past the log, they do not match its state root, and nodes are read-only too. First find what
-    was changed: `treaty log verify LOG --against` a state file, dump, backup or other log. Then restore a copy; or, where the rows
-    are right as they are, --accept-state commits their state root. In a log on Kafka with one owner the same commit moves foreign
-    records and rows of incomplete transactions into `quarantine`, and restores the rows that these replaced where they are known.
+    Rows that were changed outside the log do not match its state root, and nodes are read-only too. Find the changes
+    with `treaty log verify LOG --against` a state file, dump, backup or other log. Then restore a copy; or, if the rows
+    are right, commit their state root with --accept-state. In a Kafka log with writers=owner that commit also moves
+    foreign records and rows of incomplete transactions into `quarantine`, and restores the rows that they replaced, if
+    known.
 
-    An importer may have given an id so high that none are left, or few. With --ids the counter goes back to the highest id
-    below it, such ids stay with their schemas and are passed over when their turn comes. The ids between must never have been
-    given: those that were given and deleted for good would be given again.
+    An import with a very high id can leave no ids or few. --ids lowers the counter to the highest id below it. The high
+    ids stay with their schemas and are skipped later. Use it only if no id in between was ever assigned: an id whose
+    schema was deleted permanently would be assigned again.
 
     \b
     Examples:
@@ -103,7 +105,7 @@ def repair_(
     accepted = False
     if accept_state and not root.fits:
         _say_root(root, err=True)
-        confirm("State the root of the rows as they are? What they were is then known from other copies only.", yes=yes)
+        confirm("Accept the current rows? Their earlier values are then known from other copies only.", yes=yes)
         run(lambda: _accept_state(log))
         accepted = True
         there = tuple(one for one in there if one not in root.foreign)
@@ -112,11 +114,11 @@ def repair_(
     lowered: tuple[ReservedIds, ...] = ()
     if quarantine and chosen:
         _say_rows(chosen, err=True)
-        confirm(f"Move {len(chosen)} rows aside?", yes=yes)
+        confirm(f"Move {len(chosen)} rows into quarantine?", yes=yes)
         moved = run(lambda: _quarantine_rows(log, newer=newer))
     if ids and reserved:
         _say_reserved(reserved, err=True)
-        confirm(f"Lower {len(reserved)} counters? No id in between may have been given before.", yes=yes)
+        confirm(f"Lower {len(reserved)} counters? No id in between may have been assigned before.", yes=yes)
         lowered = run(lambda: _lower_counters(log))
     left = [one for one in there if one not in moved]
     held = [one for one in reserved if one not in lowered]
@@ -129,14 +131,16 @@ def repair_(
         screen.say_json({"moved": [*map(_row_members, moved)], "left": [*map(_row_members, left)], **facts})
     else:
         if accepted:
-            screen.say(f"the state is accepted as it is; {root.quarantined} foreign records moved aside", "green")
+            screen.say(f"the state is accepted; {root.quarantined} foreign records moved into quarantine", "green")
         elif not root.fits:
             _say_root(root)
         _say_rows(left)
         _say_reserved(held)
         for one in lowered:
-            screen.say(f"context {one.context}: ids are given from {one.highest + 1} on again", "green")
-        screen.say(f"{len(moved)} rows moved aside, {len(left)} in quarantine", "red" if left else "green")
+            screen.say(f"context {one.context}: the next id is {one.highest + 1}", "green")
+        screen.say(
+            f"{len(moved)} rows moved into quarantine, {len(left)} unreadable rows left", "red" if left else "green"
+        )
     sys.exit(1 if left or not (root.fits or accepted) else 0)
 
 
@@ -167,10 +171,14 @@ async def _accept_state(url: str) -> None:
 def _say_root(root: StateCheck, *, err: bool = False) -> None:
     if root.found != root.position.root:
         stated = f"the log states the state root {root.position.root.hex()} at sequence {root.position.sequence:,}"
-        screen.say(f"{stated}, its rows come to {root.found.hex()}: they were changed past the log", "red", err=err)
+        screen.say(
+            f"{stated}, the root of its rows is {root.found.hex()}: they were changed outside the log", "red", err=err
+        )
     if root.tables:
         screen.say(
-            f"the log states other roots for the tables {', '.join(root.tables)} than their rows have", "red", err=err
+            f"the rows of the tables {', '.join(root.tables)} do not match the roots that the log states",
+            "red",
+            err=err,
         )
     for one in root.foreign:
         screen.say(f"a foreign record, key {one.key[0]}: Treaty did not write it", "red", err=err)

@@ -1,4 +1,4 @@
-"""Checking a state file: its rows by the laws of a log, and its indexes by its rows."""
+"""Verification of a state file: its rows by the invariants of a log, its indexes by its rows."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from treaty.node.segment.layered import LayeredTables
 from treaty.node.segment.segment import Segment
 from treaty.node.segment.statefile import StateFile, open_state
 
-REMEDY = "remove the state file: nodes read the log where there is none, and a new one is written"
+REMEDY = "remove the state file: nodes then read the log and write a new one"
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedState:
-    """A state file that was checked: its place in the log, its rows in tables of their own, and what is wrong."""
+    """A verified state file: its position in the log, its rows as tables, and its faults."""
 
     position: Position
     rows: DictTables
@@ -26,9 +26,8 @@ class CheckedState:
 
 
 def check_state(path: Path) -> CheckedState:
-    """Check every byte, row and index of a state file.
-
-    Raises `StateFileError` where it can't be opened here, `SegmentDamagedError` where a checksum does not fit.
+    """Check every byte, row and index of a state file. Raises `StateFileError` if it cannot be opened,
+    `SegmentDamagedError` for a wrong checksum.
     """
     found = open_state(path, to_check=True)
     found.check()
@@ -45,21 +44,21 @@ def check_state(path: Path) -> CheckedState:
 
 
 def _find_wrong_roots(file: StateFile, rows: DictTables) -> Iterator[InvariantViolation]:
-    """Hold the root that the head states, and each table's share of it, against the rows."""
+    """Compare the state root in the head, and each table's part of it, with the rows."""
     found, stated = as_root(rows.roots), file.position.root
     if found != stated:
-        message = f"its rows come to the state root {found.hex()}, its head says {stated.hex()}; {REMEDY}"
+        message = f"the state root of its rows is {found.hex()}, its head says {stated.hex()}; {REMEDY}"
         yield InvariantViolation("STATE_ROOT", "", (), message)
     shares = file.roots
     for table in sorted(shares.keys() | rows.roots.keys()):
         come, says = rows.roots.get(table, 0), shares.get(table, 0)
         if come != says:
-            message = f"its rows add {come:064x} to the state root, the head says {says:064x}; {REMEDY}"
+            message = f"its rows contribute {come:064x} to the state root, the head says {says:064x}; {REMEDY}"
             yield InvariantViolation("STATE_ROOT", table, (), message)
 
 
 def _find_stray_entries(segment: Segment) -> Iterator[InvariantViolation]:
     for index in INDEXES.values():
         for number in segment.stray_marks(index):
-            message = f"it leads to row {number} of {index.table} by an entry that this does not claim; {REMEDY}"
+            message = f"it has an entry for row {number} of {index.table} that does not follow from the row; {REMEDY}"
             yield InvariantViolation("INDEX_WRONG", index.name, (), message)

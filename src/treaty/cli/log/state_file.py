@@ -17,9 +17,9 @@ from treaty.cli.terminal.source import UnusableError
 from treaty.node.segment.state_writer import WrittenStateFile, write
 
 MANY_CHANGES = 1000
-"""Changes from which on a state file makes a difference at the start of a server."""
+"""From this number of changes on a state file makes the start of a server faster."""
 TRIES, PAUSE = 10, 0.02
-"""How often, and after how many seconds again, the lock of a state file is tried."""
+"""Number of attempts to lock a state file, and the seconds between them."""
 
 
 @click.command("state")
@@ -27,14 +27,14 @@ TRIES, PAUSE = 10, 0.02
 @click.option(
     "--file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File to write (default: next to the file of a SQLite log).",
+    help="File to write (default: next to the database of a SQLite log).",
 )
 @click.option("--low-priority", "background", is_flag=True, help="Run with low priority.")
 @as_json
 def state(*, log: str, file: Path | None, background: bool, as_json: bool) -> None:
     """Write the state file of a LOG: a local snapshot for fast starts, shared by the nodes of a machine.
 
-    A server writes it by itself when much has changed. The log is the source of truth: a state file is safe to delete.
+    A server also writes it when much has changed. A state file is a cache of the log and safe to delete.
 
     \b
     Example:
@@ -44,10 +44,10 @@ def state(*, log: str, file: Path | None, background: bool, as_json: bool) -> No
         os.nice(10)
     path = file or state_path(log)
     if path is None:
-        raise click.UsageError("this log is not a file: name the state file with --file")
+        raise click.UsageError("this log is not a local file; name the state file with --file")
     written = _write_state_file(log, path)
     if written is None:
-        screen.say("another process is writing it", err=True)
+        screen.say("another process is writing the state file", err=True)
     elif as_json:
         place = {"sequence": written.position.sequence, "stateRoot": written.state}
         screen.say_json({"file": str(path), "rows": written.rows, "bytes": written.bytes, **place})
@@ -56,7 +56,7 @@ def state(*, log: str, file: Path | None, background: bool, as_json: bool) -> No
 
 
 def offer_fast_start(log: str, changes: int) -> None:
-    """Write the state file of a SQLite log after so many changes at once, so that the next server starts fast."""
+    """Write the state file of a SQLite log after many changes, so that the next server starts fast."""
     path = state_path(log)
     if path is None or changes < MANY_CHANGES:
         return
@@ -70,7 +70,7 @@ def offer_fast_start(log: str, changes: int) -> None:
 
 
 def _write_state_file(log: str, path: Path) -> WrittenStateFile | None:
-    """Write the state file of a log; None where another process is writing it. Raises `UnusableError`."""
+    """Write the state file of a log; return None if another process is writing the state file. Raises `UnusableError`."""
 
     async def work() -> WrittenStateFile | None:
         with _lock_state_file(path) as mine:
@@ -83,7 +83,9 @@ def _write_state_file(log: str, path: Path) -> WrittenStateFile | None:
 
 
 def _try_lock(descriptor: int) -> bool:
-    """Lock it. Those who only ask whether it is being written hold it for a moment, so this tries a few times."""
+    """Lock the file, with a few attempts: a process that only asks whether it is being written holds the lock for a
+    moment.
+    """
     for _ in range(TRIES):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -96,7 +98,7 @@ def _try_lock(descriptor: int) -> bool:
 
 @contextmanager
 def _lock_state_file(path: Path) -> Iterator[bool]:
-    """Return whether nobody else writes this file, and keep others out while the block runs."""
+    """Return whether the lock of this file was free; hold it while the block runs."""
     descriptor = os.open(f"{path}.lock", os.O_CREAT | os.O_RDWR, 0o600)
     try:
         yield _try_lock(descriptor)

@@ -1,4 +1,4 @@
-"""`treaty log verify`: whether what a log holds is sound, and adds up to what it states."""
+"""`treaty log verify`: checks all rows of a log and compares them with its state root."""
 
 import sys
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ from treaty.core.state.commit import Position, as_root
 from treaty.core.state.indexes import InvariantViolation, wrong_indexes
 
 SHOWN = 20
-"""Faults, and rows that differ, that are printed for people; JSON has them all."""
+"""The most faults and differing rows that are printed as text; JSON has all of them."""
 SHOWN_CHARACTERS, BEFORE = 200, 60
-"""Characters of a row's text that are printed for people, and how many of them before the first that differs."""
+"""Characters of a row that are printed as text, and how many of them come before the first difference."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyResult:
-    """What came of checking one log, dump, backup or state file."""
+    """The result for one log, dump, backup or state file."""
 
     source: str
     tip: Position
@@ -37,23 +37,23 @@ class VerifyResult:
 
 @click.command(
     "verify",
-    epilog="Exit code 0: sound. 1: an invariant is broken, a state root is wrong, or two states differ. 2: something can't be read.",
+    epilog="Exit code 0: sound. 1: an invariant is broken, a state root is wrong, or two states differ. 2: an input cannot be read.",
 )
 @click.argument("sources", metavar="LOG-OR-FILE...", nargs=-1, required=True, envvar="TREATY_LOG")
 @click.option(
     "--against",
     metavar="FILE-OR-LOG",
     default="",
-    help="Another copy (a state file, a dump, a backup, a log): the rows in which it differs are named.",
+    help="Compare the rows with another copy (a state file, dump, backup or log) and list the differences.",
 )
 @log_option
 @as_json
 def verify(*, sources: tuple[str, ...], against: str, as_json: bool) -> None:
-    """Verify every invariant of the rows of a LOG (or of a dump, a backup, a state file), rebuild every index and compare it,
-    and compare the state root of the rows with the one that the LOG states. A table that differs is named.
+    """Verify a LOG, dump, backup or state file: check every invariant of its rows, rebuild and compare every index, and
+    compare the state root of the rows, in total and by table, with the one that the LOG states.
 
-    Nodes at one sequence of one log have one state root; compare it with `node.state_root` in their /status.
-    Very high ids that raised the counter of ids are listed; they break no rule.
+    All nodes at one sequence of a log have the same state root: `node.state_root` in their /status.
+    Very high ids that raised the id counter are listed; they are valid.
 
     \b
     Examples:
@@ -63,7 +63,7 @@ def verify(*, sources: tuple[str, ...], against: str, as_json: bool) -> None:
         --against /var/lib/treaty/log.db-state
     """  # noqa: D301 - click wants the control character
     if against and len(sources) != 1:
-        raise click.UsageError("--against compares one log or file with another: name one")
+        raise click.UsageError("--against compares a single log or file with another; name one")
     copies = [read_whole_state(source) for source in sources]
     verdicts = [_verify_state(copy) for copy in copies]
     found = compare_states(copies[0], read_whole_state(against)) if against else None
@@ -76,7 +76,7 @@ def verify(*, sources: tuple[str, ...], against: str, as_json: bool) -> None:
         for one in verdicts:
             _say_result(one)
         if differ:
-            screen.say("states at the same place differ: one of them is damaged", "red", bold=True)
+            screen.say("states at the same position differ: one of them is damaged", "red", bold=True)
         if found:
             _say_comparison(found)
     sys.exit(0 if sound else 1)
@@ -112,14 +112,12 @@ def _say_result(one: VerifyResult) -> None:
         screen.say(f"... and {len(one.faults) - SHOWN:,} more; --json prints them all", "red")
     if any(fault.rule == "STATE_ROOT" for fault in one.faults):
         screen.say(
-            "   rows were changed past the log: --against another copy names them; then see `treaty log repair`",
+            "   rows were changed outside the log: compare with another copy by --against to find them, then see `treaty log repair`",
             "yellow",
         )
     for held in one.reserved:
         screen.say(f"reserved ids: {held}", "yellow")
-        screen.say(
-            "   where an importer gave them by mistake, `treaty log repair --ids` lowers the counter again", "yellow"
-        )
+        screen.say("   if an import assigned them by mistake, `treaty log repair --ids` lowers the counter", "yellow")
     if not one.faults:
         screen.say("sound: all invariants hold, all indexes match the rows, and the state root is right", "green")
 
@@ -132,8 +130,7 @@ def _say_comparison(found: StateComparison) -> None:
     screen.say(f"{what} from {found.there.source}", "red", bold=True)
     if found.here.tip != found.there.tip:
         screen.say(
-            f"   it is at sequence {found.there.tip.sequence:,}, not {found.here.tip.sequence:,}: rows that were written in "
-            "between differ too",
+            f"   it is at sequence {found.there.tip.sequence:,}, not {found.here.tip.sequence:,}; rows written in between differ too",
             "yellow",
         )
     for one in found.rows[:SHOWN]:
@@ -146,7 +143,7 @@ def _say_comparison(found: StateComparison) -> None:
 
 
 def _first_difference(here: str | None, there: str | None) -> int:
-    """Where two texts begin to differ, less some characters before."""
+    """Return the index of the first difference of two texts, less a few characters of context."""
     if here is None or there is None:
         return 0
     same = next((at for at, (one, other) in enumerate(zip(here, there, strict=False)) if one != other), 0)

@@ -1,4 +1,4 @@
-"""Whole states for commands that check or compare them: of a log, a dump, a backup or a state file."""
+"""Complete states for commands that check or compare them: of a log, dump, backup or state file."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,9 +21,8 @@ from treaty.node.segment.statefile import StateFileError, is_state
 
 @dataclass(frozen=True, slots=True)
 class WholeState:
-    """A whole state, what is stated of it, and the faults of its own kind that were found while it was read.
-
-    `checked` says that its laws and indexes are among these already.
+    """A complete state, the state root that its source states, and the faults found while it was read. `checked`:
+    invariants and indexes are already verified.
     """
 
     source: str
@@ -35,7 +34,7 @@ class WholeState:
 
 
 def read_whole_state(source: str) -> WholeState:
-    """Read a whole state into memory; ends the program where it can't be read."""
+    """Read a complete state into memory; ends the program if it cannot be read."""
     if is_state(Path(source)):
         return _read_state_file(Path(source))
     if is_dump(source):
@@ -67,17 +66,17 @@ def _build_state(
 
 
 def _read_state_file(path: Path) -> WholeState:
-    """A state file: its rows as those of a log, and all by which nodes find them in it."""
+    """Read a state file with its indexes."""
     try:
         state = check_state(path)
     except (StateFileError, SegmentDamagedError) as error:
-        raise UnusableError(f"{error}; remove the file: nodes read the log where there is none") from error
+        raise UnusableError(f"{error}; remove the file: nodes then read the log") from error
     return WholeState(str(path), state.position, tuple(state.rows.rows()), state.rows, state.faults, checked=True)
 
 
 @dataclass(frozen=True, slots=True)
 class DifferingRow:
-    """A row that two states do not have alike: its table and key, and its text here and there (None: it is not there)."""
+    """A row that differs between two states: table, key, and its text in both (None: no such row)."""
 
     table: str
     key: str
@@ -87,7 +86,7 @@ class DifferingRow:
 
 @dataclass(frozen=True, slots=True)
 class StateComparison:
-    """What differs between two states: how many rows, and the first DIFFERING_ROWS of them by table and key."""
+    """The differences of two states: the number of rows, and the first DIFFERING_ROWS of them by table and key."""
 
     here: WholeState
     there: WholeState
@@ -96,7 +95,7 @@ class StateComparison:
 
 
 def compare_states(here: WholeState, there: WholeState) -> StateComparison:
-    """Find the rows that differ; those that describe a log itself (its origin, its snapshot) do not count."""
+    """Find the differing rows. Rows that describe a log itself, its origin and its snapshot, are not compared."""
     found = sorted(_find_differing_rows(here, there), key=lambda one: (one.table, one.key))
     return StateComparison(here, there, len(found), tuple(found[:DIFFERING_ROWS]))
 

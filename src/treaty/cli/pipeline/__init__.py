@@ -1,1 +1,1 @@
-"""`treaty pipeline …`: streams of frames into tables, from a TOML file."""
+"""`treaty pipeline …`: Spark streams from topics into tables, described by TOML files."""

@@ -1,4 +1,4 @@
-"""What every command about a pipeline needs: its file read, a Spark session, its registry; failures with their exit codes."""
+"""The context of pipeline commands: the description read from the file, a Spark session, the registry, and exit codes."""
 
 import os
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from treaty.cli.pipeline.description import PipelineDescription
 
 FINE, FAILED = 0, 1
-"""Exit codes; a file, a registry or a session that can't be used is 2."""
+"""Exit codes; an unusable file, registry or session is 2."""
 
 file = click.argument("file", metavar="FILE.toml", type=click.Path(path_type=Path))
 registry = click.option(
@@ -28,12 +28,12 @@ registry = click.option(
     envvar="TREATY_REGISTRY",
     show_envvar=True,
     metavar="URL",
-    help="Where the file names no registry: http(s)://[user@]host:port, or the URL of a log.",
+    help="Registry, if the file names none: http(s)://[user@]host:port, or the URL of a log.",
 )
 
 
 class PipelineContext(NamedTuple):
-    """A pipeline's file, the session that it runs in, and its registry."""
+    """The description of a pipeline, its Spark session and its registry."""
 
     description: "PipelineDescription"
     spark: Any
@@ -41,7 +41,7 @@ class PipelineContext(NamedTuple):
 
 
 def read_file(path: Path) -> "PipelineDescription":
-    """The file. Raises `UnusableError`."""
+    """Read the file. Raises `UnusableError`."""
     from treaty.cli.pipeline.description import read_description  # noqa: PLC0415 (loads Spark, which --help must not need)
 
     try:
@@ -52,11 +52,11 @@ def read_file(path: Path) -> "PipelineDescription":
 
 @contextmanager
 def open_pipeline(path: Path, url: str) -> Iterator[PipelineContext]:
-    """Everything a pipeline needs, while the block runs."""
+    """Open the context of a pipeline for the block."""
     described = read_file(path)
     where = described.registry or url
     if not where:
-        raise UnusableError(f"{path}: registry is missing; name one there, with --registry or in TREATY_REGISTRY")
+        raise UnusableError(f"{path}: registry is missing; set it in the file, with --registry or in TREATY_REGISTRY")
     try:
         found = opened_registry(where)
     except (*UNUSABLE_ERRORS, *PASSING_ERRORS, RegistryError, ValueError) as error:
@@ -67,7 +67,7 @@ def open_pipeline(path: Path, url: str) -> Iterator[PipelineContext]:
 
 @contextmanager
 def start_session(described: "PipelineDescription") -> Iterator[Any]:
-    """The Spark session of a pipeline, with the packages that its source and its tables need."""
+    """Start the Spark session of a pipeline, with the packages that its source and tables need."""
     from treaty.spark.pipelines.source import KafkaSource  # noqa: PLC0415 (loads Spark, which --help must not need)
     from treaty.spark.session import is_running  # noqa: PLC0415
     from treaty.spark.session import session as started  # noqa: PLC0415
@@ -94,6 +94,6 @@ def start_session(described: "PipelineDescription") -> Iterator[Any]:
 
 
 def _silence_observations(spark: Any) -> None:
-    """Turn one logger of Spark off: it prints a stack trace for each table that a first run looks for and does not find."""
+    """Turn off a logger of Spark that prints a stack trace for each table that does not exist yet."""
     log4j = spark.sparkContext._jvm.org.apache.logging.log4j  # noqa: SLF001 - there is no other way to a logger
     log4j.core.config.Configurator.setLevel("org.apache.spark.sql.util.ExecutionListenerBus", log4j.Level.OFF)

@@ -1,4 +1,4 @@
-"""A pipeline as a TOML file describes it, with the registry to ask and the Spark session to run it in."""
+"""The description of a pipeline in TOML: its registry, its Spark session, source, tables and options."""
 
 import tomllib
 from collections.abc import Mapping
@@ -16,13 +16,13 @@ from treaty.spark.pipelines.source import FilesSource, KafkaSource, Source, Sour
 from treaty.spark.pipelines.trigger import KINDS, StreamTrigger
 from treaty.spark.pipelines.value import PARTS, Pipeline, PipelineError
 
-READERS = "latest, union, types, wide, variant, or a version's number"
+READERS = "latest, union, types, wide, variant, or a version number"
 NAMED = ("latest", "union", "types", "wide", "variant")
 
 
 @dataclass(frozen=True, slots=True)
 class SparkSettings:
-    """The Spark session of a pipeline: where it runs, the driver's memory, and settings of Spark."""
+    """The Spark session of a pipeline: master URL, driver memory and Spark settings."""
 
     master: str = "local[*]"
     memory: str = "2g"
@@ -31,7 +31,7 @@ class SparkSettings:
 
 @dataclass(frozen=True, slots=True)
 class PipelineDescription:
-    """What a file says. `registry` may have a password and is never shown; it is "" where the file names none."""
+    """The content of a file. `registry` may contain a password and is never printed; "" if the file has none."""
 
     name: str
     pipeline: Pipeline
@@ -40,13 +40,13 @@ class PipelineDescription:
 
 
 def read_description(path: Path, environment: Mapping[str, str]) -> PipelineDescription:
-    """Read a file. Raises `DescriptionError`; a password is never in its message."""
+    """Read a file. Raises `DescriptionError`, whose message never contains a password."""
     try:
         values = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise DescriptionError(f"{path} can't be read: {getattr(error, 'strerror', None) or 'not UTF-8'}") from error
+        raise DescriptionError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'not UTF-8'}") from error
     except tomllib.TOMLDecodeError as error:
-        raise DescriptionError(f"{path} is no TOML: {error}") from error
+        raise DescriptionError(f"{path} is not valid TOML: {error}") from error
     found = DescriptionTable(values)
     try:
         return _build_description(found, path.stem, environment)

@@ -1,4 +1,4 @@
-"""`treaty pipeline replay FILE.toml`: bad rows go through decoding again, after a fix."""
+"""`treaty pipeline replay FILE.toml`: decodes bad rows again, after a fix."""
 
 import sys
 from pathlib import Path
@@ -16,15 +16,16 @@ if TYPE_CHECKING:
     from treaty.spark.pipelines.replay import ReplayReport
 
 
-@click.command("replay", epilog="Exit code 0: no row is bad any more. 1: some still are. 2: unusable input.")
+@click.command("replay", epilog="Exit code 0: no bad rows are left. 1: some are. 2: unusable input.")
 @context.file
 @context.registry
 @as_json
 def replay(file: Path, *, registry: str, as_json: bool) -> None:
-    """Decode the bad rows of a pipeline again, and move those that pass into the table of good rows, exactly once.
+    """Decode the bad rows of a pipeline again, and write those that pass to the table of good rows, exactly once.
 
-    Do it after a schema was registered or a rule changed. Bad rows stay where they are and are marked; those that do not pass have the new
-    reason from then on. A stream that runs is not disturbed, and a replay that was cut off is finished by the next one.
+    Run it after a missing schema was registered or a rule changed. Bad rows stay in their table; each is marked as
+    replayed, or gets its new error. A running stream is not affected. An interrupted replay is completed by the next
+    one.
 
     \b
     Example:

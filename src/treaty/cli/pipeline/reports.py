@@ -1,4 +1,4 @@
-"""`treaty pipeline plan` and `status`: what a pipeline would do, and what it did."""
+"""`treaty pipeline plan` and `treaty pipeline status`: what a pipeline would do, and what it did."""
 
 import sys
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command(
     "plan",
-    epilog="Exit code 0: every known schema's rows would go in. 1: something would be refused. 2: unusable input.",
+    epilog="Exit code 0: the rows of every known schema would be good. 1: something would be refused. 2: unusable input.",
 )
 @context.file
 @context.registry
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 def plan(file: Path, *, registry: str, topics: tuple[str, ...], as_json: bool) -> None:
     """Show what `treaty pipeline run FILE.toml` would do now. Nothing is written.
 
-    It prints the decode plan of each subject, the columns that would be added and the types that would grow, the schemas whose rows
-    would be bad, and what would end the stream.
+    It prints the decode plan of each subject, the columns to add, the types to widen, the schemas whose rows would be
+    bad, and errors that would stop the stream.
 
     \b
     Example:
@@ -42,7 +42,7 @@ def plan(file: Path, *, registry: str, topics: tuple[str, ...], as_json: bool) -
         try:
             seen = preview(described.pipeline, found, spark, topics)
         except RegistryError as error:
-            raise UnusableError(f"the registry can't be asked: {error}; see that it runs, then try again") from error
+            raise UnusableError(f"the registry does not answer: {error}; check that it runs") from error
     fine = all(one.fine for one in seen)
     if as_json:
         screen.say_json({"name": described.name, "fine": fine, "subjects": [_preview_members(one) for one in seen]})
@@ -50,7 +50,7 @@ def plan(file: Path, *, registry: str, topics: tuple[str, ...], as_json: bool) -
         for one in seen:
             _say_preview(one)
         if not seen:
-            screen.say("The source is a pattern of topics: name some with --topic.", "yellow")
+            screen.say("The source is a topic pattern: name topics with --topic.", "yellow")
     sys.exit(context.FINE if fine else context.FAILED)
 
 
@@ -81,23 +81,23 @@ def _say_preview(one: "PipelinePreview") -> None:
     if one.plan is not None:
         screen.say(one.plan.explain())
     if one.new:
-        screen.say(f"  table    {one.table} would be made", "green")
+        screen.say(f"  table {one.table} would be created", "green")
     elif one.plan is not None and not one.refused:
-        screen.say(f"  table    {one.table} {'would change' if one.grows else 'stays as it is'}")
+        screen.say(f"  table {one.table} {'would change' if one.grows else 'would not change'}")
     for change in one.grows:
         screen.say(f"    {change}", "yellow")
     for sentence in one.refused:
         screen.say(f"  REFUSED  {one.subject}: {sentence}", "red")
 
 
-@click.command("status", epilog="Exit code 0: the state is printed. 2: unusable input.")
+@click.command("status", epilog="Exit code 0: the status is printed. 2: unusable input.")
 @context.file
 @as_json
 def status(file: Path, *, as_json: bool) -> None:
     """Show what the pipeline of FILE.toml did so far, whether it runs or not.
 
-    It prints the last batch, all rows by schema id and error, how many records of the topics are left, the bad rows that no replay took
-    over, with their newest reason, and the decode plans in force.
+    It prints the last batch, counts of rows by schema id and error, the lag of the topics in records, the bad rows that
+    no replay has moved, with their newest error, and the decode plans in use.
 
     \b
     Example:
@@ -147,7 +147,7 @@ def _status_members(name: str, found: "PipelineStatus") -> dict[str, Any]:
 
 def _say_status(name: str, found: "PipelineStatus") -> None:
     if not found.query:
-        screen.say(f"{name} never ran.", "yellow")
+        screen.say(f"{name} has not run yet.", "yellow")
         return
     facts = {"query": found.query, "lag": f"{found.lag:,} records" if found.lag is not None else found.no_lag}
     if found.last:

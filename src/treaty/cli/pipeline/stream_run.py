@@ -1,4 +1,4 @@
-"""`treaty pipeline run FILE.toml`: the stream, with its progress on the terminal and its numbers for Prometheus."""
+"""`treaty pipeline run FILE.toml`: runs the stream, with progress on the terminal and metrics for Prometheus."""
 
 import json
 import signal
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from treaty.spark.pipelines.reports.stream_handle import StreamHandle
 
 POLL = 1
-"""Seconds between two looks at a running stream."""
-RESTARTED = "Spark's Kafka source failed behind a batch that ran again, a known fault of it; nothing is lost, and the stream was started again"
+"""Seconds between two polls of a running stream."""
+RESTARTED = "Spark's Kafka source failed after a repeated batch, a known defect of Spark; nothing is lost, and the stream was restarted"
 EXIT = "Exit code 0: the stream ended by itself, or was stopped. 1: it failed. 2: unusable input."
 
 
@@ -34,14 +34,14 @@ EXIT = "Exit code 0: the stream ended by itself, or was stopped. 1: it failed. 2
 @context.file
 @context.registry
 @click.option("--metrics-port", type=click.IntRange(0, 65535), metavar="PORT",
-              help="Numbers for Prometheus on this port of the loopback (0: a free one, which is printed).")  # fmt: skip
-@click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Where that port listens.")
+              help="Serve Prometheus metrics on this port of the loopback interface (0: a free port, which is printed).")  # fmt: skip
+@click.option("--metrics-host", default="127.0.0.1", show_default=True, help="Address for --metrics-port.")
 @as_json
 def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: str, as_json: bool) -> None:
     """Run the stream that FILE.toml describes. It continues from its checkpoint.
 
-    SIGTERM and SIGINT end it after the running batch; a second one ends it at once, which loses nothing either: the batch
-    runs again. With --json every batch is a line of JSON on stdout.
+    SIGTERM and SIGINT stop it after the running batch; a second signal stops it at once. Nothing is lost either way: an
+    interrupted batch runs again. With --json every batch is a line of JSON on stdout.
 
     \b
     Examples:
@@ -81,16 +81,16 @@ def run(file: Path, *, registry: str, metrics_port: int | None, metrics_host: st
 
 
 class FailedError(ReportedError):
-    """The stream failed: its reason, as one sentence."""
+    """The stream failed; the message is the reason in one sentence."""
 
     exit_code = context.FAILED
 
 
 class _RunProgress:
-    """What batches did, for the terminal, for JSON lines and for Prometheus."""
+    """Receives reports of batches, for the terminal, for JSON lines and for Prometheus."""
 
     def __init__(self, name: str, *, as_json: bool, drawn: bool) -> None:
-        """`drawn`: a progress bar shows them, so batches are not printed line by line."""
+        """`drawn`: a progress bar is shown, so that batches are not printed as lines."""
         from treaty.spark.pipelines.reports.metrics import PipelineMetrics  # noqa: PLC0415 (loads Spark)
 
         self.metrics = PipelineMetrics(name, self.lag)
@@ -100,7 +100,7 @@ class _RunProgress:
         self.restarts = 0
 
     def add_batch(self, report: "BatchReport") -> None:
-        """Take over a batch, in the stream's own thread."""
+        """Receive the report of a batch, on the stream's thread."""
         from treaty.spark.pipelines.batch_history import list_counts, sum_topics  # noqa: PLC0415
 
         self.metrics.add_report(report)
@@ -121,22 +121,22 @@ class _RunProgress:
             screen.say(said, err=True)
 
     def note_restarts(self, count: int) -> None:
-        """Say once of each restart why it was."""
+        """Print the reason of each restart once."""
         if count > self.restarts:
             screen.say(RESTARTED, "yellow", err=True)
         self.restarts = count
 
     def progress(self) -> "StreamProgress | None":
-        """How much of the topics was read, as Spark tells it."""
+        """Return Spark's progress through the topics."""
         return self.stream.progress() if self.stream is not None else None
 
     def lag(self) -> int | None:
-        """Records that were not read, for a scrape."""
+        """Return the lag in records, for a scrape."""
         found = self.progress()
         return found.lag if found else None
 
     def say_end(self, *, stopped: bool) -> None:
-        """What this run did, in words."""
+        """Return a summary of this run as a sentence."""
         if self.as_json:
             return
         parts = [f"{self.bad:,} bad"] if self.bad else []
@@ -150,14 +150,14 @@ def _serve_metrics(numbers: _RunProgress, port: int, host: str) -> Callable[[], 
     try:
         end, taken = numbers.metrics.serve(port, host)
     except OSError as error:
-        raise UnusableError(f"{host}:{port} can't be listened on: {error.strerror or error}") from error
+        raise UnusableError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
     screen.say(f"metrics on http://{host}:{taken}/metrics", err=True)
     return end
 
 
 @contextmanager
 def _handle_signals(ending: Event) -> Iterator[None]:
-    """The first SIGTERM or SIGINT asks the stream to end, a second one does what it always does."""
+    """Stop the stream gracefully at the first SIGTERM or SIGINT; a second one has its default effect."""
     before: dict[signal.Signals, Any] = {}
 
     def asked(number: int, frame: FrameType | None) -> None:
@@ -175,12 +175,12 @@ def _handle_signals(ending: Event) -> Iterator[None]:
 
 
 def _show_nothing(numbers: _RunProgress) -> None:
-    """What is shown where no bar is."""
+    """Ignores progress, where no bar is shown."""
 
 
 @contextmanager
 def _show_progress() -> Iterator[Callable[[_RunProgress], None]]:
-    """A progress bar on stderr, for a person who looks at a stream that ends."""
+    """Show a progress bar on stderr for a stream that ends by itself, if stderr is a terminal."""
     from rich.console import Console  # noqa: PLC0415 (slow to import, and only wanted on a terminal)
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 

@@ -1,1 +1,1 @@
-"""Commands about records."""
+"""Commands that write, read and explain records."""

@@ -1,4 +1,4 @@
-"""`treaty consume TOPIC`: the records of a topic as JSON, each read by the schema that it names."""
+"""`treaty consume TOPIC`: prints the records of a topic as JSON, each decoded with the schema in its frame."""
 
 import sys
 from contextlib import closing
@@ -21,19 +21,19 @@ from treaty.client.serializers.frames import HEADER_OF, Part
 from treaty.core.names import DEFAULT_CONTEXT, context_of
 
 DONE, WRONG = 0, 1
-"""Exit codes: every record was read; one was not."""
+"""Exit codes: every record was decoded; some were not."""
 EXPLAINED = 3
-"""Bad records that are explained byte by byte; of the others the reason is printed."""
+"""The most bad records that are explained byte by byte; only the error of the others is printed."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class StartType(click.ParamType[StartOffset]):
-    """Where to begin: ``beginning``, ``end``, an offset, ``-N`` for the last N, or a time in ISO 8601."""
+    """The parameter --from: ``beginning``, ``end``, an offset, ``-N`` for the last N, or a time in ISO 8601."""
 
     name = "place"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> StartOffset:
-        """Read a word."""
+        """Parse the parameter."""
         if isinstance(value, StartOffset):
             return value
         if value == "beginning":
@@ -50,13 +50,13 @@ class StartType(click.ParamType[StartOffset]):
                 f"{value!r} is none of beginning, end, an offset, -N, or a time like 2026-02-28T10:00Z", param, ctx
             )
         if time.tzinfo is None:
-            self.fail(f"{value!r} has no zone; put Z behind it for UTC", param, ctx)
+            self.fail(f"{value!r} has no time zone; append Z for UTC", param, ctx)
         return StartOffset("time", int((time - EPOCH).total_seconds() * 1000))
 
 
 @dataclass(slots=True)
 class RecordPrinter:
-    """Prints records, and counts them."""
+    """Prints and counts records."""
 
     registry: Connection
     decoder: RecordDecoder
@@ -69,7 +69,7 @@ class RecordPrinter:
     partitions: set[int] = field(default_factory=set)
 
     def show(self, one: TopicRecord) -> None:
-        """Print a record, or what is wrong with it."""
+        """Print a record, or its error."""
         self.count += 1
         self.markers += one.value is None
         self.partitions.add(one.partition)
@@ -126,7 +126,7 @@ class RecordPrinter:
             screen.say(f"    {name}: {content if isinstance(content, str) else _format_json(content)}")
 
     def sentence(self, topic: str) -> str:
-        """What was seen, in words."""
+        """Return the counts as a sentence."""
         bad = f"{self.bad} bad" if self.bad else ""
         markers = screen.format_count(self.markers, "delete marker") if self.markers else ""
         more = ", ".join(filter(None, (bad, markers)))
@@ -155,30 +155,30 @@ def _format_time(milliseconds: int | None) -> str:
         return f"@{milliseconds}"
 
 
-@click.command("consume", epilog="Exit code 0: every record was read. 1: one could not be. 2: unusable input.")
+@click.command("consume", epilog="Exit code 0: every record was decoded. 1: some were not. 2: unusable input.")
 @click.argument("topic")
 @connection.registry
 @kafka.kafka_brokers
 @kafka.kafka_config
 @click.option("--from", "start", type=StartType(), default="beginning", show_default=True, metavar="PLACE",
-              help="beginning, end, an offset, -N (the last N of each partition), or a time: 2026-02-28T10:00Z.")  # fmt: skip
+              help="Start: beginning, end, an offset, -N (the last N of each partition), or a time such as 2026-02-28T10:00Z.")  # fmt: skip
 @click.option("--partition", "partitions", type=click.IntRange(min=0), multiple=True, help="Only these partitions.")
-@click.option("--max-messages", "most", type=click.IntRange(min=1), metavar="N", help="Stop after so many records.")
+@click.option(
+    "--max-messages", "most", type=click.IntRange(min=1), metavar="N", help="Stop after this number of records."
+)
 @click.option("--follow", is_flag=True, help="Continue past the end until Ctrl-C.")
 @click.option("--keys", "key_as", type=click.Choice(("auto", "schema", "text", "bytes")), default="auto",
-              show_default=True, help="How keys are read; auto: by their schema where they name one.")  # fmt: skip
-@click.option("--context", default=DEFAULT_CONTEXT, show_default=True, help="The context whose ids are in the records.")
-@click.option("--values", is_flag=True, help="Print the values alone, one on a line.")
-@click.option(
-    "--raw-on-error", is_flag=True, help="Print what can't be read as its bytes; else only say what is wrong."
-)
-@click.option("--uncommitted", is_flag=True, help="Records of open and aborted transactions too.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object on a line for every record.")
+              show_default=True, help="Form of the keys; auto: by the schema in their frame, else as text.")  # fmt: skip
+@click.option("--context", default=DEFAULT_CONTEXT, show_default=True, help="Context of the schema ids in the records.")
+@click.option("--values", is_flag=True, help="Print only the values, one per line.")
+@click.option("--raw-on-error", is_flag=True, help="Also print the bytes of records that cannot be decoded.")
+@click.option("--uncommitted", is_flag=True, help="Include records of open and aborted transactions.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per record and line.")
 def command(topic: str, **options: Any) -> None:
-    """Print the records of TOPIC up to its end as it is now, whatever the formats they are written in.
+    """Print the records of TOPIC up to its current end, in any mix of formats.
 
-    No consumer group is used and no offset is committed. What can't be read is reported on standard error, the first ones byte
-    by byte.
+    No consumer group is used and no offset is committed. Records that cannot be decoded are reported on stderr, the
+    first ones byte by byte.
 
     \b
     Examples:
@@ -188,7 +188,7 @@ def command(topic: str, **options: Any) -> None:
       treaty consume orders --json --from 2026-02-28T10:00Z | jq .value.price
     """  # noqa: D301 - click wants the control character
     if options["as_json"] and options["values"]:
-        raise click.UsageError("--json and --values: only one of them can be the form")
+        raise click.UsageError("--json and --values exclude each other")
     form = "json" if options["as_json"] else "values" if options["values"] else "lines"
     span = ReadRange(options["start"], options["partitions"], options["follow"], committed=not options["uncommitted"])
     with kafka.exit_on_kafka_error(), connection.open_registry(options["registry"]) as found:

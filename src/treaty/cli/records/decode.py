@@ -1,4 +1,4 @@
-"""`treaty decode`: one framed record explained byte by byte."""
+"""`treaty decode`: explains one framed record byte by byte."""
 
 import base64
 import binascii
@@ -16,16 +16,19 @@ from treaty.core.limits import REQUEST_BYTES
 FINE, WRONG = 0, 1
 
 
-@click.command("decode", epilog="Exit code 0: it is read to its end. 1: something is wrong with it. 2: unusable input.")
+@click.command("decode", epilog="Exit code 0: the record is valid. 1: it is not. 2: unusable input.")
 @click.argument("data", default="-")
-@click.option("--header", metavar="HEX", help="The schema header (__value_schema_id), if the frame is in the header.")
-@click.option("--key", is_flag=True, help="It is a record's key and not its value.")
+@click.option(
+    "--header", metavar="HEX", help="Content of the header __value_schema_id, if the frame is in that header."
+)
+@click.option("--key", is_flag=True, help="DATA is the key of a record, not its value.")
 @connection.registry
 @connection.as_json
 def command(data: str, *, header: str | None, key: bool, registry: str, as_json: bool) -> None:
-    """Explain a framed record: DATA in hex or base64, or (``-``, the default) its bytes or such a text on standard input.
+    """Explain a framed record. DATA is hex or base64; ``-``, the default, reads raw bytes, hex or base64 from standard
+    input.
 
-    Magic byte, id or guid, message indexes, and then every piece of the payload under the schema that the frame names.
+    It prints magic byte, schema id or guid, message indexes, and every piece of the payload with its field and value.
 
     \b
     Examples:

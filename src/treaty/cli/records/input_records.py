@@ -1,4 +1,6 @@
-"""What is to be produced: JSON values line by line or file by file, or whole records as `treaty consume --json` prints them."""
+"""Input of `treaty produce`: JSON values, one per line or file, or complete records as `treaty consume --json` prints
+them.
+"""
 
 import base64
 import binascii
@@ -17,13 +19,13 @@ from treaty.formats.json_reader import read_json
 
 MEMBERS = frozenset({"key", "value", "headers", "partition", "timestamp"})
 PASSED = frozenset({"topic", "offset", "time", "key_schema", "value_schema"})
-"""Members that `treaty consume` prints and that say nothing about a new record."""
+"""Members of `treaty consume --json` that are ignored for a new record."""
 UNSET = object()
 
 
 @dataclass(frozen=True, slots=True)
 class InputRecord:
-    """One record to be; `name` says where it was read. A `key` that is `UNSET` is not in the input."""
+    """One input record; `name` is its place in the input. `key` is `UNSET` if the input has none."""
 
     name: str
     value: Any
@@ -35,14 +37,14 @@ class InputRecord:
 
 @dataclass(frozen=True, slots=True)
 class InvalidInput:
-    """Something in the input that is no record, and why."""
+    """A part of the input that is not a record, and the reason."""
 
     name: str
     why: str
 
 
 def read_records(paths: Sequence[str], *, records: bool) -> Iterator[InputRecord | InvalidInput]:
-    """Every record of files: a value on every line, in files that end in .json one value alone."""
+    """Yield the records of files: one value per line, or a single value in a file that ends in .json."""
     refuse_second_stdin(paths)
     for path in paths:
         if path.endswith(".json"):
@@ -69,13 +71,13 @@ def _read_members(name: str, value: Any) -> InputRecord:
     if not isinstance(value, dict) or "value" not in value:
         raise BadValueError('at /: not a record; expected {"value": …, "key": …, "headers": […]}')
     if "error" in value:
-        raise BadValueError("at /error: this record could not be read when it was consumed")
+        raise BadValueError("at /error: this record could not be decoded when it was consumed")
     if unknown := sorted(value.keys() - MEMBERS - PASSED):
-        raise BadValueError(f"at /{unknown[0]}: no member of a record; allowed are {', '.join(sorted(MEMBERS))}")
+        raise BadValueError(f"at /{unknown[0]}: not a member of a record; allowed are {', '.join(sorted(MEMBERS))}")
     partition, time = value.get("partition"), value.get("timestamp")
     for member, number in (("partition", partition), ("timestamp", time)):
         if number is not None and not (type(number) is int and number >= 0):
-            raise BadValueError(f"at /{member}: expected a whole number of at least 0")
+            raise BadValueError(f"at /{member}: expected an integer of at least 0")
     return InputRecord(
         name,
         value["value"],
@@ -94,7 +96,7 @@ def _parse_headers(given: Any) -> Headers:
 
 
 def encode_bytes(value: Any) -> bytes | None:
-    """Half a record that has no schema: a string as it is, ``{"base64": …}`` as bytes, anything else as JSON."""
+    """Encode a key or value without a schema: a string as UTF-8, ``{"base64": …}`` as bytes, anything else as JSON."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -108,10 +110,10 @@ def encode_bytes(value: Any) -> bytes | None:
 
 
 def find_member(value: Any, path: str) -> Any:
-    """The member of a value at a path of names with dots. Raises `BadValueError` where there is none."""
+    """Return the member of a value at a dotted path. Raises `BadValueError` if there is none."""
     here = value
     for name in path.split("."):
         if not isinstance(here, dict) or name not in here:
-            raise BadValueError(f"at /{path.replace('.', '/')}: there is no such member to be the key")
+            raise BadValueError(f"at /{path.replace('.', '/')}: the value has no such member to be the key")
         here = here[name]
     return here

@@ -1,4 +1,4 @@
-"""`treaty produce TOPIC`: JSON values as records of a topic, under a schema of the registry."""
+"""`treaty produce TOPIC`: encodes JSON values with a schema of the registry and sends them to a topic."""
 
 import sys
 from collections.abc import Iterator
@@ -21,52 +21,59 @@ from treaty.client.kafka.library import load_library
 from treaty.client.kafka.producer import ANY, RecordProducer
 
 DONE, WRONG, STOPPED = 0, 1, 130
-"""Exit codes: every record arrived; one did not; Ctrl-C."""
+"""Exit codes: every record is in the topic; some are not; Ctrl-C."""
 
 
 @click.command(
-    "produce", epilog="Exit code 0: all is in the topic. 1: a record is not. 2: unusable input. 130: Ctrl-C."
+    "produce", epilog="Exit code 0: every record is in the topic. 1: some are not. 2: unusable input. 130: Ctrl-C."
 )
 @click.argument("topic")
 @click.argument("files", nargs=-1, metavar="[FILE]...", type=click.Path(allow_dash=True))
 @connection.registry
 @kafka.kafka_brokers
 @kafka.kafka_config
-@click.option("--schema", default="latest", show_default=True, metavar="latest|ID|FILE", help="Of the values.")
-@click.option("--key-schema", metavar="latest|ID|FILE", help="Of the keys; without it keys are text.")
 @click.option(
-    "--subject",
-    default="",
-    shell_complete=complete_subjects,
-    help="Where the schema of the values is; else the strategy says it.",
+    "--schema",
+    default="latest",
+    show_default=True,
+    metavar="latest|ID|FILE",
+    help="Schema of the values: latest, an id or a file.",
+)
+@click.option(
+    "--key-schema",
+    metavar="latest|ID|FILE",
+    help="Schema of the keys: latest, an id or a file; without it keys are text.",
+)
+@click.option(
+    "--subject", default="", shell_complete=complete_subjects, help="Subject of the values (default: by --strategy)."
 )
 @click.option("--strategy", type=click.Choice(tuple(HOW)), default="topic", show_default=True, help="Names subjects.")
-@click.option("--record", default="", metavar="NAME", help="Full name of the record type, or of the Protobuf message.")
+@click.option("--record", default="", metavar="NAME", help="Full name of the Avro record or Protobuf message.")
 @format_
 @references
-@click.option("--must-exist", is_flag=True, help="A schema from a file must be registered already.")
-@click.option("--normalize", is_flag=True, help="Register the normalised form.")
-@click.option("--key", metavar="TEXT", help="The key of every record.")
-@click.option("--key-field", default="", metavar="PATH", help="The member of the value that is the key, e.g. order.id")
-@click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="A header of every record.")
-@click.option("--records", is_flag=True, help="The input is whole records, as `treaty consume --json` prints them.")
-@click.option("--framing", type=click.Choice(("prefix", "header")), default="prefix", show_default=True,
-              help="The schema's id before the payload, or its guid in a header.")  # fmt: skip
-@click.option("--partition", type=click.IntRange(min=0), help="For every record; else the key chooses.")
-@click.option("--no-partition", "drops_partition", is_flag=True,
-              help="Drop the partitions that --records names; the key chooses.")  # fmt: skip
-@click.option("--compression", type=click.Choice(("none", "gzip", "snappy", "lz4", "zstd")), default="none",
-              show_default=True, help="Of what is sent to the brokers.")  # fmt: skip
+@click.option("--must-exist", is_flag=True, help="Fail if a schema from a file is not registered yet.")
+@click.option("--normalize", is_flag=True, help="Register the normalized schema.")
+@click.option("--key", metavar="TEXT", help="Key of every record.")
 @click.option(
-    "--skip-bad", is_flag=True, help="Continue after a value that does not fit; else nothing after it is sent."
+    "--key-field", default="", metavar="PATH", help="Member of the value that becomes the key, such as order.id"
 )
+@click.option("--header", "headers", multiple=True, metavar="NAME=VALUE", help="Header of every record. Repeatable.")
+@click.option("--records", is_flag=True, help="The input has complete records, as `treaty consume --json` prints them.")
+@click.option("--framing", type=click.Choice(("prefix", "header")), default="prefix", show_default=True,
+              help="Frame: the schema id before the payload, or the guid in a header.")  # fmt: skip
+@click.option("--partition", type=click.IntRange(min=0), help="Partition of every record (default: by the key).")
+@click.option("--no-partition", "drops_partition", is_flag=True,
+              help="Ignore the partitions in --records; the key chooses.")  # fmt: skip
+@click.option("--compression", type=click.Choice(("none", "gzip", "snappy", "lz4", "zstd")), default="none",
+              show_default=True, help="Compression of batches sent to the brokers.")  # fmt: skip
+@click.option("--skip-bad", is_flag=True, help="Skip values that do not fit the schema (default: stop at the first).")
 @click.option("--dry-run", is_flag=True, help="Print the bytes; register and send nothing.")
 @connection.as_json
 def command(topic: str, files: tuple[str, ...], **options: Any) -> None:
-    """Send JSON values to TOPIC, a record for every line of the FILEs (``-``, or none: standard input).
+    """Send JSON values to TOPIC, one record for each line of the FILEs. ``-`` or no FILE reads standard input.
 
-    A file that ends in .json is one value. null is a delete marker. Avro values may be in Avro's JSON encoding, or plain:
-    bare values for unions, dates and times in ISO 8601, decimals in digits.
+    A file that ends in .json holds one value. null is a tombstone. Avro values may be in Avro's JSON encoding or plain:
+    bare values for unions, dates and times in ISO 8601, decimals as digits.
 
     \b
     Examples:
@@ -115,7 +122,7 @@ def _run_job(job: ProduceRun, source: Iterator[InputRecord | InvalidInput], opti
 
 def _read_options(topic: str, options: dict[str, Any]) -> ProduceOptions:
     if options["key"] is not None and options["key_field"]:
-        raise click.UsageError("--key and --key-field: only one of them can be the key")
+        raise click.UsageError("--key and --key-field exclude each other")
     pairs = []
     for word in options["headers"]:
         name, mark, text = word.partition("=")

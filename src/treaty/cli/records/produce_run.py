@@ -1,4 +1,4 @@
-"""A run of `treaty produce`: items in, framed records out, an account at the end."""
+"""A run of `treaty produce`: input records to framed records, with a summary at the end."""
 
 import json
 import time
@@ -15,12 +15,12 @@ from treaty.client.serializers.errors import BadValueError
 from treaty.client.serializers.frames import Headers
 
 STEP = 100
-"""Records after which the progress is updated."""
+"""Records between two updates of the progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProduceOptions:
-    """What was asked for, apart from schemas."""
+    """Options of a run, apart from schemas."""
 
     topic: str
     framing: str
@@ -30,12 +30,12 @@ class ProduceOptions:
     partition: int = ANY
     skip: bool = False
     drops_partition: bool = False
-    """Whether the key chooses the partition, whatever the input says."""
+    """Whether the key chooses the partition even if the input has one."""
 
 
 @dataclass(slots=True)
 class ProduceCounts:
-    """What became of the records."""
+    """Counts of sent, skipped and failed records."""
 
     sent: int = 0
     bytes: int = 0
@@ -44,19 +44,19 @@ class ProduceCounts:
     begin: float = field(default_factory=time.monotonic)
 
     def report_invalid(self, name: str, why: str) -> None:
-        """Tell what is wrong with a record that was not sent."""
+        """Print the error of a record that was not sent."""
         self.wrong += 1
         screen.say(f"{name}: {why}", "red", err=True)
 
     def report_lost(self, name: str, why: str) -> None:
-        """Tell that a record did not arrive."""
+        """Print that a record was not delivered."""
         self.lost += 1
-        screen.say(f"{name}: did not arrive: {why}", "red", err=True)
+        screen.say(f"{name}: not delivered: {why}", "red", err=True)
 
 
 @dataclass(frozen=True, slots=True)
 class ProduceRun:
-    """Records to be made: how, under which schemas, and what became of them."""
+    """A run: its options, its schemas and its counts."""
 
     options: ProduceOptions
     value: SelectedSchema
@@ -64,7 +64,7 @@ class ProduceRun:
     counts: ProduceCounts = field(default_factory=ProduceCounts)
 
     def send(self, source: Iterator[InputRecord | InvalidInput], sender: RecordProducer) -> None:
-        """Send every record, and wait until all have arrived or are lost."""
+        """Send every record, and wait until each is delivered or failed."""
         try:
             with _show_count() as progress, sender:
                 partitions = sender.find_partitions(self.options.topic, self.options.partition)
@@ -75,23 +75,23 @@ class ProduceRun:
             self.counts.sent, self.counts.bytes = sender.sent, sender.bytes
 
     def show(self, source: Iterator[InputRecord | InvalidInput]) -> Iterator[tuple[str, dict[str, str]]]:
-        """The bytes of every record that would be sent, with its place in the input."""
+        """Print the bytes of every record that would be sent, with its place in the input."""
         for item, made in self._each(source):
             self.counts.sent += 1
             self.counts.bytes += len(made.value or b"") + len(made.key or b"")
             facts = {} if made.key is None else {"key": self._hex(made.key, self.key)}
-            facts["value"] = "none (a delete marker)" if made.value is None else self._hex(made.value, self.value)
+            facts["value"] = "none (a tombstone)" if made.value is None else self._hex(made.value, self.value)
             yield item.name, {**facts, **{f"header {name}": content.hex(" ") for name, content in made.headers}}
 
     def summary(self, *, dry_run: bool) -> dict[str, object]:
-        """The account as JSON members."""
+        """Return the summary as JSON members."""
         counts = self.counts
         figures = {"sent": counts.sent, "bytes": counts.bytes, "bad": counts.wrong, "lost": counts.lost}
         schemas = {**schema_members("key", self.key), **schema_members("value", self.value)}
         return {"topic": self.options.topic, "dry_run": dry_run, **figures, **schemas}
 
     def sentence(self, *, dry_run: bool) -> str:
-        """The account in words."""
+        """Return the summary as a sentence."""
         counts = self.counts
         more = "".join(f", {count} {what}" for what, count in (("bad", counts.wrong), ("lost", counts.lost)) if count)
         word = "would be sent" if dry_run else "sent"
@@ -102,9 +102,8 @@ class ProduceRun:
     def _each(
         self, source: Iterator[InputRecord | InvalidInput], partitions: frozenset[int] = frozenset()
     ) -> Iterator[tuple[InputRecord, OutgoingRecord]]:
-        """Records that can be sent; the others are reported, and end it unless they are to be skipped.
-
-        `partitions` are those of the topic, where it was asked for them.
+        """Yield records that can be sent. An invalid one is reported and ends the run, unless invalid records are
+        skipped. `partitions` are those of the topic, None if unknown.
         """
         for item in source:
             try:
@@ -120,7 +119,7 @@ class ProduceRun:
                 yield item, made
 
     def _outgoing(self, item: InputRecord, partitions: frozenset[int]) -> OutgoingRecord:
-        """A record in its frames. Raises `BadValueError`."""
+        """Return a record with framed key and value. Raises `BadValueError`."""
         options = self.options
         data, more = frame_value(self.value, item.value, options.framing)
         key_value = self._find_key(item)
@@ -129,13 +128,13 @@ class ProduceRun:
         if partitions and partition not in {ANY, *partitions}:
             counted = screen.format_count(len(partitions), "partition")
             raise BadValueError(
-                f"the record names partition {partition}, and {options.topic} has {counted}; --no-partition drops it"
+                f"the record names partition {partition}, but {options.topic} has {counted}; --no-partition ignores it"
             )
         headers = (*options.headers, *item.headers, *stamps, *more)
         return OutgoingRecord(options.topic, front, data, headers, partition, item.time)
 
     def _find_key(self, item: InputRecord) -> Any:
-        """The key of a record: of the command line, of the value, or of the input."""
+        """Return the key of a record: from the command line, from the value, or from the input."""
         if self.options.key is not None:
             return self.options.key
         if self.options.key_field:
@@ -143,7 +142,7 @@ class ProduceRun:
         return None if item.key is UNSET else item.key
 
     def _frame_key(self, key: SelectedSchema, key_value: Any) -> tuple[bytes | None, Headers]:
-        """A key under its schema; the word of the command line may be a string, or JSON."""
+        """Encode a key with its schema; a key of the command line may be JSON or a plain string."""
         try:
             return frame_value(key, key_value, self.options.framing)
         except BadValueError as wrong:
@@ -162,7 +161,7 @@ class ProduceRun:
 
 
 def frame_value(chosen: SelectedSchema, value: Any, framing: str) -> tuple[bytes | None, Headers]:
-    """Half a record in its frame; null is a delete marker, without one."""
+    """Return a framed key or value; null becomes a tombstone without a frame."""
     return (None, ()) if value is None else chosen.frame(value, framing)
 
 

@@ -1,4 +1,4 @@
-"""Which schema records are written with: the latest of a subject, one by its id, or one in a file."""
+"""The schema that records are written with: the latest of a subject, one by id, or one in a file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,10 +27,10 @@ HOW: Final[Mapping[str, SubjectNameStrategy | AssociatedNameStrategy]] = {
     **STRATEGIES,
     "associated": AssociatedNameStrategy(),
 }
-"""Subject strategies by their names."""
+"""Subject name strategies by name."""
 LATEST_WORD = "latest"
 UNKNOWN_ID = "????????"
-"""Stands in a dry run for the id of a schema that is not registered yet."""
+"""Used in a dry run as the id of a schema that is not registered yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class SchemaOption:
 
 @dataclass(frozen=True, slots=True)
 class SelectedSchema:
-    """A schema made ready; `schema_id` is None where it would only now be registered."""
+    """A schema ready to encode; `schema_id` is None if a dry run would register it."""
 
     encoder: RecordEncoder
     what: str
@@ -60,14 +60,13 @@ class SelectedSchema:
     guid: str = ""
 
     def frame(self, value: object, framing: str) -> tuple[bytes, Headers]:
-        """Half a record in its frame. Raises `BadValueError`."""
+        """Return the framed key or value. Raises `BadValueError`."""
         return self.encoder.encode(value).add_frame(self.schema_id or 0, self.guid or "0" * 32, self.part, framing)
 
 
 def select_schema(found: Connection, wanted: SchemaOption, *, dry_run: bool = False) -> SelectedSchema:
-    """Find or register the schema; a dry run only checks that it could be registered.
-
-    Raises `UnusableError` where it can't be used, and what the registry raises.
+    """Find or register the schema; a dry run only checks that it could be registered. Raises `UnusableError` for an
+    unusable schema, and the errors of the registry.
     """
     try:
         if wanted.word == LATEST_WORD:
@@ -124,11 +123,11 @@ def _select_unregistered(
     if not result.compatible:
         reasons = "\n".join(f"  {one}" for one in result.messages)
         raise UnusableError(f"{wanted.word} would be refused as a version of {subject}:\n{reasons}")
-    return SelectedSchema(made, f"{wanted.word}, a version that {subject} does not have yet", wanted.part)
+    return SelectedSchema(made, f"{wanted.word}, a new version of {subject}", wanted.part)
 
 
 def schema_members(part: Part, chosen: SelectedSchema | None) -> dict[str, object]:
-    """A schema as JSON members of a summary."""
+    """Return a schema as JSON members of the summary."""
     if chosen is None:
         return {}
     return {f"{part}_schema": {"what": chosen.what, "id": chosen.schema_id, "guid": chosen.guid or None}}

@@ -1,1 +1,1 @@
-"""Commands for every day: one file for each noun of a registry."""
+"""Commands for the objects of a registry, one module each."""

@@ -1,4 +1,4 @@
-"""`treaty association …`: list, make and delete what binds topics to subjects."""
+"""`treaty association …`: list, create and delete associations of topics with subjects."""
 
 from typing import TypedDict, Unpack
 
@@ -18,10 +18,12 @@ from treaty.core.requests import Register
 from treaty.wire.confluent.associations import resource_body
 from treaty.wire.confluent.listings import association_body
 
-kinds = click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only the key, or the value.")
-namespace = click.option("--namespace", metavar="NAME", help="Where the topic is: the id of its cluster.")
+kinds = click.option(
+    "--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only the key, or only the value."
+)
+namespace = click.option("--namespace", metavar="NAME", help="Namespace of the topic: the id of its Kafka cluster.")
 topic_id = click.option(
-    "--id", "topic_id", metavar="ID", help="The topic's id. A topic that was deleted and created again has another id."
+    "--id", "topic_id", metavar="ID", help="Id of the topic. A topic that was deleted and created again has a new id."
 )
 dry_run = click.option("--dry-run", is_flag=True, help="Show what would change. Nothing is written.")
 
@@ -33,7 +35,7 @@ def command() -> None:
 
 @command.command("list")
 @click.argument("subject", required=False, shell_complete=complete_subjects)
-@click.option("--topic", metavar="NAME", help="Of topics with this name.")
+@click.option("--topic", metavar="NAME", help="Only of topics with this name.")
 @namespace
 @topic_id
 @kinds
@@ -60,7 +62,7 @@ def list_(
       treaty association list orders-value --json
     """  # noqa: D301 - click wants the control character
     if sum(one is not None for one in (subject, topic or namespace, topic_id)) > 1:
-        raise click.UsageError("name a subject, a topic (with its namespace), or an id")
+        raise click.UsageError("give a subject, a topic (with its namespace), or an id")
     of: OfSubject | OfName | OfId = OfName(topic or ANY, namespace or ANY)
     of = OfSubject(subject_of(subject)) if subject is not None else OfId(topic_id) if topic_id is not None else of
     found: list[ResourceAssociation] = []
@@ -84,7 +86,7 @@ def _format_association(one: ResourceAssociation) -> str:
 
 
 class CreateOptions(TypedDict):
-    """Options of `treaty association create`, named as click passes them."""
+    """Options of `treaty association create`; the names are those of click's parameters."""
 
     namespace: str
     topic_id: str
@@ -103,22 +105,23 @@ class CreateOptions(TypedDict):
 @command.command("create")
 @click.argument("topic")
 @click.argument("subject", shell_complete=complete_subjects)
-@click.option("--namespace", required=True, metavar="NAME", help="Where the topic is: the id of its cluster.")
-@click.option("--id", "topic_id", required=True, metavar="ID", help="The topic's id.")
-@click.option("--kind", type=click.Choice(KINDS), default="value", show_default=True, help="What the subject is for.")
-@click.option("--lifecycle", type=UpperChoice(LIFECYCLES), help="WEAK where none is named.")
+@click.option("--namespace", required=True, metavar="NAME", help="Namespace of the topic: the id of its Kafka cluster.")
+@click.option("--id", "topic_id", required=True, metavar="ID", help="Id of the topic.")
+@click.option("--kind", type=click.Choice(KINDS), default="value", show_default=True, help="Part of the records that the subject describes: key or value.")
+@click.option("--lifecycle", type=UpperChoice(LIFECYCLES), help="Lifecycle of the association (default: WEAK).")
 @click.option("--frozen/--not-frozen", default=None, help="Make the association immutable.")
-@click.option("--schema", "file", type=click.Path(allow_dash=True), help="A schema to be registered with it.")
+@click.option("--schema", "file", type=click.Path(allow_dash=True), help="Also register the schema in this file.")
 @format_
 @references
-@click.option("--update", is_flag=True, help="Change what is there already.")
+@click.option("--update", is_flag=True, help="Update an existing association.")
 @dry_run
 @connection.registry
 @connection.as_json
 def create(topic: str, subject: str, **options: Unpack[CreateOptions]) -> None:
-    """Bind TOPIC to SUBJECT: serializers that ask find its schemas there.
+    """Associate TOPIC with SUBJECT, where serializers find its schemas.
 
-    A STRONG association ties the subject to this topic alone. No other schema may refer to it, and it can be deleted with the topic.
+    A subject with a STRONG association belongs to this topic only: no other schema may refer to it, and it can be
+    deleted with the topic.
 
     \b
     Examples:
@@ -142,15 +145,19 @@ def create(topic: str, subject: str, **options: Unpack[CreateOptions]) -> None:
     (bound,) = done.bound
     word = "would be" if options["dry_run"] else "is now"
     marks = f"{bound.lifecycle}{', frozen' if bound.frozen else ''}"
-    screen.say(f"The {bound.kind} of {topic} {word} bound to {bound.subject} ({marks}).", "green")
+    screen.say(f"The {bound.kind} of {topic} {word} associated with {bound.subject} ({marks}).", "green")
     if bound.schema is not None:
-        screen.say(f"   its schema: version {bound.schema.number}, id {bound.schema.schema_id}")
+        screen.say(f"   registered: version {bound.schema.number}, id {bound.schema.schema_id}")
 
 
 @command.command("delete")
 @click.argument("topic_id", metavar="ID")
 @kinds
-@click.option("--cascade", is_flag=True, help="Remove the subjects of STRONG ones too, for good; frozen ones may go.")
+@click.option(
+    "--cascade",
+    is_flag=True,
+    help="Also delete the subjects of STRONG associations permanently. Needed for frozen associations.",
+)
 @dry_run
 @connection.yes
 @connection.registry

@@ -1,4 +1,4 @@
-"""`treaty config …`: settings of subjects, contexts and everything."""
+"""`treaty config …`: settings of subjects, contexts and the whole registry."""
 
 import re
 from typing import Any
@@ -15,17 +15,17 @@ WORDS = re.compile(r"(none|latest|all)|till:([0-9]{1,10})", re.IGNORECASE)
 
 
 def _parse_range(_context: click.Context, _option: click.Parameter, value: str | None) -> VersionRange | None:
-    """Read a range as people write it: ``none``, ``latest``, ``all``, or ``till:3`` for the versions from ordinal 3 on."""
+    """Parse a range: ``none``, ``latest``, ``all``, or ``till:3`` for the versions from ordinal 3 on."""
     if value is None:
         return None
     matched = WORDS.fullmatch(value)
     if matched is None:
-        raise click.BadParameter(f"{value!r} is none of none, latest, all and till:ORDINAL")
+        raise click.BadParameter(f"{value!r} is not one of none, latest, all, till:ORDINAL")
     return VersionRange(matched[1].lower()) if matched[1] else VersionRange("till", int(matched[2]))
 
 
 def _say_config(config: Config, *, as_json: bool) -> None:
-    """Print a config; a level that no word names in words of its own too."""
+    """Print a config; a level without a name is printed as its two ranges."""
     members = connection.answer_members(config)
     if not as_json and members.pop("treaty", None) and config.exact_level is not None:
         members["exactLevel"] = in_words(config.exact_level)
@@ -65,9 +65,17 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
     help="NONE, BACKWARD, FORWARD, FULL, BACKWARD_TRANSITIVE, FORWARD_TRANSITIVE or FULL_TRANSITIVE, in any letter case.",
 )
 @click.option(
-    "--backward", callback=_parse_range, metavar="RANGE", help="none, latest, all or till:ORDINAL, in place of --level."
+    "--backward",
+    callback=_parse_range,
+    metavar="RANGE",
+    help="Range of earlier versions whose data the new one must read, in place of --level: none, latest, all or till:ORDINAL.",
 )
-@click.option("--forward", callback=_parse_range, metavar="RANGE", help="The same for the other direction.")
+@click.option(
+    "--forward",
+    callback=_parse_range,
+    metavar="RANGE",
+    help="Range of earlier versions that must read data of the new one, in place of --level: none, latest, all or till:ORDINAL.",
+)
 @click.option("--deny", is_flag=True, help="Refuse every new version, in place of --level.")
 @click.option("--policy", type=UpperChoice(["STRICT", "LENIENT", "LOGICAL"]))
 @click.option(
@@ -87,7 +95,7 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
     shell_complete=complete_lints,
     help="A lint that every new version must pass. Repeatable.",
 )
-@click.option("--unset", "clear", multiple=True, metavar="MEMBER", help="Unset a member. Repeatable.")
+@click.option("--unset", "clear", multiple=True, metavar="MEMBER", help="Member to unset. Repeatable.")
 @connection.registry
 @connection.as_json
 def set_(scope: str, *, clear: tuple[str, ...], registry: str, as_json: bool, **change: Any) -> None:
@@ -103,18 +111,18 @@ def set_(scope: str, *, clear: tuple[str, ...], registry: str, as_json: bool, **
     unknown = sorted(set(clear) - set(Config.__dataclass_fields__))
     if unknown:
         known = ", ".join(Config.__dataclass_fields__)
-        raise click.BadParameter(f"no member {', '.join(unknown)}; there are {known}", param_hint="--unset")
+        raise click.BadParameter(f"unknown member {', '.join(unknown)}; known are {known}", param_hint="--unset")
     change["validators"] = change["validators"] or None
     change["exact_level"] = _read_level(change.pop("backward"), change.pop("forward"), deny=change.pop("deny"))
     if not clear and all(value is None for value in change.values()):
-        raise click.UsageError("nothing to change; see --help for what can be set")
+        raise click.UsageError("nothing to change; see --help for the settings")
     words = {name: value.upper() if name in {"level", "policy"} and value else value for name, value in change.items()}
     with connection.open_registry(registry) as found:
         _say_config(found.set_config(scope, Config(**words), clear), as_json=as_json)
 
 
 def _read_level(backward: VersionRange | None, forward: VersionRange | None, *, deny: bool) -> Level | None:
-    """The level that the options name; None where they name none."""
+    """Return the level in the options; None if there is none."""
     if backward is None and forward is None and not deny:
         return None
     return Level(backward or NONE, forward or NONE, deny)

@@ -1,4 +1,4 @@
-"""What the commands about a registry share: which one, how it is asked, and how its answers are printed."""
+"""Shared by the commands about a registry: its URL, the connection, and how answers are printed."""
 
 import sys
 from collections.abc import Iterator
@@ -24,11 +24,11 @@ from treaty.wire.confluent.settings import exact_body
 from treaty.wire.confluent.versions import schema_body, version_body
 
 UNREACHABLE = "REGISTRY_UNREACHABLE"
-"""The rule of an error where no registry answers."""
+"""The rule of the error when the registry does not answer."""
 MANY_NAMES = 10
-"""Allowed names from which on people read the nearest ones, and not all."""
+"""From this number of allowed names on, an error lists only similar ones."""
 REFUSED = 1
-"""Exit code where the registry says no, also where what was asked for is not there."""
+"""Exit code of a refusal, also when something is not found."""
 
 registry = click.option(
     "--registry",
@@ -43,18 +43,16 @@ yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 scope = click.argument("scope", default="", shell_complete=complete_subjects)
 subject = click.argument("subject", shell_complete=complete_subjects)
 own = click.option("--no-defaults", "own", is_flag=True, help="Only what is set at SCOPE itself, without defaults.")
-permanent = click.option(
-    "--permanent", is_flag=True, help="Delete for good. Versions that are still live are soft-deleted first."
-)
+permanent = click.option("--permanent", is_flag=True, help="Delete permanently. Live versions are soft-deleted first.")
 
 
 class RefusedError(ReportedError):
-    """The registry said no: its sentence, and what would be allowed."""
+    """A refusal of the registry: its sentence, and what would be allowed."""
 
     exit_code = REFUSED
 
     def __init__(self, no: Refusal) -> None:
-        """Say the sentence and the remedy."""
+        """Print the sentence and the remedy."""
         reason = no.reason
         sentence = str(no).replace("deleted.Set ", "deleted. Set ")  # the established text lacks the space
         facts = {"path": reason.path, "old": reason.old, "new": reason.new, "allowed": reason.allowed}
@@ -75,21 +73,21 @@ class RefusedError(ReportedError):
 
 @contextmanager
 def open_registry(url: str, missing: registry_url.MISSING = "refuse") -> Iterator[Connection]:
-    """A registry while the block runs; what it refuses ends the program with exit code 1, what fails with 2."""
+    """Connect for the block; a refusal ends the program with exit code 1, a failure with 2."""
     try:
         with announce_stop(), registry_url.connect_to(url, missing) as found:
             yield found
     except Refusal as no:
         raise RefusedError(no) from no
     except (*UNUSABLE_ERRORS, *PASSING_ERRORS, ValueError) as error:
-        raise UnusableError(f"{error}; name a registry with --registry http://host:port", UNREACHABLE) from error
+        raise UnusableError(f"{error}; give the registry with --registry http://host:port", UNREACHABLE) from error
     except RegistryError as error:
-        message = f"the registry can't be asked: {error}; see that it runs, then try again"
+        message = f"the registry does not answer: {error}; check that it runs"
         raise UnusableError(message, UNREACHABLE) from error
 
 
 def parse_version(version: str) -> int:
-    """A version as people write it: a number, or ``latest``."""
+    """Parse a version: a number, or ``latest``."""
     if version.strip().lower() == "latest":
         return -1
     if version.isascii() and version.isdecimal() and int(version) > 0:
@@ -98,7 +96,7 @@ def parse_version(version: str) -> int:
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Ask a person back before something is deleted; without a terminal, --yes has to say it."""
+    """Ask for confirmation; without a terminal --yes is required."""
     if yes:
         return
     if not sys.stdin.isatty():
@@ -107,10 +105,10 @@ def confirm(question: str, *, yes: bool) -> None:
 
 
 def refuse_missing_subject(found: Connection, subject: str, visible: Visible = "live") -> None:
-    """Raise `SubjectNotFound` where this very subject (or the one that it is an alias of) has no version to be seen.
+    """Raise `SubjectNotFound` if exactly this subject, or the target of this alias, has no visible version.
 
-    Registries may answer for a name without a context with the subject of that name in another context. Who looks at
-    one subject, or deletes it, does not want that one.
+    A registry may answer a name without a context with the subject of that name in another context. A command that
+    shows or deletes one subject must not use that answer.
     """
     try:
         alias = found.config(subject, resolve=False).alias
@@ -124,13 +122,13 @@ def refuse_missing_subject(found: Connection, subject: str, visible: Visible = "
     kinds: tuple[Visible, ...] = ("live", "deleted") if visible == "all" else (visible,)
     # Names come sorted: a subject is the first one of those that begin with its name.
     if not any(one.name in found.ask(ListSubjects(one, kind, limit=1)).answer.names for kind in kinds):
-        allowed = "a name that `treaty subject list` shows, with its context"
+        allowed = "a name from `treaty subject list`, with its context"
         message = f"Subject '{subject}' not found."
         raise SubjectNotFound.of("SUBJECT_NOT_FOUND", message, subject=subject, allowed=allowed)
 
 
 def answer_members(answer: VersionFound | SchemaFound | Config) -> dict[str, Any]:
-    """An answer as JSON members, called as in the answers of the HTTP API."""
+    """Return an answer as JSON members with the names of the HTTP API."""
     match answer:
         case VersionFound():
             body: Any = version_body(answer)
@@ -144,7 +142,7 @@ def answer_members(answer: VersionFound | SchemaFound | Config) -> dict[str, Any
 
 
 def say_version(version: VersionFound, *, as_json: bool, full: bool = True) -> None:
-    """Print a version: its facts and its text."""
+    """Print a version: its properties and its text."""
     if as_json:
         screen.say_json(answer_members(version))
         return

@@ -53,4 +53,4 @@ def delete(context: str, *, yes: bool, registry: str, as_json: bool) -> None:
     elif is_there:
         screen.say(f"Deleted: {context}", "green")
     else:
-        screen.say(f"There is no context {context}; nothing was deleted.")
+        screen.say(f"Context {context} does not exist; nothing was deleted.")

@@ -1,4 +1,4 @@
-"""`treaty mode …`: whether subjects and contexts take schemas, and how."""
+"""`treaty mode …`: the mode of subjects and contexts: whether and how they accept schemas."""
 
 import click
 
@@ -10,7 +10,7 @@ MODES = ("READWRITE", "READONLY", "IMPORT", "FORWARD")
 
 @click.group("mode", cls=SubcommandGroup)
 def command() -> None:
-    """Mode: READWRITE, READONLY, IMPORT, FORWARD."""
+    """Show or change the mode of subjects and contexts: READWRITE, READONLY, IMPORT, FORWARD."""
 
 
 @command.command("get")
@@ -33,7 +33,7 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
 @command.command("set")
 @click.argument("scope")
 @click.argument("mode", type=UpperChoice(MODES))
-@click.option("--force", is_flag=True, help="Enter IMPORT even if subjects exist.")
+@click.option("--force", is_flag=True, help="Set IMPORT even if subjects exist.")
 @connection.registry
 @connection.as_json
 def set_(scope: str, mode: str, *, force: bool, registry: str, as_json: bool) -> None:

@@ -20,7 +20,7 @@ from treaty.core.schema import Draft, Metadata, Reference
 from treaty.formats.registry import find_formats
 
 PAGE = 1000
-"""Versions that are asked for at once."""
+"""Versions per page of a list request."""
 GUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}")
 
 
@@ -30,7 +30,7 @@ def command() -> None:
 
 
 class RejectedSchemaError(connection.RefusedError):
-    """A registry does not take the schema in a file: every finding is printed."""
+    """The registry refuses the schema in a file; every finding is printed."""
 
     def __init__(self, subject: str, file: str, draft: Draft, refusal: Refusal, output: OutputOptions) -> None:
         """Locate the findings in the file."""
@@ -58,12 +58,12 @@ references = click.option(
     "references",
     multiple=True,
     metavar="NAME=SUBJECT:VERSION",
-    help="What a name in the text leads to; the version may be latest.",
+    help="Reference: the subject and version of a name in the text. The version may be latest. Repeatable.",
 )
 
 
 def read_draft(found: Connection, file: str, format_name: str | None, given: tuple[str, ...]) -> Draft:
-    """The schema in a file, with references as ``NAME=SUBJECT:VERSION``."""
+    """Read the schema in a file, with references as ``NAME=SUBJECT:VERSION``."""
     (one,) = read_sources([file], format_name, find_formats())
     return Draft(one.text, one.format, tuple(_parse_reference(found, each) for each in given))
 
@@ -84,7 +84,9 @@ def _parse_reference(found: Connection, word: str) -> Reference:
 @references
 @click.option("--property", "properties", multiple=True, metavar="NAME=VALUE", help="Metadata of the schema.")
 @click.option(
-    "--normalize", is_flag=True, help="Normalize the schema before it is registered, as Confluent's normalize=true."
+    "--normalize",
+    is_flag=True,
+    help="Normalize the schema before it is registered, like normalize=true of Confluent's API.",
 )
 @click.option(
     "--force",
@@ -105,7 +107,8 @@ def register(
     registry: str,
     output: OutputOptions,
 ) -> None:
-    """Register the schema in FILE (- is standard input) as a version of SUBJECT, unless it is one already.
+    """Register the schema in FILE (- is standard input) as a version of SUBJECT. An existing version is returned, not
+    repeated.
 
     \b
     Examples:
@@ -147,7 +150,7 @@ def _parse_property(word: str) -> tuple[str, str]:
 def lookup(
     subject: str, file: str, *, format_: str | None, references: tuple[str, ...], registry: str, as_json: bool
 ) -> None:
-    """Find the version of SUBJECT that equals the schema in FILE.
+    """Find the version of SUBJECT with the schema in FILE.
 
     \b
     Example:
@@ -161,13 +164,13 @@ def lookup(
 @command.command("get")
 @click.argument("what", metavar="SUBJECT|ID|GUID", shell_complete=complete_subjects)
 @click.argument("version", default="latest")
-@click.option("--text", is_flag=True, help="The schema's text alone.")
+@click.option("--text", is_flag=True, help="Print only the text of the schema.")
 @connection.registry
 @connection.as_json
 def get(what: str, version: str, *, text: bool, registry: str, as_json: bool) -> None:
-    """Print a schema: of a SUBJECT (its VERSION, else the latest), of an ID, or of a GUID.
+    """Print a schema: of a SUBJECT (a VERSION or the latest), of an ID, or of a GUID.
 
-    A subject whose name is a number is meant where it is there; write ``id:7`` for the id.
+    A number is taken for a subject if one of that name exists, else for an id; ``id:7`` is always an id.
 
     \b
     Examples:
@@ -213,7 +216,7 @@ def _say_schema(one: SchemaFound, *, as_json: bool) -> None:
 @click.argument("prefix", default="", shell_complete=complete_subjects)
 @click.option("--latest", is_flag=True, help="Only the newest version of each subject.")
 @click.option("--deleted", is_flag=True, help="Include soft-deleted ones.")
-@click.option("--limit", type=click.IntRange(min=1), help="At most so many; else all.")
+@click.option("--limit", type=click.IntRange(min=1), help="The most versions to print (default: all).")
 @connection.registry
 @connection.as_json
 def list_(prefix: str, *, latest: bool, deleted: bool, limit: int | None, registry: str, as_json: bool) -> None:
@@ -239,7 +242,7 @@ def list_(prefix: str, *, latest: bool, deleted: bool, limit: int | None, regist
 def _list_all(
     found: Connection, prefix: str, visible: Visible, *, latest: bool, limit: int | None
 ) -> list[VersionFound]:
-    """Versions page by page, up to a limit; ends too where a registry sends the same page again."""
+    """Yield versions page by page, up to a limit; also ends if a registry repeats a page."""
     listed: list[VersionFound] = []
     while limit is None or len(listed) < limit:
         size = PAGE if limit is None else min(PAGE, limit - len(listed))
@@ -262,7 +265,7 @@ def _list_all(
 @connection.registry
 @connection.as_json
 def delete(subject: str, version: str, *, permanent: bool, yes: bool, registry: str, as_json: bool) -> None:
-    """Delete a VERSION of a SUBJECT. A soft delete keeps it readable by id; --permanent deletes it for good.
+    """Delete a VERSION of a SUBJECT. A soft-deleted version is still readable by id; --permanent deletes it completely.
 
     \b
     Example:
@@ -270,7 +273,7 @@ def delete(subject: str, version: str, *, permanent: bool, yes: bool, registry: 
     """  # noqa: D301 - click wants the control character
     number = connection.parse_version(version)
     with connection.open_registry(registry) as found:
-        connection.confirm(f"Delete version {version} of {subject}{' for good' if permanent else ''}?", yes=yes)
+        connection.confirm(f"Delete version {version} of {subject}{' permanently' if permanent else ''}?", yes=yes)
         connection.refuse_missing_subject(found, subject, "all" if permanent else "live")
         one = found.version(subject, number, deleted=permanent)
         if not one.deleted:
@@ -281,5 +284,5 @@ def delete(subject: str, version: str, *, permanent: bool, yes: bool, registry: 
         facts = {"subject": one.subject, "version": one.number, "id": one.schema_id}
         screen.say_json({**facts, "permanent": permanent})
         return
-    word = "Deleted for good" if permanent else "Deleted"
+    word = "Permanently deleted" if permanent else "Deleted"
     screen.say(f"{word}: {subject} version {one.number}, id {one.schema_id}", "green")

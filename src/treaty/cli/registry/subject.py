@@ -1,4 +1,4 @@
-"""`treaty subject …`: list, look at and delete subjects."""
+"""`treaty subject …`: list, show and delete subjects."""
 
 import click
 
@@ -22,7 +22,7 @@ def command() -> None:
 @connection.registry
 @connection.as_json
 def list_(prefix: str, *, deleted: bool, registry: str, as_json: bool) -> None:
-    """List subjects that begin with PREFIX; of all contexts where it is left out.
+    """List subjects that begin with PREFIX; without it those of all contexts.
 
     \b
     Examples:
@@ -82,7 +82,8 @@ def get(subject: str, *, deleted: bool, registry: str, as_json: bool) -> None:
 @connection.registry
 @connection.as_json
 def delete(subject: str, *, permanent: bool, yes: bool, registry: str, as_json: bool) -> None:
-    """Delete all versions of a SUBJECT. A soft delete keeps them readable by id; --permanent deletes them for good.
+    """Delete all versions of a SUBJECT. Soft-deleted versions are still readable by id; --permanent deletes them
+    completely.
 
     \b
     Examples:
@@ -90,7 +91,7 @@ def delete(subject: str, *, permanent: bool, yes: bool, registry: str, as_json: 
       treaty subject delete orders-value --permanent --yes
     """  # noqa: D301 - click wants the control character
     with connection.open_registry(registry) as found:
-        connection.confirm(f"Delete {subject}{' for good' if permanent else ''}?", yes=yes)
+        connection.confirm(f"Delete {subject}{' permanently' if permanent else ''}?", yes=yes)
         numbers: tuple[int, ...] = ()
         try:
             numbers = found.delete_subject(subject)
@@ -102,5 +103,5 @@ def delete(subject: str, *, permanent: bool, yes: bool, registry: str, as_json: 
     if as_json:
         screen.say_json(list(numbers))
     else:
-        word = "Deleted for good" if permanent else "Deleted"
+        word = "Permanently deleted" if permanent else "Deleted"
         screen.say(f"{word}: {subject}, versions {', '.join(map(str, numbers))}", "green")

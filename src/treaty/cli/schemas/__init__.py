@@ -1,1 +1,1 @@
-"""Commands about schema files: they need no server, and print nothing but the answer where they are piped."""
+"""Commands about schema files. They need no server."""

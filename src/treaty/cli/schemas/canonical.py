@@ -1,4 +1,4 @@
-"""`treaty canonical FILE`: a schema's text as a registry stores and hashes it, or another view of it."""
+"""`treaty canonical FILE`: prints the text of a schema as a registry stores and hashes it, or another form of it."""
 
 import click
 
@@ -9,10 +9,14 @@ from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 
 
-@click.command("canonical", epilog="Exit code 0: printed. 2: the text is not a schema, or can't be read.")
+@click.command("canonical", epilog="Exit code 0: printed. 2: the text is not a schema, or cannot be read.")
 @click.argument("file", type=click.Path(allow_dash=True))
-@click.option("--normalize", is_flag=True, help="One text for all schemas that differ only in order and the like.")
-@click.option("--view", metavar="NAME", help="Another form, such as resolved, parsing (Avro) or serialized (Protobuf).")
+@click.option(
+    "--normalize",
+    is_flag=True,
+    help="Print the normalized form: equal for schemas that differ only in order and spelling.",
+)
+@click.option("--view", metavar="NAME", help="Another form: resolved, parsing (Avro) or serialized (Protobuf).")
 @options.format_
 @options.references()
 @options.as_json
@@ -45,10 +49,10 @@ def command(
 
 
 def render_view(one: SchemaFile, view: str, *, normalize: bool) -> str:
-    """A named view of a schema, or of its normalized form."""
+    """Return a named form of a schema, or its normalized form."""
     if view not in one.form.views:
         names = ", ".join(sorted(one.form.views)) or "none"
-        raise click.BadParameter(f"{one.form.name} has no view {view!r}; there is {names}", param_hint="--view")
+        raise click.BadParameter(f"{one.form.name} has no view {view!r}; known are {names}", param_hint="--view")
     model = one.model
     try:
         if normalize:
@@ -56,4 +60,4 @@ def render_view(one: SchemaFile, view: str, *, normalize: bool) -> str:
             model = one.form.parse(ResolvedSchema(one.form.name, text, one.resolved.bindings), False)
         return one.form.views[view](model)
     except InvalidSchemaError as invalid:
-        raise click.ClickException(f"{one.source.name} has no such view: {invalid}") from None
+        raise click.ClickException(f"{one.source.name} cannot be shown in this view: {invalid}") from None

@@ -1,4 +1,4 @@
-"""`treaty check`: may a new schema follow the earlier ones, by files, by a git revision or by a registry."""
+"""`treaty check`: compares a new schema with earlier ones, from files, a git revision or a registry."""
 
 import sys
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from treaty.formats.rule import POLICIES
 
 @dataclass(frozen=True, slots=True)
 class CheckTarget:
-    """Where the earlier schemas are: in a registry, at a git revision, or in files."""
+    """Options for the earlier schemas: a registry, a git revision, or files."""
 
     subject: str | None
     registry: str | None
@@ -38,13 +38,13 @@ class CheckTarget:
 
     @property
     def base(self) -> str | None:
-        """The revision to compare with: HEAD where staged files are compared and none is named."""
+        """Return the revision to compare with; HEAD for staged files."""
         return "HEAD" if self.staged and self.git_base is None else self.git_base
 
 
 @click.command(
     "check",
-    epilog="Exit code 0: it fits. 1: it does not, or rows would be lost. 2: a text is not a schema, or can't be read.",
+    epilog="Exit code 0: compatible. 1: incompatible, or rows would be lost. 2: a text is not a schema, or cannot be read.",
 )
 @click.argument("files", nargs=-1, metavar="[OLD]... NEW")
 @click.option(
@@ -58,43 +58,44 @@ class CheckTarget:
 @click.option(
     "--policy",
     type=options.UpperChoice(POLICIES),
-    help="STRICT (the default); LENIENT: open JSON Schemas may grow; LOGICAL: logical types count too.",
+    help="STRICT (the default); LENIENT: open JSON Schemas may add properties; LOGICAL: logical types are compared too.",
 )
 @options.format_
 @options.references(
-    "A schema that the texts refer to by NAME; may be given often, the needed ones first. "
-    "With --subject: NAME=SUBJECT:VERSION."
+    "A schema that the texts refer to by NAME. Repeatable; those that others need come first. With --subject: NAME=SUBJECT:VERSION."
 )
 @click.option(
-    "--git-base", metavar="REF", help="Compare each FILE with itself at this revision; none: all that changed."
+    "--git-base",
+    metavar="REF",
+    help="Compare each FILE with its text at this git revision; without FILEs all changed schemas.",
 )
-@click.option("--staged", is_flag=True, help="The files as they are staged for the next commit, after those of HEAD.")
+@click.option("--staged", is_flag=True, help="Compare staged files with HEAD.")
 @click.option(
     "--subject",
     metavar="NAME",
     shell_complete=complete_subjects,
-    help="Ask a registry whether NEW may become a version of this subject.",
+    help="Check NEW as the next version of this subject of a registry.",
 )
-@click.option("--registry", envvar="TREATY_REGISTRY", metavar="URL", help="The registry for --subject.")
-@click.option("--normalize", is_flag=True, help="With --subject: check the normalized schema.")
+@click.option("--registry", envvar="TREATY_REGISTRY", metavar="URL", help="Registry for --subject.")
+@click.option("--normalize", is_flag=True, help="With --subject: normalize the schema first.")
 @click.option(
-    "--history",
-    metavar="PLACE",
-    help="Read the records that lie there with NEW: a table's path or name, or Parquet files.",
+    "--history", metavar="PLACE", help="Decode existing records with NEW: path or name of a table, or Parquet files."
 )
 @click.option(
     "--table-format",
     type=click.Choice(["delta", "iceberg", "parquet", "files"]),
-    help="With --history; else found from the folder.",
+    help="With --history: format of the table (default: from its folder).",
 )
 @click.option(
-    "--sample", type=click.FloatRange(0, 1, min_open=True), help="With --history: read this share of the rows."
+    "--sample", type=click.FloatRange(0, 1, min_open=True), help="With --history: fraction of the rows to read."
 )
 @click.option(
-    "--column", metavar="NAME", help="With --history: the column with the frames; else value, payload, or the only one."
+    "--column",
+    metavar="NAME",
+    help="With --history: column with the frames (default: value, payload, or the only binary column).",
 )
-@click.option("--message", metavar="NAME", help="With --history: the Protobuf message.")
-@click.option("--conf", multiple=True, metavar="NAME=VALUE", help="With --history: a setting for Spark.")
+@click.option("--message", metavar="NAME", help="With --history: full name of the Protobuf message.")
+@click.option("--conf", multiple=True, metavar="NAME=VALUE", help="With --history: setting for Spark. Repeatable.")
 @output_options
 def command(
     *,
@@ -107,7 +108,8 @@ def command(
     output: OutputOptions,
     **where: Any,
 ) -> None:
-    """Say whether a NEW schema may follow the OLD ones (the oldest first; - reads standard input), and why not.
+    """Check whether a NEW schema is compatible with OLD ones, and print the findings. The oldest comes first; - reads
+    standard input.
 
     \b
     Examples:
@@ -124,7 +126,9 @@ def command(
     place = CheckTarget(**where)
     if place.subject is not None:
         others = {"--level": level, "--policy": policy, "--reference-folder": folders or None}
-        _refuse_options("--subject", {**others, "--git-base or --staged": place.base})
+        _refuse_options(
+            "--subject", {**others, "--staged compares with HEAD; leave out --git-base, or --staged": place.base}
+        )
         one = _take_single_file(files)
         if not place.registry:
             raise click.UsageError("--subject needs --registry URL, for instance http://127.0.0.1:8081")
@@ -139,9 +143,7 @@ def command(
     if place.history is not None:
         raise click.UsageError("--history needs --subject NAME: the records were written under its versions")
     if place.normalize:
-        raise click.UsageError(
-            "--normalize belongs to --subject: compared by files, a schema means the same either way"
-        )
+        raise click.UsageError("--normalize needs --subject: between files normalization makes no difference")
     given = References.parse(references, folders)
     level, policy = level or DEFAULT_LEVEL, policy or POLICIES[0]
     if place.base is not None:
@@ -150,7 +152,7 @@ def command(
         since = git_check.RevisionCheckOptions(place.base, place.staged, files, format_, given, level, policy)
         sys.exit(git_check.check_revision(since, output))
     if len(files) < 2:
-        raise click.UsageError("name OLD and NEW; or one file with --subject and --registry; or --git-base REF")
+        raise click.UsageError("give OLD and NEW; or one file with --subject and --registry; or --git-base REF")
     result = compare_files(files, format_, given, level, policy)
     if output.is_json:
         screen.say_json(result.members())
@@ -175,7 +177,7 @@ def compare_files(
 
 
 def _check_data(file: str, place: CheckTarget, format_: str | None, *, as_json: bool) -> None:
-    """Read what is there with the new schema, tell what came of it, and end the program."""
+    """Decode existing records with the new schema, print the result, and end the program."""
     from treaty.cli.schemas import data_check  # noqa: PLC0415 (Spark is needed for this alone)
 
     assert place.history is not None
@@ -199,7 +201,7 @@ def _check_data(file: str, place: CheckTarget, format_: str | None, *, as_json: 
 def _refuse_options(word: str, others: dict[str, object]) -> None:
     for name, value in others.items():
         if value is not None:
-            raise click.UsageError(f"{name} and {word} exclude each other: there the registry decides by its config")
+            raise click.UsageError(f"{name} and {word} exclude each other: the registry decides by its config")
 
 
 def _take_single_file(files: Sequence[str]) -> str:

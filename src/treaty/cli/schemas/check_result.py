@@ -15,22 +15,22 @@ Others = tuple[tuple[str, HistoryComparison], ...]
 """Results by policy."""
 
 FITS, BREAKS, INVALID = 0, 1, 2
-"""Exit codes: the new schema may follow, it may not, one of the texts is no schema."""
+"""Exit codes: compatible, incompatible, not a schema."""
 SHOWN = 3
-"""Findings of another policy that a note names."""
+"""The most findings of another policy in a note."""
 
 
 def compare_under_others(
     compare: Callable[[str], HistoryComparison], found: HistoryComparison, level: str, policy: str
 ) -> Others:
-    """Compare under the stricter policies too, where a schema passes: what they reject is worth a note."""
+    """Compare by the stricter policies too if a schema passes; their findings become a note."""
     if not found.fits(level):
         return ()
     return tuple((one, compare(one)) for one in POLICIES if one not in {policy, "LENIENT"})
 
 
 def warn_of_union(versions: Sequence[ResolvedSchema]) -> str:
-    """What a reader of all versions makes of the last one, where that is to leave it out; "" else."""
+    """Return why a reader of all versions would leave out the last one; "" if it would not."""
     if len(versions) < 2 or {one.format for one in versions} != {"AVRO"}:
         return ""
     from treaty.plan.decode_plans import find_union_conflict  # noqa: PLC0415 (plans are needed for this alone)
@@ -40,7 +40,7 @@ def warn_of_union(versions: Sequence[ResolvedSchema]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """A new schema, the earlier ones (the oldest first), and what came of comparing them under a level and policy."""
+    """A new schema, the earlier ones (the oldest first), and the result of comparing them by a level and policy."""
 
     level: str
     policy: str
@@ -50,7 +50,7 @@ class CheckResult:
     note: str = ""
     """A warning beside the result."""
     others: Others = ()
-    """The same comparison under other policies, where the schema passes under the one that was asked for."""
+    """The same comparison by other policies, if the schema passes by the requested one."""
 
     @property
     def code(self) -> int:
@@ -60,7 +60,7 @@ class CheckResult:
         return FITS if self.history.fits(self.level) else BREAKS
 
     def members(self) -> dict[str, Any]:
-        """The verdict as a JSON object."""
+        """Return the result as a JSON object."""
         earlier = zip(self.olds, self.history.steps, self.history.reasons(self.level), strict=True)
         return {
             "fits": self.code == FITS,
@@ -95,7 +95,7 @@ class CheckResult:
         self._print_result()
 
     def _findings(self) -> Iterator[LocatedFinding]:
-        """The faults of all texts; where there are none, what the level does not allow."""
+        """Return the faults of all texts; without faults, the incompatible differences."""
         for old, step in zip(self.olds, self.history.steps, strict=True):
             yield from findings.locate_diagnostics(old.name, old.text, step.faults)
         yield from findings.locate_diagnostics(self.new.name, self.new.text, self.history.faults)
@@ -128,7 +128,7 @@ class CheckResult:
         screen.say(f"It would pass under {', '.join(self.history.levels)}.")
 
     def _print_other(self, policy: str, other: HistoryComparison) -> None:
-        """Say that another policy rejects what passes here, and why."""
+        """Print a note that another policy rejects the schema, and why."""
         reasons = [reason for step in other.reasons(self.level) for reason in step]
         if reasons:
             places = dict.fromkeys(f"{one.rule} at {one.path or '/'}" for one in reasons)

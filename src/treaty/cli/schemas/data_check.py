@@ -1,4 +1,4 @@
-"""`treaty check --history`: the records that are there, read with a new schema, before it is registered."""
+"""`treaty check --history`: decodes existing records with a new schema before it is registered."""
 
 import json
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ FINE, LOST = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class DataCheckOptions:
-    """What was asked for on the command line."""
+    """Options of the command line."""
 
     file: str
     subject: str
@@ -52,7 +52,7 @@ def _read_report(wanted: DataCheckOptions, candidate: str, registry: Any) -> Any
         try:
             data = detection.read_place(spark, wanted.place, wanted.table_format)
         except tables.UNREADABLE as wrong:
-            raise UnusableError(f"{wanted.place} can't be read: {str(wrong).splitlines()[0]}") from wrong
+            raise UnusableError(f"{wanted.place} cannot be read: {str(wrong).splitlines()[0]}") from wrong
         try:
             column = detection.find_frame_column(data, wanted.column)
             return check_history(
@@ -86,11 +86,11 @@ def _say_report(report: Any, wanted: DataCheckOptions) -> None:
     for one in report.dropped:
         users = ", ".join(f"id {use.schema_id} (version {use.version}): {use.rows:,}" for use in one.uses)
         screen.say(
-            f"{one.field}: {one.value} has no place, and is in {screen.format_count(one.rows, 'row')}, of {users}",
+            f"{one.field}: {one.value} cannot be represented; it is in {screen.format_count(one.rows, 'row')}, of {users}",
             "red",
         )
     if report.empty:
         screen.say(f"always null: {', '.join(report.empty)}", "yellow")
     fine = report.fine and not any(one.rows for one in report.narrowed)
-    word = "reads all of it" if fine else "would lose rows or values"
+    word = "reads all rows" if fine else "would lose rows or values"
     screen.say(f"{wanted.file} {word}.", "green" if fine else "red")

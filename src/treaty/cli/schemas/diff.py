@@ -1,4 +1,4 @@
-"""`treaty diff OLD NEW`: all that differs between two schemas, harmless or not, and what each level says to it."""
+"""`treaty diff OLD NEW`: all differences of two schemas, compatible or not, and the result of each level."""
 
 import re
 import sys
@@ -20,36 +20,38 @@ from treaty.formats.rule import POLICIES
 
 TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[^\s\[\]{},:"]+|[\[\]{},:]')
 PLAIN = tuple(word for word, level in LEVELS.items() if ALL not in {level.backward, level.forward})
-"""Levels without the transitive ones, which say the same where there is one earlier schema."""
+"""Levels without the transitive ones, which are equal for a single earlier schema."""
 
 COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 HARM = {
-    "backward": "the new schema can't read old data",
-    "forward": "the old schema can't read new data",
+    "backward": "the new schema cannot read old data",
+    "forward": "the old schema cannot read new data",
     "both": "neither can read the other's data",
     "none": "none",
 }
 
 _HARMS = {(True, False): "backward", (False, True): "forward", (True, True): "both", (False, False): "none"}
-"""Whether the new schema can't read old data, and the old one not the new."""
+"""Whether the new schema cannot read old data, and whether the old one cannot read new data."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedDifference:
-    """A finding, whom it harms (a key of `HARM`), the sentence with the sides named, and which side reads."""
+    """A finding, the directions that it breaks (a key of `HARM`), its sentence, and which schema reads."""
 
     finding: Finding
     harm: str
     sentence: str
     old_reads: bool = False
     policy: str = ""
-    """The stricter policy under which alone this is a finding."""
+    """The stricter policy that alone has this finding."""
 
 
-@click.command("diff", epilog="Exit code 0: printed. 1: they differ, with --exit-code. 2: a text is no schema.")
+@click.command(
+    "diff", epilog="Exit code 0: printed. 1: the schemas differ, with --exit-code. 2: a text is not a schema."
+)
 @click.argument("old", type=click.Path(allow_dash=True))
 @click.argument("new", type=click.Path(allow_dash=True))
-@click.option("--exit-code", is_flag=True, help="Exit with 1 where the schemas differ.")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if the schemas differ.")
 @options.format_
 @options.references()
 @options.as_json
@@ -63,9 +65,9 @@ def command(
     folders: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Show what differs between an OLD schema and a NEW one (- reads standard input).
+    """Show the differences of an OLD schema and a NEW one (- reads standard input).
 
-    Differences come first, then the canonical texts line by line, then what every level says.
+    It prints the differences, a diff of the canonical texts, and the result of every level.
 
     \b
     Examples:
@@ -92,9 +94,9 @@ def command(
 
 
 def find_differences(before: SchemaFile, after: SchemaFile) -> list[ExplainedDifference]:
-    """All that the format can tell; where it tells harm only, that of both directions.
+    """Return all differences that the format finds; if it finds incompatible ones only, those of both directions.
 
-    What harms readers that still have the old schema is found at the path of the difference, under rules of its own.
+    What breaks readers with the old schema is found at the path of the difference, by rules of its own.
     """
     form = after.form
     if before.form.name != form.name:
@@ -120,7 +122,7 @@ def find_differences(before: SchemaFile, after: SchemaFile) -> list[ExplainedDif
 
 
 def _find_under_others(before: SchemaFile, after: SchemaFile, known: set[tuple[str, str]]) -> list[ExplainedDifference]:
-    """Differences that only a stricter policy rejects, in the direction that comes first."""
+    """Return the differences that only a stricter policy rejects, in the first direction that does."""
     found: list[ExplainedDifference] = []
     for policy in POLICIES[1:]:
         for old_reads in (False, True):
@@ -141,13 +143,13 @@ def _compare_versions(before: SchemaFile, after: SchemaFile, policy: str) -> His
 
 
 def _diff_lines(before: SchemaFile, after: SchemaFile) -> list[str]:
-    """A unified diff of the canonical texts; those of one line are laid out first."""
+    """Return a unified diff of the canonical texts; a text of one line is formatted first."""
     old, new = (list(_lay_out(one.show().canonical)) for one in (before, after))
     return list(unified_diff(old, new, before.source.name, after.source.name, lineterm=""))
 
 
 def _lay_out(text: str) -> Iterator[str]:
-    """A text's lines; a JSON text of one line is given more of them, with its numbers and strings as they are."""
+    """Return the lines of a text; a JSON text of one line is formatted, its numbers and strings unchanged."""
     if "\n" in text or text[:1] not in {"{", "["}:
         yield from text.splitlines()
         return
@@ -188,7 +190,7 @@ def _say_differences(
     found: Sequence[ExplainedDifference], lines: Sequence[str], comparisons: Mapping[str, HistoryComparison]
 ) -> None:
     if not lines and not found:
-        screen.say("The schemas do not differ.", "green")
+        screen.say("The schemas are equal.", "green")
     for number, one in enumerate(found, 1):
         screen.say(f"{number}. {one.sentence}", bold=True)
         facts = _difference_members(one)
@@ -201,7 +203,7 @@ def _say_differences(
 
 
 def _say_levels(comparisons: Mapping[str, HistoryComparison]) -> None:
-    """A row for each level; a column for each policy, or one for all that say the same."""
+    """Print a row for each level, and a column for each group of policies with the same result."""
     verdicts = {policy: tuple(_describe_level(one, level) for level in PLAIN) for policy, one in comparisons.items()}
     if len(set(verdicts.values())) == 1:
         verdicts = {"verdict": next(iter(verdicts.values()))}

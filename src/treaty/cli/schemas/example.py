@@ -1,4 +1,4 @@
-"""`treaty example SCHEMA`: values of a schema, one a line, the same for the same seed."""
+"""`treaty example SCHEMA`: prints example values of a schema, one per line, the same for the same seed."""
 
 import click
 
@@ -8,10 +8,10 @@ from treaty.cli.terminal.schema_file import load_schema
 from treaty.cli.terminal.source import UnusableError
 
 
-@click.command("example", epilog="Exit code 0: printed. 2: the text is no schema, or has no value that can be found.")
+@click.command("example", epilog="Exit code 0: printed. 2: the text is not a schema, or no value was found.")
 @click.argument("schema", type=click.Path(allow_dash=True))
-@click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="How many values.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Another seed makes other values.")
+@click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="Number of values.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random values.")
 @options.format_
 @options.references()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array instead of JSON lines.")
@@ -35,7 +35,7 @@ def command(
     """  # noqa: D301 - click wants the control character
     one = load_schema(schema, format_, References.parse(references, folders))
     if one.form.example is None:
-        raise UnusableError(f"the format {one.form.name} makes no examples")
+        raise UnusableError(f"examples are not available for the format {one.form.name}")
     for number in range(count):
         try:
             value = one.form.example(one.model, seed + number)

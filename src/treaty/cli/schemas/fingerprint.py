@@ -1,4 +1,4 @@
-"""`treaty fingerprint FILE`: the guid by which registries know a schema, and the fingerprints of its format."""
+"""`treaty fingerprint FILE`: prints the guid of a schema and the fingerprints of its format."""
 
 from typing import TypeVar
 
@@ -17,15 +17,15 @@ from treaty.wire.confluent.bodies import MetadataBody, RuleSetBody, metadata_of,
 T = TypeVar("T")
 LITTLE = "least significant byte first, as in the header of a single object"
 BIG = "the same as a number, most significant byte first"
-GUID = "as every registry of Confluent's kind knows the schema"
+GUID = "the guid in registries with Confluent's API"
 
 
-@click.command("fingerprint", epilog="Exit code 0: printed. 2: the text is not a schema, or can't be read.")
+@click.command("fingerprint", epilog="Exit code 0: printed. 2: the text is not a schema, or cannot be read.")
 @click.argument("file", type=click.Path(allow_dash=True))
-@click.option("--algorithm", metavar="NAME", help="Print this one alone: GUID, CRC-64-AVRO-LE, MD5, SHA-256 …")
-@click.option("--normalize", is_flag=True, help="The guid of the normalized schema.")
-@click.option("--metadata", metavar="FILE", help="Metadata in Confluent's JSON; part of the guid.")
-@click.option("--rule-set", metavar="FILE", help="Rules in Confluent's JSON; part of the guid.")
+@click.option("--algorithm", metavar="NAME", help="Print only this one: GUID, CRC-64-AVRO-LE, MD5, SHA-256 …")
+@click.option("--normalize", is_flag=True, help="Normalize the schema first.")
+@click.option("--metadata", metavar="FILE", help="File with metadata in Confluent's JSON; part of the guid.")
+@click.option("--rule-set", metavar="FILE", help="File with rules in Confluent's JSON; part of the guid.")
 @options.format_
 @options.references()
 @click.option(
@@ -33,7 +33,7 @@ GUID = "as every registry of Confluent's kind knows the schema"
     "stands",
     multiple=True,
     metavar="NAME=SUBJECT:VERSION",
-    help="The version in the registry that the reference NAME leads to; part of the guid (else NAME:1).",
+    help="Subject and version of the reference NAME in the registry; part of the guid (default: NAME:1).",
 )
 @options.as_json
 def command(
@@ -75,7 +75,7 @@ def command(
 
 
 def _compute_digests(one: SchemaFile) -> list[tuple[str, str, str]]:
-    """The format's own fingerprints in hex; a CRC in both orders of bytes, because both are in use."""
+    """Return the fingerprints of the format in hex; a CRC in both byte orders, because both are in use."""
     rows = []
     for name, digest in one.form.fingerprints.items():
         try:
@@ -94,12 +94,12 @@ def _select_rows(rows: list[tuple[str, str, str]], algorithm: str) -> list[tuple
     found = [row for row in rows if row[0] == wanted or row[0].removesuffix("-LE").removesuffix("-BE") == wanted]
     if not found:
         known = ", ".join(name for name, _, _ in rows)
-        raise click.BadParameter(f"no fingerprint {algorithm!r} here; there is {known}", param_hint="--algorithm")
+        raise click.BadParameter(f"unknown fingerprint {algorithm!r}; known are {known}", param_hint="--algorithm")
     return found
 
 
 def _parse_references(one: SchemaFile, stands: tuple[str, ...]) -> tuple[Reference, ...]:
-    """The references of a schema, with the places where they stand in a registry."""
+    """Return the references of a schema, with their subjects and versions in a registry."""
     places = {bound.name: Reference(bound.name, bound.subject, bound.version) for bound in one.resolved.bindings}
     for word in stands:
         name, _, place = word.partition("=")
@@ -117,4 +117,4 @@ def _read_json_file(path: str | None, type_: type[T]) -> T | None:
     try:
         return msgspec.json.decode(read_text(path), type=type_)
     except msgspec.MsgspecError as wrong:
-        raise UnusableError(f"{path} is not what Confluent's API takes there: {wrong}") from None
+        raise UnusableError(f"{path} is not valid JSON of Confluent's API: {wrong}") from None

@@ -1,4 +1,4 @@
-"""Schema files and a git revision: each file is compared with what it was there."""
+"""Comparison of schema files with their texts at a git revision."""
 
 import subprocess
 from dataclasses import dataclass, replace
@@ -26,9 +26,8 @@ from treaty.formats.registry import FormatRegistry, find_formats
 
 @dataclass(frozen=True, slots=True)
 class RevisionCheckOptions:
-    """What was asked for: the revision, the files (none: all schemas that changed since), and how to compare.
-
-    `staged` takes the files from git's index, as the next commit will have them.
+    """Options: the revision, the files (none: all schemas that changed since), and how to compare. `staged` reads the
+    files from git's index.
     """
 
     base: str
@@ -42,21 +41,18 @@ class RevisionCheckOptions:
 
 @dataclass(frozen=True, slots=True)
 class GitTree:
-    """The files of a repository as they were at a commit (or are in the index, which has no name).
-
-    `renamed` leads from the names now to the names then.
-    """
+    """The files of a repository at a commit, or in the index. `renamed` maps current names to the names at the commit."""
 
     root: Path
     commit: str
     renamed: dict[str, str]
 
     def text(self, path: str) -> str | None:
-        """The text of a file; None where it was not there."""
+        """Return the text of a file; None if it did not exist."""
         try:
             inside = Path(path).resolve().relative_to(self.root.resolve()).as_posix()
         except ValueError:
-            raise UnusableError(f"{path} lies outside the repository {self.root}; name files inside it") from None
+            raise UnusableError(f"{path} is outside of the repository {self.root}; give files inside it") from None
         before = f"{self.commit}:{self.renamed.get(inside, inside)}"
         if _start_git(self.root, "cat-file", "-e", before).returncode:
             return None
@@ -65,7 +61,7 @@ class GitTree:
 
 @dataclass(frozen=True, slots=True)
 class RevisionCheck:
-    """What was asked for, with the trees that it needs: then, and now where that is not the working folder."""
+    """The options with the trees to compare: the revision, and the index for staged files."""
 
     since: RevisionCheckOptions
     parser: FormatEngine
@@ -73,12 +69,12 @@ class RevisionCheck:
     index: GitTree | None
 
     def check_file(self, path: str) -> CheckResult:
-        """Compare a file with itself at the revision; a new one has nothing before it."""
+        """Compare a file with its text at the revision; a new file has no earlier text."""
         since, formats = self.since, self.parser.formats
         before = self.then.text(path)
         now = read_text(path) if self.index is None else self.index.text(path)
         if now is None:
-            raise UnusableError(f"{path} is not staged; git add it, or leave --staged out")
+            raise UnusableError(f"{path} is not staged; run git add, or leave out --staged")
         format_ = since.format or guess_format_by_name(path, formats) or guess_format_by_content(now)
         if format_ is None:
             raise UnusableError(f"the format of {path} is unknown; add --format {' or '.join(formats.names)}")
@@ -89,7 +85,7 @@ class RevisionCheck:
         found = compare_history(self.parser, earlier, later, since.policy)
         if any(step.faults for step in found.steps):
             # Nobody has data of a text that was no schema, and a commit that mends one has to pass.
-            note = f"{path} was no valid schema at {since.base}: it is not compared"
+            note = f"{path} was not a valid schema at {since.base}: it is not compared"
             return CheckResult(since.level, since.policy, new, (), HistoryComparison(found.faults), note)
         note = warn_of_union((*earlier, later)) if found.fits(since.level) else ""
         others = compare_under_others(
@@ -101,16 +97,16 @@ class RevisionCheck:
         return read_file(path) if self.index is None else self.index.text(path)
 
     def _then(self, path: str) -> str | None:
-        """A reference as it was; one that was not there yet, as it is."""
+        """Return a reference at the revision, or its current text if it did not exist yet."""
         text = self.then.text(path)
         return self._now(path) if text is None else text
 
 
 def check_revision(since: RevisionCheckOptions, output: OutputOptions) -> int:
-    """Compare every file with itself at the revision, print, and return the worst exit code."""
+    """Compare every file with its text at the revision, print the results, and return the highest exit code."""
     formats = find_formats()
     if STDIN in since.files:
-        raise UnusableError("standard input has no earlier revision; name files")
+        raise UnusableError("standard input has no earlier revision; give files")
     root = Path(_run_git(Path(), "rev-parse", "--show-toplevel", remedy="run it inside a git repository").strip())
     commit = _resolve_commit(root, since.base)
     then = GitTree(root, commit, _find_renamed_files(root, commit, staged=since.staged))
@@ -137,24 +133,24 @@ def check_revision(since: RevisionCheckOptions, output: OutputOptions) -> int:
 
 
 def _resolve_commit(root: Path, base: str) -> str:
-    """The commit that a revision names; the empty tree for the HEAD of a repository without a commit."""
+    """Return the commit of a revision; the empty tree for HEAD of a repository without commits."""
     run = _start_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{base}^{{commit}}")
     if run.returncode == 0:
         return run.stdout.decode().strip()
     if base == "HEAD":
         return _run_git(root, "hash-object", "-t", "tree", "--stdin").strip()
-    raise UnusableError(f"{base} is no revision of {root}; name a branch, a tag or a commit that has been fetched")
+    raise UnusableError(f"{base} is not a revision of {root}; give a branch, a tag or a commit that has been fetched")
 
 
 def _find_renamed_files(root: Path, commit: str, *, staged: bool) -> dict[str, str]:
-    """Files that have another name now than at the revision, by their name now."""
+    """Return the earlier names of renamed files, by their current name."""
     words = ("diff", *(("--cached",) if staged else ()), "--name-status", "-z", "--diff-filter=R", "--find-renames")
     names = _run_git(root, *words, commit).split("\0")
     return dict(zip(names[2::3], names[1::3], strict=True))
 
 
 def _list_changed_schemas(then: GitTree, formats: FormatRegistry, *, staged: bool) -> tuple[str, ...]:
-    """Schema files that differ from the revision or are new, known by their names' endings."""
+    """Return schema files, by their suffixes, that are new or differ from the revision."""
     words = ("diff", *(("--cached",) if staged else ()), "--name-only", "-z", "--diff-filter=ACMR")
     names = _run_git(then.root, *words, then.commit).split("\0")
     if not staged:
@@ -175,5 +171,5 @@ def _run_git(folder: Path, *words: str, remedy: str = "") -> str:
 def _start_git(folder: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
     program = which("git")
     if program is None:
-        raise UnusableError("git is not installed here; install it, or compare two files: treaty check OLD NEW")
+        raise UnusableError("git is not installed; install it, or compare two files: treaty check OLD NEW")
     return subprocess.run([program, *words], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603 (our own words)

@@ -1,4 +1,4 @@
-"""`treaty lint FILE...`: advice about schemas, as compilers print it."""
+"""`treaty lint FILE...`: prints lint findings in schema files, one per line, like a compiler."""
 
 import sys
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from treaty.core.finding import Diagnostic
 from treaty.formats.registry import FormatRegistry, find_formats
 
 CLEAN, ADVISED, UNUSABLE = 0, 1, 2
-"""Exit codes: nothing to say, something to say, a file that is no schema or can't be read."""
+"""Exit codes: no findings, findings, an unusable file."""
 
 
 @click.command("lint", epilog="Exit code 0: no findings. 1: findings. 2: a file is not a schema or cannot be read.")
@@ -28,7 +28,7 @@ CLEAN, ADVISED, UNUSABLE = 0, 1, 2
     multiple=True,
     metavar="ID",
     shell_complete=complete_lints,
-    help="Check this lint only; may be given several times.",
+    help="Check only this lint. Repeatable.",
 )
 @click.option("--all", "every", is_flag=True, help="Check all lints of the format.")
 @click.option(
@@ -48,7 +48,7 @@ def command(
     folders: tuple[str, ...],
     output: OutputOptions,
 ) -> None:
-    """Say what could be better in schema FILES (- reads standard input).
+    """Lint schema FILES (- reads standard input).
 
     The recommended lints are checked. Choose others by --rule or --all, or by rules = [...] under [tool.treaty.lint] in
     pyproject.toml or [lint] in treaty.toml, in the file's folder or above it: ids, "recommended" or "all".
@@ -65,7 +65,7 @@ def command(
         _print_lints(formats, as_json=output.is_json)
         return
     if not files:
-        raise click.UsageError("name the FILES to look at, - for standard input, or --list")
+        raise click.UsageError("give FILES, - for standard input, or --list")
     refuse_second_stdin(files)
     refuse_unknown(rules, formats, "--rule")
     chosen = LintSelection((ALL,) if every else rules) if every or rules else None
@@ -78,7 +78,7 @@ def command(
 
 @dataclass(slots=True)
 class _LintRun:
-    """A look at files with the lints that are chosen for each: what was found, and which files could not be read."""
+    """A lint run: the findings, and the files that could not be read."""
 
     formats: FormatRegistry
     chosen: LintSelection | None
@@ -91,7 +91,7 @@ class _LintRun:
     seen: dict[Path, LintSelection | None] = field(default_factory=dict)
 
     def at(self, path: str) -> None:
-        """Look at a file."""
+        """Lint a file."""
         advice = self.chosen or find_lint_settings(path, self.formats, self.seen) or LintSelection()
         if advice.ignores(path):
             return
@@ -107,7 +107,7 @@ class _LintRun:
         self.found += [(path, fault) for fault in found]
 
     def print(self, output: OutputOptions) -> None:
-        """Print what was found, and how much."""
+        """Print the findings and their number."""
         if output.is_json:
             advice = [{"file": path, **screen.as_json(fault)} for path, fault in self.found]
             screen.say_json({"clean": self.code == CLEAN, "advice": advice, "errors": self.errors})
@@ -123,7 +123,7 @@ class _LintRun:
 
 
 def _run_lints(one: SchemaFile, advice: LintSelection) -> list[Diagnostic]:
-    """What the wanted lints say, in the order of the text."""
+    """Return the findings of the chosen lints, in the order of the text."""
     ids = advice.ids(one.form.name, list(one.form.lints))
     faults = screen.locate_diagnostics(
         one.source.text, [fault for name in ids for fault in one.form.lints[name].find(one.model)]
@@ -132,7 +132,7 @@ def _run_lints(one: SchemaFile, advice: LintSelection) -> list[Diagnostic]:
 
 
 def _list_rows(formats: FormatRegistry) -> list[tuple[str, list[str], str]]:
-    """All lints: id, formats, purpose; where formats mean the same id differently, a row for each meaning."""
+    """Return rows of all lints: id, formats, purpose; an id with different meanings has a row for each."""
     rows: dict[tuple[str, str], list[str]] = {}
     for name in formats.names:
         for lint in find_format(name, formats).lints.values():

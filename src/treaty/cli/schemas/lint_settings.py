@@ -1,4 +1,4 @@
-"""Which lints are wanted for a file: from the command line, or from `[tool.treaty.lint]` and `treaty.toml`."""
+"""The lints that are chosen for a file: by the command line, `[tool.treaty.lint]` or `treaty.toml`."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from treaty.cli.terminal.source import STDIN, UnusableError, find_format
 from treaty.formats.registry import FormatRegistry
 
 ALL, RECOMMENDED = "all", "recommended"
-"""The words for every lint that a format has, and for those that are on where none is chosen."""
+"""Values of `rules` for all lints of a format, and for the default ones."""
 OPTIONAL = frozenset(
     {
         "ADDITIONAL_PROPERTIES_UNSPECIFIED",
@@ -31,12 +31,14 @@ OPTIONAL = frozenset(
         "UNION_NOT_SIMPLE",
     }
 )
-"""Lints about taste and about documentation, which are not recommended to everybody."""
+"""Lints about style and documentation, which are not recommended by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class LintSelection:
-    """Lints by id; `by_format` has further ones for a format. Files that match `ignore`, from `folder` on, have none."""
+    """Chosen lints by id; `by_format` has those of single formats. Files that match `ignore`, relative to `folder`,
+    have none.
+    """
 
     rules: tuple[str, ...] = (RECOMMENDED,)
     by_format: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -44,14 +46,14 @@ class LintSelection:
     folder: Path = Path()
 
     def ids(self, format_: str, known: Sequence[str]) -> list[str]:
-        """The wanted lints among those that a format knows, in its order."""
+        """Return the chosen lints of a format, in its order."""
         wanted = {*self.rules, *self.by_format.get(format_, ())}
         return [
             one for one in known if ALL in wanted or one in wanted or (RECOMMENDED in wanted and is_recommended(one))
         ]
 
     def ignores(self, path: str) -> bool:
-        """Whether a file has no lints."""
+        """Return whether a file is ignored."""
         if path == STDIN or not self.ignore:
             return False
         whole = Path(path).resolve()
@@ -60,16 +62,15 @@ class LintSelection:
 
 
 def is_recommended(lint: str) -> bool:
-    """Whether a lint is on where none is chosen; those of further formats are."""
+    """Return whether a lint is on by default; lints of plugin formats are."""
     return lint not in OPTIONAL
 
 
 def find_lint_settings(
     path: str, formats: FormatRegistry, seen: dict[Path, LintSelection | None]
 ) -> LintSelection | None:
-    """The advice of the nearest file of settings at or above a schema file (or the working folder); None without one.
-
-    `seen` keeps what folders have, so that each is looked at once.
+    """Return the lint settings of the nearest settings file at or above a schema file (or the working folder); None
+    without one. `seen` caches folders.
     """
     folder = Path.cwd() if path == STDIN else Path(path).resolve().parent
     for one in (folder, *folder.parents):
@@ -88,7 +89,7 @@ def _read_folder_settings(folder: Path, formats: FormatRegistry) -> LintSelectio
         try:
             value: Any = tomllib.loads(file.read_text("utf-8"))
         except (OSError, ValueError) as error:
-            raise UnusableError(f"{file} can't be read: {error}") from error
+            raise UnusableError(f"{file} cannot be read: {error}") from error
         for step in way:
             value = value.get(step) if isinstance(value, dict) else None
         if value is not None:
@@ -102,7 +103,7 @@ def _parse_settings(settings: Any, file: Path, formats: FormatRegistry) -> LintS
     names = {name.lower(): name for name in formats.names}
     for key in settings:
         if key not in {"rules", "ignore", *names}:
-            raise UnusableError(f"{file}: lint has no {key!r}; there is rules, ignore, {', '.join(names)}")
+            raise UnusableError(f"{file}: lint has no key {key!r}; known are rules, ignore, {', '.join(names)}")
     by_format = {
         names[key]: _parse_words(value.get("rules", []) if isinstance(value, dict) else value, f"{file}: lint.{key}")
         for key, value in settings.items()
@@ -126,10 +127,10 @@ def _parse_words(value: Any, where: str) -> tuple[str, ...]:
 
 
 def refuse_unknown(ids: Sequence[str], formats: FormatRegistry, where: str) -> None:
-    """Refuse ids that no format knows, and name the nearest ones."""
+    """Refuse unknown ids and suggest similar ones."""
     known = sorted({lint for name in formats.names for lint in find_format(name, formats).lints})
     for one in ids:
         if one not in known and one not in {ALL, RECOMMENDED}:
             near = get_close_matches(one.upper(), known, 3, 0.5)
-            hint = f"did you mean {' or '.join(near)}?" if near else "treaty lint --list prints those that there are"
-            raise UnusableError(f"{where}: there is no lint {one!r}; {hint}")
+            hint = f"did you mean {' or '.join(near)}?" if near else "treaty lint --list prints all lints"
+            raise UnusableError(f"{where}: unknown lint {one!r}; {hint}")

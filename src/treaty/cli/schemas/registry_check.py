@@ -1,4 +1,4 @@
-"""A schema file and a registry: may it become a version of a subject, by the policy in force there."""
+"""Checks a schema file as a new version of a subject, by the config of a registry."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -25,7 +25,7 @@ from treaty.formats.registry import find_formats
 
 @dataclass(frozen=True, slots=True)
 class RegistryCheckOptions:
-    """What was asked for on the command line."""
+    """Options of the command line."""
 
     file: str
     subject: str
@@ -37,7 +37,7 @@ class RegistryCheckOptions:
 
 @dataclass(frozen=True, slots=True)
 class RegistryCheckResult:
-    """What the registry said: the verdict, or the faults of the text, and what is in force there."""
+    """The answer of the registry: the result, or the faults of the text, and the config in force."""
 
     subject: str
     draft: Draft
@@ -47,7 +47,7 @@ class RegistryCheckResult:
     faults: tuple[Diagnostic, ...] = ()
     refused: str = ""
     note: str = ""
-    """What a reader of all versions would make of the new one, where that is to leave it out."""
+    """Return why a reader of all versions would leave out the new one; "" if it would not."""
 
     @property
     def code(self) -> int:
@@ -58,7 +58,7 @@ class RegistryCheckResult:
 
 
 def check_with_registry(asked: RegistryCheckOptions, output: OutputOptions) -> int:
-    """Ask, print, and return the exit code."""
+    """Ask the registry, print the result, and return the exit code."""
     _refuse_empty(asked.registry)
     try:
         with _connect(asked.registry) as registry:
@@ -68,7 +68,7 @@ def check_with_registry(asked: RegistryCheckOptions, output: OutputOptions) -> i
     except Refusal as error:
         raise UnusableError(f"the registry refuses: {error}") from error
     except RegistryError as error:
-        raise UnusableError(f"the registry can't be asked: {error}; see that it runs, then try again") from error
+        raise UnusableError(f"the registry does not answer: {error}; check that it runs") from error
     if output.is_json:
         screen.say_json(_result_members(result, asked))
     else:
@@ -84,13 +84,13 @@ def _connect(url: str) -> Connection:
 
 
 def _make_registry_error(error: Exception) -> UnusableError:
-    return UnusableError(f"{error}; name a registry with --registry http://host:port")
+    return UnusableError(f"{error}; give the registry with --registry http://host:port")
 
 
 def _refuse_empty(url: str) -> None:
-    """A registry that would be made for the question has no policy worth asking."""
+    """Refuse the URL of a log that does not exist: an empty registry would accept everything."""
     if url.startswith("memory:"):
-        raise UnusableError(f"there is no registry at {url}; name one with --registry http://host:port")
+        raise UnusableError(f"there is no registry at {url}; give one with --registry http://host:port")
 
 
 def _ask_registry(registry: Connection, asked: RegistryCheckOptions) -> RegistryCheckResult:
@@ -117,7 +117,9 @@ def _ask_registry(registry: Connection, asked: RegistryCheckOptions) -> Registry
 
 
 def _warn_of_union(registry: Connection, subject: str, draft: Draft) -> str:
-    """What a reader of all versions would make of the draft; nothing is said where they can't be read."""
+    """Return why a reader of all versions would leave out the draft; "" if it would not, or if the versions cannot be
+    read.
+    """
     from treaty.client.references import fetch_resolved_schema  # noqa: PLC0415 (needed for this alone)
     from treaty.plan.registry_queries import list_versions  # noqa: PLC0415
 
@@ -140,7 +142,7 @@ def _find_latest(registry: Connection, subject: str) -> VersionFound | None:
 
 
 def _resolve_references(registry: Connection, references: Sequence[str]) -> tuple[Reference, ...]:
-    """Read ``NAME=SUBJECT:VERSION`` words; the version may be ``latest``."""
+    """Parse ``NAME=SUBJECT:VERSION``; the version may be ``latest``."""
     found = []
     for one in references:
         name, _, place = one.partition("=")
@@ -153,7 +155,7 @@ def _resolve_references(registry: Connection, references: Sequence[str]) -> tupl
 
 
 def _config_members(result: RegistryCheckResult) -> dict[str, Any]:
-    """The members of the config that decide about a schema and are set."""
+    """Return the members of the config that are set and concern the check."""
     config = asdict(result.config)
     wanted = ("level", "policy", "group", "normalize", "validate_fields", "validators")
     return {name: config[name] for name in wanted if config.get(name)}

@@ -1,4 +1,4 @@
-"""`treaty validate SCHEMA VALUE...`: are these values of the schema, and if not, where not."""
+"""`treaty validate SCHEMA VALUE...`: validates JSON values against a schema."""
 
 import json
 import sys
@@ -14,14 +14,18 @@ from treaty.cli.terminal.source import UnusableError, display_path, read_lines, 
 from treaty.core.finding import Diagnostic
 
 LINES = (".jsonl", ".ndjson")
-"""Endings of files that hold a value on every line."""
+"""Suffixes of files with one value per line."""
 Check = Callable[[str], tuple[Diagnostic, ...]]
 
 
-@click.command("validate", epilog="Exit code 0: all are. 1: one is not. 2: no schema, or a file that can't be read.")
+@click.command(
+    "validate", epilog="Exit code 0: all values are valid. 1: some are not. 2: not a schema, or a file cannot be read."
+)
 @click.argument("schema", type=click.Path(allow_dash=True))
 @click.argument("values", nargs=-1, required=True, metavar="VALUE...", type=click.Path(allow_dash=True))
-@click.option("--lines", is_flag=True, help="A value on every line, as in .jsonl files and standard input of them.")
+@click.option(
+    "--lines", is_flag=True, help="One value per line (default for .jsonl files; detected on standard input)."
+)
 @options.format_
 @options.references()
 @options.as_json
@@ -35,9 +39,10 @@ def command(
     folders: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Say whether the VALUE files hold values of the SCHEMA: one JSON document each, or one on every line.
+    """Validate the VALUE files against the SCHEMA. A file holds one JSON document, or one per line. - reads standard
+    input.
 
-    Values are in the JSON encoding of the schema's format. - reads standard input.
+    Values are in the JSON encoding of the schema's format.
 
     \b
     Examples:
@@ -49,7 +54,7 @@ def command(
     one = load_schema(schema, format_, References.parse(references, folders))
     check = one.form.check
     if check is None:
-        raise UnusableError(f"the format {one.form.name} can't check values")
+        raise UnusableError(f"values of the format {one.form.name} cannot be validated")
     listed: list[dict[str, object]] = []
     count = wrong = 0
     for path in screen.track_progress(values, "checking", printing=not as_json):
@@ -72,7 +77,7 @@ def command(
 
 
 def _find_faults(check: Check, path: str, *, lines: bool) -> Iterator[tuple[Diagnostic, ...]]:
-    """The faults of every value in a file."""
+    """Yield the faults of every value in a file."""
     if not lines:
         text = read_text(path, "VALUE_BYTES")
         if not _has_many_values(text):
@@ -88,7 +93,7 @@ def _find_faults(check: Check, path: str, *, lines: bool) -> Iterator[tuple[Diag
 
 
 def _has_many_values(text: str) -> bool:
-    """Whether a text is values line by line, and not one document: the first line with something is a whole value."""
+    """Return whether a text has one value per line: its first line that is not empty is a complete value."""
     first, _, rest = text.lstrip().partition("\n")
     if not rest.strip():
         return False

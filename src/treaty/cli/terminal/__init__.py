@@ -1,1 +1,1 @@
-"""What the commands about schemas take from a terminal and print on it: files, options, faults, colours."""
+"""Input and output of commands: options, files, findings, errors, colours."""

@@ -1,4 +1,4 @@
-"""How the program ends with an error: a sentence on stderr, for --json a JSON object on stdout, and an exit code."""
+"""Errors of commands: a sentence on stderr, or with --json a JSON object on stdout, and an exit code."""
 
 import errno
 import os
@@ -16,11 +16,11 @@ import click
 from treaty.cli.terminal import screen
 
 INTERRUPTED = 130
-"""The exit code after Ctrl-C, as shells have it: 128 and the number of the signal."""
+"""The exit code after Ctrl-C: 128 plus the number of the signal."""
 STOP_SECONDS = 0.5
-"""Seconds after Ctrl-C from which on a program says that it is stopping."""
+"""Seconds between Ctrl-C and the line `stopping…`."""
 USAGE, ABORTED, UNWRITABLE, UNUSABLE = "USAGE", "ABORTED", "OUTPUT_UNWRITABLE", "UNUSABLE"
-"""Rules of errors that no registry sends."""
+"""Rules of errors of the command line itself."""
 
 _DISK = frozenset({errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT})
 
@@ -29,14 +29,14 @@ class ReportedError(click.ClickException):
     """An error with a rule and further members for its JSON form."""
 
     def __init__(self, message: str, rule: str = UNUSABLE, **facts: Any) -> None:
-        """Keep what the JSON form has beside the message."""
+        """Keep the members of the JSON form."""
         super().__init__(message)
         self.rule = rule
         self.facts = {name: fact for name, fact in facts.items() if fact}
 
 
 def wants_json(words: Sequence[str]) -> bool:
-    """Whether a command line asks for JSON; it may be one that cannot be parsed."""
+    """Return whether a command line, even an invalid one, asks for JSON."""
     options = list(words[: words.index("--")] if "--" in words else words)
     pairs = pairwise(options)
     return bool({"--json", "--output-format=json"} & {*options}) or ("--output-format", "json") in pairs
@@ -44,7 +44,7 @@ def wants_json(words: Sequence[str]) -> bool:
 
 @contextmanager
 def exit_with_error(words: Sequence[str]) -> Iterator[None]:
-    """Print an error of the block as the command line `words` asks for, and exit with its code."""
+    """Print an error of the block as text or JSON, depending on the command line `words`, and exit with its code."""
     try:
         yield
     except click.ClickException as error:
@@ -69,9 +69,10 @@ def exit_with_error(words: Sequence[str]) -> Iterator[None]:
 
 @contextmanager
 def announce_stop() -> Iterator[None]:
-    """While the block runs, Ctrl-C prints ``stopping…`` where the program needs more than a moment to end.
+    """Print ``stopping…`` if the program does not end soon after Ctrl-C in the block.
 
-    The handler that was there before still ends the program. Outside the main thread, which alone gets signals, nothing is done.
+    The previous signal handler still ends the program. Has no effect outside of the main thread, which alone gets
+    signals.
     """
     earlier = signal.getsignal(signal.SIGINT)
     if not callable(earlier) or threading.current_thread() is not threading.main_thread():
@@ -95,7 +96,7 @@ def announce_stop() -> Iterator[None]:
 
 
 def describe_error(error: click.ClickException) -> dict[str, Any]:
-    """The members of an error's JSON form: rule, message, and what else is known."""
+    """Return the JSON form of an error: rule, message and further members."""
     message = error.format_message()
     if isinstance(error, ReportedError):
         return {"rule": error.rule, "message": message, **error.facts}

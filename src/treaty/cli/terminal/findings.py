@@ -1,4 +1,4 @@
-"""Findings about schemas, printed alike by all commands: a line each, the facts below with -v, JSON, GitHub's annotations."""
+"""Output of findings, the same in all commands: one line each, details with -v, JSON, or GitHub annotations."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,9 +16,9 @@ from treaty.formats.history import ExplainedFinding
 
 TEXT, JSON, GITHUB = "text", "json", "github"
 SHORT = 40
-"""Characters of an old and a new value that stand in the line of a finding."""
+"""The most characters of an old and new value in the line of a finding."""
 SIDES = {"BACKWARD": ("new", "old"), "FORWARD": ("old", "new")}
-"""Reader and writer of the findings under a level that compares in one direction."""
+"""Reader and writer of findings, for levels that compare in one direction."""
 
 _MESSAGE = re.compile(
     r"""errorType:['"](?P<rule>[^'"]*)['"], description:['"](?P<sentence>.*?)['"]+(?:, additional|\}$)"""
@@ -28,7 +28,7 @@ _PATH = re.compile(r"path:? '([^']*)'")
 
 @dataclass(frozen=True, slots=True)
 class OutputOptions:
-    """How a command prints findings: as ``text``, ``json`` or ``github``; `verbose` adds the facts of each."""
+    """The output of findings: ``text``, ``json`` or ``github``; `verbose` adds details."""
 
     format: str = TEXT
     verbose: bool = False
@@ -41,7 +41,7 @@ class OutputOptions:
 
 @dataclass(frozen=True, slots=True)
 class LocatedFinding:
-    """A finding in a file; line and column count from 1 and are 0 where they are not known."""
+    """A finding in a file; line and column count from 1, 0 is unknown."""
 
     file: str
     rule: str
@@ -52,12 +52,12 @@ class LocatedFinding:
 
     @property
     def _change(self) -> str:
-        """The old and the new value, where both are short."""
+        """The old and the new value, if both are short."""
         old, new = self.facts.get("old", ""), self.facts.get("new", "")
         return f" (old: {old}, new: {new})" if old and new and max(len(old), len(new)) <= SHORT else ""
 
     def to_line(self) -> str:
-        """The finding as compilers print it: ``file:line:column: RULE sentence``."""
+        """Return the finding in the form of compilers: ``file:line:column: RULE sentence``."""
         position = f":{self.line}:{self.column}" if self.line else ""
         return f"{self.file}{position}: {self.rule} {screen.one_line(self.sentence)}{self._change}"
 
@@ -67,7 +67,7 @@ class LocatedFinding:
         return {**members, "sentence": self.sentence, **self.facts}
 
     def to_annotation(self) -> str:
-        """The finding as a command of a GitHub workflow, which marks the line in a pull request."""
+        """Return the finding as a workflow command of GitHub, which annotates the line in a pull request."""
         position = f",line={self.line},col={self.column}" if self.line else ""
         title = _escape(self.rule, ":,")
         return (
@@ -76,19 +76,21 @@ class LocatedFinding:
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --output-format, --json and -v to a command, which gets them as `output`."""
+    """Add --output-format, --json and -v to a command, which receives them as `output`."""
 
     @wraps(command)
     def run(*args: Any, output_format: str | None, as_json: bool, verbose: bool, **rest: Any) -> Any:
         return command(*args, output=OutputOptions(JSON if as_json else output_format or TEXT, verbose), **rest)
 
     for option in (
-        click.option("-v", "--verbose", is_flag=True, help="Print old, new, direction and remedy of each finding too."),
-        click.option("--json", "as_json", is_flag=True, help="The same as --output-format json."),
+        click.option(
+            "-v", "--verbose", is_flag=True, help="Also print old and new value, direction and remedy of each finding."
+        ),
+        click.option("--json", "as_json", is_flag=True, help="Short for --output-format json."),
         click.option(
             "--output-format",
             type=click.Choice([TEXT, JSON, GITHUB]),
-            help="text (the default): a line for each finding. github: annotations of a pull request.",
+            help="text (the default): one line per finding. github: annotations of a pull request.",
         ),
     ):
         run = option(run)
@@ -96,7 +98,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def print_findings(findings: Iterable[LocatedFinding], output: OutputOptions) -> None:
-    """Print findings on stdout; people at a terminal read where the rest is."""
+    """Print findings on stdout; on a terminal a hint mentions -v."""
     found = list(findings)
     for one in found:
         if output.format == GITHUB:
@@ -110,7 +112,7 @@ def print_findings(findings: Iterable[LocatedFinding], output: OutputOptions) ->
 
 
 def locate_diagnostics(file: str, text: str, faults: Iterable[Diagnostic]) -> list[LocatedFinding]:
-    """The faults of a text, with their positions."""
+    """Return the faults of a text as findings, with their positions."""
     return [
         LocatedFinding(file, one.rule, _describe(one), one.line, one.column)
         for one in screen.locate_diagnostics(text, faults)
@@ -125,7 +127,7 @@ def _describe(fault: Diagnostic) -> str:
 def locate_reasons(
     file: str, format_name: str, texts: tuple[str, str], reasons: Sequence[ExplainedFinding], after: str = ""
 ) -> list[LocatedFinding]:
-    """The reasons of a comparison of two texts, the old and the new one; `after` names the old one in each line."""
+    """Return the incompatible differences of two texts as findings; `after` names the old text in each."""
     old, new = texts
     return [
         LocatedFinding(
@@ -148,7 +150,7 @@ def locate_reasons(
 def locate_registry_findings(
     file: str, format_name: str, text: str, findings: Sequence[Finding], messages: Sequence[str]
 ) -> list[LocatedFinding]:
-    """The findings of a registry about a text; those of a registry that sends messages alone are read from these."""
+    """Return the findings of a registry about a text; if it sends only messages, they are parsed."""
     joined = " ".join(one for one in messages if one.startswith("{validateFields"))
     level = re.search(r"compatibility: '(\w+?)(?:_TRANSITIVE)?'", joined)
     reader, writer = SIDES.get(level[1] if level else "", ("", ""))
@@ -169,7 +171,7 @@ def locate_registry_findings(
 
 
 def locate_refusal(file: str, format_name: str, text: str, refusal: Refusal) -> list[LocatedFinding]:
-    """Why a registry did not take a schema: every finding, or every fault of the text, or the one sentence."""
+    """Return why a registry refused a schema: every finding, every fault of the text, or its sentence."""
     if isinstance(refusal, InvalidSchema) and refusal.faults:
         return locate_diagnostics(file, text, refusal.faults)
     reason = refusal.reason
@@ -182,7 +184,7 @@ def locate_refusal(file: str, format_name: str, text: str, refusal: Refusal) -> 
 
 
 def read_old_version(messages: Sequence[str]) -> int:
-    """The number of the version that a schema does not fit, from a registry's messages; 0 where none says it."""
+    """Return the number of the incompatible version, from the messages of a registry; 0 if unknown."""
     found = re.search(r"\{oldSchemaVersion: (\d+)\}", " ".join(messages))
     return int(found[1]) if found else 0
 

@@ -1,4 +1,4 @@
-"""What commands that use Kafka share: where it is, how to get in, and what its failures are called."""
+"""Shared by commands that use Kafka: brokers, settings and errors."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ kafka_config = click.option(
     envvar="TREATY_KAFKA_CONFIG",
     show_envvar=True,
     metavar="NAME=VALUE|FILE",
-    help="A setting of librdkafka, or a properties file of them; secrets belong into a file.",
+    help="Setting of librdkafka, or a properties file with settings. Put secrets in a file. Repeatable.",
 )
 kafka_brokers = click.option(
     "--kafka",
@@ -25,13 +25,13 @@ kafka_brokers = click.option(
     envvar="TREATY_KAFKA",
     show_envvar=True,
     metavar="HOST:PORT",
-    help="Brokers, with commas between them; may be left out where the settings name them.",
+    help="Brokers, separated by commas. Not needed if the settings have them.",
 )
 
 
 @contextmanager
 def exit_on_kafka_error() -> Iterator[None]:
-    """What Kafka can't do ends the program with exit code 2 and a sentence."""
+    """End the program with exit code 2 if Kafka fails in the block."""
     try:
         yield
     except (KafkaClientError, KafkaMissingError, KafkaSettingsError) as error:

@@ -1,4 +1,4 @@
-"""``--log-config``: how the library that reaches a log is set, for all commands that open one."""
+"""``--log-config``: settings of the client library of a log, for all commands that open one."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -14,7 +14,7 @@ T = TypeVar("T", bound=Callable[..., Any])
 
 
 class _SettingLines(click.ParamType[str]):
-    """A word of the command line, or a line of the variable: values may have spaces in them."""
+    """An argument of the command line, or a line of the environment variable; values may contain spaces."""
 
     name = "text"
 
@@ -23,7 +23,7 @@ class _SettingLines(click.ParamType[str]):
 
 
 def log_config_option(*, callback: Callable[..., Any] | None = None) -> Callable[[T], T]:
-    """The option; with a callback the command itself does not receive it."""
+    """Return the option; with a callback it is not passed to the command."""
     return click.option(
         "--log-config",
         "log_config",
@@ -34,17 +34,17 @@ def log_config_option(*, callback: Callable[..., Any] | None = None) -> Callable
         expose_value=callback is None,
         callback=callback,
         metavar="NAME=VALUE|FILE",
-        help="For a log on Kafka: a setting of librdkafka, or a properties file of them; secrets belong into a file.",
+        help="For a Kafka log: setting of librdkafka, or a properties file with settings. Put secrets in a file. Repeatable.",
     )
 
 
 def parse_log_config(words: Sequence[str]) -> Pairs:
-    """The settings that words give. Raises `click.UsageError` without the values of any."""
+    """Parse settings. Raises `click.UsageError`, whose message contains no values."""
     try:
         found = parse_settings(words, "--log-config")
     except KafkaSettingsError as error:
         raise click.UsageError(str(error)) from error
     for name, value in found:
         if "\n" in value:
-            raise click.UsageError(f"--log-config: the value of {name} has several lines; name a file that holds it")
+            raise click.UsageError(f"--log-config: the value of {name} has several lines; put it in a file")
     return found

@@ -1,4 +1,4 @@
-"""Options that several commands have, said in the same words."""
+"""Options of several commands."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,19 +29,19 @@ class SubcommandGroup(click.Group):
 
 
 format_ = click.option(
-    "--format", "format_", metavar="NAME", help="AVRO, JSON or PROTOBUF; default: from the file's name or content."
+    "--format",
+    "format_",
+    metavar="NAME",
+    help="Schema format: AVRO, JSON or PROTOBUF (default: by name or content of the file).",
 )
 
 
 def references(
-    help_: str = "A schema that the text refers to by NAME; may be given often, the needed ones first.",
+    help_: str = "A schema that the text refers to by NAME. Repeatable; those that others need come first.",
 ) -> Decorator:
-    """The two options that say where references are: by name and by folder."""
+    """Add the two options for references: by name and by folder."""
     named = click.option("--reference", "references", multiple=True, metavar="NAME=FILE", help=help_)
-    folder_help = (
-        "Folder to search for names that the text needs: as files, with the format's ending, or with dots as folders. "
-        "Default: the folder of the file."
-    )
+    folder_help = "Folder with referenced schemas (default: the folder of the file). A name is a file name, with or without suffix; dots may be folders. Repeatable."
     folders = click.option("--reference-folder", "folders", multiple=True, metavar="FOLDER", help=folder_help)
     return lambda command: named(folders(command))
 

@@ -1,4 +1,4 @@
-"""Lines and columns in the text of a new schema, for the paths of findings about it."""
+"""Positions of findings in the text of a new schema, found by their paths."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from typing import Any
 from treaty.formats.json_pointer import escape_step, find_positions, split_pointer
 
 UNKNOWN = (0, 0)
-"""The position of a finding that leads nowhere in the text."""
+"""The position of a finding without a place in the text."""
 
 _TOKEN = re.compile(
     r"//[^\n]*|/\*.*?\*/"
@@ -20,9 +20,9 @@ _BLOCKS = frozenset({"message", "enum", "group", "extend", "service"})
 
 
 def find_position(format_name: str, path: str, new: str, old: str = "", *, reader: str = "new") -> tuple[int, int]:
-    """Return line and column, from 1, in the new text; for what is gone from it, those of what held it.
+    """Return line and column, from 1, in the new text; for a removed part those of its parent.
 
-    `path` leads into the schema that reads, which `reader` names: ``new``, ``old``, or "" where either may be meant.
+    `path` is a path in the reading schema; `reader` says which one that is: ``new``, ``old``, or "" if unknown.
     """
     if format_name == "PROTOBUF":
         return _find_in_protobuf(new, path)
@@ -41,9 +41,9 @@ def _find_in_json(new: str, path: str, old: str, reader: str) -> tuple[int, int]
 
 
 def _translate(pointer: str, old: str, new: str, *, is_certain: bool) -> str:
-    """The pointer into the new text of what a pointer into the old one leads to: members of arrays go by their name.
+    """Translate a JSON pointer of the old text into one of the new text; members of arrays are matched by name.
 
-    Where it is not certain that the pointer leads into the old text, only the steps count that are the same in both.
+    If the pointer may belong to either text, only the steps that are the same in both are used.
     """
     try:
         before, after = json.loads(old), json.loads(new)
@@ -71,7 +71,7 @@ def _enter(value: Any, step: str) -> Any:
 
 
 def _find_in_protobuf(text: str, path: str) -> tuple[int, int]:
-    """A path of names of messages, and at the end the number of a field or the name of something else: ``#/Order/3``."""
+    """A Protobuf path: names of messages, then the number of a field or another name: ``#/Order/3``."""
     wanted = path.removeprefix("#").strip("/")
     best, start = "", None
     for name, offset in _protobuf_places(text):
@@ -83,7 +83,7 @@ def _find_in_protobuf(text: str, path: str) -> tuple[int, int]:
 
 
 def _protobuf_places(text: str) -> Iterator[tuple[str, int]]:
-    """Paths of messages, enums, fields and constants with the offset where their statement begins."""
+    """Return the offsets of the statements of messages, enums, fields and constants, by path."""
     trail: list[str | None] = []  # a name for each open brace; None for a oneof, an option, a method
     words: list[str] = []
     start, number_is_next, depth = 0, False, 0

@@ -1,4 +1,4 @@
-"""Schemas that a text refers to, from files: named one by one, or found in folders by their names."""
+"""Referenced schemas from files: given by name, or found in folders."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,24 +22,24 @@ from treaty.formats.format import Format, InvalidSchemaError
 from treaty.formats.registry import FormatRegistry
 
 Read = Callable[[str], str | None]
-"""The text of a file; None where there is no such file."""
+"""Read a file; None if it does not exist."""
 
 
 def read_file(path: str) -> str | None:
-    """A file's text as it is now."""
+    """Return the current text of a file."""
     return read_text(path) if path == STDIN or Path(path).is_file() else None
 
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """What was asked for: names with their files, the needed ones first, and folders to look in for other names."""
+    """The options: names with their files, in order of need, and folders to search for other names."""
 
     named: tuple[tuple[str, str], ...] = ()
     folders: tuple[str, ...] = ()
 
     @staticmethod
     def parse(words: Sequence[str], folders: Sequence[str]) -> "References":
-        """Read ``NAME=FILE`` words and names of folders."""
+        """Parse ``NAME=FILE`` arguments and names of folders."""
         pairs = []
         for one in words:
             name, sign, path = one.partition("=")
@@ -48,13 +48,12 @@ class References:
             pairs.append((name, path))
         for folder in folders:
             if not Path(folder).is_dir():
-                raise click.BadParameter(f"{folder!r} is no folder", param_hint="--reference-folder")
+                raise click.BadParameter(f"{folder!r} is not a folder", param_hint="--reference-folder")
         return References(tuple(pairs), tuple(folders))
 
     def resolve(self, one: SchemaSource, formats: FormatRegistry, read: Read = read_file) -> ResolvedSchema:
-        """A text with its references, which `read` reads. A file that is itself named takes those before it.
-
-        Where no folder is named, names are searched in the folder of the file.
+        """Return a text with its references, read by `read`. A file that is itself a reference can use the ones before
+        it. Without a folder, names are searched in the folder of the file.
         """
         own = () if one.path == STDIN else (str(Path(one.path).parent),)
         search = _FolderSearch(find_format(one.format, formats), self.folders or own, read)
@@ -65,7 +64,7 @@ class References:
             if guess_format_by_name(path, formats) in {None, one.format}:
                 text = read(path)
                 if text is None:
-                    raise UnusableError(f"the reference {name}={path} can't be read: there is no such file")
+                    raise UnusableError(f"the reference {name}={path} cannot be read: no such file")
                 resolved = ResolvedSchema(one.format, text, search.add_needed(text, bound, (name,)))
                 bound = (*bound, ResolvedReference(name, name, 1, resolved))
         return ResolvedSchema(one.format, one.text, search.add_needed(one.text, bound, (display_path(one.path),)))
@@ -77,7 +76,7 @@ def _is_same_file(one: str, other: str) -> bool:
 
 @dataclass(slots=True)
 class _FolderSearch:
-    """A search in folders; `found` keeps what has been found, by name."""
+    """A search in folders; `found` holds the texts found, by name."""
 
     form: Format[Any]
     folders: tuple[str, ...]
@@ -87,13 +86,13 @@ class _FolderSearch:
     def add_needed(
         self, text: str, bound: tuple[ResolvedReference, ...], trail: tuple[str, ...]
     ) -> tuple[ResolvedReference, ...]:
-        """`bound`, and what the text needs besides; names that no folder has are left to the format to judge."""
+        """Return `bound` and the further references of the text; a name that is not found is left to the format's own
+        error.
+        """
         if not self.folders:
             return bound
         if len(trail) > REFERENCE_DEPTH:
-            raise UnusableError(
-                f"references lead deeper than the limit REFERENCE_DEPTH of {REFERENCE_DEPTH}: {trail[-1]}"
-            )
+            raise UnusableError(f"references nest deeper than {REFERENCE_DEPTH} (limit REFERENCE_DEPTH): {trail[-1]}")
         try:
             names = dict.fromkeys(use.name for use in self.form.references(text))
         except InvalidSchemaError:
@@ -115,7 +114,7 @@ class _FolderSearch:
         return self.found[name]
 
     def _text(self, name: str) -> str | None:
-        """The first file of that name: as it is, with an ending of the format, or with its dots as folders."""
+        """Return the first file of that name: unchanged, with a suffix of the format, or with dots as folders."""
         endings = ["", *self.form.suffixes]
         names = [name + ending for ending in endings] + [name.replace(".", "/") + ending for ending in endings[1:]]
         for folder in self.folders:

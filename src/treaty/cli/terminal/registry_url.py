@@ -1,4 +1,4 @@
-"""The registry that a command asks, and as whom: what the URL says, what variables say, what a person types unseen."""
+"""The registry and credentials of a command: from the URL, environment variables or a password prompt."""
 
 import os
 import sys
@@ -19,36 +19,34 @@ from treaty.client.properties import resolve_registry
 from treaty.client.settings import ClientSettings, credentials_in, tls_in
 
 MISSING = Literal["refuse", "create", "empty"]
-"""What becomes of a SQLite file that does not exist: an error, a new registry, or an empty one in memory."""
+"""How a missing SQLite file is handled: an error, a new registry, or an empty one in memory."""
 
 
 def connect_to(url: str, missing: MISSING = "refuse") -> Connection:
-    """Connect to a registry. Raises what `connect` raises, and `UnusableError` where nobody can say the password.
-
-    A command that only reads creates no file and no folder.
+    """Connect to a registry. Raises what `connect` raises, and `UnusableError` without a password. A command that only
+    reads creates no file and no folder.
     """
     if is_missing(url):
         if missing == "refuse":
-            raise UnusableError(f"there is no registry at {url}: the file does not exist; see that its path is right")
+            raise UnusableError(f"there is no registry at {url}: the file does not exist; check its path")
         if missing == "empty":
-            screen.say(f"There is no registry at {url} yet; it counts as empty.", "yellow", err=True)
+            screen.say(f"There is no registry at {url} yet; it is treated as empty.", "yellow", err=True)
             return connect("memory:")
         screen.say(f"{url} is a new registry.", "yellow", err=True)
     return connect(read_settings(url, os.environ))  # noqa: TID251 (a command's settings are variables too)
 
 
 def is_missing(url: str) -> bool:
-    """Whether a URL names a SQLite file that does not exist."""
+    """Return whether a URL is that of a SQLite file that does not exist."""
     parts = urlsplit(url)
     return parts.scheme == "sqlite" and parts.path.startswith("/") and not Path(unquote(parts.path)).exists()
 
 
 def read_settings(url: str, environment: Mapping[str, str]) -> ClientSettings | str:
-    """Settings of a client for a URL, or the URL of a log.
+    """Return the client settings for a URL, or the URL of a log.
 
-    A name without a password in the URL takes its password from TREATY_PASSWORD, or from a person at the terminal.
-    Without a name the variables say who asks, but only where TREATY_REGISTRY names no other registry than this one: a
-    password goes nowhere that it was not meant for.
+    The password of a user in the URL comes from TREATY_PASSWORD or from a prompt. Without a user the credentials of the
+    environment are used, unless TREATY_REGISTRY is another registry: credentials are only sent to their own registry.
     """
     found = resolve_registry(url, {})
     if isinstance(found, str):
@@ -64,7 +62,7 @@ def read_settings(url: str, environment: Mapping[str, str]) -> ClientSettings | 
 
 
 def hide_credentials(url: str) -> str:
-    """A URL as messages show it: without the user and the password."""
+    """Return a URL without user and password, for messages."""
     return ",".join(
         f"{scheme}://{rest.rpartition('@')[2]}" if slashes and "@" in rest else one
         for one in url.split(",")

@@ -1,4 +1,4 @@
-"""A schema file read and parsed: what the commands about one schema begin with."""
+"""Reading and parsing a schema file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from treaty.formats.format import Format, InvalidSchemaError, SchemaTexts
 from treaty.formats.registry import find_formats
 
 UNRESOLVED = frozenset({"IMPORT_UNRESOLVED", "NAME_UNDEFINED", "REF_UNRESOLVED"})
-"""Rules of names that a further schema may define."""
+"""Rules of faults that a missing reference may cause."""
 
 
 class InvalidTextError(ReportedError):
-    """A text is not a valid schema: every fault is printed, as JSON too with --json."""
+    """A text is not a valid schema; every fault is printed, with --json as JSON."""
 
     exit_code = 2
 
@@ -38,9 +38,9 @@ class InvalidTextError(ReportedError):
         screen.say_faults(self.source.name, self.faults, err=True)
         if any(fault.rule in UNRESOLVED for fault in self.faults):
             remedy = (
-                "name the folder of the other schemas with --reference-folder FOLDER, or one of them with --reference"
+                "give the folder of the other schemas with --reference-folder FOLDER, or one of them with --reference"
             )
-            screen.say(f"A reference leads to no file: {remedy}.", err=True)
+            screen.say(f"A referenced schema was not found: {remedy}.", err=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class SchemaFile:
     model: Any
 
     def show(self, *, normalize: bool = False) -> SchemaTexts:
-        """The schema's texts; raises `InvalidTextError` where it has none."""
+        """Return the texts of the schema; raises `InvalidTextError` for an invalid one."""
         try:
             return self.form.show(self.model, normalize)
         except InvalidSchemaError as invalid:
@@ -61,7 +61,7 @@ class SchemaFile:
 
 
 def load_schemas(paths: Sequence[str], format_: str | None, references: References) -> list[SchemaFile]:
-    """Read and parse files, as strictly as a registration does; raises `InvalidTextError` or `UnusableError`."""
+    """Read and parse files as strictly as a registration; raises `InvalidTextError` or `UnusableError`."""
     formats = find_formats()
     parser = FormatEngine(formats)
     refuse_second_stdin([*paths, *(path for _, path in references.named)])

@@ -1,4 +1,4 @@
-"""What the commands print: a line for every fault, a few for every reason, colours only for people."""
+"""Printing: lines, tables, JSON, faults, progress bars; colours only on a terminal."""
 
 import json
 import sys
@@ -14,12 +14,12 @@ from treaty.formats.json_pointer import find_positions
 
 T = TypeVar("T")
 MANY = 20
-"""Files from which on a progress bar is worth its place."""
+"""A progress bar is shown from this number of files on."""
 DIRECTIONS = {"backward": "the new schema reads old data", "forward": "the old schema reads new data"}
 
 
 def escape_controls(text: str) -> str:
-    """A text that can't move a terminal's cursor: control characters and halves of surrogates as escapes."""
+    """Return a text that is safe for a terminal: control characters and lone surrogates are escaped."""
     if text.isprintable():
         return text
     shown = (char if char.isprintable() or char in "\n\t" else char.encode("unicode_escape").decode() for char in text)
@@ -27,7 +27,7 @@ def escape_controls(text: str) -> str:
 
 
 def say(text: str, colour: str | None = None, *, bold: bool = False, err: bool = False) -> None:
-    """Print a line; the colour is left out where nobody sees it."""
+    """Print a line, with colour on a terminal only."""
     click.secho(escape_controls(text), fg=colour, bold=bold or None, err=err)
 
 
@@ -38,17 +38,17 @@ def format_count(count: int, what: str) -> str:
 
 
 def one_line(value: str) -> str:
-    """A JSON text on one line; its strings hold no line breaks."""
+    """Return a JSON text on one line."""
     return " ".join(value.split("\n"))
 
 
 def say_json(value: object) -> None:
-    """Print a value as JSON that has a UTF-8 form and can't move a cursor, whatever its strings hold."""
+    """Print a value as JSON that is valid UTF-8 and safe for a terminal."""
     click.echo(json_text(value, indent=2))
 
 
 def json_text(value: object, *, indent: int | None = None) -> str:
-    """A value as JSON: what a terminal might obey, and what no UTF-8 has, as escapes of the same characters."""
+    """Return a value as JSON; control characters and lone surrogates are escaped."""
     text = json.dumps(value, ensure_ascii=False, indent=indent)
     if text.isprintable():
         return text
@@ -56,19 +56,18 @@ def json_text(value: object, *, indent: int | None = None) -> str:
 
 
 def say_text(text: str) -> None:
-    """Print a text as it is, byte by byte; on a terminal what it might obey comes as escapes."""
+    """Print a text unchanged; on a terminal control characters are escaped."""
     click.echo(escape_controls(text) if is_terminal() else text.encode())
 
 
 def is_terminal() -> bool:
-    """Whether a person reads the output on a terminal, and no program or file."""
+    """Return whether the output is a terminal."""
     return sys.stdout.isatty()
 
 
 def locate_diagnostics(text: str, faults: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Faults of a text, with line and column where only the path was known.
-
-    A fault without a path is about the whole text, which may be no JSON at all, or nest without end.
+    """Add line and column to faults that have only a path. A fault without a path is about the whole text, which may
+    not be JSON.
     """
     found = tuple(faults)
     unknown = {one.path for one in found if one.path and not one.line}
@@ -81,7 +80,7 @@ def locate_diagnostics(text: str, faults: Iterable[Diagnostic]) -> tuple[Diagnos
 
 
 def fault_line(name: str, fault: Diagnostic) -> str:
-    """A fault as compilers print it: ``file:line:column: RULE message; expected …``."""
+    """Return a fault in the form of compilers: ``file:line:column: RULE message; expected …``."""
     where = f"{name}:{fault.line}:{fault.column}" if fault.line else name
     path = f" at {fault.path}" if fault.path else ""
     hint = f"; expected {fault.expected}" if fault.expected else ""
@@ -95,14 +94,14 @@ def say_faults(name: str, faults: Iterable[Diagnostic], *, err: bool = False) ->
 
 
 def say_facts(facts: dict[str, str], *, err: bool = False) -> None:
-    """Print names and facts below each other."""
+    """Print names and values, one pair per line."""
     width = max(9, *(len(name) + 2 for name in facts)) if facts else 0
     for name, fact in facts.items():
         say(f"   {name + ':':<{width}} {fact}", err=err)
 
 
 def say_rows(heads: Sequence[str], rows: Sequence[Sequence[str]], *, err: bool = False) -> None:
-    """Print a table of words; the last column may be as long as it likes."""
+    """Print a table; the width of the last column is not limited."""
     widths = [max(len(row[at]) for row in (heads, *rows)) for at in range(len(heads))]
     for line, row in enumerate((heads, *rows)):
         words = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
@@ -110,9 +109,9 @@ def say_rows(heads: Sequence[str], rows: Sequence[Sequence[str]], *, err: bool =
 
 
 def track_progress(items: Sequence[T], what: str, *, printing: bool = False) -> Iterator[T]:
-    """The items, with a progress bar on stderr while there are many and a person is looking.
+    """Yield the items, with a progress bar on stderr if there are many and stderr is a terminal.
 
-    `printing` says that the caller prints on stdout meanwhile: no bar is drawn into that on the same terminal.
+    `printing`: the caller prints on stdout meanwhile, so no bar is drawn if that is the same terminal.
     """
     if len(items) < MANY or not sys.stderr.isatty() or (printing and sys.stdout.isatty()):
         yield from items
@@ -125,7 +124,7 @@ def track_progress(items: Sequence[T], what: str, *, printing: bool = False) -> 
 
 @contextmanager
 def show_progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar on stderr while a person is looking; elsewhere nothing is shown.
+    """Show a progress bar on stderr, if it is a terminal.
 
     It is called with what is done, how many of it, and of how many (0: not known).
     """
@@ -147,7 +146,7 @@ def show_progress() -> Iterator[Callable[[str, int, int], None]]:
 
 
 def as_json(fault: Diagnostic) -> dict[str, Any]:
-    """A fault as a JSON object."""
+    """Return a fault as a JSON object."""
     return {
         "rule": fault.rule,
         "path": fault.path,

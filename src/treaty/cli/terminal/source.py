@@ -1,4 +1,4 @@
-"""Schema texts from files and standard input, and how the format of a text is found."""
+"""Reading schema texts from files and standard input, and detecting their format."""
 
 import json
 import re
@@ -25,7 +25,7 @@ JSON_WORDS = frozenset({"properties", "required", "definitions", "oneOf", "anyOf
 
 
 class UnusableError(ReportedError):
-    """What was given can't be used: a file that can't be read, a text whose format nobody can tell, no such format."""
+    """The input is unusable: a file cannot be read, or the format of a text is unknown."""
 
     exit_code = 2
 
@@ -40,23 +40,23 @@ class SchemaSource:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name in messages."""
         return display_path(self.path)
 
 
 def display_path(path: str) -> str:
-    """A file's name as messages show it, the way compilers do."""
+    """Return the name of a file for messages."""
     return "<stdin>" if path == STDIN else path
 
 
 def read_text(path: str, limit: str = "SCHEMA_BYTES") -> str:
-    """The text of a file, or of standard input for ``-``; raises `UnusableError` past the limit of that name."""
+    """Return the text of a file, or of standard input for ``-``; raises `UnusableError` if it exceeds the limit."""
     with _open_file(path) as file:
         return decode_text(display_path(path), file.read(getattr(limits, limit) + 1), limit)
 
 
 def read_lines(path: str, limit: str) -> Iterator[str]:
-    """The lines of a file or of standard input, as they come; raises `UnusableError` for one past the limit."""
+    """Yield the lines of a file or of standard input; raises `UnusableError` for a line that exceeds the limit."""
     with _open_file(path) as file:
         number = 0
         while line := file.readline(getattr(limits, limit) + 2):
@@ -73,11 +73,11 @@ def _open_file(path: str) -> Iterator[BinaryIO]:
             with Path(path).open("rb") as file:
                 yield file
     except OSError as error:
-        raise UnusableError(f"{path} can't be read: {error.strerror}; name a file, or - for standard input") from error
+        raise UnusableError(f"{path} cannot be read: {error.strerror}; give a file, or - for standard input") from error
 
 
 def decode_text(name: str, data: bytes, limit: str = "SCHEMA_BYTES") -> str:
-    """Bytes as text; raises `UnusableError` for more than the limit of that name and for what is not UTF-8."""
+    """Decode bytes; raises `UnusableError` if they exceed the limit or are not UTF-8."""
     most = getattr(limits, limit)
     if len(data) > most:
         raise UnusableError(f"{name} is larger than {most:,} bytes, the limit {limit}; cut it into smaller ones")
@@ -89,7 +89,7 @@ def decode_text(name: str, data: bytes, limit: str = "SCHEMA_BYTES") -> str:
 
 
 def refuse_second_stdin(paths: Sequence[str]) -> None:
-    """Standard input can be read once."""
+    """Refuse to read standard input twice."""
     if list(paths).count(STDIN) > 1:
         raise click.UsageError("only one of the files can be - (standard input)")
 
@@ -97,7 +97,7 @@ def refuse_second_stdin(paths: Sequence[str]) -> None:
 def read_sources(
     paths: Sequence[str], format_: str | None, formats: FormatRegistry, likely: str | None = None
 ) -> list[SchemaSource]:
-    """Read files; where a name does not tell the format, the text does, or the other files, or what is `likely`."""
+    """Read files. The format is found by the name, by the text, by the other files, or is the `likely` one."""
     refuse_second_stdin(paths)
     texts = [(path, read_text(path)) for path in paths]
     if format_ is not None:
@@ -114,9 +114,9 @@ def read_sources(
 
 
 def check_format_name(name: str, formats: FormatRegistry) -> str:
-    """A format's name as the table has it; raises where it has none."""
+    """Return the name of a format in the table; raises for an unknown one."""
     if name.upper() not in formats.names:
-        raise UnusableError(f"no format {name!r} here; known: {', '.join(formats.names)}")
+        raise UnusableError(f"unknown format {name!r}; known are {', '.join(formats.names)}")
     return name.upper()
 
 
@@ -125,17 +125,17 @@ def _list_formats(formats: FormatRegistry) -> str:
 
 
 def find_format(name: str, formats: FormatRegistry) -> Format[Any]:
-    """The record of a format that the table has; raises `UnusableError` where its package is broken."""
+    """Return a format of the table; raises `UnusableError` if its package is broken."""
     try:
         found = formats.find(name)
     except ImportError as error:
-        raise UnusableError(f"the package that offers {name} can't be loaded: {error}; install it again") from error
+        raise UnusableError(f"the package of the format {name} cannot be loaded: {error}; install it again") from error
     assert found is not None
     return found
 
 
 def guess_format_by_name(path: str, formats: FormatRegistry) -> str | None:
-    """The format that the ending of a file's name tells; ``.json`` alone tells nothing, Avro schemas have it too."""
+    """Return the format by the suffix of a file; None for ``.json``, which Avro schemas use too."""
     for name in formats.names if path != STDIN else ():
         for suffix in find_format(name, formats).suffixes:
             if suffix != ".json" and path.endswith(suffix):
@@ -144,7 +144,7 @@ def guess_format_by_name(path: str, formats: FormatRegistry) -> str | None:
 
 
 def guess_format_by_content(text: str) -> str | None:
-    """The format that a text looks like, whether it is valid or not; None where it may be more than one."""
+    """Guess the format of a text, valid or not; None if it may be more than one."""
     at = 0
     while found := COMMENT.match(text, at):
         at = found.end()

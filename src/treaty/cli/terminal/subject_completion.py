@@ -1,4 +1,4 @@
-"""Names that a shell offers while a person types: subjects of the registry, where it answers at once."""
+"""Completion of subjects and lints in a shell."""
 
 import os
 from dataclasses import replace
@@ -12,13 +12,13 @@ from treaty.core.registry import CallOptions
 from treaty.core.requests import ListSubjects
 
 PATIENCE = 0.8
-"""Seconds that a person at the keyboard waits for names."""
+"""Seconds to wait for the registry."""
 OFFERED = 200
-"""Names that are offered at most."""
+"""The most names that are offered."""
 
 
 def complete_lints(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Ids of lints that begin so, of all formats."""
+    """Return ids of lints with this prefix, of all formats."""
     del ctx
     formats = import_module("treaty.formats.registry").find_formats()
     known = sorted({lint for name in formats.names for lint in formats[name].lints})
@@ -26,7 +26,7 @@ def complete_lints(ctx: click.Context, _param: click.Parameter, incomplete: str)
 
 
 def complete_subjects(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of subjects that begin so. Nothing is said where they can't be had: no registry, no rights, no time."""
+    """Return names of subjects with this prefix; none if the registry does not answer or refuses."""
     # Loaded late: every command asks for this, and most never talk to a registry.
     registry_url, client = (
         import_module("treaty.cli.terminal.registry_url"),

@@ -1,1 +1,1 @@
-"""Commands that move schemas between registries, files and contexts."""
+"""Commands that copy schemas between registries, files and contexts."""

@@ -21,19 +21,21 @@ COLOURS = {"new subject": "green", "new version": "yellow", "refused": "red"}
 folder = click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
 
 
-@click.command("plan", epilog="Exit code 0: it can be applied. 1: something would be refused. 2: unusable input.")
+@click.command(
+    "plan", epilog="Exit code 0: `treaty apply` would succeed. 1: something would be refused. 2: unusable input."
+)
 @folder
 @connection.registry
 @output_options
 def plan(folder: str, *, registry: str, output: OutputOptions) -> None:
     """Show what `treaty apply DIR` would do. Nothing is written.
 
-    Every schema file in DIR is the latest version that its subject should have. The subject is the file's name without
-    its ending, unless treaty.toml says otherwise. Names that a text needs are looked for among the other files: the full
-    name of an Avro type, the path of an import or $ref.
+    Every schema file in DIR is the desired latest version of a subject. The subject is the file's name without suffix,
+    unless treaty.toml has another. References are found among the other files: by the full name of an Avro type, or by
+    the path of an import or $ref.
 
     \b
-    treaty.toml, if there is one:
+    Example of treaty.toml (optional):
       [plan]
       context = ".prod"
       level = "BACKWARD"
@@ -55,8 +57,8 @@ def plan(folder: str, *, registry: str, output: OutputOptions) -> None:
 def apply_(folder: str, *, registry: str, output: OutputOptions) -> None:
     """Apply DIR to a registry: register new versions, referenced schemas first, and set levels.
 
-    Everything is tried in memory first; where anything is refused, nothing is written. Subjects that DIR does not have
-    are left alone. See `treaty plan --help` for what belongs into DIR.
+    Everything is tried in memory first; if anything is refused, nothing is written. Subjects that are not in DIR do not
+    change. `treaty plan --help` describes DIR.
 
     \b
     Example:
@@ -100,7 +102,7 @@ def _result_members(done: ApplyResult, folder: str, *, dry_run: bool) -> dict[st
 
 
 def _locate(change: SubjectChange, folder: str) -> list[LocatedFinding]:
-    """Why the schema of a change is not taken, in its file."""
+    """Return the findings of a refused change, in its file."""
     if change.refusal is None:
         return []
     wish = change.desired

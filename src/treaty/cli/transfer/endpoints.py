@@ -1,4 +1,4 @@
-"""The two ends of a transfer: a registry by its URL, a dump in a file, or a topic; and how it goes on."""
+"""Source and target of a transfer: a registry, a dump or a topic; and its progress."""
 
 import gzip
 import sys
@@ -25,22 +25,21 @@ from treaty.core.refusals import Refusal, RegistryError
 
 SCHEMES = ("http://", "https://", "sqlite:", "memory:", "postgresql://", "kafka://")
 SETTINGS = ".properties"
-"""How a file of a client's settings ends."""
+"""Suffix of a file with client settings."""
 NUMBERS = frozenset({"max.retries", "retries.wait.ms", "retries.max.wait.ms", "timeout"})
 SHOWN = 20
-"""Problems that are printed for people; JSON has them all."""
+"""The most problems that are printed as text; JSON has all of them."""
 
 
 def is_url(text: str) -> bool:
-    """Return whether a word names a registry; else it names a file."""
+    """Return whether an argument is the URL of a registry; otherwise it is a file."""
     return text.startswith(SCHEMES)
 
 
 @contextmanager
 def open_registry(url: str, missing: registry_url.MISSING = "refuse") -> Iterator[Connection]:
-    """A registry, by its URL or by a file of settings, while the block runs.
-
-    Raises `UnusableError` where there is none, or none that answers; a password is never shown.
+    """Connect to a registry for the block, by URL or settings file. Raises `UnusableError` if it does not exist or
+    answer; messages never contain a password.
     """
     shown = registry_url.hide_credentials(url)
     try:
@@ -52,36 +51,36 @@ def open_registry(url: str, missing: registry_url.MISSING = "refuse") -> Iterato
         ):
             yield registry
     except (*UNUSABLE_ERRORS, *PASSING_ERRORS, ValueError) as error:
-        raise UnusableError(f"{error}; name a registry, for instance http://host:port") from error
+        raise UnusableError(f"{error}; give a registry, such as http://host:port") from error
     except Refusal as error:
         raise UnusableError(f"the registry {shown} refuses: {error}") from error
     except RegistryError as error:
-        raise UnusableError(
-            f"the registry {shown} can't be asked: {error}; see that it runs, then try again"
-        ) from error
+        raise UnusableError(f"the registry {shown} does not answer: {error}; check that it runs") from error
 
 
 def _read_settings(path: str) -> dict[str, str | float]:
-    """Settings of a client in a properties file, in the names of Confluent's clients: ``url``, ``ssl.ca.location`` ..."""
+    """Read client settings from a properties file with the names of Confluent's clients: ``url``, ``ssl.ca.location``
+    ...
+    """
     try:
         lines = Path(path).read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UnusableError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}") from error
+        raise UnusableError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     parts = (line.partition("=") for line in map(str.strip, lines) if line and not line.startswith(("#", "!")))
     found = {name.strip().removeprefix("schema.registry."): value.strip() for name, _, value in parts}
     return {name: float(value) if name in NUMBERS and value.isdecimal() else value for name, value in found.items()}
 
 
 def is_topic(text: str) -> bool:
-    """Return whether a word names a registry's topic; with ``?writers=`` it names Treaty's own log."""
+    """Return whether an argument is the URL of a registry's topic; with ``?writers=`` it is a log of Treaty."""
     return text.startswith(SCHEME) and "?" not in text
 
 
 def parse_topic(text: str, kafka_config: Iterable[str]) -> tuple[KafkaCluster, str]:
-    """The cluster and the topic that a URL names; raises `KafkaSettingsError`."""
+    """Return the cluster and the topic of a URL; raises `KafkaSettingsError`."""
     cluster, topic = parse_cluster(text, kafka_config)
     if not topic:
-        raise KafkaSettingsError(f"{text} names no topic; Confluent registries have {SCHEME}host:port/_schemas")
+        raise KafkaSettingsError(f"{text} has no topic; that of a Confluent registry is {SCHEME}host:port/_schemas")
     return cluster, topic
 
 
@@ -92,7 +91,7 @@ def read_source(
     *,
     kafka_config: Iterable[str] = (),
 ) -> Snapshot:
-    """All that a registry, a topic or a dump holds; a dump may be compressed with gzip, ``-`` is standard input."""
+    """Read a snapshot of a registry, a topic or a dump. A dump may be compressed with gzip; ``-`` is standard input."""
     if is_topic(source):
         with exit_on_kafka_error():
             return read_topic(*parse_topic(source, kafka_config), progress)
@@ -114,14 +113,12 @@ def _open_file(path: str) -> Iterator[IO[bytes]]:
                 file.seek(0)
                 yield cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if packed else file
     except (OSError, EOFError) as error:
-        message = (
-            f"{path} can't be read: {getattr(error, 'strerror', None) or error}; name a dump, - or a registry's URL"
-        )
+        message = f"{path} cannot be read: {getattr(error, 'strerror', None) or error}; give a dump, - or the URL of a registry"
         raise UnusableError(message) from error
 
 
 def _read_lines(file: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a file. One that is longer than DUMP_LINE_BYTES comes cut, just too long to be read; its rest is passed over."""
+    """Yield the lines of a file. A line longer than DUMP_LINE_BYTES is cut one byte past that limit."""
     while line := file.readline(DUMP_LINE_BYTES + 1):
         yield line
         while line and not line.endswith(b"\n"):
@@ -145,7 +142,7 @@ def say_problems(problems: Iterable[TransferProblem], say: Callable[[str], None]
 
 
 def say_notes(notes: Iterable[str]) -> None:
-    """Print what is left out, and why."""
+    """Print what is left out."""
     for one in notes:
         screen.say(f"left out: {one}", "yellow", err=True)
 

@@ -1,4 +1,4 @@
-"""`treaty export`: all that a registry holds, as records that a Confluent registry reads."""
+"""`treaty export`: writes everything in a registry as records that a Confluent registry reads."""
 
 import gzip
 import sys
@@ -20,36 +20,38 @@ from treaty.core.names import EVERYWHERE, Subject, subject_of
 
 
 @click.command(
-    "export", epilog="Exit code 0: all was written. 1: something could not be read. 2: an end can't be used."
+    "export",
+    epilog="Exit code 0: everything was written. 1: something could not be read. 2: source or target is unusable.",
 )
 @click.option(
     "--registry",
     required=True,
     metavar="URL",
-    help="Where from: http://host:port, sqlite:///path.db, or a .properties file.",
+    help="Source: http://host:port, sqlite:///path.db, or a .properties file.",
 )
 @click.option(
     "--output",
     default=STDIN,
     metavar="FILE|TOPIC",
-    help="A file, compressed where it ends in .gz; a topic as kafka://host:port/name; else standard output.",
+    help="Target: a file, compressed if it ends in .gz; or a topic, kafka://host:port/name (default: standard output).",
 )
 @click.option(
     "--prefix",
     default=f":{EVERYWHERE}:",
     show_default=True,
-    help="Only subjects that begin with this, e.g. :.prod:orders",
+    help="Only subjects with this prefix, such as :.prod:orders",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be written to the topic. Nothing is written.")
-@click.option("--json", "as_json", is_flag=True, help="Print the counts and problems as JSON; needs --output.")
+@click.option("--json", "as_json", is_flag=True, help="Print counts and problems as JSON; needs --output.")
 @kafka.kafka_config
 def command(
     *, registry: str, output: str, prefix: str, dry_run: bool, as_json: bool, kafka_config: tuple[str, ...]
 ) -> None:
-    """Write all schemas, settings and modes as a dump of a _schemas topic: a line {"key": ..., "value": ...} a record.
+    """Write all schemas, settings and modes as a dump of a _schemas topic: one line {"key": ..., "value": ...} per
+    record.
 
-    Or write the topic itself, for a Confluent registry to start on: it is made where it is missing (compacted, one
-    partition), and what is in it already is left alone. No registry should be running on it meanwhile.
+    The target can also be the topic itself, for a Confluent registry to start on. A missing topic is created
+    (compacted, one partition); existing records are not changed. No registry should use the topic meanwhile.
 
     \b
     Examples:
@@ -59,9 +61,9 @@ def command(
         --output kafka://127.0.0.1:9092/_schemas
     """  # noqa: D301 - click wants the control character
     if dry_run and not is_topic(output):
-        raise click.UsageError("--dry-run is for topics; a file that is not wanted is simply deleted")
+        raise click.UsageError("--dry-run is for topics only")
     if as_json and output == STDIN:
-        raise click.UsageError("--json needs --output: the dump itself goes to standard output")
+        raise click.UsageError("--json needs --output: the dump is written to standard output")
     with screen.show_progress() as progress:
         found = read_source(registry, _parse_prefix(prefix), progress, kafka_config=kafka_config)
     if is_topic(output):
@@ -115,7 +117,7 @@ def _parse_prefix(text: str) -> Subject:
 
 @contextmanager
 def _open_output(path: str) -> Iterator[BinaryIO]:
-    """A file that is there as a whole or not at all; standard output for ``-``."""
+    """Open a file that is written completely or not at all; standard output for ``-``."""
     if path == STDIN:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()

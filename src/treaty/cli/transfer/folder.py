@@ -1,4 +1,4 @@
-"""A folder of schema files as the desired state of subjects, with what `[plan]` of its `treaty.toml` says."""
+"""A folder of schema files as the desired state of subjects, with `[plan]` of its `treaty.toml`."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ SETTINGS = "treaty.toml"
 
 
 class SubjectPlan(msgspec.Struct, forbid_unknown_fields=True):
-    """One subject: its file, and where it differs from the others."""
+    """Settings of one subject: its file, and its own values."""
 
     file: str
     level: str = ""
@@ -29,7 +29,7 @@ class SubjectPlan(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class FolderPlan(msgspec.Struct, forbid_unknown_fields=True):
-    """What holds for all subjects of a folder, and for single ones."""
+    """Settings of all subjects of a folder, and of single ones."""
 
     context: str = ""
     level: str = ""
@@ -48,12 +48,12 @@ class SchemaFolder:
     _suffixes: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Learn the suffixes of all formats, the longest ones first."""
+        """Read the suffixes of all formats, the longest first."""
         found = {suffix for name in self.formats.names for suffix in self.formats[name].suffixes}
         object.__setattr__(self, "_suffixes", tuple(sorted(found, key=len, reverse=True)))
 
     def list_desired_subjects(self) -> tuple[DesiredSubject, ...]:
-        """Every subject, by name. Raises `UnusableError` for two files with one subject, and for files that are not there."""
+        """Return every subject by name. Raises `UnusableError` for two files with one subject, and for missing files."""
         found: dict[Subject, DesiredSubject] = {}
         named = {one.file for one in self.plan.subjects.values()}
         everything = (
@@ -64,14 +64,12 @@ class SchemaFolder:
             wish = self._read_subject(name, one)
             if wish.subject in found:
                 other = found[wish.subject].path
-                raise UnusableError(
-                    f"{other} and {one.file} are both {wish.subject}; name their subjects in {SETTINGS}"
-                )
+                raise UnusableError(f"{other} and {one.file} are both {wish.subject}; set their subjects in {SETTINGS}")
             found[wish.subject] = wish
         return tuple(found[subject] for subject in sorted(found))
 
     def _list_other_files(self, named: set[str]) -> Iterator[tuple[str, str]]:
-        """Files that the plan does not name: the subject is the file's name without its ending."""
+        """Yield files that the plan does not list; the subject is the file's name without suffix."""
         for file in sorted(self.path.rglob("*")):
             inside = file.relative_to(self.path)
             suffix = next((one for one in self._suffixes if file.name.endswith(one)), "")
@@ -88,7 +86,7 @@ class SchemaFolder:
         context = context_of(self.plan.context) if self.plan.context else "."
         level = (one.level or self.plan.level).upper()
         if level and level not in LEVELS:
-            raise UnusableError(f"{SETTINGS}: there is no level {level!r}; there are {', '.join(LEVELS)}")
+            raise UnusableError(f"{SETTINGS}: unknown level {level!r}; known are {', '.join(LEVELS)}")
         return DesiredSubject(
             subject=subject_of(name, context),
             path=one.file,
@@ -102,7 +100,7 @@ class SchemaFolder:
 
 
 def read_folder(path: str, formats: FormatRegistry) -> SchemaFolder:
-    """Read a folder's settings. Raises `UnusableError` where they can't be read, or say what is not known."""
+    """Read the settings of a folder. Raises `UnusableError` if they cannot be read or have unknown members."""
     root = Path(path)
     file = root / SETTINGS
     settings: Mapping[str, Any] = {}
@@ -111,5 +109,5 @@ def read_folder(path: str, formats: FormatRegistry) -> SchemaFolder:
             settings = tomllib.loads(file.read_text("utf-8"))
         plan = msgspec.convert(settings.get("plan", {}), FolderPlan)
     except (OSError, ValueError) as error:
-        raise UnusableError(f"{file} can't be used: {error}") from error
+        raise UnusableError(f"{file} is invalid: {error}") from error
     return SchemaFolder(root, plan, formats)

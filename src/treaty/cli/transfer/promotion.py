@@ -1,4 +1,4 @@
-"""`treaty promote SUBJECT...`: subjects with what they refer to, into another context or registry, all or nothing."""
+"""`treaty promote SUBJECT...`: copies subjects with their references to another context or registry, all or nothing."""
 
 import sys
 from dataclasses import asdict
@@ -13,23 +13,18 @@ from treaty.client.transfer.promotion import PromotionResult, promote, promotion
 from treaty.core.names import DEFAULT_CONTEXT, Subject, context_of
 
 
-@click.command("promote", epilog="Exit code 0: promoted. 1: refused, nothing written. 2: an end can't be used.")
+@click.command("promote", epilog="Exit code 0: promoted. 1: refused, nothing written. 2: source or target is unusable.")
 @click.argument(
     "subjects", nargs=-1, required=True, metavar="SUBJECT...", shell_complete=subject_completion.complete_subjects
 )
 @click.option(
-    "--registry",
-    required=True,
-    metavar="URL",
-    help="Where from; a URL, or a .properties file with the settings of a client.",
+    "--registry", required=True, metavar="URL", help="Source: a URL, or a .properties file with client settings."
 )
-@click.option("--to", "target", metavar="URL", help="Where to; the same registry where it is left out.")
-@click.option(
-    "--from-context", default=DEFAULT_CONTEXT, show_default=True, help="The context that the subjects are in."
-)
-@click.option("--to-context", default=DEFAULT_CONTEXT, show_default=True, help="The context that they go to.")
-@click.option("--all-versions", "every", is_flag=True, help="Every live version, not only the latest.")
-@click.option("--dry-run", is_flag=True, help="Try it in memory. Nothing is written.")
+@click.option("--to", "target", metavar="URL", help="Target: as --registry (default: the same registry).")
+@click.option("--from-context", default=DEFAULT_CONTEXT, show_default=True, help="Context of the subjects.")
+@click.option("--to-context", default=DEFAULT_CONTEXT, show_default=True, help="Context of the target.")
+@click.option("--all-versions", "every", is_flag=True, help="Promote every live version, not only the latest.")
+@click.option("--dry-run", is_flag=True, help="Try the promotion in memory. Nothing is written.")
 @output_options
 def command(
     subjects: tuple[str, ...],
@@ -42,10 +37,10 @@ def command(
     dry_run: bool,
     output: OutputOptions,
 ) -> None:
-    """Make the latest version of each SUBJECT, and the versions it refers to, versions in another place.
+    """Register the latest version of each SUBJECT, with the versions it refers to, in another registry or context.
 
-    The rules of the target hold, its ids and numbers too. Everything is tried first in a registry in memory that holds
-    what the target has under these names; where anything is refused, nothing is written.
+    The target's config applies, and the target assigns ids and version numbers. Everything is tried first in memory,
+    with the subjects of the target; if anything is refused, nothing is written.
 
     \b
     Examples:
@@ -56,7 +51,9 @@ def command(
     """  # noqa: D301 - click wants the control character
     here, there = context_of(from_context), context_of(to_context)
     if target in {None, registry} and here == there:
-        raise click.UsageError("nothing would move: name another registry with --to, or another --to-context")
+        raise click.UsageError(
+            "source and target are the same: give another registry with --to, or another --to-context"
+        )
     with open_registry(registry) as source:
         plan = promotion(source, [Subject(here, name) for name in subjects], here, there, every=every)
     with (
@@ -90,7 +87,7 @@ def _promotion_members(done: PromotionResult, *, dry_run: bool) -> dict[str, obj
 
 
 def _locate(done: PromotionResult) -> list[LocatedFinding]:
-    """Why the target does not take a version."""
+    """Return the findings of the target about a refused version."""
     if done.refused is None:
         return [LocatedFinding(one.where, "REJECTED", f"{one.what}: {one.why}") for one in done.problems]
     source, refusal = done.refused[0].source, done.refused[1]

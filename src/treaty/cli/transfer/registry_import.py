@@ -1,4 +1,6 @@
-"""`treaty import SOURCE --registry URL`: a registry's schemas into another one, with their ids and numbers."""
+"""`treaty import SOURCE --registry URL`: copies the schemas of a registry into another one, with their ids and version
+numbers.
+"""
 
 import sys
 from dataclasses import asdict
@@ -12,16 +14,18 @@ from treaty.cli.transfer.endpoints import open_registry, read_source, say_notes,
 from treaty.client.transfer.image_writer import TransferReport, write
 
 DONE, PROBLEMS = 0, 1
-"""Exit codes: everything is there now; something could not be taken over."""
+"""Exit codes: everything was imported; something was not."""
 
 
-@click.command("import", epilog="Exit code 0: all is there now. 1: there are problems. 2: an end can't be used.")
+@click.command(
+    "import", epilog="Exit code 0: everything is imported. 1: there are problems. 2: source or target is unusable."
+)
 @click.argument("source")
 @click.option(
     "--registry",
     required=True,
     metavar="URL",
-    help="Where to: http://host:port, sqlite:///path.db, or a .properties file.",
+    help="Target: http://host:port, sqlite:///path.db, or a .properties file.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be written. Nothing is written.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
@@ -29,10 +33,10 @@ DONE, PROBLEMS = 0, 1
 def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_config: tuple[str, ...]) -> None:
     """Import the schemas of SOURCE with ids, versions and guids, soft deletions, associations, config and modes.
 
-    SOURCE is a registry's URL (any that speaks Confluent's API), a .properties file with its url and what else its clients
-    have to say (basic.auth.user.info, ssl.ca.location, ...), the topic that a registry keeps its schemas in
-    (kafka://host:port/_schemas), or a dump of such a topic: a file or ``-``, plain or gzip, each line {"key": ..., "value": ...} or key, tab, value. What is there already is left alone, so an
-    import that was cut off is simply run again.
+    SOURCE is one of: the URL of a registry with Confluent's API; a .properties file with the settings of its clients
+    (url, basic.auth.user.info, ssl.ca.location, ...); the topic of a registry (kafka://host:port/_schemas); or a dump
+    of such a topic, a file or ``-``, plain or gzip, with lines {"key": ..., "value": ...} or key, tab, value. Existing
+    schemas are not changed, so an interrupted import can be run again.
 
     \b
     Examples:
@@ -49,7 +53,7 @@ def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_c
             with open_registry(registry, "empty" if dry_run else "create") as target:
                 report = write(found, target, dry_run=dry_run, report=progress)
     except KeyboardInterrupt:
-        screen.say("Interrupted. What was written stays: the same command continues.", "yellow", err=True)
+        screen.say("Interrupted. What was written is kept; run the same command again to continue.", "yellow", err=True)
         sys.exit(INTERRUPTED)
     problems, notes = (*found.problems, *report.problems), (*found.notes, *report.plan.notes)
     if as_json:

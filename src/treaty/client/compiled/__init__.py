@@ -1,1 +1,3 @@
-"""Avro's binary encoding, as Python code written for one schema: what fits at once is quick, all else is left to others."""
+"""Compiled Avro codecs: Python code generated for one schema, which handles valid values and payloads; all others go to
+slower functions.
+"""

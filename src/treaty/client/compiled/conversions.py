@@ -1,7 +1,7 @@
-"""What a plain value becomes where writer and reader have other types or logical types, as functions.
+"""Conversions of values between writer and reader types and logical types (Avro 1.12, "Schema Resolution").
 
-A logical type is the reader's; where both have one, the writer's says what the number means. What cannot be converted
-exactly is refused: nanoseconds and microseconds are never taken for each other.
+The reader's logical type determines the result; the writer's, if there is one, the unit of the stored number. A value
+that cannot be converted exactly is refused: nanoseconds are never read as microseconds.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from treaty.client.compiled.matches import UnmatchedError
 from treaty.client.compiled.names import kind_of, logical_of
 
 Convert = tuple[Callable[..., Any], tuple[Any, ...]]
-"""A function from a plain value of the writer to a value of the reader, and what it takes besides. Raises `ValueError`."""
+"""A function from a plain value of the writer to a value of the reader, with its further argument. Raises `ValueError`."""
 
 FLOATS = frozenset({"float", "double"})
 PROMOTED: Mapping[tuple[str, str], Callable[[Any], Any]] = {
@@ -29,17 +29,17 @@ INSTANTS = {"long-timestamp-millis": 10**6, "long-timestamp-micros": 10**3, "lon
 WALLS = {f"long-local-{word.removeprefix('long-')}": nanos for word, nanos in INSTANTS.items()}
 TIMES = {"int-time-millis": 10**6, "long-time-micros": 10**3}
 FAMILIES = (INSTANTS, WALLS, TIMES)
-"""Logical types that mean the same in other units, each with its nanoseconds."""
+"""Logical types of the same kind in different units, with the unit in nanoseconds."""
 KNOWN = frozenset({*READERS, *INSTANTS, *WALLS, "bytes-big-decimal", "fixed-duration", "fixed-uuid"})
-"""Logical types with a meaning; all others are ignored, as Avro does."""
+"""Known logical types; all others are ignored, as Avro requires."""
 PLAIN = frozenset({"bytes-big-decimal", "fixed-duration", "fixed-uuid"})
-"""Those whose values the codec gives as bytes; they say nothing about values that a plain type wrote."""
+"""Logical types that the codec returns as bytes; they do not change values of a writer without a logical type."""
 
 
 def conversion_of(writer: Any, reader: Any) -> Convert | None:
-    """Return what is done with a plain value of one type to read it as another; None for nothing.
+    """Return the conversion of a plain value from the writer's type to the reader's; None if there is none.
 
-    Both match and neither has parts. Raises `UnmatchedError` for logical types that do not mean the same.
+    Both types match and are scalar. Raises `UnmatchedError` for incompatible logical types.
     """
     promote, logical = PROMOTED.get((kind_of(writer), kind_of(reader))), _logical(writer, reader)
     if promote is None:
@@ -70,7 +70,7 @@ def _logical(writer: Any, reader: Any) -> Convert | None:
 
 
 def _in_units(old: int, new: int, reader: Any) -> Convert:
-    """Convert where one side counts nanoseconds, for which the codec has no type but whole numbers."""
+    """Convert between units if one side has nanoseconds, which the codec represents as integers."""
     make: Callable[..., Any] | None = READERS.get(logical_of(reader))
 
     def convert(value: int) -> Any:

@@ -1,4 +1,4 @@
-"""Defaults of a reader's fields as the codec gives values: bytes as bytes, floats with 32 bits, logical types as what they say."""
+"""Defaults of reader fields as the codec returns values: bytes, 32-bit floats, values of logical types."""
 
 import copy
 from collections.abc import Callable, Mapping
@@ -25,12 +25,12 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "record": (dict,),
     "error": (dict,),
 }
-"""What JSON has for a value of a type."""
+"""Python types of a JSON default, by Avro type."""
 _WIDTHS = {"int": 31, "long": 63}
 
 
 def round_to_float(value: float) -> float:
-    """Return the number of 32 bits that is nearest to a number, to an even one where two are: as Java's cast from long."""
+    """Return the nearest 32-bit float, ties to even: Java's cast from long."""
     if isinstance(value, int):
         excess = abs(value).bit_length() - 24
         if excess > 0:  # in one step: by way of a double it would be rounded twice
@@ -46,7 +46,7 @@ def round_to_float(value: float) -> float:
 
 
 def default_maker(field: Any, named: Mapping[str, Any]) -> Callable[[], Any]:
-    """Return what gives the default of a field: lists and dicts anew each time."""
+    """Return a function that returns the default of a field; lists and dicts are new objects at each call."""
     made = default_of(field["type"], field["default"], named)
     if isinstance(made, (list, dict)):
         return lambda: copy.deepcopy(made)
@@ -54,7 +54,7 @@ def default_maker(field: Any, named: Mapping[str, Any]) -> Callable[[], Any]:
 
 
 def default_of(schema: Any, default: Any, named: Mapping[str, Any]) -> Any:
-    """Return a default as the codec gives values; of a union it is one of the first branch that it fits."""
+    """Return a default as the codec returns values; for a union, as a value of the first matching branch."""
     schema = find_definition(schema, named)
     if isinstance(schema, list):
         fitting = (branch for branch in schema if is_default_of(branch, default, named))
@@ -78,7 +78,7 @@ def default_of(schema: Any, default: Any, named: Mapping[str, Any]) -> Any:
 
 
 def is_default_of(schema: Any, default: Any, named: Mapping[str, Any]) -> bool:
-    """Say whether a default in JSON is one of a type."""
+    """Return whether a JSON default is a value of a type."""
     schema = find_definition(schema, named)
     if isinstance(schema, list):
         return any(is_default_of(branch, default, named) for branch in schema)
@@ -88,7 +88,7 @@ def is_default_of(schema: Any, default: Any, named: Mapping[str, Any]) -> bool:
 
 
 def _is_within(schema: Any, kind: str, default: Any, named: Mapping[str, Any]) -> bool:
-    """Say whether a default of the right kind has the right parts, or is in range."""
+    """Return whether the parts of a default of the right kind are valid, or its number is in range."""
     match kind:
         case "record" | "error":
             return all(

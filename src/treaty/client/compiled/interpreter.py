@@ -1,7 +1,8 @@
-"""The slow way to read one schema's payloads as another's: functions in functions, for any schema, with words for what is wrong.
+"""The interpreter of Avro schema resolution: nested closures for any pair of schemas, with error messages. Slower than
+a compiled program.
 
-Payloads were walked before (`treaty.client.serializers.avro_skipper`), so that nothing here looks at lengths and indexes again. Types
-are matched and values converted as in the programs, by the same functions.
+The skipper (`treaty.client.serializers.avro_skipper`) has validated the payload, so lengths and indexes are not checked
+again. Types are matched and values converted by the same functions as in compiled programs.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,19 +17,19 @@ from treaty.client.compiled.matches import RECORDS, SchemaMatcher, UnmatchedErro
 from treaty.client.compiled.names import NAMED, branch_of, find_definition, kind_of, logical_of
 
 ReadStep = Callable[[bytes, int], tuple[Any, int]]
-"""From a payload and a position to a value and the next position. Raises `UnmatchedError` or some `ValueError`."""
+"""A function from payload and position to value and next position. Raises `UnmatchedError` or another `ValueError`."""
 Parsed = tuple[Any, Mapping[str, Any]]
-"""A schema as fastavro parsed it, and its named types."""
+"""A schema parsed by fastavro, and its named types."""
 _FLOAT, _DOUBLE = Struct("<f"), Struct("<d")
 
 
 def make_interpreter(writer: Parsed, reader: Parsed, *, tagged: bool = False) -> ReadStep:
-    """Return the function that reads payloads of a writer as values of a reader; `tagged` as for programs."""
+    """Return the function that reads payloads of a writer as values of a reader; `tagged` as in `resolver_program`."""
     return _Interpreter(writer[1], reader[1], tagged=tagged).resolve(writer[0], reader[0])
 
 
 class _Interpreter:
-    """Makes the functions; pairs of records are made once, so that recursion ends."""
+    """Builds the functions; each pair of named types once, so that recursion ends."""
 
     def __init__(self, written: Mapping[str, Any], wanted: Mapping[str, Any], *, tagged: bool) -> None:
         self._written = written
@@ -39,7 +40,7 @@ class _Interpreter:
         self._skips: dict[str, ReadStep] = {}
 
     def resolve(self, writer: Any, reader: Any) -> ReadStep:
-        """The function that reads a type of the writer as one of the reader."""
+        """Return the function that reads a type of the writer as one of the reader."""
         writer, reader = find_definition(writer, self._written), find_definition(reader, self._wanted)
         if isinstance(writer, list):
             places = range(len(writer)) if writer is reader else self._matcher.find_places(writer, reader)
@@ -47,7 +48,7 @@ class _Interpreter:
         if isinstance(reader, list):
             return self._branch(writer, reader, self._matcher.find_branch(writer, reader))
         if not self._matcher.is_match(writer, reader):
-            return _refuse(f"the writer's {_name(writer)} is no {_name(reader)}, which the reader has there")
+            return _refuse(f"the writer's {_name(writer)} is not readable as the reader's {_name(reader)}")
         match kind_of(writer):
             case "record" | "error":
                 return self._record(writer, reader)
@@ -60,13 +61,13 @@ class _Interpreter:
         return _scalar(writer, reader)
 
     def _branch(self, writer: Any, reader: Any, at: int | None) -> ReadStep:
-        """What reads a type as the branch of a union at a place; None: no branch takes it."""
+        """Return the function that reads a type as a branch of the reader's union; None if no branch matches."""
         if not isinstance(reader, list):
             return self.resolve(writer, reader)
         if at is None:
             writer = find_definition(writer, self._written)
             return _refuse(
-                f"the writer's {_name(writer)} is no branch of the reader's union of {_list_branches(reader)}"
+                f"the writer's {_name(writer)} matches no branch of the reader's union of {_list_branches(reader)}"
             )
         step = self.resolve(writer, reader[at])
         if not self._tagged or reader[at] == "null" or len([each for each in reader if each != "null"]) < 2:
@@ -86,7 +87,7 @@ class _Interpreter:
         pairs, missing = pair_fields(writer, reader)
         lacking = next((field["name"] for field in missing if "default" not in field), None)
         if lacking is not None:
-            refuse = _refuse(f"the writer's {key[0]} has no field {lacking}, and the reader's has no default")
+            refuse = _refuse(f"the writer's {key[0]} has no field {lacking}, and the reader's field has no default")
             return self._records.setdefault(key, refuse)
         steps: list[tuple[ReadStep, str | None]] = []
         defaults = [] if self._tagged else [(field["name"], self._default(field)) for field in missing]
@@ -115,7 +116,7 @@ class _Interpreter:
         try:
             return default_maker(field, self._wanted)
         except (ValueError, ArithmeticError, TypeError, LookupError, AttributeError) as error:
-            message = f"the default of the reader's field {field['name']} is no value of its type: {error}"
+            message = f"the default of the reader's field {field['name']} is not a value of its type: {error}"
 
             def refuse() -> Any:
                 raise UnmatchedError(message)
@@ -123,7 +124,7 @@ class _Interpreter:
             return refuse
 
     def skip(self, writer: Any) -> ReadStep:
-        """The function that reads a value of the writer and drops it."""
+        """Return the function that skips a value of the writer."""
         writer = find_definition(writer, self._written)
         if isinstance(writer, list):
             return _choice([self.skip(each) for each in writer])
@@ -240,7 +241,7 @@ def _scalar(writer: Any, reader: Any) -> ReadStep:
     try:
         convert = conversion_of(writer, reader)
     except UnmatchedError as error:
-        return _refuse(f"the writer's {error}, which the reader has there")
+        return _refuse(f"the writer's {error}")
     if convert is None:
         return step
     function, more = convert

@@ -1,7 +1,7 @@
-"""What plain values mean by their logical types: fastavro's functions, but for those that give a wrong value without a word.
+"""Values of logical types: fastavro's conversions, except for those that silently return a wrong value.
 
-A time of day that is none (negative, or past midnight) is refused, and a decimal of more digits than its precision keeps them, as in
-Java. A time with microseconds is not written where the schema counts milliseconds.
+A time of day that is negative or past midnight is refused. A decimal with more digits than its precision is read with
+all digits, as in Java. A time with microseconds is not written to a type in milliseconds.
 """
 
 import datetime as dt
@@ -13,12 +13,12 @@ from fastavro.read import LOGICAL_READERS
 from fastavro.write import LOGICAL_WRITERS
 
 EXACT = "treaty-exact-"
-"""Before the name of a logical type, in schemas that are given to fastavro: values that it would cut are refused."""
+"""Prefix of a logical type in schemas for fastavro: a value that would lose digits is refused."""
 _EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def read_decimal(value: bytes, schema: Any) -> Decimal:
-    """Return the number that bytes mean, all of its digits."""
+    """Return the decimal of bytes, with all digits."""
     return Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-schema.get("scale", 0), _EXACT)
 
 
@@ -27,7 +27,7 @@ def _time_reader(name: str, day: int) -> Callable[[int, Any], Any]:
 
     def read_time(value: int, schema: Any) -> Any:
         if not 0 <= value < day:
-            raise ValueError(f"{value} is no time of day; 0 to {day - 1} are")
+            raise ValueError(f"{value} is not a time of day; allowed are 0 to {day - 1}")
         return read(value, schema)
 
     return read_time
@@ -40,11 +40,11 @@ READERS: Mapping[str, Callable[..., Any]] = {
     "int-time-millis": _time_reader("int-time-millis", 86_400_000),
     "long-time-micros": _time_reader("long-time-micros", 86_400_000_000),
 }
-"""By the key of a logical type, the function from a plain value and its schema to what it means."""
+"""By key of a logical type, the function from a plain value and its schema to the logical value."""
 
 
 class LossError(ValueError):
-    """A value that the type would cut."""
+    """A value has more digits than its type."""
 
 
 def _exact_writer(name: str) -> Callable[[Any, Any], Any]:
@@ -62,18 +62,18 @@ def _exact_writer(name: str) -> Callable[[Any, Any], Any]:
 WRITERS: Mapping[str, Callable[..., Any]] = {
     name: _exact_writer(name) for name in ("int-time-millis", "long-timestamp-millis", "long-local-timestamp-millis")
 }
-"""By the key of a logical type that fastavro cuts values for, the function that refuses these."""
+"""By key of a logical type for which fastavro truncates values, the function that refuses those."""
 LOGICAL_WRITERS.update({name.replace("-", f"-{EXACT}", 1): write for name, write in WRITERS.items()})
 
 
 def find_writer(key: str, *, lossy: bool) -> Callable[..., Any] | None:
-    """Return the function from a value and its schema to a plain value, None for a logical type without one."""
+    """Return the function from a value and its schema to a plain value; None for a logical type without one."""
     found: Callable[..., Any] | None = LOGICAL_WRITERS.get(key)
     return found if lossy else WRITERS.get(key, found)
 
 
 def mark_exact(schema: Any) -> Any:
-    """Return a parsed schema for fastavro in which logical types refuse what they would cut."""
+    """Return a parsed schema for fastavro whose logical types refuse values that they would truncate."""
     if isinstance(schema, list):
         return [mark_exact(each) for each in schema]
     if not isinstance(schema, dict):

@@ -1,6 +1,6 @@
-"""Which of a reader's types takes a value of a writer's type: the one place that knows, for both ways of reading.
+"""Matching of writer and reader types (Avro 1.12, "Schema Resolution"), for the interpreter and for compiled programs.
 
-A named type is matched by its full name, then by an alias, then by its name without the namespace, as the Java library
+A named type is matched by its full name, then by an alias, then by its name without namespace, as Avro's Java library
 chooses among the branches of a union. Parts of a value are matched when they are read.
 """
 
@@ -21,18 +21,18 @@ PROMOTIONS = frozenset(
         ("bytes", "string"),
     }
 )
-"""What may be read as what else."""
+"""Promotions: reader types by writer type."""
 RECORDS = frozenset({"record", "error"})
 FULL_NAME, FULL_ALIAS, SHORT_NAME, SHORT_ALIAS = range(4)
-"""How two named types match, the strongest first."""
+"""How two named types match, strongest first."""
 
 
 class UnmatchedError(ValueError):
-    """The reader has no place for what the writer wrote."""
+    """The writer's type does not match the reader's."""
 
 
 class SchemaMatcher:
-    """The named types of a writer and of a reader, side by side."""
+    """The named types of a writer and of a reader."""
 
     def __init__(self, written: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
         """Keep the named types."""
@@ -42,21 +42,21 @@ class SchemaMatcher:
         self._tables: dict[int, _BranchTable] = {}
 
     def define(self, writer: Any, reader: Any) -> tuple[Any, Any]:
-        """Return the definitions of two types that may be names."""
+        """Return the definitions of two types, each of which may be given by name."""
         return find_definition(writer, self._written), find_definition(reader, self._wanted)
 
     def is_match(self, writer: Any, reader: Any) -> bool:
-        """Say whether a value of one type may be one of another; neither is a union."""
+        """Return whether a value of one type may be read as another; neither is a union."""
         writer, reader = self.define(writer, reader)
         if _find_shape(writer) == _find_shape(reader):
             return kind_of(writer) not in NAMED or _is_named_match(writer, reader)
         return (kind_of(writer), kind_of(reader)) in PROMOTIONS
 
     def find_branch(self, writer: Any, branches: list[Any], place: int | None = None) -> int | None:
-        """Return the place of the branch that takes a type, None where none does.
+        """Return the index of the branch that matches a type, or None.
 
-        The best name decides among the branches that can be read at all. Among records that only share the name without its
-        namespace it is the one at `place`, or else the last of them, as in Java.
+        Among readable branches the strongest match of names wins. Among records that only share the name without
+        namespace it is the one at index `place`, else the last, as in Java.
         """
         writer = find_definition(writer, self._written)
         table, best = self._enter(branches), None
@@ -78,9 +78,10 @@ class SchemaMatcher:
         return known
 
     def find_places(self, writer: list[Any], reader: Any) -> list[int | None]:
-        """Return for each branch of a writer's union the place of the reader's that takes it by name or promotion.
+        """Return for each branch of the writer's union the index of the reader's branch that matches by name or
+        promotion.
 
-        Unions that differ in nothing but namespaces are read by position where full names do not decide.
+        Unions that differ only in namespaces are matched by position if full names do not decide.
         """
         if not isinstance(reader, list):
             return [None] * len(writer)
@@ -88,9 +89,8 @@ class SchemaMatcher:
         return [self.find_branch(branch, reader, at if alike else None) for at, branch in enumerate(writer)]
 
     def is_alike(self, writer: Any, reader: Any, seen: set[tuple[str, str]] | None = None) -> bool:
-        """Say whether two types differ in nothing but namespaces, docs and defaults.
-
-        A pair of named types that was `seen` is not compared again: it is alike, or the whole is not.
+        """Return whether two types differ only in namespaces, docs and defaults. A pair of named types in `seen` is
+        being compared and counts as equal.
         """
         seen = set() if seen is None else seen
         writer, reader = self.define(writer, reader)
@@ -120,7 +120,7 @@ class SchemaMatcher:
         )
 
     def fails(self, writer: Any, reader: Any) -> bool:
-        """Say whether no value of the writer that has something inside can be read."""
+        """Return whether the items of two arrays or maps never match, so that only empty ones are readable."""
         writer, reader = self.define(writer, reader)
         if isinstance(writer, list):
             return False
@@ -147,7 +147,7 @@ class SchemaMatcher:
 
 
 class _BranchTable:
-    """The branches of a reader's union by kind and name, one table for each strength of a match."""
+    """The branches of a reader's union by kind and name, one table per strength of match."""
 
     def __init__(self, branches: list[Any], wanted: Mapping[str, Any]) -> None:
         self.branches = branches  # kept, as its identity is what the table is found by
@@ -161,7 +161,7 @@ class _BranchTable:
                     self.places[strength].setdefault((*_find_shape(solid), name), []).append(at)
 
     def find(self, writer: Any, strength: int) -> list[int]:
-        """Return the places of the branches that match a type, which is no union, at least this well."""
+        """Return the indexes of the branches that match a type, not a union, at least this strongly."""
         old = str(writer["name"]) if kind_of(writer) in NAMED else ""
         short = old.rpartition(".")[2]
         names = ({old}, {old}, {short}, {old, short})[strength]
@@ -169,18 +169,18 @@ class _BranchTable:
         return sorted(set(found)) if len(names) > 1 else found
 
     def find_promoted(self, kind: str) -> int | None:
-        """Return the place of the first branch that a type of this kind is promoted to."""
+        """Return the index of the first branch to which a type of this kind is promoted."""
         return min((at for new, at in self._promoted.items() if (kind, new) in PROMOTIONS), default=None)
 
 
 def _find_shape(schema: Any) -> tuple[Any, ...]:
-    """Return what two types that match have in common beside their names."""
+    """Return the properties, apart from names, in which matching types agree."""
     kind = kind_of(schema)
     return (kind, schema["size"]) if kind == "fixed" else (kind,)
 
 
 def _find_names(reader: Any) -> tuple[set[str], ...]:
-    """Return the names that a writer's type may have, by the strength of the match."""
+    """Return the names by which a writer's type is matched, by strength of match."""
     if kind_of(reader) not in NAMED:
         return ({""},)
     full, aliases = str(reader["name"]), set(reader.get("aliases", ()))
@@ -197,9 +197,9 @@ def _is_named_match(writer: Any, reader: Any) -> bool:
 
 
 def pair_fields(writer: Any, reader: Any) -> tuple[list[tuple[Any, Any]], list[Any]]:
-    """Return each field of the writer with the reader's field (None: read and dropped), and the reader's other fields.
+    """Return each writer field with its reader field (None: skipped), and the remaining reader fields.
 
-    A name decides before an alias does; of two fields of the writer for one of the reader the first counts.
+    A name takes precedence over an alias; of two writer fields for one reader field the first is used.
     """
     wanted = {field["name"]: field for field in reader["fields"]}
     renamed = {alias: field["name"] for field in reader["fields"] for alias in field.get("aliases", ())}

@@ -1,4 +1,4 @@
-"""Names of types as fastavro's parsed schemas give them, and of the branches of a union."""
+"""Names of types in schemas parsed by fastavro, and of union branches."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ NAMED = frozenset({"record", "error", "enum", "fixed"})
 
 
 def kind_of(schema: Any) -> str:
-    """The type's word; a full name where the schema only names a type."""
+    """Return the type, or the full name of a type given by name."""
     if isinstance(schema, list):
         return "union"
     if isinstance(schema, str):
@@ -16,14 +16,14 @@ def kind_of(schema: Any) -> str:
 
 
 def logical_of(schema: Any) -> str:
-    """The key of a logical type as codecs know it (``long-timestamp-micros``), or ""."""
+    """Return fastavro's key of a logical type (``long-timestamp-micros``), or ""."""
     if isinstance(schema, dict) and isinstance(schema.get("logicalType"), str):
         return f"{kind_of(schema)}-{schema['logicalType']}"
     return ""
 
 
 def branch_of(schema: Any) -> str:
-    """What a branch of a union is called: a full name, a primitive type, or the key of a logical type."""
+    """Return the name of a union branch: a full name, a primitive type, or the key of a logical type."""
     kind = kind_of(schema)
     if isinstance(schema, dict) and kind in NAMED:
         return str(schema["name"])
@@ -31,5 +31,5 @@ def branch_of(schema: Any) -> str:
 
 
 def find_definition(schema: Any, named: Mapping[str, Any]) -> Any:
-    """The definition where a schema only names a type."""
+    """Return the definition of a type given by name."""
     return named.get(schema, schema) if isinstance(schema, str) else schema

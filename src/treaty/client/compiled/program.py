@@ -1,7 +1,7 @@
-"""A program under construction: lines with their depth, constants by name, and fresh names for variables.
+"""A program being generated: lines with their indentation, constants by name, and new names for variables.
 
-Only names made here stand in a program, and names of fields as quoted texts; everything else that a schema says comes
-in through the constants. So nothing that a schema says is ever run.
+A program contains only identifiers generated here, and field names as quoted strings; everything else from a schema is
+passed in as a constant. No text of a schema is executed.
 """
 
 from collections.abc import Iterator
@@ -9,26 +9,26 @@ from contextlib import contextmanager
 from typing import Any
 
 MAX_NESTED = 6
-"""Loops inside each other in one function; Python allows twenty blocks, an array takes two."""
+"""The most nested loops in one function; Python allows twenty blocks, and an array needs two."""
 
 
 MAX_LINES = 20_000
-"""Lines of one program: some thousand fields. Python takes about 10 us for each, once."""
+"""The most lines of a program: some thousand fields. Python compiles a line in about 10 us."""
 
 
 class NotCompilableError(ValueError):
-    """A schema that no program is written for."""
+    """No program can be generated for a schema."""
 
 
 class SlowPathError(ValueError):
-    """A value or bytes that a program does not handle: the slower function is called."""
+    """A program does not handle a value or payload; the slower function is called."""
 
 
 class ProgramBuilder:
-    """Lines of functions, and the constants that they use."""
+    """The lines of a program's functions, and their constants."""
 
     def __init__(self, most: int = MAX_LINES) -> None:
-        """Begin with nothing; `most` is the number of lines that it may get."""
+        """Start an empty program of at most `most` lines."""
         self.most = most
         self.constants: dict[str, Any] = {}
         self._lines: list[str] = []
@@ -37,14 +37,14 @@ class ProgramBuilder:
         self._loops = 0
 
     def add(self, *lines: str) -> None:
-        """Add lines at the current depth. Raises `UnsuitedError` where the program gets too long."""
+        """Add lines at the current indentation. Raises `UnsuitedError` if the program is too long."""
         if len(self._lines) > self.most:
             raise NotCompilableError(f"a program of more than {self.most} lines")
         self._lines += ["    " * self._depth + line for line in lines]
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """A block under a line that ends in a colon."""
+        """Add a block under a line that ends in a colon."""
         self.add(head)
         self._depth += 1
         try:
@@ -54,10 +54,10 @@ class ProgramBuilder:
 
     @contextmanager
     def loop(self, head: str) -> Iterator[None]:
-        """The same for a loop. Raises `UnsuitedError` where too many stand inside each other."""
+        """Add a loop. Raises `UnsuitedError` if too many are nested."""
         self._loops += 1
         if self._loops > MAX_NESTED:
-            raise NotCompilableError(f"more than {MAX_NESTED} arrays or maps inside each other")
+            raise NotCompilableError(f"more than {MAX_NESTED} nested arrays or maps")
         try:
             with self.block(head):
                 yield
@@ -66,7 +66,7 @@ class ProgramBuilder:
 
     @contextmanager
     def or_else(self, error: type[Exception], line: str) -> Iterator[None]:
-        """Lines that one line takes the place of, where writing them fails with this error."""
+        """Replace the lines of the block by one line if generating them fails with this error."""
         before = len(self._lines)
         try:
             yield
@@ -75,18 +75,18 @@ class ProgramBuilder:
             self.add(line)
 
     def fresh_name(self, prefix: str) -> str:
-        """A name that nothing else has."""
+        """Return a new name."""
         self._count += 1
         return f"{prefix}{self._count}"
 
     def add_constant(self, value: Any) -> str:
-        """A name for a value."""
+        """Return the name of a constant with this value."""
         name = self.fresh_name("c")
         self.constants[name] = value
         return name
 
     def compile_function(self, function: str) -> Any:
-        """Run the program, and return one of its functions."""
+        """Compile the program and return one of its functions."""
         code = compile("\n".join(self._lines), "<avro>", "exec")
         exec(code, self.constants)  # noqa: S102 (the lines are this package's own; of a schema they hold quoted texts alone)
         return self.constants[function]

@@ -1,7 +1,7 @@
-"""A program that reads values of one schema from bytes.
+"""Generated programs that decode payloads of one schema.
 
-It accepts nothing but what is right, and is rough with everything else: any error means that the slower function is called. Lengths
-that lead past the end are not looked at one by one: the position passes the end too, and the caller compares it.
+A program accepts valid payloads only; any exception means that the slower function is called. Lengths are not checked
+one by one: if one exceeds the payload, so does the final position, which the caller checks.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,16 +13,16 @@ from treaty.client.compiled.names import branch_of, kind_of, logical_of
 from treaty.client.compiled.program import NotCompilableError, ProgramBuilder, SlowPathError
 
 MAX_DEPTH = 100
-"""Nesting of values in one payload."""
+"""The deepest nesting of values in a payload."""
 
 Read = Callable[[bytes], Any]
-"""From a payload to its value. Raises some exception for a payload that is not exactly one value."""
+"""A function from a payload to its value. Raises any exception for a payload that is not exactly one value."""
 
 
 def make_reader(schema: Any, named: Mapping[str, Any], *, tagged: bool = False) -> Read | None:
-    """Return the program for a schema as fastavro parsed it; None for one that no program is written for.
+    """Return the program for a schema parsed by fastavro; None if none can be generated.
 
-    `tagged`: a value of a union with more than one branch beside null comes as ``(branch, value)``.
+    `tagged`: a value of a union with several branches other than null is returned as ``(branch, value)``.
     """
     try:
         return ReaderProgram(named, tagged=tagged).program(schema)
@@ -31,7 +31,7 @@ def make_reader(schema: Any, named: Mapping[str, Any], *, tagged: bool = False) 
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """Read a varint before its zig-zag is undone: number and next position."""
+    """Read a varint without zig-zag decoding; return number and next position."""
     value = shift = 0
     while True:
         byte = data[at]
@@ -47,7 +47,7 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def read_length(data: bytes, at: int) -> tuple[int, int]:
-    """Read a length: not negative."""
+    """Read a length, which must not be negative."""
     value, at = read_varint(data, at)
     if value & 1:
         raise SlowPathError
@@ -55,7 +55,7 @@ def read_length(data: bytes, at: int) -> tuple[int, int]:
 
 
 def read_int32(data: bytes, at: int) -> tuple[int, int]:
-    """Read an int of 32 bits, its zig-zag undone."""
+    """Read a zig-zag int of 32 bits."""
     value, at = read_varint(data, at)
     if value >> 32:
         raise SlowPathError
@@ -63,7 +63,7 @@ def read_int32(data: bytes, at: int) -> tuple[int, int]:
 
 
 def read_count(data: bytes, at: int) -> tuple[int, int]:
-    """Read the head of a block: the number of its items."""
+    """Read the header of a block: its number of items."""
     value, at = read_varint(data, at)
     if value & 1:
         return (value + 1) >> 1, read_varint(data, at)[1]
@@ -71,10 +71,10 @@ def read_count(data: bytes, at: int) -> tuple[int, int]:
 
 
 class ReaderProgram:
-    """A program that reads, under construction."""
+    """A decoding program being generated."""
 
     def __init__(self, named: Mapping[str, Any], *, tagged: bool) -> None:
-        """Begin one for schemas with these named types."""
+        """Start a program for schemas with these named types."""
         self._named = named
         self._tagged = tagged
         self.code = ProgramBuilder()
@@ -86,11 +86,13 @@ class ReaderProgram:
         )  # fmt: skip
 
     def program(self, schema: Any) -> Read:
-        """The program for a schema."""
+        """Generate the program for a schema."""
         return self.compile(lambda to: self.value(schema, to, 0))
 
     def compile(self, value: Callable[[str], None], functions: Callable[[], None] = lambda: None) -> Read:
-        """The program that reads one value into a variable; `functions` writes those that its lines call."""
+        """Generate a program that reads one value into a variable; `functions` generates the functions that its lines
+        call.
+        """
         code = self.code
         with code.block("def read(d):"):
             code.add("z = len(d)", "k = 0", "p = 0")
@@ -114,18 +116,18 @@ class ReaderProgram:
             code.add(f"return {{{', '.join(parts)}}}, p")
 
     def value(self, schema: Any, to: str, depth: int) -> None:
-        """Write the lines that read a value into a variable; `depth` counts what it stands in, inside its function."""
+        """Generate the lines that read a value into a variable; `depth` is the nesting inside the function."""
         self.raw(schema, to, depth)
         self.logical(schema, to)
 
     def logical(self, schema: Any, to: str) -> None:
-        """The line that makes of a plain value what its logical type says, where it has one."""
+        """Generate the line that converts a plain value by its logical type, if there is one."""
         made = READERS.get(logical_of(schema))
         if made is not None:
             self.code.add(f"{to} = {self.code.add_constant(made)}({to}, {self.code.add_constant(schema)})")
 
     def raw(self, schema: Any, to: str, depth: int) -> None:
-        """The lines that read a value as it is stored, whatever its logical type."""
+        """Generate the lines that read a plain value."""
         kind = kind_of(schema)
         scalar = _SCALARS.get(kind)
         if scalar is not None:
@@ -167,7 +169,9 @@ class ReaderProgram:
         return self._functions[name]
 
     def blocks(self, item: Callable[[], None], keep: str, depth: int) -> None:
-        """Blocks of items. More items than bytes are left to who counts items that take none."""
+        """Generate the lines for blocks of items. More items than bytes are left to the slower function, which limits
+        items of zero bytes.
+        """
         code = self.code
         left = code.fresh_name("m")
         code.add(f"if k + {depth} > {MAX_DEPTH}: raise wrong")
@@ -193,7 +197,9 @@ class ReaderProgram:
         self.branches(len(branches), branch)
 
     def branches(self, count: int, branch: Callable[[int], None]) -> None:
-        """One byte tells the branch; of more than 64 the later ones are left to others."""
+        """Generate the lines for a union. The branch index is one byte; branches from 64 on are left to the slower
+        function.
+        """
         code = self.code
         index = code.fresh_name("u")
         code.add(f"{index} = d[p]", "p += 1")

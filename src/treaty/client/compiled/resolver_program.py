@@ -1,7 +1,7 @@
-"""A program that reads what one schema wrote as values of another: Avro's schema resolution.
+"""Generated programs that decode payloads of a writer's schema as values of a reader's: Avro's schema resolution.
 
-As with any program, what it does not take (a branch that the reader has no place for, an enum's unknown symbol) goes the
-slow way, which tells why. A logical type is the reader's; where both have one, the writer's says what the number means.
+What a program does not accept (a branch without a match, an unknown enum symbol) goes to the interpreter, which
+describes the error. Logical types are converted as in `conversions`.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from treaty.client.compiled.program import NotCompilableError
 from treaty.client.compiled.reader_program import LENGTH, MAX_DEPTH, Read, ReaderProgram
 
 Parsed = tuple[Any, Mapping[str, Any]]
-"""A schema as fastavro parsed it, and its named types."""
+"""A schema parsed by fastavro, and its named types."""
 UNWRITABLE = (
     NotCompilableError,
     RecursionError,
@@ -26,14 +26,14 @@ UNWRITABLE = (
     ArithmeticError,
     TypeError,
 )
-"""What stops the writing of a program: a schema too large for one, and defaults that are no values."""
+"""Errors that prevent a program: a schema that is too large, or an invalid default."""
 
 
 def make_resolver(writer: Parsed, reader: Parsed, *, tagged: bool = False) -> Read | None:
-    """Return the program that reads the writer's payloads as the reader's values; None where none is written.
+    """Return the program that reads the writer's payloads as the reader's values; None if none can be generated.
 
-    `tagged`: values of the reader's unions tell their branch, and fields that the writer lacks are left out (whoever makes
-    an object of them has the defaults); else they have their defaults, made anew for each record.
+    `tagged`: values of unions are ``(branch, value)``, and fields that the writer lacks are left out, because the class
+    has the defaults. Otherwise such fields have their defaults, as new objects in each record.
     """
     try:
         return _Resolver(writer[1], reader[1], tagged=tagged).program(writer[0], reader[0])
@@ -60,7 +60,7 @@ class _Resolver:
             self._function(*self._waiting.pop())
 
     def _value(self, writer: Any, reader: Any, to: str, depth: int) -> None:
-        """The lines that read a value of the writer into a variable as the reader's. Raises `UnmatchedError`."""
+        """Generate the lines that read a value of the writer into a variable as the reader's. Raises `UnmatchedError`."""
         writer, reader = find_definition(writer, self._written), find_definition(reader, self._wanted)
         if isinstance(writer, list):
             places = self._matcher.find_places(writer, reader)

@@ -1,7 +1,7 @@
-"""A program that writes values of one schema as bytes.
+"""Generated programs that encode values of one schema.
 
-It takes values whose Python types say at once what they are, and writes them as fastavro does; any error means "ask
-somebody slower", which describes the error or accepts the value (a subclass, a default left out).
+A program accepts values of exact Python types and encodes them as fastavro does. Any exception means that the slower
+function is called, which describes the error or accepts the value (a subclass, a missing field with a default).
 """
 
 import datetime as dt
@@ -17,13 +17,15 @@ from treaty.client.compiled.names import branch_of, find_definition, kind_of, lo
 from treaty.client.compiled.program import NotCompilableError, ProgramBuilder, SlowPathError
 
 Write = Callable[[bytearray, Any], None]
-"""Add a value to bytes. Raises some exception where it does not fit at once; the bytes are of no use then."""
+"""A function that appends a value to bytes. Raises any exception if it does not accept the value; the bytes are invalid
+then.
+"""
 
 
 def make_writer(schema: Any, named: Mapping[str, Any], *, lossy: bool = False) -> Write | None:
-    """Return the program for a schema as fastavro parsed it; None for one that no program is written for.
+    """Return the program for a schema parsed by fastavro; None if none can be generated.
 
-    With `lossy`, times are cut to the milliseconds that their types count; otherwise `LossError` is raised.
+    `lossy`: times are truncated to the milliseconds of their types; otherwise `LossError` is raised.
     """
     try:
         return _WriterProgram(named, lossy=lossy).program(schema)
@@ -32,7 +34,7 @@ def make_writer(schema: Any, named: Mapping[str, Any], *, lossy: bool = False) -
 
 
 def write_varint(out: bytearray, number: int) -> None:
-    """Add a varint, zig-zag done; at most 64 bits."""
+    """Append a zig-zag varint of at most 64 bits."""
     if number >> 64:
         raise SlowPathError
     while number > 127:
@@ -42,7 +44,7 @@ def write_varint(out: bytearray, number: int) -> None:
 
 
 def write_int32(out: bytearray, number: int) -> None:
-    """Add a varint, zig-zag done; at most 32 bits."""
+    """Append a zig-zag varint of at most 32 bits."""
     if number >> 32:
         raise SlowPathError
     write_varint(out, number)
@@ -81,7 +83,7 @@ class _WriterProgram:
                 self._value(field["type"], variable)
 
     def _value(self, schema: Any, of: str) -> None:
-        """Write the lines that write a variable's value."""
+        """Generate the lines that encode the value of a variable."""
         kind = kind_of(schema)
         code = self._code
         logical = find_writer(logical_of(schema), lossy=self._lossy)
@@ -124,7 +126,7 @@ class _WriterProgram:
 
     @contextmanager
     def _items(self, of: str, head: str) -> Iterator[None]:
-        """One block with all items, and the end."""
+        """Generate the lines for one block with all items, and the end marker."""
         code = self._code
         code.add(f"n = len({of}) << 1")
         with code.block("if n:"):
@@ -148,7 +150,7 @@ class _WriterProgram:
             self._choice(branches, of)
 
     def _choice(self, branches: list[Any], of: str) -> None:
-        """By the value's type where that leaves no doubt, or by the branch that it names."""
+        """Generate the lines that choose a branch by the value's type, if unambiguous, or by the branch in a tuple."""
         code, word = self._code, "if"
         for test, index in _tests(branches, self._named):
             with code.block(f"{word} {test.replace('@', of)}:"):
@@ -170,7 +172,7 @@ class _WriterProgram:
 
 
 def _tests(branches: list[Any], named: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
-    """Tests of a value (``@``) that leave no doubt which branch it goes to, in fastavro's way of choosing."""
+    """Return tests of a value (``@``) that identify its branch unambiguously and as fastavro does."""
     kinds = [kind_of(find_definition(branch, named)) for branch in branches]
     logical = {logical_of(branch): at for at, branch in enumerate(branches)}
 
