@@ -142,8 +142,8 @@ def test_references_are_read_as_they_were(repository: Repository) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--git-base", "nowhere"], "nowhere is no revision"),
-        (["--git-base", "--output=x"], "is no revision"),
+        (["--git-base", "nowhere"], "nowhere is not a revision"),
+        (["--git-base", "--output=x"], "is not a revision"),
         (["--git-base", "HEAD", "/dev/null"], "is outside of the repository"),
         (["--git-base", "HEAD", "-"], "standard input has no earlier revision"),
         (["--git-base", "HEAD", "missing.avsc"], "cannot be read"),

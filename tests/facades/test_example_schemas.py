@@ -42,5 +42,5 @@ def test_an_import_is_found_in_the_folder_of_the_file(tmp_path: Path, monkeypatc
 
     assert CliRunner().invoke(group, ["canonical", str(folder / "payment.proto")]).exit_code == 0
     assert alone.exit_code == 2
-    assert "name the folder of the other schemas with --reference-folder FOLDER" in alone.stderr
+    assert "give the folder of the other schemas with --reference-folder FOLDER" in alone.stderr
     assert CliRunner().invoke(group, ["canonical", "alone.proto", "--reference-folder", str(folder)]).exit_code == 0

@@ -207,7 +207,7 @@ def test_topics_of_a_pattern_whose_keys_are_named_in_headers(
     with served("memory:") as server, SchemaRegistryClient({"url": server.url}) as client:
         keys = Keys(Commands(Lines(spark, tmp_path), tmp_path), kafka, server.url)
         keys.describe()
-        assert "name some with --topic" in keys.command("plan", 0).stdout
+        assert "name topics with --topic" in keys.command("plan", 0).stdout
         avro = kafka.topic(f"{keys.start}avro", 2)
         keys.send(avro, AvroSerializer(client, KEY, conf=by_header), [{"id": at} for at in range(150 + BAD)])
         assert f"{tmp_path}/good/{avro} would be created" in keys.command("plan", 0, "--topic", avro).stdout

@@ -341,7 +341,7 @@ def test_a_broker_that_asks_for_a_password(
         (("produce", "TOPIC", "--schema", "n.avsc", "--must-exist"), "not found"),
         (("produce", "TOPIC", "--schema", "1000000"), "not found"),
         (("produce", "TOPIC", "--strategy", "record"), "needs a record type with a name"),
-        (("produce", "TOPIC", "--schema", "n.avsc", "--key", "a", "--key-field", "b"), "only one of them"),
+        (("produce", "TOPIC", "--schema", "n.avsc", "--key", "a", "--key-field", "b"), "exclude each other"),
         (("consume", "no-such-topic"), "there is no topic 'no-such-topic'"),
         (("consume", "TOPIC", "--from", "yesterday"), "none of beginning, end, an offset"),
         (("consume", "TOPIC", "--kafka", "127.0.0.1:9"), "no Kafka broker answers at 127.0.0.1:9"),

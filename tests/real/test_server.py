@@ -71,7 +71,7 @@ def test_it_says_where_it_is_and_keeps_its_log_in_the_data_folder(tmp_path: Path
         (["--log", "oracle://x"], ["no log for 'oracle://x'", "sqlite"]),
         (["--log", "sqlite:relative.db"], ["sqlite:///absolute/path.db"]),
         (["--log", "sqlite:///proc/none/x.db"], ["/proc/none"]),
-        (["--log", "memory:", "--workers", "2"], ["can't be shared by several workers"]),
+        (["--log", "memory:", "--workers", "2"], ["workers cannot share a log in memory"]),
         (["--port", "70000"], ["70000"]),
         (["--host", "203.0.113.7"], ["--host 127.0.0.1"]),
         (["--host", "no such host"], ["--host 127.0.0.1"]),

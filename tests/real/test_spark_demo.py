@@ -18,7 +18,7 @@ def test_a_small_demo_proves_its_counts_across_a_kill(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr + log
     for told in (
         "SIGKILL",
-        "goes on from its checkpoint",
+        "continues from its checkpoint",
         "proved",
         "version 4 was refused",
         "3,000 events",

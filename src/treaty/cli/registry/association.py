@@ -107,7 +107,13 @@ class CreateOptions(TypedDict):
 @click.argument("subject", shell_complete=complete_subjects)
 @click.option("--namespace", required=True, metavar="NAME", help="Namespace of the topic: the id of its Kafka cluster.")
 @click.option("--id", "topic_id", required=True, metavar="ID", help="Id of the topic.")
-@click.option("--kind", type=click.Choice(KINDS), default="value", show_default=True, help="Part of the records that the subject describes: key or value.")
+@click.option(
+    "--kind",
+    type=click.Choice(KINDS),
+    default="value",
+    show_default=True,
+    help="Part of the records that the subject describes: key or value.",
+)
 @click.option("--lifecycle", type=UpperChoice(LIFECYCLES), help="Lifecycle of the association (default: WEAK).")
 @click.option("--frozen/--not-frozen", default=None, help="Make the association immutable.")
 @click.option("--schema", "file", type=click.Path(allow_dash=True), help="Also register the schema in this file.")
