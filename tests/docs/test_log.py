@@ -1,4 +1,4 @@
-"""The page on the log: its commands are run in their order, and every test that it names is there."""
+"""The pages on the log: the commands are run in their order, and every test that the pages name is there."""
 
 import os
 import re
@@ -11,8 +11,8 @@ import pytest
 from treaty.assemble import connect
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "log.md").read_text("utf-8")
-BLOCKS = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
+PAGES = "\n".join(page.read_text("utf-8") for page in sorted((ROOT / "docs").glob("log*.md")))
+BLOCKS = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "howto" / "maintain-log.md").read_text("utf-8"), re.DOTALL)
 
 
 @pytest.mark.slow
@@ -34,7 +34,7 @@ def test_the_commands_do_what_the_page_says(tmp_path: Path) -> None:
 
 
 def test_the_tests_that_the_tables_name_are_there() -> None:
-    named = set(re.findall(r"`(test_\w+)`", PAGE))
+    named = set(re.findall(r"`(test_\w+)`", PAGES))
     written = "\n".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
     assert len(named) > 20
     assert named - set(re.findall(r"def (test_\w+)\(", written)) == set()

@@ -25,9 +25,10 @@ SAYS: Mapping[str, tuple[str, ...]] = {
 }
 """What an example prints, among other things."""
 PROGRAM = re.compile(r"```python\n(.*?)```\n+```text\n(.*?)```", re.DOTALL)
+SPARK_PAGES = [f"howto/{page.name}" for page in sorted((ROOT / "docs" / "howto").glob("spark*.md"))]
 PAGES = {
     f"{page}-{number}": found
-    for page in ("howto/spark.md", "howto/tables.md", "spark.md")
+    for page in ("spark.md", "howto/tables.md", *SPARK_PAGES)
     for number, found in enumerate(PROGRAM.findall((ROOT / "docs" / page).read_text("utf-8")))
 }
 """Programs of the pages, each with what it prints."""
