@@ -11,6 +11,9 @@ from tests.instruction_counts import count_instructions
 from treaty.arrow.avro.primitives import WrongBytesError
 from treaty.arrow.avro.program import compile_reader
 from treaty.client.compiled.matches import SchemaMatcher
+from treaty.plan.avro.chances import takes_some
+from treaty.plan.avro.fitted_writer import fit_writer
+from treaty.plan.avro.merge import merge
 from treaty.plan.registry_queries import parse_avro
 
 Json = Any
@@ -82,6 +85,36 @@ def test_two_ladders_of_records_are_compared_once_for_each_step() -> None:
     )
 
     assert more < 2.5 * few
+
+
+def decimals(count: int, space: str) -> list[Json]:
+    """Fixed types of 8 bytes; those of another namespace hold a decimal with another scale."""
+    more = {"logicalType": "decimal", "precision": 10, "scale": len(space) - 1}
+    return [{"type": "fixed", "name": f"{space}F{at}", "size": 8, **more} for at in range(count)]
+
+
+def renamed(count: int, space: str) -> list[Json]:
+    """Records that need one field more than all others do, whose names tell the space and whose fields do not."""
+    shared, name = {"name": "id", "type": "int"}, space.strip(".")
+    fields = [[shared, {"name": f"f{at}", "type": "int"}] for at in range(count)]
+    return [{"type": "record", "name": f"{name}{at}", "fields": one} for at, one in enumerate(fields)]
+
+
+def plan(older: list[Json], newer: list[Json]) -> None:
+    old, new = (parse_avro(json.dumps(record_of(one))) for one in (older, newer))
+    merged = merge([old, new])
+    fit_writer(old, merged, "w")
+    takes_some(merged, new, ())
+
+
+@pytest.mark.parametrize("make", [records, aliases, decimals, renamed])
+@pytest.mark.parametrize("space", ["a.", "bb."])
+def test_planning_for_twice_the_branches_takes_twice_the_work(make: Any, space: str) -> None:
+    few, twice = (
+        count_instructions(partial(plan, make(count, "a."), make(count, space)), "plan/avro") for count in (40, 80)
+    )
+
+    assert twice < 2.2 * few
 
 
 @pytest.mark.parametrize("make", [records, fixed])

@@ -20,7 +20,7 @@ from treaty.formats.avro.model import (
 )
 from treaty.plan.avro.bounds import find_bounded
 from treaty.plan.avro.flat import is_null
-from treaty.plan.avro.resolution import AvroSide, find_branch, pair_fields
+from treaty.plan.avro.resolution import AvroSide, UnionBranches, find_branch, pair_fields
 
 Test = Callable[[Column], Column]
 """Whether a record holds the value somewhere; null counts as no."""
@@ -126,12 +126,13 @@ class _SchemaPair:
         """What is missing of a union: null, other types, and what these hold."""
         target = self.new.resolve(new)
         there = [AvroSide(self.new, part) for part in (target.branches if isinstance(target, AvroUnion) else (new,))]
+        table = UnionBranches(there)
         rest = [part for part in old.branches if not is_null(part)]
         if len(rest) < len(old.branches) and not any(is_null(one.node) for one in there):
             yield DroppedPlace(path, "null", _is_null(column, around))
         for number, part in enumerate(rest):
             mine = column if len(rest) == 1 else _field(column, f"member{number}")
-            place = find_branch(AvroSide(self.old, part), there)
+            place = table.find(AvroSide(self.old, part))
             if place is None:
                 yield DroppedPlace(path, _name(self.old, part), _is_there(mine))
             else:

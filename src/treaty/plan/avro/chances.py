@@ -23,7 +23,7 @@ from treaty.formats.avro.rules import (
     READER_FIELD_MISSING_DEFAULT_VALUE,
     TYPE_MISMATCH,
 )
-from treaty.plan.avro.resolution import PROMOTIONS, AvroSide, find_branch, pair_fields
+from treaty.plan.avro.resolution import PROMOTIONS, AvroSide, UnionBranches, pair_fields
 
 BY_VALUE = frozenset(
     one.id
@@ -52,13 +52,17 @@ class _Chances:
     writer: AvroSchema
     reader: AvroSchema
     known: dict[tuple[str, str], bool] = field(default_factory=dict)
+    tables: dict[int, UnionBranches] = field(default_factory=dict)
+    """Branches of the reader's unions, by the id of each union."""
 
     def passes(self, writer: AvroType, reader: AvroType) -> bool:
         old, new = self.writer.resolve(writer), self.reader.resolve(reader)
         if isinstance(old, AvroUnion):
             return any(self.passes(part, reader) for part in old.branches)
         if isinstance(new, AvroUnion):
-            place = find_branch(AvroSide(self.writer, writer), [AvroSide(self.reader, part) for part in new.branches])
+            if id(new) not in self.tables:
+                self.tables[id(new)] = UnionBranches(AvroSide(self.reader, part) for part in new.branches)
+            place = self.tables[id(new)].find(AvroSide(self.writer, writer))
             return place is not None and self.passes(writer, new.branches[place])
         match old, new:
             case (AvroArray(), AvroArray()) | (AvroMap(), AvroMap()):

@@ -25,7 +25,7 @@ from treaty.formats.avro.model import (
 )
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import find_logical, resolve_logical
-from treaty.plan.avro.resolution import AvroSide, find_branch, pair_fields
+from treaty.plan.avro.resolution import AvroSide, UnionBranches, pair_fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,10 @@ class _Fitter:
     aliases: list[tuple[str, str]] = field(default_factory=list)
     hidden: dict[tuple[str, str], HiddenField | None] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    tables: dict[int, tuple[AvroUnion, UnionBranches]] = field(default_factory=dict)
+    """Branches of the reader's unions, by the id of each union."""
+    turns: dict[str, int] = field(default_factory=dict)
+    """The last number that was put behind a name because the name was taken."""
 
     def pair(self, writer: AvroType, reader: AvroType | None, path: str) -> AvroType:
         """The writer's type as it is to be read as the reader's; None reads it only to skip it."""
@@ -98,18 +102,23 @@ class _Fitter:
         """The part of the reader that one branch of a writer is read as."""
         if not isinstance(reader, AvroUnion):
             return reader
-        sides = [AvroSide(self.reader, part) for part in reader.branches]
-        place = find_branch(AvroSide(self.writer, writer), sides)
+        if id(reader) not in self.tables:
+            self.tables[id(reader)] = reader, self._table(reader)
+        place = self.tables[id(reader)][1].find(AvroSide(self.writer, writer))
         return None if place is None else reader.branches[place]
+
+    def _table(self, union: AvroUnion) -> UnionBranches:
+        return UnionBranches(AvroSide(self.reader, part) for part in union.branches)
 
     def _named(self, old: NamedType, new: NamedType | None, path: str) -> AvroReference:
         key = (old.full, new.full if new else "")
         if key in self.done:
             return AvroReference(self.done[key])
         wanted = f"{self.prefix}.{new.full}" if new else f"{self.prefix}.skipped.{old.full}"
-        full, turn = wanted, 2
+        full = wanted
         while full in self.names:
-            full, turn = f"{wanted}_{turn}", turn + 1
+            self.turns[wanted] = self.turns.get(wanted, 1) + 1
+            full = f"{wanted}_{self.turns[wanted]}"
         self.done[key] = full
         self.names[full] = replace(old, full=full, aliases=(), props=(), doc=None)
         if new:
@@ -150,18 +159,12 @@ class _Fitter:
     def _leaves(self, writer: AvroType, reader: AvroType, path: str, hows: set[str]) -> AvroType:
         """The reader's type with the writer's leaf wherever the logical type differs; records inside have their own."""
         old, new = self.writer.resolve(writer), self.reader.resolve(reader)
+        if isinstance(new, AvroUnion):
+            return self._union_leaves(old.branches if isinstance(old, AvroUnion) else (old,), new, reader, path, hows)
         if isinstance(old, AvroUnion):
             for part in old.branches:
                 reader = self._leaves(part, reader, path, hows)
             return reader
-        if isinstance(new, AvroUnion):
-            sides = [AvroSide(self.reader, part) for part in new.branches]
-            place = find_branch(AvroSide(self.writer, old), sides)
-            if place is None:
-                return reader
-            parts = list(new.branches)
-            parts[place] = self._leaves(old, parts[place], path, hows)
-            return reader if parts[place] is new.branches[place] else AvroUnion(tuple(parts))
         if isinstance(old, AvroArray) and isinstance(new, AvroArray):
             items = self._leaves(old.items, new.items, f"{path}/[]", hows)
             return reader if items is new.items else AvroArray(items)
@@ -171,6 +174,21 @@ class _Fitter:
         if isinstance(old, AvroPrimitive | AvroFixed) and isinstance(new, AvroPrimitive | AvroFixed):
             return self._leaf(old, new, reader, path, hows)
         return reader
+
+    def _union_leaves(
+        self, olds: tuple[AvroType, ...], new: AvroUnion, reader: AvroType, path: str, hows: set[str]
+    ) -> AvroType:
+        """The reader's union with the leaves of a writer's types, each in the branch that it is read as."""
+        parts, table = list(new.branches), self._table(new)
+        for old in olds:
+            place = table.find(AvroSide(self.writer, old))
+            if place is None:
+                continue
+            before = parts[place]
+            parts[place] = self._leaves(old, before, path, hows)
+            if parts[place] is not before:
+                table.replace(place, AvroSide(self.reader, parts[place]))
+        return reader if tuple(parts) == new.branches else AvroUnion(tuple(parts))
 
     def _leaf(
         self,

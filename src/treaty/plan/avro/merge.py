@@ -30,7 +30,7 @@ from treaty.formats.json_printer import Json
 from treaty.plan.avro.defaults import translate_default
 from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.logical import AvroLogicalType, find_logical, unite_logical
-from treaty.plan.avro.resolution import AvroSide, find_branch, pair_fields
+from treaty.plan.avro.resolution import AvroSide, UnionBranches, pair_fields
 from treaty.plan.format_plans import REFUSE
 
 NULL = AvroPrimitive("null")
@@ -71,6 +71,8 @@ class _Merger:
     seen: set[tuple[str, str]] = field(default_factory=set)
     origins: dict[tuple[str, str], tuple[Json, AvroSide]] = field(default_factory=dict)
     """Where the default of a merged field comes from, by record and field: as its version has it, and its type there."""
+    changes: list[str] = field(default_factory=list)
+    """Names of merged types that have changed, one for each change: a union that holds one of them enters it anew."""
 
     def both(self, left: AvroType, right: AvroType, path: str) -> AvroType:
         """The type that reads a left and a right."""
@@ -109,15 +111,27 @@ class _Merger:
     def _unions(self, left: AvroType, right: AvroType, path: str) -> AvroType:
         olds, news = _branches(self.older.resolve(left), left), _branches(self.newer.resolve(right), right)
         made = list(olds)
+        merged = AvroSchema(NULL, self.names)
+        table = UnionBranches(AvroSide(merged, one) for one in made)
+        places = {one.full: at for at, one in enumerate(made) if isinstance(one, AvroReference)}
         for part in news:
-            sides = [AvroSide(AvroSchema(one, self.names), one) for one in made]
-            place = find_branch(AvroSide(self.newer, part), sides)
+            seen = len(self.changes)
+            place = table.find(AvroSide(self.newer, part))
             if place is None:
                 place = self._narrower(part, olds)
-            if place is not None:
-                made[place] = self.both(olds[place], part, path) if place < len(olds) else made[place]
-            else:
+            if place is None:
+                place = len(made)
                 made.append(self.adopted(part, path))
+                table.append(AvroSide(merged, made[place]))
+            elif place < len(olds):
+                made[place] = self.both(olds[place], part, path)
+            if isinstance(one := made[place], AvroReference):
+                places[one.full] = place
+            else:
+                table.replace(place, AvroSide(merged, one))
+            for full in self.changes[seen:]:
+                if full in places:
+                    table.replace(places[full], AvroSide(merged, AvroReference(full)))
         solid, grown = (sum(not is_null(one) for one in some) for some in (olds, made))
         if solid == 1 and grown > 1:
             raise _conflict(path, "one type", "a choice of several, which is another column")
@@ -126,9 +140,11 @@ class _Merger:
     def _narrower(self, part: AvroType, olds: Sequence[AvroType]) -> int | None:
         """The place of an older number that the newer one widens."""
         new = self.newer.resolve(part)
+        if new.kind not in NUMBERS:
+            return None
         for place, one in enumerate(olds):
             old = self.older.resolve(one)
-            if old.kind in NUMBERS and new.kind in NUMBERS:
+            if old.kind in NUMBERS:
                 return place
         return None
 
@@ -139,15 +155,20 @@ class _Merger:
         known = self.names[old.full]
         aliases = _names(known.aliases, (new.full, *new.aliases), old.full)
         if isinstance(known, AvroFixed) and isinstance(new, AvroFixed):
-            self.names[old.full] = replace(known, aliases=aliases, props=self._fixed(known, new, path))
+            self._change(replace(known, aliases=aliases, props=self._fixed(known, new, path)))
         elif isinstance(known, AvroEnum) and isinstance(new, AvroEnum):
             symbols = tuple(dict.fromkeys((*known.symbols, *new.symbols)))
             default = known.default if new.default is None else new.default
-            self.names[old.full] = replace(known, aliases=aliases, symbols=symbols, default=default)
+            self._change(replace(known, aliases=aliases, symbols=symbols, default=default))
         elif isinstance(known, AvroRecord) and isinstance(new, AvroRecord):
             made = self._record(known, new, path)
-            self.names[old.full] = replace(known, aliases=aliases, fields=made)
+            self._change(replace(known, aliases=aliases, fields=made))
         return AvroReference(old.full)
+
+    def _change(self, named: NamedType) -> None:
+        """Put a named type into the merged names."""
+        self.names[named.full] = named
+        self.changes.append(named.full)
 
     def _fixed(self, old: AvroFixed, new: AvroFixed, path: str) -> Props:
         if old.size != new.size:
@@ -160,7 +181,8 @@ class _Merger:
         return _props(logical) if logical else old.props
 
     def _record(self, old: AvroRecord, new: AvroRecord, path: str) -> tuple[Field, ...]:
-        pairs = {target.name: one for one in new.fields for target in [self._same(old, new).get(one.name)] if target}
+        same = self._same(old, new)
+        pairs = {target.name: one for one in new.fields if (target := same.get(one.name)) is not None}
         self._originate(self.older, old.full, self.older.names.get(old.full))
         made = []
         for one in old.fields:
@@ -220,7 +242,8 @@ class _Merger:
     def _same(old: AvroRecord, new: AvroRecord) -> dict[str, Field]:
         """The older field that each newer one continues: by name, by its own aliases, or by a name it had before."""
         found = pair_fields(new, old)
-        free = [one for one in old.fields if one.name not in {field.name for field in found.values()}]
+        taken = {field.name for field in found.values()}
+        free = [one for one in old.fields if one.name not in taken]
         for one in new.fields:
             if one.name not in found:
                 target = next(
@@ -248,12 +271,12 @@ class _Merger:
             return self._named(known, named, path)
         if known is not None:
             raise _conflict(path, known.kind, named.kind)
-        self.names[named.full] = named
+        self._change(named)
         self.seen.add((named.full, named.full))
         if isinstance(named, AvroRecord):
             self._originate(self.newer, named.full, named)
             made = tuple(replace(one, type=self.adopted(one.type, f"{path}/{one.name}")) for one in named.fields)
-            self.names[named.full] = replace(named, fields=made)
+            self._change(replace(named, fields=made))
         return AvroReference(named.full)
 
 

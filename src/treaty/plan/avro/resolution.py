@@ -1,6 +1,8 @@
 """Which part of a writer is read as which part of a reader: fields by name or alias, branches of unions by Avro's rules."""
 
-from collections.abc import Sequence
+from bisect import insort
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from treaty.formats.avro.model import (
@@ -28,6 +30,12 @@ PROMOTIONS = {
     "string": ("bytes",),
     "bytes": ("string",),
 }
+
+
+BranchKey = tuple[str, ...]
+"""What a branch is looked up by: which property of it, its kind, and a name."""
+NO_NEED: BranchKey = ("need", "record", "")
+"""The key of records all of whose fields have defaults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,40 +77,82 @@ class UnionBranches:
     then a promotion: the order of the Java library's resolver. Of several that fit the first one counts.
     """
 
-    def __init__(self, branches: Sequence[AvroSide]) -> None:
+    def __init__(self, branches: Iterable[AvroSide] = ()) -> None:
         """Enter the branches."""
-        self._kinds: dict[str, int] = {}
-        self._names: dict[tuple[str, str], int] = {}
-        self._simple_names: dict[tuple[str, str], int] = {}
-        self._records: list[tuple[int, AvroRecord]] = []
-        for place, candidate in enumerate(branches):
-            solid = candidate.solid
-            self._kinds.setdefault(solid.kind, place)
-            if isinstance(solid, AvroRecord | AvroEnum | AvroFixed):
-                for name in (solid.full, *solid.aliases):
-                    self._names.setdefault((solid.kind, name), place)
-                    self._simple_names.setdefault((solid.kind, simple_of(name)), place)
-            if isinstance(solid, AvroRecord):
-                self._records.append((place, solid))
+        self._solids: list[Solid] = []
+        self._keys: list[frozenset[BranchKey]] = []
+        """The keys that each branch is entered under."""
+        self._places: defaultdict[BranchKey, list[int]] = defaultdict(list)
+        """Places of branches by their keys, ascending."""
+        for branch in branches:
+            self.append(branch)
+
+    def append(self, branch: AvroSide) -> None:
+        """Enter a branch behind the others."""
+        place, solid = len(self._solids), branch.solid
+        self._solids.append(solid)
+        self._keys.append(self._keys_of(solid))
+        for key in self._keys[place]:
+            self._places[key].append(place)
+
+    def replace(self, place: int, branch: AvroSide) -> None:
+        """Enter another type in the place of a branch, or the same named type with more names or other fields."""
+        for key in self._keys[place]:
+            self._places[key].remove(place)
+        self._solids[place] = branch.solid
+        self._keys[place] = self._keys_of(branch.solid)
+        for key in self._keys[place]:
+            insort(self._places[key], place)
+
+    def _keys_of(self, solid: Solid) -> frozenset[BranchKey]:
+        if not isinstance(solid, AvroRecord | AvroEnum | AvroFixed):
+            return frozenset({("kind", solid.kind, "")})
+        names = {solid.full, *solid.aliases}
+        keys: set[BranchKey] = {("name", solid.kind, name) for name in names}
+        keys |= {("last part", solid.kind, simple_of(name)) for name in names}
+        return frozenset(keys | self._find_need(solid)) if isinstance(solid, AvroRecord) else frozenset(keys)
+
+    def _find_need(self, record: AvroRecord) -> set[BranchKey]:
+        """The names of one field that a record needs, the one that fewest others are entered under."""
+        needed = [(field.name, *field.aliases) for field in record.fields if field.default is ABSENT]
+        rarest = min(needed, key=lambda names: sum(len(self._places.get(_need(one), ())) for one in names), default=())
+        return {_need(name) for name in rarest} or {NO_NEED}
 
     def find(self, writer: AvroSide) -> int | None:
         """Return the place of the branch that a writer's type is read as, or None."""
         solid = writer.solid
         if not isinstance(solid, AvroRecord | AvroEnum | AvroFixed):
-            if solid.kind in self._kinds:
-                return self._kinds[solid.kind]
-            promoted = [self._kinds[kind] for kind in PROMOTIONS.get(solid.kind, ()) if kind in self._kinds]
-            return min(promoted, default=None)
-        place = self._names.get((solid.kind, solid.full))
+            same = self._first("kind", solid.kind, "")
+            if same is not None:
+                return same
+            promoted = [self._first("kind", kind, "") for kind in PROMOTIONS.get(solid.kind, ())]
+            return min((place for place in promoted if place is not None), default=None)
+        place = self._first("name", solid.kind, solid.full)
         if place is None:
-            place = self._simple_names.get((solid.kind, simple_of(solid.full)))
+            place = self._first("last part", solid.kind, simple_of(solid.full))
         if place is None and isinstance(solid, AvroRecord):
-            place = next((at for at, record in self._records if _has_all(solid, record)), None)
+            place = next((at for at, record in self._candidates(solid) if _has_all(solid, record)), None)
         return place
+
+    def _first(self, *key: str) -> int | None:
+        places = self._places.get(key)
+        return places[0] if places else None
+
+    def _candidates(self, writer: AvroRecord) -> Iterator[tuple[int, AvroRecord]]:
+        """The records that may have all they need from a writer's record, in their order."""
+        keys = {NO_NEED, *(_need(field.name) for field in writer.fields)}
+        for place in sorted({place for key in keys for place in self._places.get(key, ())}):
+            record = self._solids[place]
+            assert isinstance(record, AvroRecord)
+            yield place, record
+
+
+def _need(name: str) -> BranchKey:
+    return "need", "record", name
 
 
 def find_branch(writer: AvroSide, branches: Sequence[AvroSide]) -> int | None:
-    """The place of the reader's branch that a writer's type is read as, or None; for many types make a `BranchTable`."""
+    """The place of the reader's branch that a writer's type is read as, or None; for many types make `UnionBranches`."""
     return UnionBranches(branches).find(writer)
 
 
