@@ -18,7 +18,7 @@ from tests.behaviours.neighbours import SECRET, neighbours
 from tests.behaviours.served import Served
 from tests.behaviours.test_registry import V1, V2
 from treaty.api.caller import request_id
-from treaty.api.peer import PeerAuthenticator
+from treaty.api.peer import PeerAuthenticator, PeerEndpoint
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.peer_transport import HttpPeerTransport, PeerCredentials
@@ -31,7 +31,14 @@ from treaty.core.requests import DeleteSubject, Register
 from treaty.core.schema import Draft
 from treaty.node.peer_batches import PeerBatcher
 from treaty.wire.peer.batch import encode_batch, encode_command
-from treaty.wire.peer.message import PATH, DecidedReply, ForwardedCommand, PeerUnreachableError
+from treaty.wire.peer.message import (
+    PATH,
+    DecidedReply,
+    FailedReply,
+    ForwardedCommand,
+    ForwardReply,
+    PeerUnreachableError,
+)
 from treaty.wire.peer.message import SECRET as HEADER
 
 ORDERS = subject_of("orders")
@@ -81,6 +88,26 @@ def test_the_inner_door_is_for_nodes_alone(two: tuple[Served, Served]) -> None:
     with plain(owner.url) as it:
         assert it.subjects() == ()
     assert asked_directly(owner, body, **right)[0] == 200
+
+
+def test_a_forwarded_command_is_noted_with_the_address_that_it_comes_from() -> None:
+    senders: list[str] = []
+
+    async def take(forwarded: ForwardedCommand) -> ForwardReply:
+        senders.append(forwarded.sender)
+        return FailedReply("none")
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": encode_batch([encode_command(HANDED)] * 2)}
+
+    async def send(_: object) -> None:
+        pass
+
+    endpoint = PeerEndpoint(take, PeerAuthenticator((SECRET.encode(),)))
+    headers = [(HEADER.lower().encode(), SECRET.encode())]
+    scope = {"type": "http", "method": "POST", "headers": headers, "client": ("10.0.0.7", 4711)}
+    asyncio.run(endpoint(scope, receive, send))
+    assert senders == ["10.0.0.7"] * 2
 
 
 def test_two_secrets_in_one_request_are_none(two: tuple[Served, Served]) -> None:

@@ -2,7 +2,7 @@
 
 import hmac
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from starlette.requests import Request as HttpRequest
@@ -56,6 +56,12 @@ def _names(certificate: dict[str, Any]) -> frozenset[str]:
     return frozenset([*common, *(value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS")])
 
 
+def _address_of(scope: Scope) -> str:
+    """The address that a node asks from. Servers on one host have the same, and share their turns."""
+    client = scope.get("client")
+    return client[0] if client else ""
+
+
 # ----------------------------------------------------------------------------------------------------------- the endpoint
 
 LINES = "application/x-ndjson"
@@ -82,7 +88,7 @@ class PeerEndpoint:
             raise refusal(405, "HTTP 405 Method Not Allowed: commands are sent by POST")
         data = await read_body(HttpRequest(scope, receive), PEER_BYTES)
         try:
-            batch = self._admitted(decode_batch(data, self.classes))
+            batch = self._admitted(decode_batch(data, self.classes), _address_of(scope))
         except DecodeError as wrong:
             raise refusal(400, f"HTTP 400 Bad Request: {wrong}") from None
         count = sum(isinstance(one, ForwardedCommand) for one in batch)
@@ -112,12 +118,15 @@ class PeerEndpoint:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _admitted(
-        self, batch: Sequence[ForwardedCommand | DeclinedReply]
+        self, batch: Sequence[ForwardedCommand | DeclinedReply], sender: str
     ) -> tuple[ForwardedCommand | DeclinedReply, ...]:
-        """Decline what there is no room for."""
+        """Decline what there is no room for, and note who sent the rest."""
         room = PEER_COMMANDS - self.busy
         full = DeclinedReply(f"more than {PEER_COMMANDS} commands of other nodes wait (limit PEER_COMMANDS)")
-        return tuple(one if place < room else full for place, one in enumerate(batch))
+        return tuple(
+            full if place >= room else replace(one, sender=sender) if isinstance(one, ForwardedCommand) else one
+            for place, one in enumerate(batch)
+        )
 
     async def _decide(self, forwarded: ForwardedCommand) -> ForwardReply:
         """Decide one command, in a task of its own that says whose it is."""

@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from typing import TypeVar
 
+from treaty.core.access.rights import ANONYMOUS
 from treaty.core.command import Command
 from treaty.core.limits import QUEUE
 from treaty.core.refusals import OutcomeUnknown, Unavailable
@@ -111,8 +112,8 @@ class CommandQueue:
         """Have a command decided and written; returns when its answer is durable.
 
         Raises the `Refusal` of the law, `Unavailable` where nothing was written in time, `OutcomeUnknown` where the
-        deadline (`timeout` seconds) came while its append was open. A `client` takes turns with others, or the principal. What another node has `forwarded` is decided
-        here or not at all: `NotLeaderError`, `SequenceExceededError`.
+        deadline (`timeout` seconds) came while its append was open. A `client` takes turns with others, or the principal; without
+        one the node that `forwarded` it. What was forwarded is decided here or not at all: `NotLeaderError`, `SequenceExceededError`.
         """
         if self.read_only:
             raise Unavailable(f"this node is read-only: {self.read_only}", READ_ONLY_SECONDS)
@@ -121,6 +122,8 @@ class CommandQueue:
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[Reply[A]] = loop.create_future()
         deadline = loop.time() + max(timeout, 0)
+        if forwarded is not None and command.principal in {"", ANONYMOUS}:
+            client = client or forwarded.sender
         barrier, session = (
             self._follower.next_barrier,
             self._schemas.open_session(client or command.principal, writes=True),

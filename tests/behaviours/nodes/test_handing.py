@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from tests.behaviours.nodes.crowns import realm, written
-from tests.behaviours.nodes.lives import post, virtual
+from tests.behaviours.nodes.lives import FAIR, living, post, virtual, way
+from tests.simulation.disk import Disk
 from treaty.core.access.rights import Access, AccessRule, Permission
 from treaty.core.answers import ForcedRegistration
 from treaty.core.command import Command
@@ -15,6 +16,7 @@ from treaty.core.registry import CallOptions
 from treaty.core.requests import ForceReason, GetVersion, ListSubjects, Register
 from treaty.core.schema import Draft
 from treaty.node import forwarder
+from treaty.node.node import Node
 from treaty.wire.peer.message import DecidedReply, ForwardedCommand, RefusedReply, SequenceExceededReply
 
 EVENTUAL = CallOptions(consistency="eventual")
@@ -250,6 +252,27 @@ async def test_what_is_too_late_for_its_last_sequence_is_not_decided() -> None:
         told = await owner.take(ForwardedCommand(command, 5.0, last=4))
         assert isinstance(told, DecidedReply)
         assert told.reply.token.sequence == 4
+
+
+@virtual
+async def test_servers_without_rights_take_turns_with_the_questions_of_their_commands() -> None:
+    """They shared one turn: the command of one server waited for all that others had forwarded before."""
+    done: list[str] = []
+
+    async def forward(node: Node, sender: str, number: int) -> None:
+        command = Command(post(f"{sender}{number}", f'["{sender}{number}"]'), f"{sender}{number}", 7)
+        reply = await node.take(ForwardedCommand(command, 60.0, last=1_000, sender=sender))
+        assert isinstance(reply, DecidedReply)
+        done.append(f"{sender}{number}")
+
+    async with living(way(Disk(9)), inline_bytes=1) as owner:
+        await owner.ask(post("first"))
+        others = [asyncio.create_task(forward(owner, "b", number)) for number in range(10)]
+        await asyncio.sleep(FAIR * 1.5)
+        await forward(owner, "c", 0)
+        first = len(done)
+        await asyncio.gather(*others)
+        assert first < 10, "it came after all commands of the other server"
 
 
 @virtual

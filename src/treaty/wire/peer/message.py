@@ -43,6 +43,8 @@ class ForwardedCommand:
     """What the node that hands it over has read of the log."""
     request_id: str = field(default="", compare=False)
     """Of the request that it came with, for log lines."""
+    sender: str = field(default="", compare=False)
+    """The address of the node that forwarded it, as the node that takes it knows; it is not sent."""
 
 
 @dataclass(frozen=True, slots=True)
