@@ -24,7 +24,7 @@ from treaty.client.serializers.errors import BadRecordError, BadValueError, Reco
 from treaty.client.serializers.frames import encode_id
 from treaty.client.serializers.message_indexes import FIRST, encode_path, split_path
 from treaty.client.serializers.protobuf import ProtobufDeserializer, ProtobufSerializer
-from treaty.client.serializers.settings import MustExist, SerializerSettings, UseId, UseLatest
+from treaty.client.serializers.settings import AutoRegister, MustExist, SerializerSettings, UseId, UseLatest
 from treaty.client.serializers.subject_names import record_name, topic_record_name
 from treaty.core.refusals import SubjectNotFound
 from treaty.core.schema import Draft, Reference
@@ -112,6 +112,23 @@ def test_which_schema_is_written_with(connection: Connection) -> None:
         ProtobufSerializer(connection, kinds()[0], SerializerSettings(UseLatest()))(order(), "m")
     with pytest.raises(BadValueError, match=r"this serializer writes shop\.Money"):
         ProtobufSerializer(connection, money)(order(), "m")
+
+
+def test_files_that_are_imported_are_normalized_as_the_schema_is(connection: Connection) -> None:
+    """They were registered as they are, and looked up normalized."""
+    pool = DescriptorPool()
+    extended = MONEY.replace("message_type {", 'message_type { name: "Alpha" } message_type {', 1).replace(
+        'name: "cents"', 'name: "note" number: 9 type: TYPE_STRING label: LABEL_OPTIONAL } field { name: "cents"'
+    )
+    pool.AddSerializedFile(TIMESTAMP.serialized_pb)
+    for text in (extended, ORDER):
+        pool.AddSerializedFile(Parse(text, FileDescriptorProto()).SerializeToString())
+    kind = GetMessageClass(pool.FindMessageTypeByName("shop.Order"))
+    for choose in (AutoRegister(normalize=True), MustExist(normalize=True)):
+        ProtobufSerializer(connection, kind, SerializerSettings(choose)).prepare("orders")
+    text = connection.version("shop/money.proto").text
+    assert text.index("cents = 1") < text.index("note = 9")
+    assert connection.versions("shop/money.proto") == (1,)
 
 
 def test_messages_of_any_class_go_into_one_topic(connection: Connection) -> None:

@@ -193,7 +193,8 @@ class _ClassSerializer:
             if isinstance(choice, MustExist):
                 number = self._writer.registry.ask(Lookup(subject, draft, choice.normalize)).answer.number
             else:
-                number = self._writer.registry.ask(Register(subject, draft)).answer.version.number
+                assert isinstance(choice, AutoRegister)  # others need no schema of their own
+                number = self._writer.registry.ask(Register(subject, draft, choice.normalize)).answer.version.number
             known[file.name] = Reference(file.name, file.name, number)
         return known[file.name]
 
