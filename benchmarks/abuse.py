@@ -6,6 +6,7 @@ not seen, as often as it can. Hostile clients come from other addresses of this 
 the loop's thread; requests for each second also depend on what else the machine does, and hostile clients take their share of it.
 """
 
+import argparse
 import asyncio
 import base64
 import itertools
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -248,12 +249,12 @@ async def measure(server: WatchedServer, subject: str) -> Figures:
 # ------------------------------------------------------------------------------------------------------ the table
 
 
-def figures_of(server: WatchedServer) -> Iterator[tuple[str, Figures]]:
+def figures_of(server: WatchedServer, kinds: Iterable[str] = ABUSERS) -> Iterator[tuple[str, Figures]]:
     """The quiet server, then each kind of hostile clients."""
     subject: str = json.loads(asyncio.run(_asked(server, "/subjects?limit=1")))[0]
     asyncio.run(measure(server, subject))  # what is read for the first time is read now
     yield "quiet", asyncio.run(measure(server, subject))
-    for kind in ABUSERS:
+    for kind in kinds:
         words = (sys.executable, "-m", "benchmarks.abusers", kind, str(server.port))
         abusers = subprocess.Popen(words)
         try:
@@ -288,11 +289,11 @@ def table(found: dict[str, Figures]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def run() -> list[Row]:
+def run(kinds: Iterable[str] = ABUSERS) -> list[Row]:
     """Rows for the results; the table goes to stderr."""
     with watched_server() as server:
         found = {}
-        for kind, one in figures_of(server):
+        for kind, one in figures_of(server, kinds):
             found[kind] = one
             print(table({kind: one}).splitlines()[-1], file=sys.stderr, flush=True)
     print(table(found), file=sys.stderr)
@@ -310,8 +311,22 @@ def run() -> list[Row]:
     return rows
 
 
+def main() -> None:
+    """Print the table for some kinds of hostile clients or for all; ``serve`` is for the benchmark itself."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.abuse", description=__doc__)
+    kinds = ", ".join(ABUSERS)
+    parser.add_argument(
+        "kind", nargs="*", help=f"hostile clients to measure beside the quiet server: {kinds} (default: all, 2 minutes)"
+    )
+    asked = parser.parse_args()
+    unknown = sorted(set(asked.kind) - set(ABUSERS))
+    if unknown:
+        parser.error(f"no hostile clients are called {', '.join(unknown)}; there are {kinds}")
+    run(asked.kind or ABUSERS)
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["serve"]:
         run_server(Path(sys.argv[2]), int(sys.argv[3]))
     else:
-        run()
+        main()
