@@ -22,7 +22,7 @@ def test_a_small_demo_proves_its_counts_across_a_kill(tmp_path: Path) -> None:
         "proved",
         "version 4 was refused",
         "3,000 events",
-        "one join",
+        "joined with weather",
         "weather 283 =",
     ):
         assert told in done.stdout

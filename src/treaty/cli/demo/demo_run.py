@@ -28,7 +28,7 @@ class ProgressListener(Protocol):
     """What is called with the progress of the demo."""
 
     def say(self, words: str) -> None:
-        """Something happened."""
+        """Report a step, as one line."""
 
     def wrote(self, rows: int) -> None:
         """Receive the number of events written so far."""
@@ -87,11 +87,11 @@ class DemoRun:
     rows: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Open the stream of events; nothing is read yet."""
+        """Make an empty result."""
         self.result = DemoResult(self.total)
 
     def run(self) -> DemoResult:
-        """Run the whole demo."""
+        """Run all steps, and return the figures. The job is a process of its own, which is killed once and started again."""
         began = time.monotonic()
         subject = Subject(".", schemas.SUBJECT)
         self.registry.ask(SetConfig(Scope(subject.context, subject.name), Config(level="BACKWARD_TRANSITIVE")))
@@ -174,7 +174,7 @@ class DemoRun:
         return False
 
     def handle_step(self, job: ChildProcess, step: dict[str, Any]) -> None:
-        """Answer one step of the job."""
+        """Report or keep what the job has done."""
         match step["step"]:
             case "ready":
                 again = ", again" if self.result.batches else ""

@@ -1,5 +1,6 @@
 """The demo's report as one HTML page without external files."""
 
+import json
 from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
@@ -8,7 +9,7 @@ from typing import Any
 from treaty.cli.demo.charts import ChartBar, draw_horizontal_bars, draw_shares, draw_vertical_bars
 from treaty.cli.demo.demo_run import DemoResult
 from treaty.spark.demo_data.dimensions import DIMENSIONS
-from treaty.spark.demo_data.schemas import STORY
+from treaty.spark.demo_data.schemas import STORY, V4, VERSIONS
 
 SENTENCES = {
     "TOO_SHORT": "shorter than the five bytes of a frame header",
@@ -108,7 +109,14 @@ def _versions_section(story: DemoResult) -> str:
         draw_shares(shares, "good rows by version"),
         draw_vertical_bars(bars, "seconds per batch", "seconds", "batch"),
     )
-    return _card("The journey", lead, f"<ul>{told}</ul>", titles[0], charts[0], titles[1], charts[1], crash)
+    return _card("The journey", lead, f"<ul>{steps}</ul>", titles[0], charts[0], titles[1], charts[1], crash)
+
+
+def _schema_text(text: str) -> str:
+    """A schema, field by field, folded until it is opened."""
+    lines = [f"  {json.dumps(field)}" for field in json.loads(text)["fields"]]
+    shown = escape("\n".join(["fields:", *lines]), quote=False)
+    return f"<details><summary>the schema</summary><pre>{shown}</pre></details>"
 
 
 def _bar_class(story: DemoResult, batch: dict[str, Any]) -> str:
@@ -218,4 +226,4 @@ def _join_section(story: DemoResult) -> str:
 def _refusal_section(story: DemoResult) -> str:
     lines = "".join(f"<li>{escape(line)}</li>" for line in story.refused)
     lead = "A fourth version turned <code>carrier</code> into an int, added <code>gate</code> without a default and narrowed <code>distance</code>."
-    return _card("Version 4 was refused", lead, f"<ul class='refused'>{lines}</ul>")
+    return _card("Version 4 was refused", lead, f"<ul class='refused'>{lines}</ul>", _schema_text(V4))

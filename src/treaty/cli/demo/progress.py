@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.console import Console
 from rich.panel import Panel
@@ -10,11 +11,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from treaty.cli.demo.demo_run import DemoResult
+from treaty.spark.demo_data.schemas import SUBJECT
 
 
 @dataclass(slots=True)
 class ProgressBars:
-    """An `Audience` with two bars."""
+    """A `ProgressListener` with two bars: events written, and events in the tables."""
 
     progress: Progress
     writing: TaskID
@@ -46,40 +48,60 @@ def show_progress(console: Console, total: int) -> Iterator[ProgressBars]:
         yield ProgressBars(progress, writing, progress.add_task("events in the two tables", total=total))
 
 
-def print_report(console: Console, story: DemoResult, page: str) -> None:
-    """Print the figures and the proof."""
-    figures, proof = story.figures, story.proof
-    versions = Table(title="good rows by version", title_justify="left", title_style="bold")
-    versions.add_column("version")
-    versions.add_column("rows", justify="right")
+def print_report(console: Console, story: DemoResult, page: Path) -> None:
+    """Print the tables of the report, the proof, and where to look next."""
+    figures = story.figures
+    versions = _open_table("good rows by version", "version", "rows")
     for row in figures["versions"]:
         versions.add_row(f"v{row['schema_version']}", f"{row['flights']:,}")
-    reasons = Table(title="bad rows by reason", title_justify="left", title_style="bold")
-    for name in ("code", "rows", "for instance"):
-        reasons.add_column(name, justify="right" if name == "rows" else "left", overflow="fold")
+    reasons = _open_table("bad rows by reason", "code", "rows", "for instance")
+    reasons.columns[2].justify, reasons.columns[2].overflow = "left", "fold"
     for row in figures["reasons"]:
         reasons.add_row(row["code"], f"{row['rows']:,}", row["message"])
-    airlines = Table(title="three formats, one join", title_justify="left", title_style="bold")
-    for name in ("airline (JSON)", "flights (Avro)", "late, dry", "late, rain (Protobuf)", "planes' age (JSON)"):
-        airlines.add_column(name, justify="left" if name.startswith("airline") else "right")
+    airlines = _open_table(
+        "flights (Avro) joined with weather (Protobuf), planes and airlines (JSON)\n"
+        "minutes late in dry hours and in rain, mean age of the planes in years",
+        "airline", "flights", "dry", "rain", "age",
+    )  # fmt: skip
     for row in figures["airlines"][:8]:
-        airlines.add_row(
-            row["airline"], f"{row['flights']:,}", *(_format_number(row[name]) for name in ("dry", "rain", "age"))
-        )
+        numbers = (_format_number(row[name]) for name in ("dry", "rain", "age"))
+        airlines.add_row(row["airline"], f"{row['flights']:,}", *numbers)
     refused = "\n".join(f"[red]✗[/red] {line}" for line in story.refused)
     console.print(
         versions, reasons, airlines, Panel(refused, title="version 4 was refused", title_align="left", highlight=False)
     )
+    console.print(_format_proof(story), highlight=False)
+    base = f"sqlite://{page.with_name('registry.db')}"
+    console.print(
+        f"Report: [link={page.as_uri()}]{page}[/link]\n"
+        f"Next:   treaty subject get {SUBJECT} --registry {base}\n"
+        f"        treaty schema get {SUBJECT} 3 --registry {base}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _open_table(title: str, *names: str) -> Table:
+    """A table with its first column to the left, and numbers to the right; only a last column may wrap."""
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for place, name in enumerate(names):
+        table.add_column(name, justify="right" if place else "left", no_wrap=True)
+    table.columns[-1].no_wrap = False
+    return table
+
+
+def _format_proof(story: DemoResult) -> str:
+    """The counts that were read back from the tables, a line for each topic, and the speed."""
+    proof = story.proof
     sign = "[b green]✓ proved[/]" if story.holds else "[b red]✗ NOT PROVED[/]"
     kill = f"killed once in batch {story.killed} and resumed" if story.killed >= 0 else "not killed"
-    others = ", ".join(
-        f"{name} {one['expected']:,} = {one['good']:,} good + {one['bad']:,} bad"
-        for name, one in figures["dimensions"].items()
-    )
-    console.print(
-        f"{sign}  {proof['expected']:,} events = {proof['good']:,} good + {proof['bad']:,} bad, {proof['distinct']:,} distinct, "
-        f"{proof['misplaced']} misplaced ({kill})\n"
-        f"   {others}\n"
-        f"   {story.rate:,.0f} rows/s in the stream, {story.best_rate:,.0f} in its fastest batch, {story.seconds:,.0f} s in all. Report: {page}",
-        highlight=False,
-    )
+    lines = [
+        f"{sign}  {proof['expected']:,} events = {proof['good']:,} good + {proof['bad']:,} bad",
+        f"   {proof['distinct']:,} distinct, {proof['misplaced']} misplaced, {kill}",
+        *(
+            f"   {name} {one['expected']:,} = {one['good']:,} good + {one['bad']:,} bad"
+            for name, one in story.figures["dimensions"].items()
+        ),
+        f"   {story.rate:,.0f} rows/s in the stream, {story.best_rate:,.0f} in its fastest batch, {story.seconds:,.0f} s in all",
+    ]
+    return "\n".join(lines)

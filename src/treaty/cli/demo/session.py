@@ -18,18 +18,20 @@ def run_demo(folder: Path, rows: int, *, stay: bool) -> bool:
     port = find_free_port()
     url = f"http://127.0.0.1:{port}"
     with (folder / "server.log").open("w", encoding="utf-8") as log:
-        server = start_server(f"sqlite:///{folder / 'registry.db'}", port, log)
+        server = start_server(f"sqlite://{folder / 'registry.db'}", port, log)
         try:
             with connect(url) as registry:
                 wait_for_server(registry, server)
                 console.print(
-                    f"[b]Treaty[/b] serves {url} from one SQLite file, {folder / 'registry.db'}", highlight=False
+                    f"[b]treaty serve[/b] answers at [link={url}/docs]{url}[/link]; its log is {folder / 'registry.db'}",
+                    highlight=False,
+                    soft_wrap=True,
                 )
                 with show_progress(console, rows) as audience:
                     result = DemoRun(folder, registry, url, rows, audience).run()
             target = folder / "report.html"
             target.write_text(build_page(result), encoding="utf-8")
-            print_report(console, result, str(target))
+            print_report(console, result, target)
             if stay:
                 console.print(f"The registry stays at {url}; end it with Ctrl-C.")
                 with suppress(KeyboardInterrupt):

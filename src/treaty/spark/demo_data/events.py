@@ -1,4 +1,4 @@
-"""Flights as framed events: versions interleaved, a hundredth damaged in place, in files that stand for a topic."""
+"""Flights as framed events of several versions, one in a hundred damaged, in files that take the place of a topic."""
 
 import io
 import json
@@ -26,9 +26,9 @@ DAMAGE: Mapping[str, str] = {
     "hostile length": "MALFORMED",
     "bytes after the end": "TRAILING",
 }
-"""The seven damages of damage, and the code that each must be found with."""
+"""The seven kinds of damage, and the error code that each must lead to."""
 PHASES: tuple[tuple[float, tuple[int, ...]], ...] = ((0.3, (1,)), (0.6, (1, 2, 2)), (1.0, (1, 2, 3, 3, 3)))
-"""Up to which part of the flights which versions are written, each as often as it stands there."""
+"""For each phase: the share of the flights at which it ends, and the versions written in it, with repetitions as weights."""
 EVENTS = pa.schema([("offset", pa.int64()), ("value", pa.binary())])
 TRUTH = pa.schema([("offset", pa.int64()), ("version", pa.int32()), ("damage", pa.string()), ("code", pa.string())])
 UNKNOWN_ID = 999_999
@@ -44,7 +44,7 @@ class SubjectIds:
 
 @dataclass(frozen=True, slots=True)
 class DemoEvent:
-    """One event, and what is true of it: `damage` is empty for a sound one."""
+    """An event, the version it was written with, and its damage; empty if it has none."""
 
     offset: int
     value: bytes
@@ -53,16 +53,16 @@ class DemoEvent:
 
 
 def phase_of(offset: int, total: int) -> int:
-    """Which phase an offset falls into, from 0."""
+    """Return the phase of an offset, from 0."""
     return next(place for place, (until, _) in enumerate(PHASES) if offset < until * total or until == 1.0)
 
 
 def events(
     rows: Iterable[Row], weather: Mapping[tuple[str, int], Row], total: int, ids: Sequence[int]
 ) -> Iterator[DemoEvent]:
-    """Encode flights in order. `ids` grows while the stream runs: version n is used once `ids` has n entries.
+    """Encode flights in their order. `ids` are the ids of the registered versions; it may grow while events are taken.
 
-    The last entry of a phase's versions is the newest; an id is read from `ids` only when its version is written.
+    An id is read when the first event of its version is taken, so a version must be registered before its phase begins.
     """
     dice = random.Random(SEED)  # noqa: S311 - repeatable, not secret
     encoders = [fastavro.parse_schema(json.loads(text)) for text in VERSIONS]
@@ -75,7 +75,7 @@ def events(
 
 
 def add_damage(stream: Iterable[DemoEvent], other: int) -> Iterator[DemoEvent]:
-    """The same events with a hundredth of them damaged, with a fixed seed."""
+    """The same events, one in a hundred of them damaged; random with a fixed seed."""
     dice = random.Random(SEED + 1)  # noqa: S311 - repeatable, not secret
     damages = tuple(DAMAGE)
     for event in stream:
@@ -87,7 +87,7 @@ def add_damage(stream: Iterable[DemoEvent], other: int) -> Iterator[DemoEvent]:
 
 
 def damage_frame(value: bytes, damage: str, other: int, dice: random.Random) -> bytes:
-    """One frame, damaged in one of the seven damages."""
+    """Return a frame with one of the seven kinds of damage."""
     match damage:
         case "frame cut off":
             return value[: dice.randrange(5)]
@@ -120,7 +120,10 @@ def record_of(row: Row, version: int, weather: Mapping[tuple[str, int], Row]) ->
 
 
 def write(batch: Sequence[DemoEvent], folder: Path, topic: str, name: str) -> None:
-    """Write events of a topic as one file, and what is true of them beside; a file appears as a whole."""
+    """Write events of a topic as one Parquet file, and their versions and damage as another, for the proof.
+
+    A stream that lists the folder sees a file only when it is complete.
+    """
     offsets = [event.offset for event in batch]
     for place, columns, schema in (
         ("events", [offsets, [event.value for event in batch]], EVENTS),

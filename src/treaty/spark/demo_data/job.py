@@ -1,4 +1,4 @@
-"""The demo's streaming jobs: events from files into two Delta tables a topic."""
+"""The streams of the demo. Each reads the events of a topic from files, and writes two Delta tables: good rows and bad rows."""
 
 from pathlib import Path
 
@@ -19,12 +19,12 @@ def run(spark: SparkSession, registry: Registry, paths: DemoPaths, on_event: OnE
 
 
 def dimensions(spark: SparkSession, registry: Registry, root: Path) -> dict[str, int]:
-    """Read the topics that flights are joined with, all at once and to their ends; the number of events of each."""
+    """Read the topics that flights are joined with to their ends, all at the same time. Return the number of events of each."""
     begun = {
         one.name: _start(spark, registry, DemoPaths(root, one.name), one.subject, available=True) for one in DIMENSIONS
     }
     for query in begun.values():
-        query.awaitTermination()  # raises what the stream died of
+        query.awaitTermination()  # raises the error that ended the stream
     return {name: spark.read.parquet(DemoPaths(root, name).truth).count() for name in begun}
 
 
@@ -37,6 +37,7 @@ def _start(
     on_event: OnEvent = lambda _: None,
     available: bool = False,
 ) -> StreamingQuery:
+    # Any stream with a binary column will do: here files, one a batch; elsewhere spark.readStream.format("kafka").
     frames = spark.readStream.schema("offset BIGINT, value BINARY")
     source = frames.option("maxFilesPerTrigger", 1).parquet(paths.events)
     pipeline = Pipeline(

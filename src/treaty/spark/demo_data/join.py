@@ -14,7 +14,7 @@ YEAR = 2013
 
 
 def join_topics(spark: SparkSession, root: Path) -> DataFrame:
-    """Every flight, with what is known of its weather, plane and airline; a bad row of theirs leaves nulls."""
+    """Every flight with its weather, plane and airline. Where the row of one of these is bad or missing, its columns are null."""
 
     def table(name: str) -> DataFrame:
         return tables.read(spark, LakeTable(DemoPaths(root, name).good)).drop("offset", "schema_id", "schema_version")

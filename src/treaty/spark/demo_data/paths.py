@@ -1,4 +1,4 @@
-"""`Places`: where one topic of the demo lies, its tables and its checkpoint."""
+"""The folders of a topic of the demo: its events, its tables and its checkpoint."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +13,12 @@ class DemoPaths:
 
     @property
     def events(self) -> str:
-        """Files that stand for the topic."""
+        """Files with the events of the topic."""
         return str(self.root / "events" / self.topic)
 
     @property
     def truth(self) -> str:
-        """What is true of each event."""
+        """Files with the version and the damage of each event."""
         return str(self.root / "truth" / self.topic)
 
     @property
@@ -33,5 +33,5 @@ class DemoPaths:
 
     @property
     def checkpoint(self) -> str:
-        """Where the stream remembers what it has read."""
+        """The checkpoint of the stream."""
         return str(self.root / "checkpoints" / self.topic)

@@ -1,4 +1,4 @@
-"""The demo's proof and its figures, read back from the tables."""
+"""The proof and the figures of the demo, read from the tables."""
 
 from typing import Any
 
@@ -11,7 +11,10 @@ from treaty.spark.lake.table import LakeTable
 
 
 def check_tables(spark: SparkSession, places: DemoPaths, total: int) -> dict[str, Any]:
-    """Read both tables back and count: every event is in exactly one table, and where the truth says it belongs."""
+    """Read both tables of a topic and compare them with the events that were written.
+
+    The proof holds if every event is in exactly one table, a sound one with its version, a damaged one with its error code.
+    """
     good = tables.read(spark, LakeTable(places.good)).select("offset", "schema_version", F.lit("").alias("found"))
     bad = tables.read(spark, LakeTable(places.bad)).select("offset", F.lit(None), F.col("code"))
     truth = spark.read.parquet(places.truth)
@@ -51,7 +54,7 @@ def check_tables(spark: SparkSession, places: DemoPaths, total: int) -> dict[str
 
 
 def read_figures(spark: SparkSession, places: DemoPaths) -> dict[str, Any]:
-    """What the report shows, read from the tables."""
+    """Return the figures of the report."""
     good = tables.read(spark, LakeTable(places.good)).cache()
     bad = tables.read(spark, LakeTable(places.bad))
     local = F.from_utc_timestamp("scheduled", "America/New_York")

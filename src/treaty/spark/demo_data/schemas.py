@@ -1,4 +1,4 @@
-"""Versions of the subject `flights-value`, one of another subject, and a fourth version that must be refused."""
+"""The three versions of the subject `flights-value`, and a fourth one that the registry must refuse."""
 
 import json
 from typing import Any
