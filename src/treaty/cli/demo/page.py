@@ -103,7 +103,10 @@ def _versions_section(story: DemoResult) -> str:
     ]
     lead = "Versions 2 and 3 were registered while the stream ran. The stream found each new id in a batch, looked it up in the registry and added the columns to the table, without a restart."
     crash = "<p class='note'>The marked batch was killed and ran again.</p>" if story.killed >= 0 else ""
-    told = "".join(f"<li><b>v{number}</b> {escape(words)}</li>" for number, words in enumerate(STORY, 1))
+    steps = "".join(
+        f"<li><b>v{number}</b> {escape(words)}{_schema_text(text)}</li>"
+        for number, (words, text) in enumerate(zip(STORY, VERSIONS, strict=True), 1)
+    )
     titles = "<h3>Good rows by the version they were written with</h3>", "<h3>Seconds per batch</h3>"
     charts = (
         draw_shares(shares, "good rows by version"),
