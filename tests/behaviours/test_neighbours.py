@@ -124,7 +124,7 @@ def test_two_secrets_in_one_request_are_none(two: tuple[Served, Served]) -> None
 def test_without_a_secret_there_is_no_inner_door() -> None:
     with neighbours(2, trust=None) as (_, (owner, other)):
         assert asked_directly(owner, encode_batch([encode_command(HANDED)]), **{HEADER: SECRET})[::2] == (404, None)
-        with pytest.raises(Unavailable, match="takes no commands of other nodes"):
+        with pytest.raises(Unavailable, match="accepts no commands of other nodes"):
             other.ask(Register(ORDERS, Draft(V1)), CallOptions(timeout=1.5))
 
 

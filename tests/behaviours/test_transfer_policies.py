@@ -1,4 +1,4 @@
-"""Moving policies that no word names: directly, by a dump, to a registry that has words only, and more than once."""
+"""Moving policies that no word names: directly, by a dump, to a registry that has named levels, and more than once."""
 
 import pytest
 
@@ -124,9 +124,9 @@ def test_a_registry_that_has_words_only_gets_the_nearest_one() -> None:
     with connect("memory:") as source, scripted(words_only) as script, connect(script.url) as target:
         source.set_config("", Config(exact_level=Level(ALL, LATEST)))
         report = write(read(source), target)
-        with pytest.raises(NotOffered, match="words only"):
+        with pytest.raises(NotOffered, match="named levels"):
             target.set_config("s", Config(exact_level=DENY))
-        with pytest.raises(NotOffered, match="words only"):
+        with pytest.raises(NotOffered, match="named levels"):
             target.set_config("s", Config(partition="type"))
 
     assert report.problems == ()

@@ -123,7 +123,7 @@ def test_a_level_that_no_word_names(run: Run) -> None:
     assert "deny" in run("config", "set", "e", "--deny").output
     assert "exactLevel" not in run("config", "set", "e", "--level", "full").output
     assert "no version with the ordinal 7" in run("config", "set", "e", "--forward", "TILL:7", code=1).output
-    assert "none of none, latest" in run("config", "set", "e", "--forward", "till", code=2).output
+    assert "not one of none, latest" in run("config", "set", "e", "--forward", "till", code=2).output
 
 
 def test_references_and_contexts(run: Run) -> None:

@@ -1,6 +1,5 @@
-"""Authentication of a client: passwords, tokens, and tokens that change.
-
-A certificate is no `Credentials`: it belongs to the connection (`settings.tls`).
+"""Credentials of a client: passwords, and fixed or renewed tokens. Client certificates belong to the connection
+(`settings.tls`).
 """
 
 import base64
@@ -25,13 +24,13 @@ from treaty.client.effects import (
 from treaty.core.refusals import Unauthenticated, Unavailable
 
 FRESH = 0.8
-"""The part of its life after which an OAuth token is asked for anew, while the old one still counts."""
+"""The fraction of an OAuth token's lifetime after which a new one is requested."""
 LIFE = 300.0
-"""Seconds that a token is taken to live where the answer does not say."""
+"""Lifetime of a token in seconds, if the answer has none."""
 TRIES = 3
-"""How often a token endpoint that fails is asked."""
+"""Attempts at a failing token endpoint."""
 PAUSE = 0.2
-"""Seconds before it is asked again; they double."""
+"""Seconds before the next attempt; doubled each time."""
 
 Clock = Callable[[], float]
 ProvidedToken = Mapping[str, str] | str
@@ -45,8 +44,8 @@ def _keep_headers(_tokens: TokenCache, _refused: Headers) -> bool:
 class Credentials:
     """How a client authenticates; `repr` shows no secret.
 
-    `headers` is a conversation that returns headers. `invalidate` takes headers that were refused (401), and returns whether
-    another request may give new ones.
+    `headers` is a generator of effects that returns headers. `invalidate` takes headers that were refused (401), and
+    returns whether new ones can be requested.
     """
 
     kind: str
@@ -57,13 +56,13 @@ class Credentials:
 def basic(user: str, password: str) -> Credentials:
     """A name and a password; raises `ValueError` for a name with a colon."""
     if ":" in user:
-        raise ValueError("a user's name has no colon in it")
+        raise ValueError("a user name must not contain a colon")
     word = base64.b64encode(f"{user}:{password}".encode()).decode()
     return _constant_credentials("basic", {"Authorization": f"Basic {word}"})
 
 
 def bearer(token: str) -> Credentials:
-    """A token that does not change."""
+    """Authenticate with a fixed bearer token."""
     return _constant_credentials("bearer", bearer_headers(token))
 
 
@@ -71,9 +70,9 @@ def bearer_from(
     function: Callable[[], ProvidedToken | Awaitable[ProvidedToken]],
     read: Callable[[ProvidedToken], Headers] | None = None,
 ) -> Credentials:
-    """A token that a function of yours returns, asked before each request (it should remember what it can).
+    """Authenticate with the bearer token that a function returns. It is called before each request, so it should cache.
 
-    In asyncio programs it may be a coroutine function. `read` makes headers of what it returns, where that is no token.
+    In asyncio programs it may be a coroutine function. `read` converts its result to headers, if it is not a token.
     """
 
     def headers_of(_tokens: TokenCache, _clock: Clock) -> Conversation[Headers]:
@@ -86,7 +85,7 @@ def bearer_from(
 
 
 def bearer_file(path: Path | str) -> Credentials:
-    """A token in a file, which is read again when it changes."""
+    """Authenticate with the bearer token in a file, which is read again when it changes."""
     place, read = Path(path), _TokenFile()
 
     def headers_of(_tokens: TokenCache, _clock: Clock) -> Conversation[Headers]:
@@ -101,7 +100,7 @@ def bearer_file(path: Path | str) -> Credentials:
 
 
 class _TokenFile:
-    """What was last read from a file, and which state of the file that was."""
+    """The token last read from a file, and the state of the file then."""
 
     def __init__(self) -> None:
         self._last: tuple[tuple[int, int, int], Headers] | None = None
@@ -116,7 +115,7 @@ class _TokenFile:
         except OSError as error:
             raise Unavailable(f"the token can't be read from {place}: {error.strerror}") from None
         except UnicodeDecodeError:
-            raise ValueError(f"{place} holds no token: it is not text") from None
+            raise ValueError(f"{place} has no token: it is not text") from None
         return last[1]
 
     def forget(self) -> None:
@@ -124,14 +123,14 @@ class _TokenFile:
 
 
 def oauth(token_url: str, client_id: str, client_secret: str, scope: str = "", **more: str) -> Credentials:
-    """A token that an OAuth2 server gives to a client for its id and secret (RFC 6749, 4.4); `more` goes to it too.
+    """Authenticate with the token that an OAuth 2.0 server issues for client id and secret (RFC 6749, section 4.4).
 
-    It is asked for when it is first needed and again in time; many who need it at once are one question. Raises
-    `ValueError` for an address that is none.
+    `more` has further parameters of the token request. The token is requested at first use and renewed before it
+    expires; concurrent callers share one request. Raises `ValueError` for an invalid URL.
     """
     parts = urlsplit(token_url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ValueError("the address of a token endpoint is http(s)://host[:port]/path")
+        raise ValueError("the URL of a token endpoint is http(s)://host[:port]/path")
     token = base64.b64encode(f"{quote_plus(client_id)}:{quote_plus(client_secret)}".encode()).decode()
     form = {"grant_type": "client_credentials", **({"scope": scope} if scope else {}), **more}
     headers = {
@@ -172,7 +171,7 @@ for _kind in (_Token, _Error):
 
 
 def _renew_token(tokens: TokenCache, clock: Clock, send: SendRequest, where: str) -> Conversation[Headers]:
-    """Ask for a token, unless somebody has just done so; the old one is good enough while it lasts."""
+    """Request a token, unless another caller just did. If that fails, the old token is used while it is valid."""
     if tokens.headers is not None and clock() < tokens.renew_at:
         return tokens.headers
     try:
@@ -210,9 +209,9 @@ def _request_token(send: SendRequest, where: str) -> Conversation[_Token]:
         message = f"status {event.status} {refusal.error} {refusal.error_description}".strip()
         if 400 <= event.status < 500 and event.status not in {408, 429}:
             raise Unauthenticated.of(
-                "OAUTH", f"{where} gives no token: {message}", allowed="a client id, secret and scope that it knows"
+                "OAUTH", f"{where} issued no token: {message}", allowed="a client id, secret and scope that it knows"
             )
-    raise Unavailable(f"{where} gives no token: {message}")
+    raise Unavailable(f"{where} issued no token: {message}")
 
 
 def _constant_credentials(kind: str, headers: Headers) -> Credentials:
@@ -224,7 +223,7 @@ def _constant_credentials(kind: str, headers: Headers) -> Credentials:
 
 
 def bearer_headers(token: str) -> Headers:
-    """A token as a header; raises `ValueError`, without showing it, for what can't be one."""
+    """Return the header of a token. Raises `ValueError` for an invalid one; the message does not contain it."""
     if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise ValueError("a token is printable ASCII without blanks; this one is not")
     return {"Authorization": f"Bearer {token}"}

@@ -1,4 +1,4 @@
-"""Effects of a conversation over HTTP: what a generator asks its registry to execute, and what it receives for it."""
+"""Effects: values that the sans-I/O protocol yields, and that a synchronous or asynchronous registry executes."""
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ Headers = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class SendRequest:
-    """Send a request and return the response. Times are in seconds; `connect` bounds the making of a connection alone."""
+    """Send a request and return the response. Time-outs are in seconds; `connect` is that of the connection alone."""
 
     method: str
     url: str
@@ -40,15 +40,15 @@ class CallProvider:
 
 @dataclass(frozen=True, slots=True)
 class RunExclusively:
-    """Run this conversation while no other one of the same client runs exclusively, and return its value."""
+    """Run this generator under the lock of the client, and return its value."""
 
     conversation: Callable[[], "Conversation[Headers]"]
 
 
 @dataclass(frozen=True, slots=True)
 class NoResponse:
-    """No response came. `was_sent` is False only where the request was certainly not sent; `timed_out`: the server may still
-    hold the request and execute it later.
+    """No response came. `was_sent` is False only where the request was certainly not sent; `timed_out`: the server may
+    still hold the request and execute it later.
     """
 
     message: str

@@ -1,6 +1,6 @@
-"""The methods of a connection as exchanges, without I/O: which requests are made, and what is returned of their answers.
+"""The methods of a connection as exchanges, without I/O: the requests of each method, and its result.
 
-An exchange is a generator. It yields requests, receives their answers and returns a value. `Connection` and
+An exchange is a generator that yields requests, receives their answers and returns a value. `Connection` and
 `AsyncConnection` run it against a registry. Subjects are strings in their qualified form (``orders-value``,
 ``:.context:orders-value``), schemas are texts or a `Draft`.
 """
@@ -75,14 +75,14 @@ from treaty.core.schema import Draft, Metadata, Pairs, RuleSet, TaggedPath
 
 A = TypeVar("A")
 Exchange: TypeAlias = Generator[Request[Any], Any, A]
-"""Requests that are made one after the other, and the value that their answers come to."""
+"""A generator that yields requests, receives answers and returns a value."""
 
 EVERY_SCOPE = "*"
-"""In place of a subject: the settings that hold everywhere."""
+"""In place of a subject: settings of the whole registry."""
 
 
 def request_answer(request: Request[A]) -> Exchange[A]:
-    """Make one request and return its answer."""
+    """Send one request and return its answer."""
     return cast("A", (yield request))
 
 
@@ -108,9 +108,8 @@ def register(
     force: ForceReason | None = None,
     properties: Pairs = (),
 ) -> Exchange[RegisteredVersion]:
-    """Make the schema a version of the subject, unless it is one already.
-
-    `number` guards the version's number, `schema_id` gives the id in mode IMPORT.
+    """Register the schema as a version of the subject; an existing version is returned. `number` is the expected
+    version number; `schema_id` sets the id in mode IMPORT.
     """
     draft, into = as_draft(schema), subject_of(subject)
     return (
@@ -130,7 +129,7 @@ def derive(
     rules: RuleSet | None = None,
     number: int = 0,
 ) -> Exchange[RegisteredVersion]:
-    """Make a new version out of one: with tags inside its text added and removed, other metadata, other rules."""
+    """Register a copy of a version with tags added or removed, other metadata or other rules."""
     request = Derive(subject_of(subject), version, number, add_tags, remove_tags, metadata, rules)
     return (yield from request_answer(request))
 
@@ -138,14 +137,14 @@ def derive(
 def lookup(
     subject: str, schema: Draft | str, *, normalize: bool | None = None, deleted: bool = False
 ) -> Exchange[VersionFound]:
-    """Return the version of the subject that this schema is."""
+    """Return the version of the subject with this schema. Raises `SchemaNotFound`."""
     return (yield from request_answer(Lookup(subject_of(subject), as_draft(schema), normalize, deleted)))
 
 
 def check(
     subject: str, schema: Draft | str, version: int | None = None, *, normalize: bool | None = None
 ) -> Exchange[CompatibilityResult]:
-    """Return whether the schema is compatible: against one version, or those that the subject's policy compares."""
+    """Return whether the schema is compatible with one version, or with those that the subject's policy compares."""
     return (yield from request_answer(Check(subject_of(subject), as_draft(schema), version, normalize)))
 
 
@@ -179,12 +178,14 @@ def schemas(
 
 
 def delete_version(subject: str, number: int, *, permanent: bool = False) -> Exchange[tuple[int, ...]]:
-    """Hide a version, or (when it is hidden) remove it for good."""
+    """Soft-delete a version; with `permanent` delete a soft-deleted one permanently."""
     return (yield from request_answer(DeleteVersion(subject_of(subject), number, permanent))).numbers
 
 
 def delete_subject(subject: str, *, permanent: bool = False) -> Exchange[tuple[int, ...]]:
-    """Hide all versions of a subject, or (when they are hidden) remove it for good; returns their numbers."""
+    """Soft-delete all versions of a subject; with `permanent` delete soft-deleted ones permanently. Returns their
+    numbers.
+    """
     return (yield from request_answer(DeleteSubject(subject_of(subject), permanent))).numbers
 
 
@@ -224,12 +225,12 @@ def referenced_by(subject: str, number: int = LATEST, *, deleted: bool = False) 
 
 
 def config(scope: str = "", *, resolve: bool = True) -> Exchange[Config]:
-    """Return the config in force at a subject or context ("": the default one); or only what is set there."""
+    """Return the config in force at a subject or context ("": the default context), or only its own members."""
     return (yield from request_answer(GetConfig(as_scope(scope), resolve))).config
 
 
 def set_config(scope: str, change: Config, clear: tuple[str, ...] = ()) -> Exchange[Config]:
-    """Change members of the config and delete those named in `clear`; returns what is set there now."""
+    """Set members of the config and unset those in `clear`; returns the members now set."""
     return (yield from request_answer(SetConfig(as_scope(scope), change, clear))).config
 
 
@@ -239,7 +240,7 @@ def set_level(scope: str, level: str) -> Exchange[Config]:
 
 
 def settings(prefix: str = ":*:") -> Exchange[tuple[ScopeSetting, ...]]:
-    """Return what is set at contexts, everywhere and at subjects that begin with `prefix`; contexts are always among them."""
+    """Return the settings of all contexts, of the whole registry, and of subjects that begin with `prefix`."""
     found: list[ScopeSetting] = []
     while True:
         after = Scope(found[-1].context, found[-1].name) if found else None
@@ -250,22 +251,22 @@ def settings(prefix: str = ":*:") -> Exchange[tuple[ScopeSetting, ...]]:
 
 
 def delete_config(scope: str) -> Exchange[Config]:
-    """Delete the config at a scope; returns what it was."""
+    """Delete the config at a scope; returns the deleted config."""
     return (yield from request_answer(DeleteConfig(as_scope(scope)))).config
 
 
 def mode(scope: str = "", *, resolve: bool = True) -> Exchange[str | None]:
-    """Return the mode in force at a subject or context, or only what is set there."""
+    """Return the mode in force at a subject or context, or only its own."""
     return (yield from request_answer(GetMode(as_scope(scope), resolve))).mode
 
 
 def set_mode(scope: str, mode: str | None, *, force: bool = False) -> Exchange[str | None]:
-    """Set the mode at a scope, or clear it with None."""
+    """Set the mode at a scope; None deletes it."""
     return (yield from request_answer(SetMode(as_scope(scope), mode, force))).mode
 
 
 def delete_mode(scope: str, *, recursive: bool = False) -> Exchange[str | None]:
-    """Delete the mode at a scope; returns what it was."""
+    """Delete the mode at a scope; returns the deleted mode."""
     return (yield from request_answer(DeleteMode(as_scope(scope), recursive))).mode
 
 
@@ -278,7 +279,7 @@ def contexts(prefix: str = "") -> Exchange[tuple[str, ...]]:
 
 
 def make_context(context: str, highest_id: int = 0) -> Exchange[int]:
-    """Make a context in mode IMPORT before it has a subject; returns the highest id that counts as given there."""
+    """Create an empty context in mode IMPORT; returns the highest id that counts as assigned there."""
     return (yield from request_answer(MakeContext(context_of(context), highest_id))).highest_id
 
 
@@ -307,19 +308,19 @@ def associations(
 def find_associations(
     gets: tuple[ListAssociations, ...], *, schemas: bool = False
 ) -> Exchange[tuple[AssociationResult, ...]]:
-    """Return the associations of several resources, entry by entry; with `schemas` the latest schemas too."""
+    """Return the associations of several resources, one result per entry; with `schemas` also the latest schemas."""
     return (yield from request_answer(GetAssociations(gets, schemas))).results
 
 
 def associate(
     resource: Resource, *specs: AssociationSpec, update: bool = False, dry_run: bool = False
 ) -> Exchange[ResourceBound]:
-    """Bind kinds of a resource to subjects, all or none; `update` changes what is bound already."""
+    """Associate a resource with subjects by kind, all or none; `update` changes existing associations."""
     return (yield from request_answer(Associate(resource, specs, update, dry_run)))
 
 
 def dissociate(resource_id: str, *kinds: str, cascade: bool = False, dry_run: bool = False) -> Exchange[None]:
-    """Delete associations of a resource; with `cascade` the subjects of strong ones go for good."""
+    """Delete associations of a resource; `cascade` permanently deletes the subjects of strong ones."""
     yield from request_answer(Dissociate(resource_id, kinds=kinds, cascade=cascade, dry_run=dry_run))
 
 
@@ -340,12 +341,12 @@ def outcome(command_id: str, principal: str | None = None) -> Exchange[CommandOu
 
 
 def as_draft(schema: Draft | str) -> Draft:
-    """A schema as people give it: a text is Avro."""
+    """Return a schema argument as a draft; a string is Avro."""
     return Draft(schema) if isinstance(schema, str) else schema
 
 
 def as_scope(text: str) -> Scope:
-    """Read a scope: a subject, a context (``:.context:``), the default context (``""``) or everywhere (``*``)."""
+    """Parse a scope: a subject, a context (``:.context:``), the default context (``""``) or the whole registry (``*``)."""
     if text == EVERY_SCOPE:
         return Scope(EVERYWHERE, None)
     subject = subject_of(text)

@@ -1,4 +1,4 @@
-"""`HttpRegistry`: a registry over HTTP for ordinary programs. Safe to share between threads."""
+"""`HttpRegistry`: a registry over HTTP for synchronous programs. Thread-safe."""
 
 import inspect
 import random
@@ -34,10 +34,10 @@ A = TypeVar("A")
 
 
 class HttpRegistry:
-    """A `Registry` behind a URL, with connections kept open."""
+    """A `Registry` at a URL, with persistent connections. Thread-safe."""
 
     def __init__(self, settings: ClientSettings | str | Mapping[str, Any]) -> None:
-        """Take settings, or what `settings_of` makes them of. Nothing is sent yet."""
+        """Take settings, or the argument of `settings_of`. Sends nothing."""
         self._settings = settings if isinstance(settings, ClientSettings) else settings_of(settings)
         chance = random.Random().random  # noqa: S311 (jitter)
         self._state = make_client_state(self._settings, time.monotonic, chance, lambda: uuid.uuid4().hex)
@@ -53,7 +53,7 @@ class HttpRegistry:
         return f"HttpRegistry({self._settings!r})"
 
     def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
-        """Answer a request; raises what a `Registry` raises."""
+        """Send a request and return its reply; raises the errors of `Registry`."""
         return self._run(ask_registry(request, call, self._settings, self._state))
 
     def close(self) -> None:
@@ -61,7 +61,7 @@ class HttpRegistry:
         self._pool.clear()
 
     def _run(self, conversation: Conversation[A]) -> A:
-        """Run a conversation; it receives what an effect returns or raises."""
+        """Run a generator of effects; it receives what each effect returns or raises."""
         event: EffectResult = None
         error: RegistryError | None = None
         try:
@@ -91,7 +91,7 @@ class HttpRegistry:
                 if inspect.isawaitable(value):
                     if inspect.iscoroutine(value):
                         value.close()
-                    raise TypeError("a coroutine function can give tokens to asyncio programs only")
+                    raise TypeError("a coroutine function as source of tokens needs an asyncio program")
                 return value
 
     def _send(self, effect: SendRequest) -> HttpResponse | NoResponse:

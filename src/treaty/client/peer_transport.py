@@ -1,4 +1,4 @@
-"""How a node asks another one of its registry: commands over HTTP, with connections kept open."""
+"""The transport between nodes: commands over HTTP, with persistent connections."""
 
 import asyncio
 import ipaddress
@@ -13,16 +13,16 @@ from treaty.wire.peer.batch import LINE_BYTES
 from treaty.wire.peer.message import PATH, REFUSED, SECRET, PeerUnreachableError
 
 CONNECTIONS = 128
-"""Connections to other nodes; a batch that finds none free waits for one. Mostly there is one to each node."""
+"""The most connections to other nodes; a batch waits for a free one. Usually there is one per node."""
 SHOWN_BYTES = 300
-"""Bytes of an error that a message shows."""
+"""The most bytes of an error in a message."""
 CONNECT_SECONDS = 3.0
 _NOT_SENT = (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.PoolTimeout)
 _LOST = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, TimeoutError, OSError)
 
 
 def no_request_id() -> str:
-    """Return the id where no request has one: an empty text."""
+    """Return an empty request id."""
     return ""
 
 
@@ -31,32 +31,32 @@ class PeerCredentials:
     """The secret and certificates by which nodes authenticate each other."""
 
     secret: str = field(default="", repr=False)
-    """Sent over TLS and to this machine only, or anywhere where `plaintext` says so."""
+    """Sent over TLS or to this machine only; with `plaintext` also over plain HTTP."""
     tls: ssl.SSLContext | None = None
-    """None: the system's authorities, and no certificate of one's own."""
+    """None: the system's CAs, and no client certificate."""
     plaintext: bool = False
     request_id: Callable[[], str] = no_request_id
-    """Id of the request that is being answered, for the other node's log lines."""
+    """Return the id of the current request, for the log lines of the other node."""
 
 
 class HttpPeerTransport:
-    """Carries commands to the endpoints of other nodes. Belongs to the loop that first uses it."""
+    """Sends commands to the endpoints of other nodes. Belongs to the event loop that first uses it."""
 
     def __init__(self, credentials: PeerCredentials) -> None:
-        """Connect to nobody yet."""
+        """Open no connection yet."""
         self._credentials = credentials
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=credentials.tls, max_connections=CONNECTIONS, keepalive_expiry=30.0
         )
 
     def request_id(self) -> str:
-        """Id of the request that is being answered; may be empty."""
+        """The id of the current request; may be empty."""
         return self._credentials.request_id()
 
     async def send(
         self, address: str, body: bytes, heard: Callable[[bytes], None], *, timeout: float, request_id: str
     ) -> None:
-        """Send a body to the node at an address, and call `heard` with each line of its answer as it comes.
+        """Send a body to the node at an address, and call `heard` with each line of its answer.
 
         Raises `PeerAwayError`, at the latest after `timeout` seconds, and what `heard` raises.
         """
@@ -86,7 +86,7 @@ class HttpPeerTransport:
             headers.append(("x-request-id", request_id))
         if self._credentials.secret:
             if not (parts.scheme == "https" or self._credentials.plaintext or _is_this_machine(parts)):
-                message = f"the secret is not sent to {address}: everybody on the way could read it (serve with TLS)"
+                message = f"the secret is not sent to {address} unencrypted; serve with TLS"
                 raise PeerUnreachableError(message, left=False)
             headers.append((SECRET, self._credentials.secret))
         return headers
@@ -105,7 +105,7 @@ def _is_this_machine(parts: SplitResult) -> bool:
 
 
 async def _read_lines(address: str, chunks: AsyncIterator[bytes], heard: Callable[[bytes], None]) -> None:
-    """Tell line by line what comes; what ends without an end of line is no line."""
+    """Pass on the answer line by line; an incomplete last line is dropped."""
     rest = bytearray()
     async for chunk in chunks:
         begin = len(rest)
@@ -115,13 +115,13 @@ async def _read_lines(address: str, chunks: AsyncIterator[bytes], heard: Callabl
             del rest[: end + 1]
             begin = 0
         if len(rest) > LINE_BYTES:
-            raise PeerUnreachableError(f"{address} says more than {LINE_BYTES} bytes", left=True)
+            raise PeerUnreachableError(f"a line of {address} exceeds {LINE_BYTES} bytes", left=True)
 
 
 async def _read_refusal(
     address: str, response: httpcore2.Response, chunks: AsyncIterator[bytes]
 ) -> PeerUnreachableError:
-    """What an answer without lines says."""
+    """Return the error in an answer without lines."""
     body = b""
     async for chunk in chunks:
         body = (body + chunk)[:SHOWN_BYTES]
@@ -136,7 +136,7 @@ def _why(error: BaseException) -> str:
 
 def _explain_status(address: str, status: int, body: str) -> str:
     if status == 404:
-        return f"{address} takes no commands of other nodes: start it with --peer-secret-file, too"
+        return f"{address} accepts no commands of other nodes; start it with --peer-secret-file, too"
     if status in {401, 403}:
-        return f"{address} does not accept this node as one of its registry; give all nodes the same secret ({body})"
+        return f"{address} does not accept this node as a peer; give all nodes the same secret ({body})"
     return f"{address} answers with status {status}: {body}"

@@ -1,4 +1,4 @@
-"""Settings by the names that Confluent's clients use, so that a program may keep its dictionary."""
+"""Client settings by the names of Confluent's clients, so that a program can keep its dictionary."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -17,7 +17,7 @@ PROPERTIES = (
     "bearer.auth.custom.provider.function", "bearer.auth.custom.provider.config",
     "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.key.password",
 )  # fmt: skip
-"""All names that are understood."""
+"""All known names."""
 
 TOKEN_HEADERS = {
     "bearer.auth.logical.cluster": "target-sr-cluster",
@@ -31,18 +31,18 @@ DEFAULTS = ClientSettings(("",))
 def settings_of(given: str | Mapping[str, Any]) -> ClientSettings:
     """Read settings from a URL (several with commas), or from a mapping with the names of Confluent's clients.
 
-    Raises `ValueError` for a URL that is none, a name that nobody knows, and members that don't go together; its
-    sentence never shows a secret.
+    Raises `ValueError` for an invalid URL, an unknown name, and settings that exclude each other; the message never
+    contains a secret.
     """
     if isinstance(given, str):
         return settings_of_url(given)
     unknown = sorted(set(given) - set(PROPERTIES))
     if unknown:
-        raise ValueError(f"no setting {', '.join(map(repr, unknown))}; there are {', '.join(PROPERTIES)}")
+        raise ValueError(f"unknown setting {', '.join(map(repr, unknown))}; known are {', '.join(PROPERTIES)}")
     base = settings_of_url(_text(given, "url"))
     tls = [given.get(f"ssl.{name}") for name in ("ca.location", "certificate.location", "key.location", "key.password")]
     if any(value is not None and not isinstance(value, str) for value in tls):
-        raise ValueError("settings that begin with 'ssl.' are texts; a server's certificate is always verified")
+        raise ValueError("settings that begin with 'ssl.' are strings; the server's certificate is always verified")
     return replace(
         base,
         rounds=1 + int(_number(given, "max.retries", DEFAULTS.rounds - 1)),
@@ -83,13 +83,13 @@ def _cache_policy(given: Mapping[str, Any]) -> CachePolicy | None:
 
 
 def _credentials(given: Mapping[str, Any], in_url: Credentials | None) -> Credentials | None:
-    """Read credentials; a password in the URL and one in the settings are one too many."""
+    """Read credentials, which may be in the URL or in one group of settings."""
     info, source = given.get("basic.auth.user.info"), given.get("bearer.auth.credentials.source")
     where = str(given.get("basic.auth.credentials.source") or "").upper()
     if where not in {"", "URL", "USER_INFO"}:
         raise ValueError(f"'basic.auth.credentials.source' {where!r} is not known; there are URL, USER_INFO")
     if (where == "URL" and in_url is None) or (where == "USER_INFO" and info is None):
-        raise ValueError(f"'basic.auth.credentials.source' is {where}, and no user is there")
+        raise ValueError(f"'basic.auth.credentials.source' is {where}, which has no user")
     if sum(each is not None for each in (info, source, in_url)) > 1:
         raise ValueError("a user in 'url', 'basic.auth.user.info', 'bearer.auth.credentials.source': one of them")
     if info is not None:
@@ -136,9 +136,9 @@ _BEARERS: Mapping[str, Callable[[Mapping[str, Any]], Credentials]] = {
 def resolve_registry(
     where: str | Mapping[str, Any] | ClientSettings | None, environment: Mapping[str, str]
 ) -> ClientSettings | str:
-    """Read which registry is meant: settings of a client, or the URL of a log; None: what the environment says.
+    """Return client settings, or the URL of a log; None reads the environment.
 
-    Variables count only where nothing is given, so that no password goes where it was not meant for.
+    Environment variables are used only without an argument, so that a password is never sent to another registry.
     """
     if isinstance(where, ClientSettings):
         return where
@@ -148,11 +148,11 @@ def resolve_registry(
         return settings_of(where)
     url = environment.get("TREATY_REGISTRY")
     if not url:
-        raise ValueError("which registry? Give a URL, or set TREATY_REGISTRY")
+        raise ValueError("no registry: give a URL, or set TREATY_REGISTRY")
     found = resolve_registry(url, environment)
     if isinstance(found, str):
         return found
     own = credentials_in(environment)
     if own is not None and found.credentials is not None:
-        raise ValueError("a user in TREATY_REGISTRY and another one in a variable beside it; one of them")
+        raise ValueError("TREATY_REGISTRY has a user, and so has another variable; use one of them")
     return replace(found, credentials=own or found.credentials, tls=tls_in(environment))

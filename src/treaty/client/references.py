@@ -1,4 +1,4 @@
-"""A resolved schema: its text with the texts that its references lead to, fetched from a registry."""
+"""Resolves a schema: fetches the texts of its references from a registry."""
 
 from treaty.core.limits import REFERENCE_DEPTH, REFERENCES
 from treaty.core.names import Subject
@@ -14,9 +14,9 @@ Known = dict[tuple[Subject, int], ResolvedSchema]
 def fetch_resolved_schema(
     registry: Registry, format_: str, text: str, references: tuple[Reference, ...], within: Subject
 ) -> ResolvedSchema:
-    """Return a schema of the context or subject `within`, with the texts that its references lead to.
+    """Return a schema of the context or subject `within`, with the texts of its references.
 
-    Each is fetched once. Raises `TooLarge` past the limits of references, and what the registry raises for a missing one.
+    Each is fetched once. Raises `TooLarge` past the limits of references, and the registry's error for a missing one.
     """
     return ResolvedSchema(format_, text, _resolve(registry, references, within, {}, 1))
 
@@ -33,7 +33,7 @@ def _resolve(
         place = (subject, reference.version)
         if place not in known:
             if len(known) >= REFERENCES:
-                raise TooLarge.of("REFERENCES", "the schema leads to too many others", allowed=f"at most {REFERENCES}")
+                raise TooLarge.of("REFERENCES", "the schema has too many references", allowed=f"at most {REFERENCES}")
             found = registry.ask(GetVersion(subject, reference.version, deleted=True, exact=True)).answer
             inner = _resolve(registry, found.references, subject, known, depth + 1)
             known[place] = ResolvedSchema(found.format, found.text, inner)

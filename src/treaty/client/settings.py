@@ -1,4 +1,4 @@
-"""Settings of an HTTP client: where the registry is, how long to try, how the client authenticates."""
+"""Settings of an HTTP client: URLs, time-outs, retries and credentials."""
 
 import ssl
 from collections.abc import Mapping
@@ -15,43 +15,42 @@ from treaty.names import refuse_renamed
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """How to talk to a registry. Times are in seconds. Never shows a secret."""
+    """Settings of a client. Times are in seconds. Its `repr` contains no secret."""
 
     urls: tuple[str, ...]
-    """Base URLs of nodes of one registry; each may end in a path. When one fails the next is asked."""
+    """Base URLs of the nodes of one registry, each optionally with a path. If one fails, the next is used."""
     rounds: int = 4
-    """How often every URL is tried before giving up."""
+    """Attempts at every URL."""
     pause: float = 0.1
-    """Pause after the first round; it doubles after each one. A node that failed rests as long while others are there."""
+    """Backoff after the first round, doubled after each; also the backoff of a failed node."""
     max_pause: float = 5.0
     max_backoff: float = 30.0
-    """The longest that a node is left alone after failures, or because it asked for it with ``Retry-After``."""
+    """The longest backoff of a node, also for ``Retry-After``."""
     attempt_timeout: float = 10.0
-    """The most that one attempt may take; `CallOptions.timeout` bounds all of them together."""
+    """Time-out of an attempt; `CallOptions.timeout` is that of all attempts together."""
     connect_timeout: float = 3.0
-    """The most that making a connection may take."""
+    """Time-out of connecting."""
     native_recheck: float = 300.0
-    """How long a server without `/treaty/v1/ask` is asked by Confluent's API alone, before that path is tried again there."""
+    """Seconds until `/treaty/v1/ask` is tried again at a server without it; meanwhile Confluent's API is used."""
     connections: int = 16
-    """Connections kept open to one host."""
+    """Persistent connections per host."""
     answer_bytes: int = 256 * 2**20
-    """The largest answer that is read."""
+    """The largest answer, in bytes."""
     headers: Pairs = field(default=(), repr=False)
-    """Sent with every request."""
+    """Additional headers of every request."""
     credentials: Credentials | None = None
-    """How the client authenticates; the same to every URL, for they are nodes of one registry."""
+    """Credentials, the same for every URL."""
     tls: ssl.SSLContext | None = None
-    """None: the system's authorities, and no certificate of one's own. See `tls_of`."""
+    """None: the system's CAs, and no client certificate. See `tls_of`."""
     read_your_writes: bool = True
-    """A read carries the place of this client's last write, so that no node answers from before it."""
+    """Send the position of this client's last write with every read, so that no node answers with an older state."""
     cache: CachePolicy | None = None
-    """What `treaty.connect` keeps in a cache; None: nothing."""
+    """Policy of the cache of `treaty.connect`; None: no cache."""
 
 
 def settings_of_url(url: str) -> ClientSettings:
-    """Read settings from a URL, or several with commas between them; user and password in it become Basic.
-
-    Raises `ValueError` for anything that is not an http or https URL.
+    """Return settings for a URL, or several separated by commas; user and password become HTTP basic. Raises
+    `ValueError` for anything that is not an http or https URL.
     """
     parts = [urlsplit(each.strip()) for each in url.split(",") if each.strip()]
     for part in parts:
@@ -74,9 +73,9 @@ def tls_of(
     key: Path | str | None = None,
     password: str | None = None,
 ) -> ssl.SSLContext:
-    """Make TLS from files in PEM: the authorities to trust (None: the system's authorities), and the certificate to show.
+    """Return a TLS context from PEM files: trusted CAs (None: the system's CAs), and the client certificate.
 
-    Raises `ValueError` for files that can't be used. Servers are always verified, and TLS 1.2 is the oldest spoken.
+    Raises `ValueError` for unusable files. Servers are always verified; the minimum version is TLS 1.2.
     """
     if key is not None and certificate is None:
         raise ValueError("a key without its certificate; give both, or one file that holds both as the certificate")
@@ -108,16 +107,16 @@ VARIABLES = {
     "TREATY_PASSWORD": "password for HTTP basic",
     "TREATY_TOKEN": "a bearer token",
     "TREATY_TOKEN_FILE": "a file with a bearer token, read again when it changes",
-    "TREATY_CA": "certificates of authorities to trust, in PEM",
+    "TREATY_CA": "trusted CA certificates, in PEM",
     "TREATY_CERT": "the client's certificate, in PEM",
     "TREATY_KEY": "its key",
     "TREATY_KEY_PASSWORD": "the key's password",
 }
-"""Variables of the environment that a client may be set up with."""
+"""Environment variables with settings of a client."""
 
 
 def credentials_in(environment: Mapping[str, str]) -> Credentials | None:
-    """Read credentials from variables; None where there are none. Raises `ValueError` for two kinds at once."""
+    """Read credentials from environment variables; None if there are none. Raises `ValueError` for more than one kind."""
     given = [name for name in ("TREATY_USER", "TREATY_TOKEN", "TREATY_TOKEN_FILE") if environment.get(name)]
     if len(given) > 1:
         raise ValueError(f"{' and '.join(given)} are set; give one of them")
@@ -132,7 +131,7 @@ def credentials_in(environment: Mapping[str, str]) -> Credentials | None:
 
 
 def tls_in(environment: Mapping[str, str]) -> ssl.SSLContext | None:
-    """Read TLS from variables; None where nothing is said. Raises `ValueError` for files that can't be used."""
+    """Read TLS settings from environment variables; None if there are none. Raises `ValueError` for unusable files."""
     ca, certificate, key, password = (
         environment.get(name) or None for name in ("TREATY_CA", "TREATY_CERT", "TREATY_KEY", "TREATY_KEY_PASSWORD")
     )

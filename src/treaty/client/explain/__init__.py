@@ -1,1 +1,1 @@
-"""A framed record told byte by byte: what each byte is, and what it says."""
+"""Explanations of framed records, byte by byte: the meaning and value of each piece."""

@@ -1,4 +1,4 @@
-"""An Avro payload byte by byte, under the schema that it was written with."""
+"""Explains an Avro payload with its writer's schema."""
 
 import struct
 from collections.abc import Callable, Iterator, Mapping
@@ -19,11 +19,11 @@ from treaty.formats.avro.model import (
 )
 
 Walk = Iterator[tuple[AvroType, str]]
-"""Reads one value: yields the values inside it, with their paths, when they come next."""
+"""Reads one value: yields its parts, with their paths, in the order of the bytes."""
 
 
 def explain(schema: AvroSchema, data: PieceReader) -> None:
-    """Note every piece of a payload. Raises `UnexpectedBytesError` where it stops being what the schema says."""
+    """Note every piece of a payload. Raises `UnexpectedBytesError` at the first byte that does not fit the schema."""
     waiting = [_value(schema, data, schema.root, "")]
     while waiting:
         try:
@@ -133,7 +133,7 @@ def _primitive(node: AvroPrimitive, data: PieceReader, path: str) -> None:
         case "int" | "long":
             value = data.zigzag(path, what)
             if not -(1 << _BITS[node.kind]) <= value < 1 << _BITS[node.kind]:
-                raise UnexpectedBytesError(start, path, f"{value} is no {node.kind}")
+                raise UnexpectedBytesError(start, path, f"{value} is not a valid {node.kind}")
             data.note(start, path, what, value)
         case _:
             size, form = _FLOATS[node.kind]

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from treaty.core.limits import EXPLAINED_STEPS
 
 SHOWN = 16
-"""Bytes and characters of a piece that are printed; the rest is counted."""
+"""The most bytes and characters of a piece that are printed."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordPiece:
-    """So many bytes from `offset` on: where they belong (`path`), what they are, and what they say."""
+    """A piece of bytes from `offset` on: its path in the value, its meaning, and its value."""
 
     offset: int
     data: bytes
@@ -21,17 +21,17 @@ class RecordPiece:
 
     @property
     def hex(self) -> str:
-        """The bytes in hex, cut where they are many."""
+        """Return the bytes in hex, truncated if there are many."""
         cut = self.data[:SHOWN]
         more = len(self.data) - len(cut)
         return cut.hex(" ") + (f" … {more} more" if more else "")
 
 
 class UnexpectedBytesError(Exception):
-    """The bytes from here on are not what they should be."""
+    """The bytes from an offset on are invalid."""
 
     def __init__(self, offset: int, path: str, why: str) -> None:
-        """Keep place and reason."""
+        """Keep offset, path and reason."""
         super().__init__(f"at byte {offset}, {path or '/'}: {why}")
         self.offset = offset
         self.path = path
@@ -40,7 +40,7 @@ class UnexpectedBytesError(Exception):
 
 @dataclass(slots=True)
 class PieceReader:
-    """Reads a record from front to back and notes what it finds."""
+    """Reads a record from front to back and notes its pieces."""
 
     data: bytes
     at: int = 0
@@ -48,7 +48,7 @@ class PieceReader:
 
     @property
     def left(self) -> int:
-        """Bytes that are not read yet."""
+        """The number of bytes not read yet."""
         return len(self.data) - self.at
 
     def note(self, start: int, path: str, what: str, says: object = "") -> None:
@@ -58,14 +58,14 @@ class PieceReader:
         self.pieces.append(RecordPiece(start, self.data[start : self.at], path, what, shorten_text(str(says))))
 
     def take(self, count: int, path: str, what: str) -> bytes:
-        """The next bytes; raises `UnexpectedBytesError` where there are fewer."""
+        """Read bytes; raises `UnexpectedBytesError` if there are fewer."""
         if count < 0 or count > self.left:
-            raise UnexpectedBytesError(self.at, path, f"{what} takes {count} bytes, {self.left} are left")
+            raise UnexpectedBytesError(self.at, path, f"{what} has {count} bytes, {self.left} are left")
         self.at += count
         return self.data[self.at - count : self.at]
 
     def varint(self, path: str, what: str) -> int:
-        """The next varint, of at most ten bytes; nothing is noted."""
+        """Read a varint of at most ten bytes; notes nothing."""
         value = 0
         start = self.at
         for place in range(10):
@@ -76,12 +76,12 @@ class PieceReader:
         raise UnexpectedBytesError(start, path, f"{what}: a number of more than ten bytes")
 
     def zigzag(self, path: str, what: str) -> int:
-        """The next zig-zag varint; nothing is noted."""
+        """Read a zig-zag varint; notes nothing."""
         value = self.varint(path, what)
         return (value >> 1) ^ -(value & 1)
 
     def rest(self, what: str) -> None:
-        """Note everything that was not noted yet, if there is something."""
+        """Note the remaining bytes as one piece, if there are any."""
         start = self.pieces[-1].offset + len(self.pieces[-1].data) if self.pieces else 0
         if start < len(self.data):
             self.at = len(self.data)
@@ -92,6 +92,6 @@ class PieceReader:
 
 
 def shorten_text(text: str) -> str:
-    """A text that fits on a line."""
+    """Return a text, truncated to one line."""
     shown = text if text.isprintable() else text.encode("unicode_escape").decode()
     return shown if len(shown) <= 60 else f"{shown[:57]}..."

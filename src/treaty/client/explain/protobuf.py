@@ -1,4 +1,4 @@
-"""A Protobuf message byte by byte: tags, lengths and values, with the names that its descriptor has for them."""
+"""Explains a Protobuf message: tags, lengths and values, with names from its descriptor."""
 
 import struct
 from collections.abc import Callable, Iterator, Mapping
@@ -12,11 +12,11 @@ WIRE = {0: "varint", 1: "64 bits", 2: "length", 3: "group", 4: "end of group", 5
 """Wire types by number."""
 
 Inside = tuple[Descriptor | None, int, str, int]
-"""A message inside: its descriptor, where it ends (-1: at the end of its group), its path, the group's number."""
+"""A nested message: its descriptor, its end (-1: the end of its group), its path, and the number of the group."""
 
 
 def explain(descriptor: Descriptor, data: PieceReader) -> None:
-    """Note every piece of a message. Raises `UnexpectedBytesError` where the bytes are no message."""
+    """Note every piece of a message. Raises `UnexpectedBytesError` at the first invalid byte."""
     waiting = [_message(data, (descriptor, len(data.data), "", 0))]
     while waiting:
         try:
@@ -38,7 +38,7 @@ def _message(data: PieceReader, message: Inside) -> Iterator[Inside]:
         tag = data.varint(path, "tag")
         number, wire = tag >> 3, tag & 7
         if wire not in WIRE or not 0 < number < 1 << 29:
-            raise UnexpectedBytesError(start, path, f"{tag} is no tag: field {number}, wire type {wire}")
+            raise UnexpectedBytesError(start, path, f"{tag} is not a valid tag: field {number}, wire type {wire}")
         if wire == 4:
             if number != group:
                 raise UnexpectedBytesError(
@@ -67,7 +67,7 @@ def _field(data: PieceReader, tagged: tuple[FieldDescriptor | None, int, int], p
         size = data.varint(path, "length")
         stop = data.at + size
         if stop > (end if end >= 0 else len(data.data)):
-            raise UnexpectedBytesError(start, path, f"length {size} leads beyond its message")
+            raise UnexpectedBytesError(start, path, f"length {size} exceeds its message")
         if field is not None and field.message_type is not None:
             data.note(start, path, "length", f"{field.message_type.full_name}, {size} bytes")
             yield field.message_type, stop, path, 0
@@ -101,7 +101,7 @@ def _note_packed(data: PieceReader, field: FieldDescriptor, path: str, stop: int
         else:
             shown = _varint(field, data.varint(path, "packed value"))
         if data.at > stop:
-            raise UnexpectedBytesError(start, path, "a packed value leads beyond its length")
+            raise UnexpectedBytesError(start, path, "a packed value exceeds its length")
         data.note(start, f"{path}/{at}", _word(field, ""), shown)
         at += 1
 

@@ -1,4 +1,4 @@
-"""A record byte by byte: its frame, the schema that the frame names, and the payload under that schema."""
+"""Explains a record: its frame, the schema of the frame, and the payload."""
 
 import json
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ from treaty.formats.registry import find_formats
 
 @dataclass(frozen=True, slots=True)
 class RecordExplanation:
-    """The pieces of a record, the schema it was written with (where one was found), and what is wrong, if anything."""
+    """The pieces of a record, its writer's schema if it was found, and its error, if any."""
 
     pieces: tuple[RecordPiece, ...]
     writer_schema: SchemaFound | None = None
@@ -59,7 +59,7 @@ def explain_record(
 
 
 def _frame(whole: PieceReader, frame: Frame) -> None:
-    """Note the frame; one that stands in a header has no bytes here."""
+    """Note the frame; a frame in a header has no bytes in the record."""
     if frame.head is not None:
         whole.note(0, "", "frame", f"in the header: guid {frame.schema}")
         return
@@ -97,7 +97,7 @@ def _payload(registry: Registry, written: SchemaFound, whole: PieceReader, frame
 
 
 def _path(whole: PieceReader, frame: Frame) -> Path:
-    """Note the message indexes, before the payload or behind the guid in the header."""
+    """Note the message indexes, before the payload or after the guid in the header."""
     if frame.head is not None:
         return split_path(frame.head or b"\x00", frame.schema)[0]
     path, rest = split_path(frame.payload, frame.schema)

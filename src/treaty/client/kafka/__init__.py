@@ -1,1 +1,1 @@
-"""Kafka topics: records out of them and into them, and a registry's own topic as a snapshot."""
+"""Kafka: reading and writing records of topics, and the topic of a registry as a snapshot."""

@@ -1,4 +1,4 @@
-"""Settings as people give them: ``name=value``, or the name of a properties file."""
+"""Settings of librdkafka from the command line: ``name=value``, or a properties file."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -8,12 +8,12 @@ from treaty.core.schema import Pairs
 
 
 def parse_settings(words: Iterable[str], option: str) -> Pairs:
-    """The settings that words give, in their order; `option` names them in messages. Raises `KafkaSettingsError`."""
+    """Parse arguments to settings, in their order; `option` is the name in messages. Raises `KafkaSettingsError`."""
     return tuple(pair for word in words for pair in _pairs(word, option))
 
 
 def parse_cluster(text: str, words: Iterable[str] = ()) -> tuple[KafkaCluster, str]:
-    """The cluster and topic that a URL and words of ``--kafka-config`` name. Raises `KafkaSettingsError`."""
+    """Return cluster and topic of a URL and arguments of ``--kafka-config``. Raises `KafkaSettingsError`."""
     return parse_kafka_url(text, parse_settings(words, "--kafka-config"))
 
 

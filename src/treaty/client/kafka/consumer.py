@@ -1,7 +1,8 @@
-"""Records of a topic, from a place to its end or for ever: without a group, and without leaving a trace.
+"""Reads records of a topic, from a start position to its end or without end. No consumer group is used, no offset
+committed.
 
-The end is found by positions and not by the offsets of records: after compaction and transactions the last offsets of a
-partition may have no record.
+The end is found by the consumer's position, not by the offset of the last record: after compaction or transactions the
+last offsets of a partition may have no record.
 """
 
 import time
@@ -17,13 +18,13 @@ from treaty.client.serializers.frames import Headers
 from treaty.core.kafka import KafkaCluster, LastBrokerError
 
 SECONDS = 30.0
-"""How long nothing may come before the end is reached."""
+"""The longest time without a record before the end, in seconds."""
 ASK = 10.0
-"""How long a question about a topic may take, in seconds."""
+"""Time-out of metadata requests, in seconds."""
 BATCH = 500
 """Records fetched at once."""
 IDLE = 0.25
-"""Seconds after which a caller gets its turn where nothing comes."""
+"""Seconds after which the caller gets control while no records arrive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class TopicRecord:
 
 @dataclass(frozen=True, slots=True)
 class StartOffset:
-    """Where to begin in each partition: an offset, so many records before the end, or a time (ms since 1970)."""
+    """The start in each partition: an offset, a number of records before the end, or a time (ms since the epoch)."""
 
     kind: Literal["beginning", "end", "offset", "last", "time"] = "beginning"
     number: int = 0
@@ -48,20 +49,20 @@ class StartOffset:
 
 @dataclass(frozen=True, slots=True)
 class ReadRange:
-    """What to read of a topic."""
+    """The part of a topic to read."""
 
     start: StartOffset = StartOffset()
     partitions: tuple[int, ...] = ()
-    """None named: all of them."""
+    """Partitions; empty for all."""
     follow: bool = False
-    """Go on past the end, for ever."""
+    """Continue past the end, without end."""
     committed: bool = True
-    """Leave out records of transactions that were aborted or are still open."""
+    """Skip records of aborted and open transactions."""
 
 
 @dataclass(slots=True)
 class _EndOffsets:
-    """Offsets that end partitions; those that are reached are taken out."""
+    """End offsets by partition; removed when reached."""
 
     left: dict[int, int] = field(default_factory=dict)
 
@@ -71,9 +72,8 @@ class _EndOffsets:
 
 
 def read_records(cluster: KafkaCluster, topic: str, span: ReadRange = ReadRange()) -> Generator[TopicRecord | None]:
-    """The records of a topic; None now and then while nothing comes.
-
-    Raises `KafkaClientError` where there is no such topic, and where nothing comes for `SECONDS` before the end.
+    """Yield the records of a topic, and None now and then while no records arrive. Raises `KafkaClientError` if the
+    topic does not exist, or no record arrives for `SECONDS` before the end.
     """
     kafka = load_library()
     heard = LastBrokerError()
@@ -129,7 +129,7 @@ def _records(
 
 
 def make_record(message: Any) -> TopicRecord:
-    """A message of the library as a value."""
+    """Return a message of the library as a record."""
     kind, stamp = message.timestamp()
     headers = tuple((name, content or b"") for name, content in message.headers() or ())
     return TopicRecord(
@@ -138,7 +138,7 @@ def make_record(message: Any) -> TopicRecord:
 
 
 def fetch_metadata(kafka: ModuleType, client: Any, topic: str) -> Any:
-    """What the brokers say about a topic and themselves; where they say nothing, `error_cb` has heard why."""
+    """Return the metadata of a topic; if no broker answers, the error is the one reported to `error_cb`."""
     try:
         return client.list_topics(topic, timeout=ASK)
     except kafka.KafkaException:
@@ -147,7 +147,7 @@ def fetch_metadata(kafka: ModuleType, client: Any, topic: str) -> Any:
 
 
 def partitions_of(kafka: ModuleType, client: Any, cluster: KafkaCluster, topic: str) -> Sequence[int]:
-    """The partitions of a topic. Raises `KafkaClientError` where there is none of that name."""
+    """Return the partitions of a topic. Raises `KafkaClientError` if it does not exist."""
     found = fetch_metadata(kafka, client, topic).topics[topic]
     if found.error is not None:
         if found.error.code() in {kafka.KafkaError.UNKNOWN_TOPIC_OR_PART, kafka.KafkaError.TOPIC_EXCEPTION}:
@@ -157,7 +157,7 @@ def partitions_of(kafka: ModuleType, client: Any, cluster: KafkaCluster, topic: 
 
 
 def _begin(kafka: ModuleType, consumer: Any, place: Any, start: StartOffset, ends: _EndOffsets) -> Any:
-    """Where to begin in one partition; notes its end where there is anything before it."""
+    """Return the start offset in a partition; notes the end offset if there is any record before it."""
     low, high = consumer.get_watermark_offsets(place, timeout=ASK)
     match start.kind:
         case "beginning":

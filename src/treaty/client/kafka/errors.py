@@ -1,4 +1,4 @@
-"""What can go wrong with Kafka, as an error of this room."""
+"""The error of Kafka clients."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from treaty.core.kafka import LastBrokerError, describe_error
 
 
 class KafkaClientError(RuntimeError):
-    """Kafka can't be used: no broker answers, a broker refuses, or a topic is missing. `is_retriable`: a retry may help."""
+    """Kafka failed: no broker answers, a broker refuses, or a topic is missing. `is_retriable`: a retry may help."""
 
     def __init__(self, message: str, *, is_retriable: bool = False) -> None:
         """Keep the sentence."""
@@ -18,7 +18,7 @@ class KafkaClientError(RuntimeError):
 
 
 def make_client_error(error: Any, servers: str, heard: LastBrokerError | None = None) -> KafkaClientError:
-    """A library's error as a sentence; what was `heard` before says more where nobody answers."""
+    """Return an error of the library as a sentence; `heard` has the reason if no broker answers."""
     message, again = describe_error(error, servers, heard, "--kafka-config")
     return KafkaClientError(message, is_retriable=again)
 

@@ -5,7 +5,7 @@ from importlib import import_module
 from types import ModuleType
 
 LOGGER = logging.getLogger("treaty.kafka")
-"""Takes what the library has to say; it is printed only where a program asks for it."""
+"""Receives log lines of the library, which are printed only if logging is configured to."""
 LOGGER.addHandler(logging.NullHandler())
 
 
@@ -13,12 +13,12 @@ class KafkaMissingError(RuntimeError):
     """Kafka's client library is not installed."""
 
     def __init__(self) -> None:
-        """Say what to install."""
+        """Name the package to install."""
         super().__init__("Kafka's client library is not installed; install it with: pip install 'treaty[kafka]'")
 
 
 def load_library() -> ModuleType:
-    """The module ``confluent_kafka``. Raises `KafkaMissingError` where it is not installed."""
+    """Import ``confluent_kafka``. Raises `KafkaMissingError` if it is not installed."""
     try:
         import confluent_kafka  # noqa: PLC0415 (an extra)
 

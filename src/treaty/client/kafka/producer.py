@@ -1,4 +1,4 @@
-"""`Sender`: records into topics, with an account of which arrived."""
+"""`Sender`: writes records to topics and reports each failed delivery."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -13,9 +13,9 @@ from treaty.client.serializers.frames import Headers
 from treaty.core.kafka import KafkaCluster, LastBrokerError
 
 SECONDS = 60.0
-"""How long a record may be under way."""
+"""Delivery time-out of a record, in milliseconds."""
 ANY = -1
-"""The partition of a record that has none of its own: the key's hash chooses."""
+"""The partition of a record without one: chosen by the hash of the key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,9 @@ class OutgoingRecord:
 
 @dataclass(slots=True)
 class RecordProducer(AbstractContextManager["RecordProducer"]):
-    """Sends while the block runs: idempotent, acknowledged by all replicas. `on_failure` is called with what did not arrive, and why."""
+    """A producer for the block: idempotent, acknowledged by all replicas. `on_failure` is called with each undelivered
+    record and its error.
+    """
 
     cluster: KafkaCluster
     on_failure: Callable[[str, str], None]
@@ -44,7 +46,7 @@ class RecordProducer(AbstractContextManager["RecordProducer"]):
     _producer: Any = field(init=False)
 
     def __post_init__(self) -> None:
-        """Set the library up; raises `KafkaClientError` for settings that it does not take."""
+        """Configure the library; raises `KafkaClientError` for invalid settings."""
         self._kafka = load_library()
         own: dict[str, object] = {
             "enable.idempotence": True,
@@ -59,7 +61,7 @@ class RecordProducer(AbstractContextManager["RecordProducer"]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Wait for what is under way; after an error nothing more is waited for than is needed to know."""
+        """Wait for the delivery of all records; after an error only as long as needed to know their state."""
         if kind is None or kind is KeyboardInterrupt:
             self.flush()
         else:
@@ -70,7 +72,7 @@ class RecordProducer(AbstractContextManager["RecordProducer"]):
         return self
 
     def find_partitions(self, topic: str, partition: int = ANY) -> frozenset[int]:
-        """Return the partitions of a topic; raises `KafkaClientError` where it, or this partition of it, does not exist."""
+        """Return the partitions of a topic; raises `KafkaClientError` if the topic or this partition does not exist."""
         with translate_errors(self._kafka, self.cluster.servers, self._heard):
             found = partitions_of(self._kafka, self._producer, self.cluster, topic)
         if partition not in {ANY, *found}:
@@ -101,6 +103,6 @@ class RecordProducer(AbstractContextManager["RecordProducer"]):
         self._producer.poll(0)
 
     def flush(self) -> None:
-        """Wait until every record has arrived or is lost."""
+        """Wait until every record is delivered or failed."""
         while self._producer.flush(1):
             pass

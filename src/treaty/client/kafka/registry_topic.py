@@ -1,7 +1,8 @@
-"""A registry's own topic (``_schemas``): read as a snapshot, and written so that a Confluent registry can start on it.
+"""The topic of a Confluent registry (``_schemas``): read as a snapshot, and written so that such a registry can start
+on it.
 
-What is written is compared first with what the topic comes to: what stands there already is left alone, so an export that
-was cut off is simply run again.
+A write is compared first with the content of the topic. Existing records are not changed, so an interrupted export can
+be run again.
 """
 
 from dataclasses import dataclass, replace
@@ -30,7 +31,7 @@ from treaty.wire.confluent.records import RecordError, context_record, record_of
 STEP = 1000
 """Records between two reports of progress."""
 HEADER = "treaty"
-"""The header of a record with what it has no word for, as in the lines of dumps; other registries overlook it."""
+"""The header with facts that a record has no member for, as in dumps; other registries ignore it."""
 Last = tuple[bytes, bytes]
 """A record's value, and its header's content."""
 _mark = msgspec.json.Decoder(MarkBody)
@@ -38,7 +39,7 @@ _mark = msgspec.json.Decoder(MarkBody)
 
 @dataclass(frozen=True, slots=True)
 class TopicExport:
-    """What an export did: records of the snapshot, how many were written (or would be), and what was not."""
+    """The result of an export: records of the snapshot, records written (or that would be), and problems."""
 
     records: int
     written: int
@@ -46,15 +47,14 @@ class TopicExport:
 
 
 def read_topic(cluster: KafkaCluster, topic: str, report: ReportProgress = ignore_progress) -> Snapshot:
-    """What a registry's topic comes to, up to its end as it is now; records that can't be read become problems.
-
-    Raises `KafkaClientError`.
+    """Read the topic of a registry up to its current end; unreadable records become problems. Raises
+    `KafkaClientError`.
     """
     return _read_image(cluster, topic, report)[0]
 
 
 def _read_image(cluster: KafkaCluster, topic: str, report: ReportProgress) -> tuple[Snapshot, dict[bytes, Last]]:
-    """The snapshot, and what stands last under every key."""
+    """Return the snapshot, and the last record of every key."""
     folding, last = ImageBuilder(), dict[bytes, Last]()
     count = 0
     for one in read_records(cluster, topic):
@@ -91,10 +91,10 @@ def write_topic(
     dry_run: bool = False,
     report: ReportProgress = ignore_progress,
 ) -> TopicExport:
-    """Write a snapshot into a registry's topic, which is made (compacted, one partition) where it is missing.
+    """Write a snapshot to the topic of a registry; a missing topic is created (compacted, one partition).
 
-    A place or an id that belongs to another schema there is a problem, and is not overwritten. Raises `KafkaClientError` for a
-    topic that is not compacted or has more partitions.
+    A version or id that belongs to another schema there is a problem and is not overwritten. Raises `KafkaClientError`
+    for a topic that is not compacted or has more than one partition.
     """
     there = ensure_compacted(cluster, topic, dry_run=dry_run)
     target, last = _read_image(cluster, topic, ignore_progress) if there else (Snapshot(), {})
@@ -119,9 +119,8 @@ def write_topic(
 def _find_missing(
     snapshot: Snapshot, plan: ImportPlan, last: dict[bytes, Last]
 ) -> tuple[list[tuple[bytes, bytes, bytes]], int]:
-    """Records that have to be written, and how many the snapshot has in all.
-
-    What the plan does not write is there in other words, or in conflict; only what is said beside it may be missing.
+    """Return the records to write, and the number of records of the snapshot. Records that the plan leaves out exist in
+    another form or are in conflict; only their extra header may be missing.
     """
     carriers = _carriers(snapshot)
     planned = replace(
@@ -153,7 +152,7 @@ def _find_missing(
 
 
 def _carriers(snapshot: Snapshot) -> dict[bytes, RecordExtras]:
-    """The records beside which the highest ids of contexts stand: the last version's, or that of the context itself."""
+    """Return the records that carry the highest ids of contexts: the last version of a context, or the context itself."""
     found: dict[bytes, RecordExtras] = {}
     for context, highest in snapshot.highest:
         inside = [one for one in snapshot.versions if subject_of(one.subject).context == context]

@@ -1,4 +1,4 @@
-"""Topics as a whole: their end offsets, whether they are compacted; and a new one where it is missing."""
+"""Topics: end offsets, cleanup policy, and creation."""
 
 from contextlib import closing
 from types import ModuleType
@@ -10,13 +10,13 @@ from treaty.client.kafka.library import LOGGER, load_library
 from treaty.core.kafka import KafkaCluster, LastBrokerError
 
 REPLICAS = 3
-"""Copies of a new topic, where there are as many brokers."""
+"""Replication factor of a new topic, if there are as many brokers."""
 
 
 def ensure_compacted(cluster: KafkaCluster, topic: str, *, dry_run: bool = False) -> bool:
-    """See that a topic is compacted and has one partition; returns whether it is there.
+    """Ensure that a topic is compacted and has one partition; return whether it existed.
 
-    One that is missing is made, unless this is a dry run. Raises `KafkaClientError` for one that a registry could not use.
+    A missing topic is created, except in a dry run. Raises `KafkaClientError` for a topic that a registry cannot use.
     """
     kafka = load_library()
     heard = LastBrokerError()
@@ -52,12 +52,12 @@ def _refuse_unfit(kafka: ModuleType, admin: Any, topic: str, partitions: int) ->
     if policy != "compact":
         remedy = "set cleanup.policy=compact there, or name another topic"
         raise KafkaClientError(
-            f"the topic {topic!r} has cleanup.policy={policy}, so its records go with time; {remedy}"
+            f"the topic {topic!r} has cleanup.policy={policy}, so its records are deleted over time; {remedy}"
         )
 
 
 def find_end_offsets(cluster: KafkaCluster, topic: str) -> dict[int, int]:
-    """The offset after the last record of each partition. Raises `KafkaClientError` where the topic is not there."""
+    """Return the end offset of each partition. Raises `KafkaClientError` if the topic does not exist."""
     kafka = load_library()
     heard = LastBrokerError()
     own: dict[str, object] = {

@@ -1,1 +1,1 @@
-"""The conversation with a registry over HTTP: which node is asked, when again, and what is asked instead."""
+"""The sans-I/O HTTP protocol of the client: choice of nodes, retries, and fallbacks for other servers."""

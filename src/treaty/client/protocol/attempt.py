@@ -1,4 +1,4 @@
-"""One request to one node: how it is sent, and what the answer says about the request and about the node."""
+"""One request to one node: sending it, and classifying the answer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -31,18 +31,18 @@ from treaty.wire.native import MEDIA, PATH, ask_bytes, is_native, read_answer
 A = TypeVar("A")
 
 CACHEABLE = frozenset({GetSchema, GetGuid, GetVersion})
-"""Asked by routes of their own with GET, so that caches and proxies on the way can answer."""
+"""Requests that are sent as GET to Confluent's routes, so that HTTP caches can answer."""
 MAX_REDIRECTS = 3
 """Redirects followed in one attempt, all within one host."""
 LATER = frozenset({408, 429})
-"""Statuses below 500 that say: later."""
+"""Statuses below 500 after which a retry may succeed."""
 ABSENT = frozenset({405, 501})
-"""Statuses that say: not here, not in this way."""
+"""Statuses of a server that lacks the route or method."""
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptResult:
-    """What one attempt came to. `native`: Treaty's native API was asked, and not Confluent's API."""
+    """The result of an attempt. `native`: it used Treaty's native API, not Confluent's API."""
 
     event: HttpResponse | NoResponse
     native: bool = False
@@ -51,9 +51,10 @@ class AttemptResult:
 def send_request(
     request: Request[Any], call: CallOptions, settings: ClientSettings, state: ClientState, to: tuple[int, float]
 ) -> Conversation[AttemptResult]:
-    """Send a request to a node with a time-out, follow redirects within that host, return what came back.
+    """Send a request to a node with a time-out, follow redirects within that host, and return the result.
 
-    A server without Treaty's native API has done nothing with the request, and gets it by Confluent's API within the same time.
+    A server without Treaty's native API has not executed the request, and gets it by Confluent's API within the same
+    time-out.
     """
     node, timeout = to
     deadline, nodes = state.clock() + timeout, state.nodes
@@ -76,10 +77,10 @@ def send_request(
 
 
 def _lacks_native_api(event: HttpResponse, *, query: bool) -> bool:
-    """Return whether an answer at the path of Treaty's native API comes from a server without it, or from a proxy.
+    """Return whether an answer at the path of Treaty's native API is from a server without it, or from a proxy.
 
-    What that API itself refuses is in its own form, and statuses about who asks and when mean the same everywhere. A page
-    with status 200 may stand for a change that was made, and is no answer to a query.
+    Refusals of the native API have their own JSON form, and statuses about authentication and retries mean the same
+    everywhere. A page with status 200 is not an answer to a query; for a command it may hide a change that was made.
     """
     refused = (300 <= event.status < 500 and event.status not in {401, 413, *LATER}) or event.status == 501
     return (refused or (query and event.status < 300)) and not is_native(event)
@@ -88,7 +89,7 @@ def _lacks_native_api(event: HttpResponse, *, query: bool) -> bool:
 def _send_authenticated(
     send: SendRequest, credentials: Credentials | None, state: ClientState
 ) -> Conversation[HttpResponse | NoResponse]:
-    """Send with the headers of the credentials; with new ones once more after status 401."""
+    """Send a request with credentials; after status 401 once more with new ones."""
     if credentials is None:
         return (yield from _follow_redirects(send))
     own = yield from credentials.headers(state.tokens, state.clock)
@@ -100,7 +101,7 @@ def _send_authenticated(
 
 
 def _run_within(deadline: float, state: ClientState, conversation: Conversation[A]) -> Conversation[A]:
-    """Run a conversation of several effects within the time of one attempt."""
+    """Run a generator of several effects within the time-out of one attempt."""
     event: EffectResult = None
     error: RegistryError | None = None
     while True:
@@ -142,7 +143,7 @@ def _follow_redirects(send: SendRequest) -> Conversation[HttpResponse | NoRespon
 
 
 def _find_redirect(send: SendRequest, event: HttpResponse | NoResponse) -> str | None:
-    """Return where to go instead: never to another host, and never with another method."""
+    """Return the request of a redirect: never to another host, and never with another method."""
     if isinstance(event, NoResponse) or event.status not in {301, 302, 307, 308}:
         return None
     if send.method != "GET" and event.status in {301, 302}:
@@ -153,38 +154,39 @@ def _find_redirect(send: SendRequest, event: HttpResponse | NoResponse) -> str |
 
 
 def read_reply(request: Request[A], result: AttemptResult, base: str) -> Reply[A]:
-    """Read what came back; raises what a `Registry` raises, and says whose answer it was."""
+    """Read an answer; returns its reply or error, and whether it is from a registry."""
     event = result.event
     if isinstance(event, NoResponse):
         raise Unavailable(f"{base}: {event.message}")
     if not result.native and (event.status in ABSENT or (event.status == 204 and not is_command(request))):
-        raise NotOffered(f"{base} does not know this operation (status {event.status})")
+        raise NotOffered(f"{base} does not have this operation (status {event.status})")
     try:
         return read_answer(request, event) if result.native else decode_response(request, event)
     except NotOffered as error:
         raise NotOffered(f"{base}: {error}") from None
     except Unavailable as error:
         if event.status == 404:
-            raise NotOffered(f"{base} has nothing at this address: {error}") from error.__cause__
+            raise NotOffered(f"{base} has no registry at this path: {error}") from error.__cause__
         raise Unavailable(f"{base}: {error}", asked_pause(event) or 1.0) from error.__cause__
 
 
 def may_be_done(event: HttpResponse | NoResponse) -> bool:
-    """Return whether a command that failed so may have been executed: a broken answer with status 200 may, a 503 or 404 not."""
+    """Return whether a failed command may have been executed: yes after an invalid answer with status 200, no after 503
+    or 404.
+    """
     if isinstance(event, NoResponse):
         return event.was_sent
     return event.status < 300 or (event.status >= 500 and event.status != 503)
 
 
 def is_hopeless(event: HttpResponse | NoResponse) -> bool:
-    """Return whether the refusal is not a registry's: a proxy that wants a password, a redirect to another host."""
+    """Return whether a refusal is not from a registry: a proxy that requires a password, or a redirect to another host."""
     return isinstance(event, HttpResponse) and 300 <= event.status < 500 and event.status not in LATER
 
 
 def asked_pause(event: HttpResponse | NoResponse) -> float | None:
-    """Return the seconds of ``Retry-After``; None where there is none that can be read.
-
-    A date is compared with that of the answer, so that clocks need not agree.
+    """Return the seconds of ``Retry-After``; None if missing or invalid. A date is compared with the ``Date`` of the
+    answer, so that clocks may differ.
     """
     text = None if isinstance(event, NoResponse) else event.header("Retry-After")
     if isinstance(event, NoResponse) or not text:

@@ -1,4 +1,4 @@
-"""`ClientState`: the clock and randomness of a client, and what one conversation leaves for the next."""
+"""`ClientState`: the clock and randomness of a client, and its state between requests."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,8 +13,8 @@ from treaty.core.state.commit import PositionToken
 class ClientState:
     """Clock and randomness of a client, its nodes, its token and its last write.
 
-    `clock` counts seconds and never goes back, `chance` is uniform in [0, 1), `new_id` makes ids of commands. `last_write` is
-    the position of the client's last write; `is_treaty` is True for a server of Treaty (None: not known yet).
+    `clock` is monotonic, in seconds; `chance` is uniform in [0, 1); `new_id` returns ids of commands. `last_write` is
+    the position of the client's last write; `is_treaty` is True for a Treaty server (None: unknown).
     """
 
     clock: Callable[[], float]
@@ -26,7 +26,7 @@ class ClientState:
     is_treaty: bool | None = None
 
     def note_write(self, token: PositionToken) -> None:
-        """Note the position of a write; the later one counts."""
+        """Note the position of a write, if it is later than the last one."""
         last = self.last_write
         if token.sequence and (last is None or last.identity != token.identity or last.sequence < token.sequence):
             self.last_write = token
@@ -35,6 +35,6 @@ class ClientState:
 def make_client_state(
     settings: ClientSettings, clock: Callable[[], float], chance: Callable[[], float], new_id: Callable[[], str]
 ) -> ClientState:
-    """Return the state of a client that has sent nothing yet."""
+    """Return the state of a new client."""
     nodes = NodePool(len(settings.urls), chance, settings.pause, settings.max_backoff)
     return ClientState(clock, chance, new_id, nodes)

@@ -1,7 +1,7 @@
-"""`ask_registry`: a request as the server at hand can answer it, also one that lacks an operation or says less.
+"""`ask_registry`: sends a request in a form that the server supports.
 
-Treaty's own server answers everything as it is asked. Confluent's, Redpanda's, Karapace's and others know fewer
-operations, other spellings, and leave out members; where the answer can be had in another way, it is asked for so.
+Treaty's server has every operation. Confluent's, Redpanda's, Karapace's and others lack some operations or members of
+answers, or spell them differently; a fallback gets the same answer by other requests.
 """
 
 from collections.abc import Mapping
@@ -50,21 +50,21 @@ from treaty.core.state.commit import PositionToken
 A = TypeVar("A")
 
 PAGE = 1000
-"""Versions that a registry lists at once."""
+"""Versions per page of a list."""
 
 
 class AskServer(Protocol):
-    """Ask something in the same conversation, in what is left of its time."""
+    """Sends further requests within the remaining time of a request."""
 
     def __call__(self, request: Request[A], /, after: PositionToken | None = None) -> Conversation[Reply[A]]:
-        """Return the reply, not older than `after`; raises what a `Registry` raises."""
+        """Return the reply, not older than `after`; raises the errors of `Registry`."""
         ...
 
 
 def ask_registry(
     request: Request[A], call: CallOptions, settings: ClientSettings, state: ClientState
 ) -> Conversation[Reply[A]]:
-    """Return the reply to a request; raises what a `Registry` raises."""
+    """Return the reply to a request; raises the errors of `Registry`."""
     refuse_bad_call(call)
     if is_command(request) and not call.command_id:
         call = replace(call, command_id=state.new_id())
@@ -86,16 +86,16 @@ def ask_registry(
 
 
 def _register(request: Register, ask: AskServer, state: ClientState) -> Conversation[Reply[RegisteredVersion]]:
-    """Complete an answer with only an id with a look-up.
+    """Complete an answer that has only an id by a look-up.
 
-    The number of an answer stays. A retried command gets the version that it made, without a text where
-    that is gone by now; what a look-up finds then is another one.
+    The version number of the answer is kept. A retried command returns the version that it created, without text if
+    that version is deleted by now, because a look-up would find another version.
     """
     if not state.is_treaty and _needs_treaty(request):
         yield from ask(GetMode(Scope(), resolve=True))
         if not state.is_treaty:
             raise NotOffered(
-                "this registry takes no expected version, names, properties or time: it would pass over them"
+                "this registry does not support an expected version, names, properties or a time and would ignore them"
             )
     reply = yield from ask(request)
     version = reply.answer.version
@@ -120,7 +120,7 @@ def _register(request: Register, ask: AskServer, state: ClientState) -> Conversa
 
 
 def _needs_treaty(request: Register) -> bool:
-    """Return whether a registration holds what only Treaty's server understands, and others would pass over."""
+    """Return whether a registration has members that only Treaty's server supports and others ignore."""
     return bool(
         request.expected is not None
         or request.names
@@ -131,17 +131,17 @@ def _needs_treaty(request: Register) -> bool:
 
 
 def _set_config(request: SetConfig, ask: AskServer, state: ClientState) -> Conversation[Reply[ConfigStored]]:
-    """A policy that no word says is taken by Treaty's server only; others would pass over it."""
+    """Refuse a policy without a level name: only Treaty's server supports it, and others ignore it."""
     exact = request.change.exact_level is not None or request.change.partition is not None
     if exact and not state.is_treaty:
         yield from ask(GetMode(Scope(), resolve=True))
         if not state.is_treaty:
-            raise NotOffered("this registry takes levels and groups by their words only: it would pass over the policy")
+            raise NotOffered("this registry supports only named levels and groups and would ignore the policy")
     return (yield from ask(request))
 
 
 def _read_setting(request: GetConfig | GetMode, ask: AskServer, state: ClientState) -> Conversation[Reply[Any]]:
-    """Where a server does not follow the chain from a subject that it does not know, follow it here."""
+    """Resolve the settings of an unknown subject here, for servers that do not."""
     try:
         return (yield from ask(request))
     except (SettingNotFound, SubjectNotFound):
@@ -152,7 +152,7 @@ def _read_setting(request: GetConfig | GetMode, ask: AskServer, state: ClientSta
 
 
 def _check(request: Check, ask: AskServer, state: ClientState) -> Conversation[Reply[CompatibilityResult]]:
-    """Where a server can check against one version only, check against each that the level compares."""
+    """Check against each version that the level compares, for servers that check against one version only."""
     try:
         return (yield from ask(request))
     except NotFound:
@@ -177,7 +177,7 @@ def _check(request: Check, ask: AskServer, state: ClientState) -> Conversation[R
 
 
 def _check_against_none(request: Check, ask: AskServer) -> Conversation[Reply[CompatibilityResult]]:
-    """A schema fits a subject that has no version."""
+    """Return True for a subject without versions."""
     try:
         yield from ask(ListVersions(request.subject))
     except SubjectNotFound:
@@ -186,7 +186,7 @@ def _check_against_none(request: Check, ask: AskServer) -> Conversation[Reply[Co
 
 
 def _list_subjects(request: ListSubjects, ask: AskServer, state: ClientState) -> Conversation[Reply[Subjects]]:
-    """Leave out what a server lists that does not know prefixes."""
+    """Filter a list by prefix, for servers that ignore the prefix."""
     reply = yield from ask(request)
     if state.is_treaty:
         return reply
@@ -201,7 +201,7 @@ def _has_prefix(name: str, prefix: Subject) -> bool:
 
 
 def _list_contexts(request: ListContexts, ask: AskServer, state: ClientState) -> Conversation[Reply[Contexts]]:
-    """Names of contexts without the colons that some servers put around them."""
+    """Return names of contexts without the colons that some servers add."""
     reply = yield from ask(request)
     if state.is_treaty:
         return reply
@@ -209,7 +209,7 @@ def _list_contexts(request: ListContexts, ask: AskServer, state: ClientState) ->
 
 
 def _list_schemas(request: ListSchemas, ask: AskServer, state: ClientState) -> Conversation[Reply[Versions]]:
-    """Ask for a long list in pages, each no older than the one before; where there is no list, look at all versions."""
+    """Request a long list in pages, each no older than the one before; without the operation, list versions one by one."""
     found: dict[tuple[str, int], VersionFound] = {}
     beside: dict[tuple[str, int], tuple[Any, Any]] = {}
     after: PositionToken | None = None
@@ -237,14 +237,14 @@ def _list_schemas(request: ListSchemas, ask: AskServer, state: ClientState) -> C
 
 
 def _relations_of(listed: Versions) -> dict[tuple[str, int], tuple[Any, Any]]:
-    """Aliases and associations that stand beside versions; None where they were not asked for."""
+    """Aliases and associations of the listed versions; None if not requested."""
     places = [(one.subject, one.number) for one in listed.versions]
     aliases = listed.aliases or (None,) * len(places)
     return dict(zip(places, zip(aliases, listed.associations or (None,) * len(places), strict=True), strict=True))
 
 
 def _join_pages(found: dict[tuple[str, int], VersionFound], beside: dict[tuple[str, int], tuple[Any, Any]]) -> Versions:
-    """One list of all pages."""
+    """Return one list of all pages."""
     aliases, tied = ([beside[place][at] for place in found] for at in (0, 1))
     return Versions(
         tuple(found.values()), () if None in aliases else tuple(aliases), () if None in tied else tuple(tied)
@@ -278,4 +278,4 @@ _FALLBACKS: Mapping[type[Any], Any] = {
     ListSubjects: _list_subjects,
     ListSchemas: _list_schemas,
 }
-"""Requests that other servers answer differently, and what is done about it."""
+"""Fallbacks by request."""

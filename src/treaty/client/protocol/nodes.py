@@ -1,4 +1,4 @@
-"""`NodePool`: which of several nodes is asked: the last one that answered. A node that fails is left out, longer each time (backoff)."""
+"""`NodePool`: the choice among several nodes: the last one that answered, except for nodes in backoff after failures."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 class _Node:
     failures: int = 0
     failed: float = 0.0
-    """When it failed last."""
+    """The time of its last failure."""
     backoff_until: float = 0.0
-    """It is not asked before this time while there is another node."""
+    """The end of its backoff; until then other nodes are preferred."""
     until: float = 0.0
-    """It is never asked before this time, because it asked for that (``Retry-After``)."""
+    """The end of the pause that it requested (``Retry-After``); until then it is not used."""
     native: float = 0.0
-    """Before this time it counts as a server without Treaty's native API."""
+    """Until this time it counts as a server without Treaty's native API."""
 
 
 class NodePool:
-    """What a client knows of its nodes. `first` and `longest` bound the backoff after a failure, in seconds."""
+    """The nodes of a client. `first` and `longest` are bounds of the backoff after a failure, in seconds."""
 
     def __init__(self, count: int, chance: Callable[[], float], first: float, longest: float) -> None:
-        """No node has failed yet; the first one is preferred."""
+        """Start with no failures; the first node is preferred."""
         self._nodes = tuple(_Node() for _ in range(count))
         self._chance = chance
         self._first = first
@@ -29,10 +29,10 @@ class NodePool:
         self.preferred = 0
 
     def order_nodes(self, round_number: int, now: float) -> tuple[int, ...]:
-        """Return the nodes of a round (from 0), in the order in which they are asked.
+        """Return the nodes of a round (from 0), in order.
 
-        The first round leaves out nodes in backoff while there is another one. In later rounds, when all nodes that were
-        asked have failed, nodes in backoff come last, and before them the node that failed last.
+        The first round leaves out nodes in backoff if there are others. In later rounds, after all others have failed,
+        nodes in backoff come last, and before them the node that failed last.
         """
         around = [(self.preferred + offset) % len(self._nodes) for offset in range(len(self._nodes))]
         ready = [node for node in around if self._nodes[node].backoff_until <= now]
@@ -44,19 +44,19 @@ class NodePool:
         return tuple(ready or waiting[:1])
 
     def requested_wait(self, node: int, now: float) -> float:
-        """Return the seconds from now that a node asked for with ``Retry-After``."""
+        """Return the remaining seconds of a node's ``Retry-After``."""
         return max(0.0, self._nodes[node].until - now)
 
     def is_native(self, node: int, now: float) -> bool:
-        """Return whether Treaty's native API is tried at a node; it is until the node is known to lack it."""
+        """Return whether to try Treaty's native API at a node: unless the node is known to lack it."""
         return now >= self._nodes[node].native
 
     def note_native_api_missing(self, node: int, until: float) -> None:
-        """Note that a node lacks Treaty's native API, and when to try that again."""
+        """Note that a node lacks Treaty's native API, for a while."""
         self._nodes[node].native = until
 
     def note_success(self, node: int) -> None:
-        """Note an answer: this node is the first one from now on."""
+        """Note an answer: this node is preferred from now on."""
         known = self._nodes[node]
         known.failures, known.backoff_until, known.until = 0, 0.0, 0.0
         self.preferred = node

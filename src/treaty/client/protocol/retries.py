@@ -1,7 +1,8 @@
-"""One request to the nodes of a registry as a conversation over HTTP, without I/O: which node is asked, and when again.
+"""One request to the nodes of a registry, with retries, sans I/O.
 
-`ask_nodes` is a generator. It yields effects (`effects`), receives their results and returns the reply; `HttpRegistry` and
-`AsyncHttpRegistry` execute the effects. Retries of a command have the same command id, so that the registry runs it once.
+`ask_nodes` is a generator. It yields effects (`effects`), receives their results and returns the reply; `HttpRegistry`
+and `AsyncHttpRegistry` execute the effects. Retries of a command have the same command id, so that the registry
+executes it once.
 """
 
 from dataclasses import dataclass, replace
@@ -32,7 +33,7 @@ A = TypeVar("A")
 def ask_nodes(
     request: Request[A], call: CallOptions, settings: ClientSettings, state: ClientState
 ) -> Conversation[Reply[A]]:
-    """Return the reply to a request; raises what a `Registry` raises."""
+    """Return the reply to a request; raises the errors of `Registry`."""
     carried = _add_position(request, call, settings, state)
     try:
         reply = yield from _try_nodes(_Attempts(request, carried, settings, state, state.clock() + call.timeout))
@@ -49,9 +50,8 @@ def ask_nodes(
 def _add_position(
     request: Request[Any], call: CallOptions, settings: ClientSettings, state: ClientState
 ) -> CallOptions:
-    """Add the position of the client's last write to a read.
-
-    Schemas by id and guid need none: they never change, and a node reads the tip before it answers "not found".
+    """Add the position of the client's last write to a read. Schemas by id and guid need none: they never change, and a
+    node reads the end of the log before it answers "not found".
     """
     if state.last_write is None or call.after is not None or not settings.read_your_writes or is_command(request):
         return call
@@ -73,14 +73,14 @@ class _Attempts(Generic[A]):
     may_be_done: bool = False
     """A node may have executed it."""
     may_be_waiting: bool = False
-    """A node may still hold it, and execute it after another one has refused it."""
+    """A node may still have it queued, and execute it after another one has refused it."""
     is_over: bool = False
     """No further attempt can help."""
     is_later_useful: bool = False
     """A node may answer in a later round."""
 
     def read_result(self, node: int, result: AttemptResult) -> Reply[A] | None:
-        """Return the reply in a result, raise a refusal; None where it has neither."""
+        """Return the reply in a result, or raise its refusal; None if it has neither."""
         nodes, now, event = self.state.nodes, self.state.clock(), result.event
         try:
             reply = read_reply(self.request, result, self.settings.urls[node])
@@ -159,7 +159,7 @@ def _try_nodes(attempts: _Attempts[A]) -> Conversation[Reply[A]]:
 
 
 def _wait_for_node(attempts: _Attempts[Any], node: int) -> Conversation[bool]:
-    """Wait as long as a node asked for with ``Retry-After``; False where less time is left."""
+    """Wait for the ``Retry-After`` of a node; return False if less time is left."""
     now = attempts.state.clock()
     left, wait = attempts.deadline - now, attempts.state.nodes.requested_wait(node, now)
     if wait < left:
@@ -173,7 +173,7 @@ def _wait_for_node(attempts: _Attempts[Any], node: int) -> Conversation[bool]:
 
 
 def _knows_command_ids(event: HttpResponse | NoResponse) -> bool:
-    """Return whether the registry knows command ids, so that its refusal is about this command's first arrival."""
+    """Return whether the registry supports command ids, so that its refusal is that of the first attempt."""
     if isinstance(event, NoResponse):
         return False
     body = read_error(event.body)

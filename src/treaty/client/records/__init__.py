@@ -1,1 +1,1 @@
-"""Records as people write and read them: JSON to framed bytes, and framed bytes to JSON."""
+"""Records as JSON: JSON values to framed bytes, and framed bytes to JSON values."""

@@ -1,9 +1,8 @@
-"""Avro values in JSON, to bytes: in Avro's own JSON encoding, or the way people write them.
+"""Encodes JSON values as Avro payloads: values in Avro's JSON encoding, or in plain JSON.
 
-A value of a union may be written ``{"branch": value}`` or bare: then the first branch that takes it is meant, for whole
-numbers the first whole one. Bytes are strings of the characters U+0000 to U+00FF. Values of logical types are numbers or bytes
-as Avro encodes them, or strings: dates and times in ISO 8601, decimals in digits, UUIDs. Fields that are left out take their
-defaults.
+A value of a union is ``{"branch": value}`` or bare: the first branch that accepts it is used, for integers the first
+integer branch. Bytes are strings of the characters U+0000 to U+00FF. Values of logical types are numbers or bytes as in
+Avro, or strings: dates and times in ISO 8601, decimals as digits, UUIDs. Missing fields get their defaults.
 """
 
 import json
@@ -40,17 +39,17 @@ _PACK: Mapping[str, Callable[[float], bytes]] = {
 
 
 class UnfitValueError(BadValueError):
-    """A value is not one of its type; the message says where, what it is and what was expected."""
+    """A value does not fit its type; the message has the path, the value and what is expected."""
 
     def __init__(self, path: ValuePath, value: Any, expected: str, *, limit: bool = False) -> None:
-        """Keep the place; a `limit` holds whatever the branch of a union."""
+        """Keep the path; a `limit` applies to all branches of a union."""
         super().__init__(f"at {format_pointer(path) or '/'}: {_describe_value(value)} is not {expected}")
         self.depth = _depth(path)
         self.limit = limit
 
 
 def encode(schema: AvroSchema, value: Any) -> bytes:
-    """The payload of a JSON value. Raises `Unfit` with the place where value and schema part."""
+    """Return the payload of a JSON value. Raises `UnfitValueError` with the path of the first mismatch."""
     root = schema.resolve(schema.root)
     if (
         isinstance(root, AvroPrimitive)
@@ -65,7 +64,7 @@ def encode(schema: AvroSchema, value: Any) -> bytes:
 
 
 def encode_long(value: int) -> bytes:
-    """A whole number as Avro writes it: zig-zag, seven bits a byte."""
+    """Return an integer as a zig-zag varint."""
     rest = (value << 1) ^ (value >> 63)
     out = bytearray()
     while rest > 0x7F:
@@ -146,7 +145,7 @@ class _Encoder:
     def _tries(
         self, one: tuple[int, ResolvedType], value: Any, path: ValuePath, out: bytearray
     ) -> "UnfitValueError | None":
-        """Put a value under a branch; returns why that can't be, with nothing put."""
+        """Append a value under a branch; if that fails, append nothing and return the error."""
         start, depth = len(out), self.depth
         out += encode_long(one[0])
         try:
@@ -161,12 +160,12 @@ class _Encoder:
 
 
 def _is_unlikely(node: ResolvedType, value: Any) -> bool:
-    """Whether a branch should be tried after the others."""
+    """Return whether a branch is tried after the others."""
     return type(value) is int and node.kind in _PACK
 
 
 def _describe_value(value: Any) -> str:
-    """A value in a few words: only its kind, where it holds others."""
+    """Describe a value for a message; an object or array only by its kind."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "an array"
     text = json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Framed records of any format to JSON values."""
+"""Decodes framed records of any format to JSON values."""
 
 import base64
 from collections.abc import Iterable
@@ -25,22 +25,22 @@ from treaty.core.registry import Registry
 from treaty.core.requests import GetGuid, GetSchema
 
 DecodeMode = Literal["auto", "schema", "text", "bytes"]
-"""How half a record is to be read; ``auto`` is by its schema where it has one, else as text."""
+"""The form of a key or value; ``auto``: by the schema of its frame if there is one, else text."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedPart:
-    """Half a record as a JSON value, with the schema it was written with, where it has one."""
+    """A key or value as a JSON value, with its writer's schema, if it has one."""
 
     value: Any
     writer_schema: SchemaFound | None = None
 
 
 class RecordDecoder:
-    """Reads records of mixed formats, each by the id or guid that it carries. Safe to share between threads."""
+    """Decodes records of mixed formats, each by the id or guid in its frame. Thread-safe."""
 
     def __init__(self, registry: Registry, context: str = DEFAULT_CONTEXT) -> None:
-        """Ask this registry, through a cache; `context` is the one whose ids stand in the frames."""
+        """Use this registry through a cache; `context` is that of the ids in the frames."""
         self._registry = registry if isinstance(registry, CachedRegistry) else CachedRegistry(registry)
         self._within = Subject(context, "") if context != DEFAULT_CONTEXT else None
         settings = DeserializerSettings(context=context)
@@ -53,7 +53,7 @@ class RecordDecoder:
     def decode_part(
         self, data: bytes | None, part: Part, headers: Iterable[tuple[str, bytes]] = (), how: DecodeMode = "schema"
     ) -> DecodedPart:
-        """Read half a record. Raises `BadRecordError` where its bytes are at fault, and what the registry raises."""
+        """Decode a key or value. Raises `BadRecordError` for invalid bytes, and the errors of the registry."""
         if data is None:
             return DecodedPart(None)
         if how == "bytes":
@@ -82,7 +82,7 @@ class RecordDecoder:
             raise BadRecordError(RecordErrorCode.UNKNOWN_ID, message, data, frame.schema) from refusal
         opens = self._opens.get(found.format)
         if opens is None:
-            message = f"schema {frame.schema} is {found.format}, which can't be shown as JSON"
+            message = f"schema {frame.schema} is {found.format}, which cannot be shown as JSON"
             raise BadRecordError(RecordErrorCode.MALFORMED, message, data, frame.schema)
         opened = opens(data, "", part, headers)
         try:
@@ -94,7 +94,7 @@ class RecordDecoder:
 
 
 def show_data(data: bytes) -> Any:
-    """Bytes as text where they are text, else as `shown_bytes` does."""
+    """Return bytes as text if they are UTF-8, else as `shown_bytes` does."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -108,7 +108,7 @@ def show_base64(data: bytes) -> dict[str, str]:
 
 
 def to_json_value(value: Any) -> Any:
-    """A deserializer's value as JSON has it: dates and times in ISO 8601, decimals in digits, bytes as characters."""
+    """Convert a deserialized value to JSON: dates and times in ISO 8601, decimals as digits, bytes as characters."""
     match value:
         case Message():
             return MessageToDict(value)

@@ -1,4 +1,4 @@
-"""JSON values to framed records, under a schema of any format."""
+"""Encodes JSON values as framed records, with a schema of any format."""
 
 import json
 from collections.abc import Callable
@@ -25,32 +25,32 @@ from treaty.formats.registry import find_formats
 
 @dataclass(frozen=True, slots=True)
 class EncodedPayload:
-    """A payload and what stands before it: message indexes, where the format has them."""
+    """A payload, and its prefix: message indexes, if the format has them."""
 
     payload: bytes
     head: bytes = b""
 
     def add_frame(self, schema_id: int, guid: str, part: Part, framing: str) -> tuple[bytes, Headers]:
-        """Put the frame of a schema around it: before it, or (``header``) into a header."""
+        """Add the frame of a schema: before the payload, or (``header``) in a header."""
         if framing == "header":
             return self.payload, ((HEADER_OF[part], encode_guid(guid) + self.head),)
         return encode_id(schema_id) + self.head + self.payload, ()
 
 
 Encode = Callable[[Any], EncodedPayload]
-"""From a JSON value to its payload. Raises `BadValueError` with the place that does not fit."""
+"""A function from a JSON value to its payload. Raises `BadValueError` with the path of the mismatch."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordEncoder:
-    """Encodes values of one schema; `record` is the full name of its type, or ""."""
+    """Encodes values of a schema; `record` is the full name of its type, or ""."""
 
     record: str
     encode: Encode
 
 
 def read_record_name(format_: str, text: str, message: str = "") -> str:
-    """The name of a schema's type as subject strategies want it; `message` is the Protobuf message that is meant."""
+    """Return the full name of a schema's type, for subject name strategies; `message` is the Protobuf message."""
     if format_ == "AVRO":
         return full_name(text)
     if format_ == "JSON":
@@ -63,9 +63,10 @@ def read_record_name(format_: str, text: str, message: str = "") -> str:
 
 
 def make_encoder(registry: Registry, format_: str, text: SchemaText, message: str = "") -> RecordEncoder:
-    """Make a schema ready. `message` is the full name of the Protobuf message to write, the file's first one without it.
+    """Return an encoder for a schema. `message` is the full name of the Protobuf message (default: the first of the
+    file).
 
-    Raises `BadValueError` for a schema that can't be used, and what the registry raises for what it refers to.
+    Raises `BadValueError` for an unusable schema, and the errors of the registry for its references.
     """
     try:
         resolved = fetch_resolved_schema(registry, format_, text.text, text.references, text.within)
@@ -78,7 +79,7 @@ def make_encoder(registry: Registry, format_: str, text: SchemaText, message: st
             return _protobuf(model, message)
     except (InvalidSchemaError, TypeError) as wrong:
         raise BadValueError(f"the schema can't be used: {wrong}") from wrong
-    raise BadValueError(f"records of format {format_} can't be written from JSON")
+    raise BadValueError(f"records of format {format_} cannot be written from JSON")
 
 
 def _json(model: Any) -> Encode:

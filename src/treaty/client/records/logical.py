@@ -1,6 +1,5 @@
-"""Logical types in JSON: strings that people write, to the numbers and bytes that Avro encodes.
-
-A value that is of the base type already is taken as it is.
+"""Logical types in JSON: strings to the numbers and bytes that Avro encodes. A value of the base type is used
+unchanged.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,14 +17,14 @@ UNITS: Mapping[str, int] = {"millis": 1_000, "micros": 1_000_000, "nanos": 1_000
 
 @dataclass(frozen=True, slots=True)
 class LogicalParser:
-    """A logical type: what its values are called, and from what people write to what is encoded (`ValueError`)."""
+    """A logical type: the name of its values, and the function from a string to the encoded value (raises `ValueError`)."""
 
     name: str
     read: Callable[[Any], Any]
 
 
 def find_parser(node: ResolvedType) -> LogicalParser | None:
-    """The logical type of a leaf; None where it has none that strings stand for."""
+    """Return the logical type of a leaf; None if it has none with a string form."""
     if not isinstance(node, AvroPrimitive | AvroFixed):
         return None
     members, base = dict(node.props), node.kind
@@ -51,7 +50,7 @@ def find_parser(node: ResolvedType) -> LogicalParser | None:
 
 
 def _decimal(value: Any, scale: int, size: int) -> Any:
-    """Digits to a big-endian number; a string that is no number is bytes already."""
+    """Convert digits to a big-endian number; a string that is not a number is bytes."""
     if isinstance(value, str):
         try:
             value = Decimal(value)
@@ -104,7 +103,7 @@ def _stamp(value: Any, unit: int, *, local: bool) -> Any:
 
 
 def _split(value: str) -> tuple[str, int]:
-    """A time without the fraction of its seconds, and that fraction in nanoseconds."""
+    """Return a time without the fraction of its seconds, and the fraction in nanoseconds."""
     head, point, tail = value.partition(".")
     if not point:
         return value, 0

@@ -1,1 +1,3 @@
-"""Records to bytes and back, with the schema's id in front or its guid in a header."""
+"""Serializers and deserializers: values to framed records and back, with the schema id before the payload or the guid
+in a header.
+"""

@@ -1,8 +1,7 @@
-"""Serializers and deserializers for asyncio programs: the same ones, with every wait for the registry awaited.
+"""Serializers and deserializers for asyncio programs, which await every request to the registry.
 
-They are written for a `Registry` that answers at once. Here it answers from what has been fetched. Where an answer is
-missing, the work stops, the answer is fetched without blocking the loop, and the work starts again. Nearly all records
-need no fetch.
+They run the synchronous ones on a registry that has only fetched answers. If an answer is missing, the work is
+interrupted, the answer is fetched without blocking the loop, and the work is repeated. Few records need a fetch.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +17,7 @@ from treaty.core.requests import Request
 A = TypeVar("A")
 W = TypeVar("W", Serializer, Deserializer)
 MAX_FETCHES = 2000
-"""Questions that one record may lead to."""
+"""The most requests for one record."""
 
 
 class MissingAnswerError(Exception):
@@ -31,7 +30,7 @@ class MissingAnswerError(Exception):
 
 
 class _FetchedRegistry:
-    """A registry that has only the answers that were fetched for the current record."""
+    """A registry with only the answers that were fetched for the current record."""
 
     def __init__(self) -> None:
         self.given: Mapping[Request[Any], Reply[Any] | RegistryError] = {}
@@ -49,7 +48,7 @@ class _FetchedRegistry:
 
 
 class _FetchLoop(Generic[W]):
-    """Repeats the work on a record until all answers that it needs are fetched."""
+    """Repeats the work on a record until all needed answers are fetched."""
 
     def __init__(self, registry: AsyncRegistry, make: Callable[[Registry], W]) -> None:
         self._registry = registry
@@ -78,26 +77,29 @@ class _FetchLoop(Generic[W]):
 
 
 class AsyncSerializer:
-    """A serializer whose calls are awaited. Belongs to one loop; its tasks share what is fetched."""
+    """A serializer whose calls are awaited. Belongs to one event loop; its tasks share fetched answers."""
 
     def __init__(self, registry: AsyncRegistry, make: Callable[[Registry], Serializer]) -> None:
-        """Take the registry, and what makes the serializer: ``lambda registry: AvroSerializer(registry, Order)``."""
+        """Take the registry, and a function that makes the serializer: ``lambda registry: AvroSerializer(registry,
+        Order)``.
+        """
         self._loop = _FetchLoop(registry, make)
 
     async def __call__(self, value: Any, topic: str = "", part: Part = "value") -> SerializedPart:
-        """Return the record's half for this value, as the serializer does."""
+        """Return the key or value part for this value; see the serializer."""
         write = self._loop.worker
         return await self._loop.run(lambda: write(value, topic, part))
 
     async def prepare(self, topic: str = "", part: Part = "value") -> None:
-        """Find the schema of a topic's records now, not at the first of them."""
+        """Find the schema of a topic's records in advance."""
         write = self._loop.worker
         await self._loop.run(lambda: write.prepare(topic, part))
 
     async def bind(self, topic: str, part: Part = "value") -> Callable[[Any], bytes | None]:
-        """Return a plain function from values to bytes, ready: it makes no request, and suits clients that take only a function.
+        """Return a function from values to bytes that makes no requests, for clients that take only a function.
 
-        It raises `Unavailable` where the settings want to ask again later (`UseLatest`), or where the frame needs a header.
+        It raises `Unavailable` if the settings require another request later (`UseLatest`), or if the frame is in a
+        header.
         """
         await self.prepare(topic, part)
         write = self._loop.worker
@@ -117,21 +119,23 @@ class AsyncSerializer:
 
 
 class AsyncDeserializer:
-    """A deserializer whose calls are awaited. Belongs to one loop; its tasks share what is fetched."""
+    """A deserializer whose calls are awaited. Belongs to one event loop; its tasks share fetched answers."""
 
     def __init__(self, registry: AsyncRegistry, make: Callable[[Registry], Deserializer]) -> None:
-        """Take the registry, and what makes the deserializer: ``lambda registry: AvroDeserializer(registry, Order)``."""
+        """Take the registry, and a function that makes the deserializer: ``lambda registry: AvroDeserializer(registry,
+        Order)``.
+        """
         self._loop = _FetchLoop(registry, make)
 
     async def __call__(
         self, data: bytes | None, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
     ) -> Any:
-        """Return the value of a record's half, as the deserializer does."""
+        """Return the value of a key or value part; see the deserializer."""
         return None if data is None else (await self.open(data, topic, part, headers)).value
 
     async def open(
         self, data: bytes, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
     ) -> DeserializedPart:
-        """Return value and writer's schema, as the deserializer does."""
+        """Return value and writer's schema; see the deserializer."""
         read, given = self._loop.worker, tuple(headers)
         return await self._loop.run(lambda: read.open(data, topic, part, given))

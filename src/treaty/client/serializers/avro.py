@@ -1,4 +1,4 @@
-"""Avro serializer and deserializer: values to framed records and back, over any `Registry`."""
+"""Avro serializer and deserializer."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -31,7 +31,7 @@ def _make_codec(registry: Registry, text: SchemaText) -> AvroCodec:
 
 
 class AvroSerializer:
-    """Writes values under one schema, or under whatever the registry says is right. Safe to share between threads."""
+    """Serializes values with one schema, or with the schema that the settings choose in the registry. Thread-safe."""
 
     def __init__(
         self,
@@ -39,10 +39,10 @@ class AvroSerializer:
         schema: Draft | str | TypedSchema | type[Any] | None = None,
         settings: SerializerSettings | None = None,
     ) -> None:
-        """Take the schema to write with, or a class with fields whose values are written; None only where another is used.
+        """Take the writer's schema, or a class with fields; None only if the settings choose a schema of the registry.
 
-        A class's schema is derived from it; `typed_avro` derives one with a namespace, or from any annotation. The
-        registry stays open.
+        The schema of a class is derived from it; `typed_avro` derives one with a namespace, or from any annotation. The
+        registry is not closed with the serializer.
         """
         typed = as_typed(schema, FORMAT)
         self._typed = typed if typed is not None and typed.kind is not None else None
@@ -59,9 +59,8 @@ class AvroSerializer:
         self._name = full_name(draft.text) if draft else ""
 
     def __call__(self, value: Any, topic: str = "", part: Part = "value") -> SerializedPart:
-        """Return the key or value part for this value; None becomes a tombstone.
-
-        Raises `BadValueError` where value and schema do not fit, and whatever the registry raises.
+        """Return the key or value part for this value; None becomes a tombstone. Raises `BadValueError` if the value
+        does not fit the schema, and the errors of the registry.
         """
         if value is None:
             return SerializedPart(None)
@@ -78,12 +77,12 @@ class AvroSerializer:
         return bound.add_header(payload, part)
 
     def prepare(self, topic: str = "", part: Part = "value") -> None:
-        """Find the schema of a topic's records now, not at the first of them. Raises what the registry raises."""
+        """Find the schema of a topic's records in advance. Raises the errors of the registry."""
         self._writer.bind(topic, part, self._name)
 
 
 class AvroDeserializer:
-    """Reads framed records, each under the schema it was written with. Safe to share between threads."""
+    """Deserializes framed records, each with its writer's schema. Thread-safe."""
 
     def __init__(
         self,
@@ -91,7 +90,7 @@ class AvroDeserializer:
         reader: Draft | str | TypedSchema | type[Any] | UseLatest | UseLatestWith | None = None,
         settings: DeserializerSettings | None = None,
     ) -> None:
-        """Take what values are read as: a schema of one's own, a class, a version of the subject, or None: as written."""
+        """Take the reader's schema: a schema, a class, or a version of the subject; None reads values as written."""
         self._reader = ReaderSchemas(registry, FORMAT, _make_codec, settings or DeserializerSettings())
         choice = isinstance(reader, UseLatest | UseLatestWith)
         self._choice: UseLatest | UseLatestWith | None = (
@@ -112,8 +111,8 @@ class AvroDeserializer:
     ) -> DeserializedPart:
         """Return value and writer's schema.
 
-        Raises `BadRecordError` where the bytes are at fault (its `code` says how), `Unavailable` where the registry
-        can't be asked now: that record is not bad, try again.
+        Raises `BadRecordError` for invalid bytes (`code` has the kind), `Unavailable` if the registry does not answer;
+        then the record may be valid, and a retry may succeed.
         """
         frame = unframe(data, headers, part)
         found, writer = self._reader.find_writer(frame, data)

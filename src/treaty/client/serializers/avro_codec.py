@@ -1,9 +1,9 @@
 """`AvroCodec`: an Avro schema with its references, and the functions that read and write its payloads.
 
-A program that is compiled for the schema handles correct values and payloads. What it refuses goes to a slower function,
-which describes the error: fastavro to write; to read, an interpreter behind a skipper that refuses damaged payloads. For fastavro the
-top-level type is wrapped in a record of one field, which takes no bytes: so unions, primitives and named types from
-references are all handled the same way.
+A program that is compiled for the schema handles correct values and payloads. What it refuses goes to a slower
+function, which describes the error: fastavro to write; to read, an interpreter behind a skipper that refuses damaged
+payloads. For fastavro the top-level type is wrapped in a record of one field, which takes no bytes: so unions,
+primitives and named types from references are all handled the same way.
 """
 
 import io
@@ -42,18 +42,18 @@ PROGRAM_ERRORS = (
     ValueError,
     struct.error,
 )
-"""What a program may raise for a value or a payload that it doesn't take."""
+"""Exceptions of a program for a value or payload that it does not accept."""
 _CODEC_ERRORS = (ValueError, TypeError, LookupError, EOFError, ArithmeticError, AttributeError, struct.error)
 _COMMENTS = frozenset({"doc", "aliases", "default", "order"})
 MAX_READERS = 20
-"""Readers for which one writer's payloads are kept ready."""
+"""The most readers whose programs are cached per writer."""
 MAX_REFERENCES = 1000
-"""Schemas that one schema may lead to, directly or not."""
+"""The most schemas that a schema refers to, directly or indirectly."""
 
 
 @dataclass(frozen=True)
 class AvroCodec:
-    """A schema that the codec can use. `raw` marks top-level ``bytes``, whose payload is the value itself."""
+    """A schema ready to encode and decode. `raw`: top-level ``bytes``, whose payload is the value itself."""
 
     text: str
     schema: Any
@@ -65,7 +65,7 @@ class AvroCodec:
 
     @cached_property
     def skim(self) -> Skip:
-        """The walker of payloads."""
+        """The skipper, which validates payloads."""
         return make_skipper(self.payload, self.named)
 
     @cached_property
@@ -75,11 +75,11 @@ class AvroCodec:
 
     @cached_property
     def tagged_reader(self) -> Read | None:
-        """The program that reads payloads and tells the branches of unions."""
+        """The program that reads payloads with the branches of unions."""
         return make_reader(self.payload, self.named, tagged=True)
 
     def find_program(self, reader: "AvroCodec | None", *, tagged: bool) -> Read | None:
-        """The program that reads payloads as another schema's values (None: as they are)."""
+        """The program that reads payloads as values of another schema (None: its own)."""
         if reader is None or reader.lookup_digest == self.lookup_digest:
             return self.tagged_reader if tagged else self.reader
         key = (reader.lookup_digest, reader.text, tagged)
@@ -91,7 +91,7 @@ class AvroCodec:
         return self.programs[key]
 
     def find_interpreter(self, reader: "AvroCodec | None", *, tagged: bool) -> ReadStep:
-        """The function that reads payloads the slow way, as another schema's values (None: as they are)."""
+        """The interpreter that reads payloads as values of another schema (None: its own)."""
         if reader is None or reader.lookup_digest == self.lookup_digest:
             reader = self
         key = (reader.lookup_digest, reader.text, tagged)
@@ -109,30 +109,29 @@ class AvroCodec:
 
     @cached_property
     def lossy_writer(self) -> Write | None:
-        """The program that writes payloads, and cuts times to what their types count."""
+        """The program that writes payloads and truncates times to the unit of their types."""
         return make_writer(self.payload, self.named, lossy=True)
 
     @cached_property
     def exact_schema(self) -> Any:
-        """The schema for the codec that refuses times which their types would cut."""
+        """The schema for fastavro, which refuses times with more digits than their types."""
         return mark_exact(self.schema)
 
     @cached_property
     def lookup_digest(self) -> str:
-        """Equal for two schemas whose payloads read the same: everything but what people read and readers fall back on."""
+        """A key that is equal for schemas whose payloads are read alike: without docs, aliases and defaults."""
         named = {name: _bare(one) for name, one in self.named.items() if name != _WRAPPER}
         return json.dumps([_bare(self.payload), named], sort_keys=True)
 
     @property
     def payload(self) -> Any:
-        """The schema itself, out of its wrapping."""
+        """The schema without its wrapper."""
         return self.schema["fields"][0]["type"]
 
 
 def make_avro_codec(registry: Registry, text: str, references: tuple[Reference, ...], within: Subject) -> AvroCodec:
-    """Follow the references of a schema that stands in `within` and prepare it.
-
-    Raises `BadValueError` where the text or a reference is not Avro, and what the registry raises for a missing one.
+    """Resolve the references of a schema of `within` and return its codec. Raises `BadValueError` if the text or a
+    reference is not Avro, and the registry's error for a missing one.
     """
     named: dict[str, Any] = {}
     _collect(registry, references, within, (named, set()))
@@ -153,7 +152,7 @@ def _bare(schema: Any) -> Any:
 
 
 def full_name(text: str) -> str:
-    """Return the full name of the top-level type, or "" where it has none."""
+    """Return the full name of the top-level type, or ""."""
     schema = _json(text)
     if not isinstance(schema, dict) or not isinstance(schema.get("name"), str):
         return ""
@@ -164,9 +163,9 @@ def full_name(text: str) -> str:
 def write_payload(
     codec: AvroCodec, value: object, *, check: bool, head: bytes = b"", tagged: bool = False, lossy: bool = False
 ) -> bytes:
-    """Return the payload of a value, behind `head`. Raises `BadValueError` with the place where value and schema part.
+    """Return `head` and the payload of a value. Raises `BadValueError` with the path of the mismatch.
 
-    `tagged`: the value tells branches of unions that the schema may not have; then it is written by its types alone.
+    `tagged`: values of unions carry their branch; if the schema has no such branch, the value's type decides.
     """
     if codec.raw:
         if isinstance(value, (bytes, bytearray, memoryview)):
@@ -186,7 +185,7 @@ def write_payload(
 
 
 def write_slowly(codec: AvroCodec, value: object, *, check: bool, lossy: bool = False) -> bytes:
-    """Write a value the slow way."""
+    """Write a value by fastavro, which describes errors."""
     out = io.BytesIO()
     wrapped, schema = {"r": value}, codec.schema if lossy else codec.exact_schema
     try:
@@ -203,7 +202,7 @@ def write_slowly(codec: AvroCodec, value: object, *, check: bool, lossy: bool = 
 
 
 def drop_branch_names(value: Any) -> Any:
-    """The value without the names of branches."""
+    """Return the value without the names of branches."""
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[0], str):
         return drop_branch_names(value[1])
     if isinstance(value, list):
@@ -216,9 +215,8 @@ def drop_branch_names(value: Any) -> Any:
 def read_payload(
     writer: AvroCodec, reader: AvroCodec | None, payload: bytes, schema: int | str, *, tagged: bool = False
 ) -> object:
-    """Return the value of a payload, resolved to `reader` if there is one. Raises `BadRecordError`.
-
-    `tagged`: a value of a union with several named types tells which one it is.
+    """Return the value of a payload, resolved to `reader` if given. Raises `BadRecordError`. `tagged`: values of unions
+    with several named types carry their branch.
     """
     if writer.raw:
         if reader is None or reader.raw:
@@ -235,7 +233,7 @@ def read_payload(
 
 
 def read_slowly(writer: AvroCodec, reader: AvroCodec | None, at: tuple[bytes, int | str], *, tagged: bool) -> object:
-    """Read a payload the slow way, which says what is wrong with it. Raises `BadRecordError`."""
+    """Read a payload by skipper and interpreter, which describe the error. Raises `BadRecordError`."""
     payload, schema = at
     try:
         end = writer.skim(payload, 0, 0)
@@ -256,7 +254,7 @@ def read_slowly(writer: AvroCodec, reader: AvroCodec | None, at: tuple[bytes, in
 
 
 def add_length(data: bytes) -> bytes:
-    """Put the length before bytes, as they stand inside other values."""
+    """Prefix bytes with their length."""
     out = io.BytesIO()
     fastavro.schemaless_writer(out, "bytes", data)
     return out.getvalue()
@@ -268,7 +266,7 @@ def _collect(
     within: Subject,
     known: tuple[dict[str, Any], set[tuple[Subject, int]]],
 ) -> None:
-    """Parse everything that the references lead to, the deepest first, each place once."""
+    """Parse all direct and indirect references, the deepest first, each once."""
     named, seen = known
     for reference in references:
         place = (within.sibling(reference.subject), reference.version)
@@ -276,7 +274,7 @@ def _collect(
             continue
         seen.add(place)
         if len(seen) > MAX_REFERENCES:
-            raise BadValueError(f"the schema leads to more than {MAX_REFERENCES} others")
+            raise BadValueError(f"the schema refers to more than {MAX_REFERENCES} others")
         found = registry.ask(GetVersion(place[0], reference.version, deleted=True, exact=True)).answer
         _collect(registry, found.references, place[0], known)
         _parse(_json(found.text), named)
@@ -297,7 +295,7 @@ def _json(text: str) -> Any:
 
 
 def _describe_errors(error: ValidationError) -> str:
-    """Say where a value does not fit, without the wrapper's name in front."""
+    """Return the message of a mismatch, without the name of the wrapper."""
     whys = [f"{one.field or 'value'}: {_short(one)}" for one in error.errors]
     return "; ".join(whys).replace(f"{_WRAPPER}.r", "value")
 
@@ -306,4 +304,4 @@ def _short(one: Any) -> str:
     expected = (
         one.schema if isinstance(one.schema, str) else json.dumps(one.schema, default=str).replace(EXACT, "")[:120]
     )
-    return f"{one.datum!r:.80} is a {type(one.datum).__name__}, the schema asks for {expected}"
+    return f"{one.datum!r:.80} is a {type(one.datum).__name__}, the schema requires {expected}"

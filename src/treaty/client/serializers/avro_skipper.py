@@ -1,33 +1,33 @@
-"""Walk an Avro payload without building values, and refuse what the codec would let through.
+"""The skipper: validates an Avro payload without building values, because fastavro accepts some invalid payloads.
 
-The codec reads an index of -1 as the last branch or symbol, reads a boolean of 7 as true, and follows a recursive
-record until the process dies. Skimming first costs about as much as decoding, and makes wrong values impossible.
+fastavro reads an index of -1 as the last branch or symbol, reads a boolean of 7 as true, and follows a recursive record
+until the process dies. Skipping first costs about as much as decoding, and makes wrong values impossible.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 Skip = Callable[[bytes, int, int], int]
-"""From payload, position and depth to the position after the value. Raises `Malformed`."""
+"""A function from payload, position and depth to the position after the value. Raises `MalformedError`."""
 
 MAX_DEPTH = 100
-"""Nesting of values in one payload."""
+"""The deepest nesting of values in a payload."""
 
 MAX_EMPTY_ITEMS = 1_000_000
-"""Items in one array whose type takes no bytes: nothing else bounds them."""
+"""The most items of zero bytes in an array; the payload's size does not bound them."""
 
 
 class MalformedPayloadError(ValueError):
-    """The payload is not what the schema says."""
+    """The payload does not fit the schema."""
 
 
 def make_skipper(schema: Any, named: Mapping[str, Any]) -> Skip:
-    """Return the walker of a schema as fastavro parsed it; `named` maps full names to definitions."""
+    """Return the skipper of a schema parsed by fastavro; `named` maps full names to definitions."""
     return _SkipperBuilder(named).of(schema)
 
 
 class _SkipperBuilder:
-    """Makes walkers; named types are made once, so that recursion ends."""
+    """Builds skippers; that of a named type once, so that recursion ends."""
 
     def __init__(self, named: Mapping[str, Any]) -> None:
         self._named = named
@@ -166,7 +166,7 @@ def _entry_skipper(value: Skip) -> Skip:
 
 
 def _blocks_skipper(item: Skip) -> Skip:
-    """Arrays and maps: blocks of items, each with its count (negative: the block's size in bytes follows)."""
+    """Return the skipper of arrays and maps: blocks of items, each with its count (negative: the size in bytes follows)."""
 
     def skip(data: bytes, at: int, depth: int) -> int:
         if depth > MAX_DEPTH:

@@ -1,32 +1,32 @@
-"""What can be wrong with a record: a code for machines, a sentence for people, and the payload itself."""
+"""Errors of records: a code, a message, and the payload."""
 
 from enum import StrEnum
 
 
 class RecordErrorCode(StrEnum):
-    """Why a payload could not be read. The same words stand in the error column of Spark tables."""
+    """The kinds of unreadable payloads; the same codes are in the error column of Spark tables."""
 
     TOO_SHORT = "TOO_SHORT"
-    """Shorter than a frame: magic byte and id, or guid."""
+    """Shorter than a frame header."""
     BAD_MAGIC = "BAD_MAGIC"
     """The first byte is not that of a known frame."""
     UNKNOWN_ID = "UNKNOWN_ID"
-    """The registry says that no schema has this id or guid."""
+    """The registry has no schema with this id or guid."""
     MALFORMED = "MALFORMED"
-    """The bytes are not what the writer's schema says: cut off, or an index or length out of range."""
+    """The bytes do not fit the writer's schema: truncated, or an index or length out of range."""
     TRAILING = "TRAILING"
     """Bytes are left after the record."""
     INVALID = "INVALID"
-    """The value is read and is not what the schema asks for."""
+    """The decoded value is not valid against the schema."""
     RESOLUTION = "RESOLUTION"
-    """The writer's schema cannot be read as the reader's."""
+    """The writer's schema does not resolve to the reader's."""
 
 
 class BadRecordError(ValueError):
-    """A payload that cannot be read. Asking again is pointless; `Unavailable` is raised where it is not."""
+    """A payload cannot be read, and a retry cannot help; otherwise `Unavailable` is raised."""
 
     def __init__(self, code: RecordErrorCode, message: str, payload: bytes, schema: int | str | None = None) -> None:
-        """Keep code and payload; `schema` is the id or guid of the frame, where it was readable."""
+        """Keep code and payload; `schema` is the id or guid of the frame, if readable."""
         super().__init__(f"{code}: {message}")
         self.code = code
         self.message = message
@@ -35,4 +35,4 @@ class BadRecordError(ValueError):
 
 
 class BadValueError(ValueError):
-    """A value that the schema cannot write, or a schema that this library cannot write with."""
+    """A value does not fit the schema, or the schema is unusable."""

@@ -1,7 +1,7 @@
-"""Frames around payloads: the id in front (Confluent's V0), or the guid in a header (V1).
+"""Frames (Confluent's wire format): the id before the payload (V0), or the guid in a header (V1).
 
 V0 is ``00``, the id as a big-endian int32, the payload. V1 is ``01`` and the sixteen bytes of the guid; it travels in
-the header ``__key_schema_id`` or ``__value_schema_id`` and leaves the payload bare, and is also read in front of one.
+the header ``__key_schema_id`` or ``__value_schema_id`` without changing the payload, and is also read before a payload.
 """
 
 import struct
@@ -14,10 +14,10 @@ import msgspec
 from treaty.client.serializers.errors import BadRecordError, RecordErrorCode
 
 Part = Literal["key", "value"]
-"""Which half of a record."""
+"""The part of a record."""
 
 Headers = tuple[tuple[str, bytes], ...]
-"""Headers of a record, in the form that Kafka clients take and give."""
+"""Headers of a record, as Kafka clients represent them."""
 
 HEADER_OF: dict[Part, str] = {"key": "__key_schema_id", "value": "__value_schema_id"}
 MAGIC_ID = 0
@@ -28,39 +28,40 @@ MAX_ID = 2**31 - 1
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """A payload and the schema it was written with: an id (V0) or a guid (V1), never both."""
+    """A payload and its writer's schema: an id (V0) or a guid (V1), never both."""
 
     payload: bytes
     schema: int | str
     head: bytes | None = None
-    """What stood behind the guid in a header; None where the frame stood before the payload."""
+    """The rest of a header after the guid; None if the frame was before the payload."""
 
 
 def encode_id(schema_id: int) -> bytes:
-    """Return the five bytes of V0. Raises `ValueError` for an id that is not a non-negative int32."""
+    """Return the five-byte header of V0. Raises `ValueError` for an id that is not a non-negative int32."""
     if not 0 <= schema_id <= MAX_ID:
         raise ValueError(f"schema id {schema_id} does not fit the frame; allowed are 0 to {MAX_ID}")
     return ID_FRAME.pack(MAGIC_ID, schema_id)
 
 
 def encode_guid(guid: str) -> bytes:
-    """Return the seventeen bytes of V1. Raises `ValueError` where `guid` is not a guid."""
+    """Return the seventeen-byte header of V1. Raises `ValueError` if `guid` is not a guid."""
     return GUID_FRAME.pack(MAGIC_GUID, uuid.UUID(guid).bytes)
 
 
 def unframe(
     data: bytes, headers: Iterable[tuple[str, bytes]] = (), part: Part = "value", *, headed: bool = False
 ) -> Frame:
-    """Split a record's half: by its header if it has one (the first of that name), else by its first byte.
+    """Parse the frame of a key or value: by its header, the first of that name, else by its first byte.
 
-    `headed`: the format puts something of its own behind the guid in a header (Protobuf's message indexes). Raises `BadRecordError`: TOO_SHORT, BAD_MAGIC, or UNKNOWN_ID for an id that no registry gives.
+    `headed`: the format adds data after the guid in a header (Protobuf's message indexes). Raises `BadRecordError`:
+    TOO_SHORT, BAD_MAGIC, or UNKNOWN_ID for an id that no registry assigns.
     """
     wanted = HEADER_OF[part]
     for name, content in headers or ():
         if name == wanted:
             schema, end = _read(content)
             if end != len(content) and not headed:
-                message = f"header {wanted} has {len(content)} bytes, its magic byte asks for {end}"
+                message = f"header {wanted} has {len(content)} bytes, its magic byte requires {end}"
                 raise BadRecordError(RecordErrorCode.BAD_MAGIC, message, content)
             return Frame(data, schema, content[end:])
     if len(data) > 4 and data[0] == MAGIC_ID and data[1] < 128:
@@ -70,7 +71,7 @@ def unframe(
 
 
 def _read(data: bytes) -> tuple[int | str, int]:
-    """Return id or guid, and where the frame ends."""
+    """Return id or guid, and the end of the frame header."""
     if not data:
         raise BadRecordError(RecordErrorCode.TOO_SHORT, "no bytes; a frame has 5 (id) or 17 (guid)", data)
     kind = ID_FRAME if data[0] == MAGIC_ID else GUID_FRAME if data[0] == MAGIC_GUID else None
@@ -84,6 +85,6 @@ def _read(data: bytes) -> tuple[int | str, int]:
         return str(uuid.UUID(bytes=bytes(data[1:17]))), kind.size
     schema_id = int(kind.unpack_from(data)[1])
     if schema_id > MAX_ID:
-        message = f"id {schema_id} is no schema's: ids are int32, at most {MAX_ID}"
+        message = f"id {schema_id} is not valid: ids are int32, at most {MAX_ID}"
         raise BadRecordError(RecordErrorCode.UNKNOWN_ID, message, data, schema_id)
     return schema_id, kind.size

@@ -1,4 +1,4 @@
-"""JSON Schema serializer and deserializer: values as JSON text in framed records, checked by their schemas."""
+"""JSON Schema serializer and deserializer: values as JSON text in framed records, validated against their schemas."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -30,13 +30,13 @@ from treaty.formats.registry import find_formats
 FORMAT = "JSON"
 
 ToJson = Callable[[Any], Any]
-"""From a program's value to what JSON has: objects as dictionaries, arrays as lists."""
+"""A function from a value to JSON: objects as dictionaries, arrays as lists."""
 FromJson = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class JsonValidator:
-    """A schema that values are checked against: the faults of a value given as JSON text."""
+    """A schema that values are validated against."""
 
     check: Callable[[str], tuple[Diagnostic, ...]]
 
@@ -58,7 +58,7 @@ def as_is(value: Any) -> Any:
 
 
 class JsonSerializer:
-    """Writes values as JSON text. Safe to share between threads."""
+    """Serializes values as JSON text. Thread-safe."""
 
     def __init__(
         self,
@@ -68,11 +68,11 @@ class JsonSerializer:
         *,
         to_json: ToJson | None = None,
     ) -> None:
-        """Take the schema to write with, or a class with fields whose values are written; None only where another is used.
+        """Take the writer's schema, or a class with fields; None only if the settings choose a schema of the registry.
 
-        A class's schema is derived from it; `typed_json` derives one of another draft, or from any annotation. `to_json`
-        makes values that JSON has. The `title` of the schema is the name of its records for strategies that want one.
-        The registry stays open.
+        The schema of a class is derived from it; `typed_json` derives one of another draft, or from any annotation.
+        `to_json` converts values to JSON. The `title` of the schema is the record name in subject name strategies. The
+        registry is not closed with the serializer.
         """
         typed = as_typed(schema, FORMAT)
         draft = typed.draft if typed is not None else None
@@ -93,9 +93,8 @@ class JsonSerializer:
         self._to_json = to_json or (typed.take if typed else as_is)
 
     def __call__(self, value: Any, topic: str = "", part: Part = "value") -> SerializedPart:
-        """Return the key or value part for this value; None becomes a tombstone.
-
-        Raises `BadValueError` with every fault where the value is not valid, and whatever the registry raises.
+        """Return the key or value part for this value; None becomes a tombstone. Raises `BadValueError` with every
+        fault of an invalid value, and the errors of the registry.
         """
         if value is None:
             return SerializedPart(None)
@@ -114,12 +113,12 @@ class JsonSerializer:
         return bound.add_header(bound.prefix + payload, part)
 
     def prepare(self, topic: str = "", part: Part = "value") -> None:
-        """Find the schema of a topic's records now, not at the first of them. Raises what the registry raises."""
+        """Find the schema of a topic's records in advance. Raises the errors of the registry."""
         self._writer.bind(topic, part, self._name)
 
 
 class JsonDeserializer:
-    """Reads framed JSON text. Safe to share between threads."""
+    """Deserializes framed JSON text. Thread-safe."""
 
     def __init__(
         self,
@@ -129,10 +128,10 @@ class JsonDeserializer:
         *,
         from_json: FromJson | None = None,
     ) -> None:
-        """Take the class to read values into, or the schema to check them against: one's own, or a version of the subject.
+        """Take the class of the values, or the schema to validate them: a schema, or a version of the subject.
 
-        A class checks by being made: its own fields must be there and of their types, other properties are passed over.
-        With None values are checked, against the schema they were written with, only where the settings say so.
+        For a class its fields must be present and of their types; other properties are ignored. With None values are
+        validated against their writer's schema if the settings say so.
         """
         self._reader = ReaderSchemas(registry, FORMAT, _make_validator, settings or DeserializerSettings())
         self._choice: UseLatest | UseLatestWith | None = (
@@ -153,8 +152,8 @@ class JsonDeserializer:
     ) -> DeserializedPart:
         """Return value and writer's schema.
 
-        Raises `BadRecordError` where the bytes are at fault (MALFORMED: no JSON; INVALID: not what the schema asks for),
-        `Unavailable` where the registry can't be asked now.
+        Raises `BadRecordError` for invalid bytes (MALFORMED: not JSON; INVALID: not valid against the schema),
+        `Unavailable` if the registry does not answer.
         """
         frame = unframe(data, headers, part)
         found, writer = self._reader.find_writer(frame, data)
@@ -182,7 +181,7 @@ class JsonDeserializer:
 
 
 def _title(text: str) -> str:
-    """The title of a schema, or "" where it has none."""
+    """Return the title of a schema, or ""."""
     try:
         schema = json.loads(text)
     except (ValueError, RecursionError) as error:

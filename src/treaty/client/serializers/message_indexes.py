@@ -1,7 +1,7 @@
-"""Message indexes: which message of a Protobuf file a payload is, as varints before it (Confluent's framing).
+"""Message indexes (Confluent's wire format): the message of a Protobuf file that a payload is, as varints before it.
 
-The path leads from the file's messages to a nested one: ``(2, 0)`` is the first message inside the third one. It is
-written as its length and its numbers, zig-zag varints; ``(0,)`` is one byte, ``00``.
+The path of a message: ``(2, 0)`` is the first message nested in the third of the file. It is encoded as its length and
+its numbers, as zig-zag varints; ``(0,)`` is the single byte ``00``.
 """
 
 from treaty.client.serializers.errors import BadRecordError, RecordErrorCode
@@ -14,14 +14,14 @@ MAX_INDEX = 2**31 - 1
 
 
 def encode_path(path: Path) -> bytes:
-    """The bytes of a path."""
+    """Encode a path."""
     if path == FIRST:
         return b"\x00"
     return b"".join(encode_varint(number * 2) for number in (len(path), *path))
 
 
 def split_path(data: bytes, schema: int | str) -> tuple[Path, bytes]:
-    """Path and what follows it. Raises `BadRecordError`: TOO_SHORT, or MALFORMED for numbers that no path has."""
+    """Return the path and the remaining bytes. Raises `BadRecordError`: TOO_SHORT, or MALFORMED for an impossible path."""
     count, at = _read(data, 0, schema)
     if count == 0:
         return FIRST, data[at:]
@@ -33,16 +33,16 @@ def split_path(data: bytes, schema: int | str) -> tuple[Path, bytes]:
         number, at = _read(data, at, schema)
         path.append(number)
     if any(not 0 <= number <= MAX_INDEX for number in path):
-        raise BadRecordError(RecordErrorCode.MALFORMED, f"{path} is no path of message indexes", data, schema)
+        raise BadRecordError(RecordErrorCode.MALFORMED, f"{path} is not a valid path of message indexes", data, schema)
     return tuple(path), data[at:]
 
 
 def _read(data: bytes, at: int, schema: int | str) -> tuple[int, int]:
-    """One zig-zag varint of at most ten bytes, and where it ends."""
+    """Read a zig-zag varint of at most ten bytes; return it and its end."""
     value = 0
     for place in range(10):
         if at + place >= len(data):
-            raise BadRecordError(RecordErrorCode.TOO_SHORT, "the message indexes are cut off", data, schema)
+            raise BadRecordError(RecordErrorCode.TOO_SHORT, "the message indexes are truncated", data, schema)
         byte = data[at + place]
         value |= (byte & 0x7F) << (7 * place)
         if byte < 0x80:

@@ -1,4 +1,4 @@
-"""Protobuf serializer and deserializer: messages of generated classes to framed records and back."""
+"""Protobuf serializer and deserializer, for messages of generated classes."""
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping
@@ -39,7 +39,7 @@ from treaty.formats.registry import find_formats
 
 FORMAT = "PROTOBUF"
 KNOWN = ("google/protobuf/", "google/type/", "confluent/")
-"""Files that every registry knows: they are not registered."""
+"""Well-known files, which are not registered."""
 
 
 PathsAndNames = Iterator[tuple[Path, str]]
@@ -47,15 +47,15 @@ PathsAndNames = Iterator[tuple[Path, str]]
 
 @dataclass(frozen=True, slots=True)
 class ProtobufCodec:
-    """A file's messages by their full names, and (for reading without a class) what makes them."""
+    """The messages of a file by full name, and, for reading without a class, the factory of their classes."""
 
     paths: Mapping[str, Path]
     names: Mapping[Path, str]
     pool: DescriptorPool
-    """What makes messages where no class was given."""
+    """The factory of message classes."""
 
     def descriptor(self, path: Path, data: bytes, schema: int | str) -> Descriptor:
-        """The message at a path. Raises `BadRecordError` where there is none."""
+        """Return the message at a path. Raises `BadRecordError` if there is none."""
         name = self.names.get(path)
         if name is None:
             message = f"the schema has no message at {list(path)}; it has {len(self.names)}"
@@ -76,10 +76,10 @@ def _make_codec(registry: Registry, text: SchemaText) -> ProtobufCodec:
 
 
 def messages(schema: ProtoSchema) -> dict[Path, str]:
-    """Full names of a file's messages by their paths.
+    """Return full names of a file's messages by path.
 
-    Clients that count as Java's do leave the entries of maps out; Python's count them, before the nested messages. Where
-    a path means two messages, Python's way counts.
+    Java's client does not count the entry types of maps; Python's client counts them, before the nested messages. If a
+    path has two meanings, Python's is used.
     """
     plain = _messages(schema.file.messages, schema.file.package, (), entries=False)
     counted = _messages(schema.file.messages, schema.file.package, (), entries=True)
@@ -95,15 +95,16 @@ def _messages(inside: tuple[Message, ...], space: str, above: Path, *, entries: 
 
 
 class ProtobufSerializer:
-    """Writes messages of one generated class, or of any. Safe to share between threads."""
+    """Serializes messages of one generated class, or of any. Thread-safe."""
 
     def __init__(
         self, registry: Registry, kind: type[Value] | None = None, settings: SerializerSettings | None = None
     ) -> None:
-        """Take the class to write (None: whatever comes), whose file is the schema.
+        """Take the message class (None: any), whose file is the schema.
 
-        Files that it imports are registered under their paths; with `MustExist` they must be there too. Several classes
-        in one topic want a strategy that names subjects by record. The registry stays open.
+        Imported files are registered with their paths as subjects; with `MustExist` they must be registered already.
+        Several classes in one topic need a subject name strategy by record. The registry is not closed with the
+        serializer.
         """
         self._kind = kind
         self._registry = registry if isinstance(registry, CachedRegistry) else CachedRegistry(registry)
@@ -113,9 +114,8 @@ class ProtobufSerializer:
             self._of(kind)
 
     def __call__(self, value: Any, topic: str = "", part: Part = "value") -> SerializedPart:
-        """Return the key or value part for this message; None becomes a tombstone.
-
-        Raises `BadValueError` for a message of another class, and one whose required fields are not set.
+        """Return the key or value part for this message; None becomes a tombstone. Raises `BadValueError` for a message
+        of another class, or without its required fields.
         """
         if value is None:
             return SerializedPart(None)
@@ -128,9 +128,9 @@ class ProtobufSerializer:
         return one.serialize(value, topic, part)
 
     def prepare(self, topic: str = "", part: Part = "value") -> None:
-        """Find the schema of a topic's records now, not at the first of them. Raises what the registry raises."""
+        """Find the schema of a topic's records in advance. Raises the errors of the registry."""
         if self._kind is None:
-            raise ValueError("a serializer of any message can't know the schema before it has one; give it a class")
+            raise ValueError("a serializer without a class has no schema before the first message; give it a class")
         self._each[self._kind].prepare(topic, part)
 
     def _of(self, kind: type[Value]) -> "_ClassSerializer":
@@ -174,7 +174,7 @@ class _ClassSerializer:
         return _resolve_file(self._descriptor.file, {})
 
     def _is_relevant(self, finding: Finding) -> bool:
-        """Only what is inside the message that is written; other messages of the file may come and go."""
+        """Return only findings inside the written message; other messages of the file may change."""
         package = self._descriptor.file.package
         name = self._descriptor.full_name.removeprefix(f"{package}." if package else "")
         return finding.path.startswith(f"#/{name.replace('.', '/')}/")
@@ -183,7 +183,7 @@ class _ClassSerializer:
         return self._of(self._descriptor.file, {})
 
     def _of(self, file: FileDescriptor, known: dict[str, Reference]) -> Draft:
-        """A file as a draft, after the files that it imports."""
+        """Return a file as a draft, after the files that it imports."""
         references = tuple(self._reference(one, known) for one in file.dependencies if not one.name.startswith(KNOWN))
         return Draft(_text(file), FORMAT, references)
 
@@ -206,7 +206,7 @@ def _text(file: FileDescriptor) -> str:
 
 
 def _resolve_file(file: FileDescriptor, made: dict[str, ResolvedSchema]) -> ResolvedSchema:
-    """What a file of the program's own means, without asking anybody."""
+    """Resolve a file of the program, without requests."""
     if file.name not in made:
         needed = [one for one in file.dependencies if not one.name.startswith(KNOWN)]
         bindings = tuple(ResolvedReference(one.name, one.name, 1, _resolve_file(one, made)) for one in needed)
@@ -215,7 +215,7 @@ def _resolve_file(file: FileDescriptor, made: dict[str, ResolvedSchema]) -> Reso
 
 
 def _path(descriptor: Descriptor) -> Path:
-    """Where a message stands in its file."""
+    """Return the path of a message in its file."""
     above = descriptor.containing_type
     if above is None:
         return (list(descriptor.file.message_types_by_name).index(descriptor.name),)
@@ -223,12 +223,12 @@ def _path(descriptor: Descriptor) -> Path:
 
 
 class ProtobufDeserializer:
-    """Reads framed messages, into a generated class or into classes made from the registry's schemas."""
+    """Deserializes framed messages, to a generated class or to classes made from the registry's schemas. Thread-safe."""
 
     def __init__(
         self, registry: Registry, kind: type[Value] | None = None, settings: DeserializerSettings | None = None
     ) -> None:
-        """Take the class to read into; None makes one from the schema that a message was written with."""
+        """Take the message class; None makes one from the writer's schema."""
         self._kind = kind
         self._reader = ReaderSchemas(registry, FORMAT, _make_codec, settings or DeserializerSettings())
 
@@ -241,10 +241,8 @@ class ProtobufDeserializer:
     def open(
         self, data: bytes, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()
     ) -> DeserializedPart:
-        """Return message and writer's schema.
-
-        Raises `BadRecordError` where the bytes are at fault (its `code` says how), `Unavailable` where the registry
-        can't be asked now.
+        """Return message and writer's schema. Raises `BadRecordError` for invalid bytes (`code` has the kind),
+        `Unavailable` if the registry does not answer.
         """
         frame = unframe(data, headers, part, headed=True)
         found, writer = self._reader.find_writer(frame, data)

@@ -1,4 +1,6 @@
-"""Which schema a serializer writes a record with (`WriterSchemas`), and which one a record was written with (`ReaderSchemas`)."""
+"""Which schema a serializer writes a record with (`WriterSchemas`), and which one a record was written with
+(`ReaderSchemas`).
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,14 +32,14 @@ from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.registry import find_formats
 
 MAX_CODECS = 1000
-"""Schemas kept ready for the codec, in each serializer."""
+"""The most cached codecs of a serializer."""
 
 C = TypeVar("C")
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaText:
-    """The text and references of a schema, and the subject or context that its references start from."""
+    """The text and references of a schema, and the subject or context in which references are resolved."""
 
     text: str
     references: tuple[Reference, ...]
@@ -45,12 +47,14 @@ class SchemaText:
 
 
 MakeCodec = Callable[[Registry, SchemaText], C]
-"""Makes a codec for a schema."""
+"""Returns a codec for a schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class OwnSchema:
-    """A serializer's own schema: resolved in the context of a subject, and which findings concern its values."""
+    """The serializer's own schema: its resolution in the context of a subject, and a filter of findings that concern
+    its values.
+    """
 
     resolve: Callable[[Subject], ResolvedSchema]
     is_relevant: Callable[[Finding], bool] = lambda _: True
@@ -58,7 +62,7 @@ class OwnSchema:
 
 @dataclass(frozen=True, slots=True)
 class BoundSchema(Generic[C]):
-    """A codec with the id and guid of its schema, and the frame that names it: a prefix, or a header."""
+    """A codec with the id and guid of its schema, and its frame: a prefix, or a header."""
 
     codec: C
     schema_id: int
@@ -67,20 +71,22 @@ class BoundSchema(Generic[C]):
     header: bytes
 
     def add_header(self, data: bytes, part: Part) -> SerializedPart:
-        """Return bytes that begin with the prefix, with the header if the frame is there."""
+        """Return the part for bytes that begin with the prefix; with a header if the frame is in one."""
         if self.header:
             return SerializedPart(data, ((HEADER_OF[part], self.header),), self.schema_id, self.guid)
         return SerializedPart(data, (), self.schema_id, self.guid)
 
     def add_frame(self, head: bytes, payload: bytes, part: Part) -> SerializedPart:
-        """Return a payload with a head of its own: behind the guid in the header, or between prefix and payload."""
+        """Return a framed payload with a prefix of its format: after the guid in the header, or between frame and
+        payload.
+        """
         if self.header:
             return SerializedPart(payload, ((HEADER_OF[part], self.header + head),), self.schema_id, self.guid)
         return SerializedPart(self.prefix + head + payload, (), self.schema_id, self.guid)
 
 
 class WriterSchemas(Generic[C]):
-    """Finds the schema for each record of a serializer. Safe to share between threads."""
+    """Chooses the schema for each record of a serializer. Thread-safe."""
 
     def __init__(
         self,
@@ -90,9 +96,8 @@ class WriterSchemas(Generic[C]):
         draft: Callable[[], Draft] | None,
         own: OwnSchema | None = None,
     ) -> None:
-        """Take the schema to write with (made when it is first needed); None only where the choice needs none.
-
-        `own` resolves that schema for `strict` choices; it must not register anything.
+        """Take a function that returns the writer's schema, called at first use; None only if the choice needs none.
+        `own` resolves that schema for `strict` choices, without registering anything.
         """
         if draft is None and isinstance(settings.choice, (AutoRegister, MustExist)):
             kind = type(settings.choice).__name__
@@ -108,7 +113,7 @@ class WriterSchemas(Generic[C]):
         self._is_stable = not isinstance(settings.choice, UseLatest | UseLatestWith) and self._naming.is_stable
 
     def bind(self, topic: str, part: Part, name: str) -> BoundSchema[C]:
-        """Return codec and frame for the records of a topic with the type `name`. Raises what the registry raises."""
+        """Return codec and frame for records of type `name` in a topic. Raises the errors of the registry."""
         known = self._stable.get((topic, part, name))
         if known is not None:
             return known
@@ -154,7 +159,7 @@ class WriterSchemas(Generic[C]):
         return bound
 
     def _refuse_unreadable(self, found: SchemaText, what: str) -> None:
-        """Raise `BadValueError` where the schema that was found cannot read what the serializer's own schema writes."""
+        """Raise `BadValueError` if the chosen schema cannot read data of the serializer's own schema."""
         choice = self.settings.choice
         if self._own is None or isinstance(choice, (AutoRegister, MustExist)) or not choice.strict:
             return
@@ -164,7 +169,7 @@ class WriterSchemas(Generic[C]):
         findings = tuple(filter(self._own.is_relevant, findings))
         if findings:
             message = f"{what} can't read what this serializer's own schema writes: {findings[0].message(reader='found', writer='own')}"
-            raise BadValueError(f"{message} (at {findings[0].path}); strict=False writes all the same")
+            raise BadValueError(f"{message} (at {findings[0].path}); strict=False turns this check off")
 
     def _bind_id(self, choice: UseId) -> BoundSchema[C]:
         schema_id = choice.schema_id
@@ -175,10 +180,10 @@ class WriterSchemas(Generic[C]):
 
 
 class ReaderSchemas(Generic[C]):
-    """Finds the schema that each record was written with, and the one to read it as. Safe to share between threads."""
+    """Finds the writer's schema of each record, and its reader's schema. Thread-safe."""
 
     def __init__(self, registry: Registry, format_: str, make: MakeCodec[C], settings: DeserializerSettings) -> None:
-        """Ask this registry, through a cache if it has none."""
+        """Use this registry, through a cache if it has none."""
         self.registry = registry if isinstance(registry, CachedRegistry) else CachedRegistry(registry)
         self.settings = settings
         self._naming = SubjectNaming(self.registry, settings.name_strategy)
@@ -189,7 +194,9 @@ class ReaderSchemas(Generic[C]):
         self._known: dict[int | str, tuple[SchemaFound, C]] = {}
 
     def find_writer(self, frame: Frame, data: bytes) -> tuple[SchemaFound, C]:
-        """The schema of a frame. Raises `BadRecordError` where there is none, `Unavailable` where the registry does not answer."""
+        """Return the schema of a frame. Raises `BadRecordError` if there is none, `Unavailable` if the registry does
+        not answer.
+        """
         known = self._known.get(frame.schema)
         if known is not None:
             return known
@@ -216,14 +223,14 @@ class ReaderSchemas(Generic[C]):
         return found, self._make(self.registry, text_of(found))
 
     def prepare(self, draft: Draft) -> C:
-        """Return the codec of a schema of the program's own."""
+        """Return the codec of the program's own schema."""
         within = Subject(self.settings.context, "")
         return self._readers.get(
             draft, lambda: self._make(self.registry, SchemaText(draft.text, draft.references, within))
         )
 
     def find_latest(self, choice: UseLatest | UseLatestWith, at: tuple[str, Part, str]) -> C:
-        """Return the codec of the version that the choice takes, of the subject for topic, part and name of the type."""
+        """Return the codec of the chosen version of the subject for topic, part and type name."""
         subject = self._naming.subject(*at)
         latest = self.registry.ask(version_request(choice, subject)).answer
         refuse_other_format(self._format, latest.format, f"version {latest.number} of {subject}", "reads")
@@ -232,14 +239,14 @@ class ReaderSchemas(Generic[C]):
 
 
 def version_request(choice: UseLatest | UseLatestWith, subject: Subject) -> Request[VersionFound]:
-    """Return the request for the version of a subject that a choice takes."""
+    """Return the request for the chosen version of a subject."""
     if isinstance(choice, UseLatestWith):
         return FindVersion(subject, tuple(sorted(choice.properties)))
     return GetVersion(subject, LATEST)
 
 
 def text_of(found: SchemaFound) -> SchemaText:
-    """Return the text of a schema that was found by id or guid, with the subject or context it was found in."""
+    """Return the text of a schema found by id or guid, with its subject or context."""
     within = subject_of(found.subject) if found.subject else Subject(found.context, "")
     return SchemaText(found.text, found.references, within)
 

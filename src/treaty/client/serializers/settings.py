@@ -1,4 +1,4 @@
-"""Settings of serializers and deserializers of all formats, and what these return."""
+"""Settings and results of serializers and deserializers of all formats."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -23,17 +23,16 @@ class AutoRegister:
 
 @dataclass(frozen=True, slots=True)
 class MustExist:
-    """The schema must be a version of the subject already; never register."""
+    """Look the schema up; it must be a version of the subject. Never register."""
 
     normalize: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class UseLatest:
-    """Take the subject's latest version, whatever it is; looked at again when the cache's time is over.
+    """Use the subject's latest version; looked up again when its cache entry expires.
 
-    `strict`: where the serializer has a schema (or a class) of its own too, the one found must be able to read what
-    that one writes.
+    `strict`: if the serializer has its own schema or class, the latest version must be able to read its data.
     """
 
     strict: bool = True
@@ -41,7 +40,7 @@ class UseLatest:
 
 @dataclass(frozen=True, slots=True)
 class UseLatestWith:
-    """Take the subject's newest version whose metadata has all these properties. `strict` as with `UseLatest`."""
+    """Use the subject's newest version whose metadata has all these properties. `strict` as for `UseLatest`."""
 
     properties: Pairs
     strict: bool = True
@@ -49,14 +48,14 @@ class UseLatestWith:
 
 @dataclass(frozen=True, slots=True)
 class UseId:
-    """Take the schema with this id. `strict` as with `UseLatest`."""
+    """Use the schema with this id. `strict` as for `UseLatest`."""
 
     schema_id: int
     strict: bool = True
 
 
 SchemaChoice = AutoRegister | MustExist | UseLatest | UseLatestWith | UseId
-"""Which schema a serializer writes with."""
+"""The choice of a serializer's schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +66,9 @@ class SerializerSettings:
     name_strategy: SubjectNameStrategy | AssociatedNameStrategy = topic_name
     framing: Literal["prefix", "header"] = "prefix"
     check: bool = True
-    """Compare each value with the schema first: unknown fields, numbers out of range, missing fields."""
+    """Validate each value first: unknown fields, numbers out of range, missing fields."""
     lossy: bool = False
-    """Cut microseconds from times that an Avro schema counts in milliseconds; otherwise such a value is refused."""
+    """Truncate microseconds of times that an Avro schema stores in milliseconds; otherwise such a value is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +76,11 @@ class DeserializerSettings:
     """Settings of a deserializer."""
 
     name_strategy: SubjectNameStrategy | AssociatedNameStrategy = topic_name
-    """Names the subject of `UseLatest` and `UseLatestWith`."""
+    """Subject name strategy for `UseLatest` and `UseLatestWith`."""
     context: str = DEFAULT_CONTEXT
-    """The context whose ids stand in the frames."""
+    """The context of the ids in frames."""
     check: bool = False
-    """Compare each value with the schema it was written with (JSON)."""
+    """Validate each value against its writer's schema (JSON)."""
 
 
 class SerializedPart(msgspec.Struct, frozen=True):
@@ -94,26 +93,26 @@ class SerializedPart(msgspec.Struct, frozen=True):
 
 
 class DeserializedPart(msgspec.Struct, frozen=True):
-    """A value and the schema it was written with."""
+    """A value and its writer's schema."""
 
     value: object
     writer_schema: SchemaFound
 
 
 class Serializer(Protocol):
-    """What serializers of all formats can do."""
+    """The interface of all serializers."""
 
     def __call__(self, value: Any, topic: str = "", part: Part = "value") -> SerializedPart:
         """Return the key or value part for this value; None becomes a tombstone."""
         ...
 
     def prepare(self, topic: str = "", part: Part = "value") -> None:
-        """Find the schema of a topic's records now, not at the first of them. Raises what the registry raises."""
+        """Find the schema of a topic's records in advance. Raises the errors of the registry."""
         ...
 
 
 class Deserializer(Protocol):
-    """What deserializers of all formats can do."""
+    """The interface of all deserializers."""
 
     def __call__(
         self, data: bytes | None, topic: str = "", part: Part = "value", headers: Iterable[tuple[str, bytes]] = ()

@@ -1,4 +1,4 @@
-"""Which subject holds the schema of a topic's records: the strategies that clients share."""
+"""Subject name strategies: the subject with the schema of a topic's records."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,26 +12,26 @@ from treaty.core.refusals import NotFound, NotOffered
 from treaty.core.registry import Registry
 
 SubjectNameStrategy = Callable[[str, Part, str], Subject]
-"""From topic, part and the full name of the record type to the subject."""
+"""A function from topic, part and full name of the record type to the subject."""
 
 MAX_TOPICS = 10_000
-"""Topics whose associations are remembered."""
+"""The most topics whose associations are cached."""
 
 
 def topic_name(topic: str, part: Part, record: str) -> Subject:
-    """``orders-value``: one stream of versions for each topic and part."""
+    """``orders-value``: one subject per topic and part."""
     _needs("topic", topic)
     return subject_of(f"{topic}-{part}")
 
 
 def record_name(topic: str, part: Part, record: str) -> Subject:
-    """``shop.Order``: one stream of versions for each record type, whatever the topic."""
+    """``shop.Order``: one subject per record type, for all topics."""
     _needs("record type with a name", record)
     return subject_of(record)
 
 
 def topic_record_name(topic: str, part: Part, record: str) -> Subject:
-    """``orders-shop.Order``: several record types in one topic, each with its own stream of versions."""
+    """``orders-shop.Order``: one subject per topic and record type."""
     _needs("topic", topic)
     _needs("record type with a name", record)
     return subject_of(f"{topic}-{record}")
@@ -46,31 +46,33 @@ STRATEGIES: Final[dict[str, SubjectNameStrategy]] = {
 
 @dataclass(frozen=True, slots=True)
 class AssociatedNameStrategy:
-    """The subject that the registry associates with the topic; where it associates none, the `fallback`'s.
+    """The subject that the registry associates with the topic; without an association that of the `fallback` strategy.
 
-    A registry that knows no associations has none. With ``none`` a topic without association is an error.
+    With the fallback ``none`` a topic without association is an error.
     """
 
     fallback: Literal["topic", "record", "topic-record", "none"] = "topic"
     cluster: str = ANY
-    """The namespace of the topic: the id of its Kafka cluster, or any."""
+    """Namespace of the topic: the id of its Kafka cluster; ``-`` is any."""
     seconds: float = 60.0
-    """How long an answer holds."""
+    """Time to live of an answer, in seconds."""
 
 
 class SubjectNaming:
-    """Names the subjects of records, by a strategy. Safe to share between threads."""
+    """Returns the subjects of records, by a strategy. Thread-safe."""
 
     def __init__(self, registry: Registry, how: SubjectNameStrategy | AssociatedNameStrategy) -> None:
-        """Ask this registry where the strategy wants it."""
+        """Use this registry, if the strategy needs one."""
         self._registry = registry
         self._how = how
         self._found: LoadingCache[tuple[str, Part], tuple[Subject, ...]] = LoadingCache(MAX_TOPICS)
         self.is_stable = not isinstance(how, AssociatedNameStrategy) and how in STRATEGIES.values()
-        """The same topic, part and record lead to the same subject for ever."""
+        """Whether topic, part and record always have the same subject."""
 
     def subject(self, topic: str, part: Part, record: str) -> Subject:
-        """The subject of a topic's records of a type. Raises `ValueError` where a word for its name is missing."""
+        """Return the subject of a topic's records of a type. Raises `ValueError` if the strategy needs a name that is
+        missing.
+        """
         how = self._how
         if not isinstance(how, AssociatedNameStrategy):
             return how(topic, part, record)
@@ -100,4 +102,4 @@ class SubjectNaming:
 
 def _needs(what: str, value: str) -> None:
     if not value:
-        raise ValueError(f"the subject's name needs a {what}, and there is none; choose another strategy")
+        raise ValueError(f"the subject name needs a {what}, but there is none; choose another strategy")
