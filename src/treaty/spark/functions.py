@@ -29,7 +29,7 @@ from treaty.plan.rows import NAMES, Names
 from treaty.plan.strictness import is_word
 from treaty.plan.value import DecodePlan
 from treaty.spark.decode import decode
-from treaty.spark.engines.avro import decode_envelope, is_good_envelope, read_envelope
+from treaty.spark.engines.avro import decode_record
 from treaty.spark.explain import fit_to_session
 from treaty.spark.frames import has_magic, map_frame_id, read_signed_id, require_frames
 from treaty.spark.options import refuse_unknown, split_options
@@ -94,11 +94,10 @@ def from_avro(
 
 def _decode_column(plan: DecodePlan, value: Column, chosen: "_ColumnOptions", name: str) -> Column:
     """The records of a column; what becomes of bad rows is chosen by options."""
-    made = decode_envelope(plan, value)
-    found = F.when(is_good_envelope(plan, made), read_envelope(plan, made, value))
+    found = decode_record(plan, value)
     if chosen.mode == FAILFAST:
         why = F.raise_error(F.concat(F.lit(f"no record of {name}: "), F.hex(F.substring(value, 1, 32))))
-        found = F.when(value.isNull() | is_good_envelope(plan, made), found).otherwise(F.when(value.isNotNull(), why))
+        found = F.coalesce(found, F.when(value.isNotNull(), why))
     if chosen.is_restarting:
         known = map_frame_id(value, dict.fromkeys(plan.known, True))
         is_late = has_magic(value) & (F.length(value) >= 5) & known.isNull()

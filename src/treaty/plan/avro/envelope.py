@@ -9,7 +9,8 @@ nobody knows: a row that held it could end before its bytes do. Where a schema i
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from treaty.formats.avro.canonical import print_schema
@@ -24,9 +25,11 @@ from treaty.formats.avro.model import (
     Field,
     NamedType,
 )
+from treaty.formats.json_printer import Json
 from treaty.plan.avro.fitted_writer import FittedWriter, HiddenField, with_hidden
 from treaty.plan.avro.flat import flatten_schema
 from treaty.plan.avro.logical import find_column_logical
+from treaty.plan.format_plans import AvroFormatPlan
 
 FRAME = AvroFixed("treaty.Frame", 5)
 
@@ -63,15 +66,16 @@ def make_envelope(fitted: Sequence[FittedWriter], reader: AvroSchema) -> Envelop
         names |= one.names
         inside = root.fields if open_ and root else (Field(WHOLE, one.root),)
         head = Field(_free(HEAD, (root,)), AvroReference(FRAME.full))
-        envelope = AvroRecord(f"w{place}.Envelope", (head, *inside, Field(tail, AvroPrimitive("double"))))
-        names[envelope.full] = envelope
-        branches.append(AvroReference(envelope.full))
+        full = _free_type(f"w{place}.Envelope", one.names)
+        names[full] = AvroRecord(full, (head, *inside, Field(tail, AvroPrimitive("double"))))
+        branches.append(AvroReference(full))
     inside = target.fields if open_ and target else (Field(WHOLE, reader.root),)
-    envelope = AvroRecord("treaty.Envelope", (*inside, Field(tail, AvroPrimitive("double"))))
+    full = _free_type("treaty.Envelope", known)
+    envelope = AvroRecord(full, (*inside, Field(tail, AvroPrimitive("double"))))
     root_type: AvroType = AvroUnion(tuple(branches)) if len(branches) > 1 else branches[0]
     return EnvelopeSchemas(
         print_schema(AvroSchema(root_type, names)),
-        print_schema(AvroSchema(AvroReference(envelope.full), known | {envelope.full: envelope})),
+        print_schema(AvroSchema(AvroReference(full), known | {full: envelope})),
         union=len(branches) > 1,
         tail=tail,
         whole="" if open_ else WHOLE,
@@ -89,6 +93,33 @@ def _free(name: str, records: Iterable[AvroRecord | None]) -> str:
     while name in taken:
         name += "_"
     return name
+
+
+def _free_type(full: str, taken: Container[str]) -> str:
+    """The name, longer if a type without a namespace has it."""
+    while full in taken:
+        full += "_"
+    return full
+
+
+def nest_record(plan: AvroFormatPlan) -> AvroFormatPlan:
+    """The same plan with the record in one field of the envelope, `whole`, where its fields were the envelope's own.
+
+    Then one step takes the record out of its envelope, however many fields it has.
+    """
+    if plan.whole:
+        return plan
+    writer, reader = json.loads(plan.writer_text), json.loads(plan.reader_text)
+    for one in writer if isinstance(writer, list) else [writer]:
+        head, *inside, tail = one["fields"]
+        one["fields"] = [head, _nest_fields(inside), tail]
+    *inside, tail = reader["fields"]
+    reader["fields"] = [_nest_fields(inside), tail]
+    return replace(plan, whole=WHOLE, writer_text=json.dumps(writer), reader_text=json.dumps(reader))
+
+
+def _nest_fields(fields: Sequence[Json]) -> Json:
+    return {"name": WHOLE, "type": {"type": "record", "name": WHOLE, "fields": list(fields)}}
 
 
 def _reader_names(fitted: Sequence[FittedWriter], reader: AvroSchema) -> dict[str, NamedType]:

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from struct import unpack
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.avro.functions import from_avro
 
-from treaty.plan.avro.envelope import encode_branch, make_ending, make_header
+from treaty.plan.avro.envelope import encode_branch, make_ending, make_header, nest_record
 from treaty.plan.format_plans import AvroFormatPlan, FieldRepair
 from treaty.plan.value import DecodePlan
 from treaty.spark.engines.engine import DECODED, SECRET, DecodeEngine, barrier, join_conditions
@@ -192,6 +192,20 @@ def decode_envelope(plan: DecodePlan, value: Column, reader: str = "") -> Column
 def is_good_envelope(plan: DecodePlan, made: Column) -> Column:
     """Whether the tail of an envelope came back unharmed, all texts are UTF-8, all conversions have room, and none cuts digits."""
     return _is_undamaged(plan, made, find_wrong_text(read_avro_part(plan).reader_text, made))
+
+
+def decode_record(plan: DecodePlan, value: Column) -> Column:
+    """The record of a frame in one expression, null for a bad row.
+
+    The envelope is the only item of a list, since a list's functions name an item without decoding it again.
+    """
+    recipe = nest_record(read_avro_part(plan))
+    nested = replace(plan, recipe=recipe)
+    good = F.filter(F.array(decode_envelope(nested, value)), lambda made: is_good_envelope(nested, made))
+    if recipe.repairs:
+        good = F.transform(good, lambda made: read_envelope(nested, made, value))
+        return F.get(good, F.lit(0))
+    return read_envelope(nested, F.get(good, F.lit(0)), value)
 
 
 def _is_undamaged(plan: DecodePlan, made: Column, wrong_text: Column | None) -> Column:

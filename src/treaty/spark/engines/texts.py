@@ -60,10 +60,10 @@ class _TextCollector:
                 for member in node.fields:
                     self.add(member.type, value[member.name])
             case AvroArray():
-                self._add_items(node.items, value)
+                self._add_items(node.items, value, has_null=False)
             case AvroMap():
                 self.texts.append(F.map_keys(value))
-                self._add_items(node.values, F.map_values(value))
+                self._add_items(node.values, F.map_values(value), has_null=False)
             case AvroUnion():
                 parts = [one for one in node.branches if not is_null(one)]
                 named = members(node, self.names)
@@ -76,11 +76,41 @@ class _TextCollector:
                 if node.kind == "string":
                     self.texts.append(value)
 
-    def _add_items(self, node: AvroType, items: Column) -> None:
-        """Collect the texts of a list; null has none."""
-        if self._is_text(node):
-            self.texts.append(items)
-            return
+    def _add_items(self, node: AvroType, items: Column, *, has_null: bool) -> None:
+        """Collect the texts of a list, of which items may be null.
+
+        The same field of all records in a list is one list to Spark, and lists of lists are one where none is null. What is left is
+        tested by a function for each item, which Spark interprets: it would compile nothing of the step that holds it.
+        """
+        match node:
+            case AvroReference():
+                found = self.names[node.full]
+                if isinstance(found, AvroRecord):
+                    self._add_fields_of_items(found, items, has_null=has_null)
+            case AvroRecord():
+                self._add_fields_of_items(node, items, has_null=has_null)
+            case AvroUnion():
+                parts = [one for one in node.branches if not is_null(one)]
+                named = members(node, self.names)
+                if named is not None:
+                    for one, name in zip(parts, named, strict=True):
+                        self._add_items(one, items[name], has_null=True)
+                elif parts:
+                    self._add_items(parts[-1], items, has_null=True)
+            case AvroPrimitive():
+                if node.kind == "string":
+                    self.texts.append(items)
+            case AvroArray() if not has_null:
+                self._add_items(node.items, F.flatten(items), has_null=False)
+            case AvroArray() | AvroMap():
+                self._add_test(node, items)
+
+    def _add_fields_of_items(self, record: AvroRecord, items: Column, *, has_null: bool) -> None:
+        for member in record.fields:
+            self._add_items(member.type, items[member.name], has_null=has_null)
+
+    def _add_test(self, node: AvroType, items: Column) -> None:
+        """Collect a test of the items of a list, one by one."""
         found: list[Column] = []
 
         def test(item: Column) -> Column:
@@ -91,13 +121,6 @@ class _TextCollector:
         made = F.coalesce(F.exists(items, test), F.lit(False))
         if found:
             self.tests.append(made)
-
-    def _is_text(self, node: AvroType) -> bool:
-        """Whether a type's column is one of strings that Avro does not check itself."""
-        if isinstance(node, AvroUnion):
-            parts = [one for one in node.branches if not is_null(one)]
-            return len(parts) == 1 and self._is_text(parts[0])
-        return isinstance(node, AvroPrimitive) and node.kind == "string"
 
     def condition(self) -> Column | None:
         """Whether one of the texts is no UTF-8; None where there is none."""
