@@ -14,6 +14,17 @@ def test_every_path_exists() -> None:
     assert [path for path in sorted(named) if not list(ROOT.glob(path.rstrip("/")))] == []
 
 
+def test_every_link_of_the_entry_pages_leads_to_a_file() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    dead = []
+    for page in pages:
+        prose = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", prose):
+            if not target.startswith(("http:", "https:")) and not (page.parent / target).exists():
+                dead.append(f"{page.relative_to(ROOT)}: {target}")
+    assert dead == []
+
+
 def test_the_architecture_names_files_of_its_rooms() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
     rooms = re.findall(

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
-from posixpath import normpath
 
 FILE_LINES = 400
 FUNCTION_LINES = 50
@@ -273,20 +272,8 @@ def loose_pins(text: str) -> Iterator[str]:
 
 
 def dead_links(texts: Iterable[tuple[str, str]], exists: Callable[[PurePosixPath], bool]) -> Iterator[str]:
-    """A link in a document leads to a file that exists, and to a heading that the file has."""
-    documents = dict(texts)
-    for path, text in documents.items():
-        for target, heading in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", text):
-            if "://" in target:
-                continue
-            place = normpath(PurePosixPath(path).parent / target) if target else path
-            if target and not exists(PurePosixPath(place)):
+    """A link in a document leads to a file that is there."""
+    for path, text in texts:
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+            if "://" not in target and not exists(PurePosixPath(path).parent / target):
                 yield f"{path}: {target}"
-            elif heading and place in documents and heading not in _list_headings(documents[place]):
-                yield f"{path}: {target}#{heading}"
-
-
-def _list_headings(text: str) -> set[str]:
-    """The headings of a document, as links name them."""
-    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

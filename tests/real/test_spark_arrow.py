@@ -12,6 +12,7 @@ import pytest
 from google.protobuf.message_factory import GetMessageClass
 from pyspark.sql import SparkSession
 
+from tests.documents import ODD, make_frames, make_schema
 from tests.frames import SPOILT, frame, header, record
 from tests.messages import filled, proto, spoilt
 from tests.orders import sorted_maps
@@ -21,7 +22,7 @@ from treaty.client.connection import Connection
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
-from treaty.spark import DecodePlan, decode, make_plan
+from treaty.spark import DecodePlan, Names, decode, make_plan
 
 pytestmark = pytest.mark.jvm
 
@@ -52,7 +53,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "n": ("7", "-0", "9223372036854775807", "9223372036854775808", "7.0", "1e2", '"7"', "true", "[7]", "007"),
     "d": ("7", "1.5", "1e400", "-1e-400", '"1.5"', '"NaN"', "NaN", "Infinity", "0.1", "123456789012345678901234567890"),
     "b": ("true", "false", '"true"', "1", "null"),
-    "day": ('"2024-02-29"', '"2023-02-29"', '"2024-2-9"', '"x"', "5", "null"),
+    "day": ('"2024-02-29"', '"2023-02-29"', '"2024-2-9"', '"x"', "5", "null", '"2024-02-29T25:00:00Z"', '"2024-02-29 x"', '"2024-02-29x"', '"2024-02"', '"2024"'),
     "at": ('"2024-02-29T12:00:00Z"', '"2024-02-29T12:00:00.123456789+02:00"', '"2024-02-29T12:00:00"', '"2024-02-29 12:00:00"', '"2024-02-29T25:00:00Z"', "5", '"1969-12-31T23:59:59.9999Z"', '"2024-02-29t12:00:00z"', "1.5"),
     "dec": ("1", "1.25", "1.255", "999.999", "1000", '"1.5"', "-0.005"),
     "list": ("[]", "[1,null,2]", '["1"]', "{}", "null", "7", "[[1]]"),
@@ -134,7 +135,9 @@ def test_json(spark: SparkSession, registry: Connection, tmp_path: Path) -> None
     documents = [*TEXTS, *(f'{{"{name}": {one}}}' for name, many in VALUES.items() for one in many)]
     values: list[bytes | None] = [header(schema_id) + one.encode() for one in documents]
     values += [None, b"", header(schema_id) + b'{"s": "\xff"}', header(99) + b"{}", header(schema_id) + b"[" * 2000]
-    plain = alike(spark, tmp_path, make_plan(registry, "j-value"), values)
+    plan = make_plan(registry, "j-value")
+    assert plan.engine == "spark"  # of maps and of any values nothing is read in columns
+    plain = alike(spark, tmp_path, plan, values)
     assert sum(one["record"] is not None for one in plain) > 60
     found = alike(spark, tmp_path, make_plan(registry, "j-value", validate=True, rest="map"), values)
     by_text = dict(zip(documents, found, strict=False))
@@ -148,3 +151,40 @@ def test_json(spark: SparkSession, registry: Connection, tmp_path: Path) -> None
         make_plan(registry, "j-value", rest="variant"), flatten=True,
     )  # fmt: skip
     assert variant.selectExpr("rest:yy.b[2]::string AS q", "n").collect() == [("q", 3)]
+
+
+IN_COLUMNS = {name: one for name, one in PROPERTIES.items() if name not in {"any", "map"}}
+
+
+def test_json_in_columns(spark: SparkSession, registry: Connection, tmp_path: Path) -> None:
+    """Documents of every kind, and damaged ones of schemas that are made, through `from_json`, pyarrow in workers, and Arrow."""
+    text = json.dumps({"type": "object", "properties": IN_COLUMNS})
+    (schema_id,) = put(registry, "JSON", text, subject="j-value")
+    documents = [*TEXTS, *(f'{{"{name}": {one}}}' for name in IN_COLUMNS for one in VALUES[name])]
+    values: list[bytes | None] = [header(schema_id) + one.encode() for one in documents]
+    plans = [make_plan(registry, "j-value", validate=True)]
+    columns = [values]
+    for seed in range(8):
+        dice = random.Random(seed)
+        schema, _ = make_schema(dice)
+        (schema_id,) = put(registry, "JSON", json.dumps(schema), subject=f"j{seed}-value")
+        plans.append(make_plan(registry, f"j{seed}-value", validate=bool(seed % 2)))
+        columns.append(list(make_frames(dice, schema, schema_id, 300, ODD)))
+    most = max(map(len, columns))
+    table = pa.table({
+        "at": range(most),
+        **{f"v{at}": pa.array([*one, *[None] * (most - len(one))], pa.binary()) for at, one in enumerate(columns)},
+    })  # fmt: skip
+    pq.write_table(table, tmp_path / "frames.parquet")
+    source = spark.read.parquet(str(tmp_path / "frames.parquet"))
+    for at, plan in enumerate(plans):
+        assert plan.engine == "arrow"
+        source = decode(source, plan, column=f"v{at}", names=Names(f"arrow{at}", f"wrong{at}"))
+        source = decode(source, replace(plan, engine="spark"), column=f"v{at}", names=Names(f"spark{at}", f"error{at}"))
+    theirs = source.toArrow().sort_by("at")
+    for at, (plan, frames) in enumerate(zip(plans, columns, strict=True)):
+        ours = arrow.decode(pa.array(frames, pa.binary()), plan)
+        for way, errors in (("arrow", "wrong"), ("spark", "error")):
+            found = zip(frames, ours["record"].to_pylist(), ours["error"].to_pylist(), theirs[f"{way}{at}"].to_pylist(), theirs[f"{errors}{at}"].to_pylist(), strict=False)  # fmt: skip
+            wrong = [one for one in found if one[1:3] != one[3:]]
+            assert wrong == [], f"{way}: {len(wrong)} of plan {at}: {wrong[:3]}"

@@ -113,7 +113,8 @@ def _require_frames(table: pa.Table, column: str) -> None:
 
 
 def _make_empty(table: pa.Table, plan: DecodePlan, kind: pa.DataType, names: Names) -> pa.Table:
-    added = {names.record: pa.nulls(0, kind), names.error: pa.nulls(0, ERROR)} | _list_frame_columns(plan, names, [])
+    frames = _list_frame_columns(plan, names, _LazyList(list))
+    added = {names.record: pa.nulls(0, kind), names.error: pa.nulls(0, ERROR)} | frames
     for name, array in added.items():
         table = table.append_column(name, array) if name else table
     return table
@@ -131,9 +132,11 @@ def _flatten(table: pa.Table, names: Names) -> pa.Table:
     return table
 
 
-def _list_frame_columns(plan: DecodePlan, names: Names, frames: list[bytes | None]) -> dict[str, pa.Array]:
+def _list_frame_columns(plan: DecodePlan, names: Names, frames: "_LazyList") -> dict[str, pa.Array]:
     """What a frame says of itself, as columns."""
-    heads = [None if one is None else one[:5] for one in frames]
+    if not (names.schema_id or names.version or names.subject):
+        return {}
+    heads = [None if one is None else one[:5] for one in frames.value]
     versions = {make_header(one.schema_id): one.version for one in plan.writers}
     subjects = {make_header(one.schema_id): one.subject for one in plan.writers}
     claimed = [_read_id(one) if one is not None and one[:1] == b"\0" else None for one in heads]
@@ -162,9 +165,9 @@ class _FrameReader:
         self._known = frozenset(make_header(one.schema_id) for one in plan.writers)
         self._rejected = {make_header(one.schema_id): (one.code, one.message) for one in plan.rejected}
 
-    def rows(self, values: pa.Array, headers: list[Any] | None, part: str) -> tuple[pa.Array, pa.Array, list[Any]]:
+    def rows(self, values: pa.Array, headers: list[Any] | None, part: str) -> tuple[pa.Array, pa.Array, "_LazyList"]:
         """Records, errors, and the frames with Confluent's prefix."""
-        lost: list[str | None] = [None] * len(values)
+        lost: list[str | None] = []
         frames = values
         if self._plan.framing != PREFIX:
             reframe = make_reframer(self._plan.framing, part)
@@ -172,14 +175,15 @@ class _FrameReader:
             remade = [reframe(value, one) for value, one in pairs]
             frames, lost = pa.array([one for one, _ in remade], pa.binary()), [code for _, code in remade]
         found = self._read(frames)
-        bad = found.record.is_null().to_numpy(zero_copy_only=False).nonzero()[0].tolist()
-        errors: list[dict[str, Any] | None] = [None] * len(values)
         payloads = _LazyList(lambda: list_frames(values))
-        sources = _LazyList(lambda: list_frames(frames))
-        for at in bad:
+        sources = payloads if frames is values else _LazyList(lambda: list_frames(frames))
+        if not found.record.null_count:
+            return found.record, pa.nulls(len(values), ERROR), sources
+        errors: list[dict[str, Any] | None] = [None] * len(values)
+        for at in found.record.is_null().to_numpy(zero_copy_only=False).nonzero()[0].tolist():
             if (payload := payloads.value[at]) is not None:
-                errors[at] = self._error(payload, sources.value[at], lost[at], found, at)
-        return found.record, pa.array(errors, ERROR), sources.value if self._plan.framing != PREFIX else payloads.value
+                errors[at] = self._error(payload, sources.value[at], lost[at] if lost else None, found, at)
+        return found.record, pa.array(errors, ERROR), sources
 
     def _error(self, payload: bytes, frame: bytes | None, lost: str | None, found: DecodedBatch, at: int) -> Any:
         if frame is None:

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from treaty.arrow.avro import rows as avro
 from treaty.arrow.decoded import ReadBatch, read_by_row
-from treaty.arrow.documents import rows as documents
+from treaty.arrow.documents.batches import make_document_reader
 from treaty.arrow.messages import rows as messages
 from treaty.arrow.messages.batches import make_batch_reader
 from treaty.plan.value import DecodePlan
@@ -16,7 +16,8 @@ _READERS: Mapping[tuple[str, str], Callable[[DecodePlan, pa.DataType], ReadBatch
     ("AVRO", "spark"): lambda plan, kind: read_by_row(avro.make_row_reader(plan), kind),
     ("PROTOBUF", "upb"): lambda plan, kind: read_by_row(messages.decoder_of(plan, kind), kind),
     ("PROTOBUF", "ptars"): make_batch_reader,
-    ("JSON", "spark"): lambda plan, kind: read_by_row(documents.make_row_reader(plan), kind),
+    ("JSON", "arrow"): make_document_reader,
+    ("JSON", "spark"): make_document_reader,
 }
 """A plan for Spark's own functions is read to the same rows in Python."""
 

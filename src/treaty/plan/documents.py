@@ -30,6 +30,10 @@ WIDER = {
 """Scalars that both fit into a third; whole numbers beyond 53 bits are rounded where a schema says "number"."""
 
 
+_IN_COLUMNS = frozenset(("boolean", "int32", "int64", "float64", "string", "date", "timestamp"))
+"""Scalars of which pyarrow's reader of JSON makes columns."""
+
+
 def union(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tuple[Columns, list[RejectedSchema]]:
     """The columns of all versions; a version that becomes no columns is left out."""
     made, losers = [], []
@@ -65,9 +69,24 @@ def compose(known: Sequence[RegisteredSchema], reader: JsonSchema | Columns, opt
         writers=writers,
         rejected=(),
         recipe=JsonFormatPlan(made.whole, checks=_checks(known) if options.validate else (), rest=rest),
+        engine="spark" if made.whole or rest or not is_columnar(Struct(made.columns)) else "arrow",
         depth=options.depth,
         docs=tuple(list_docs(made)),
     )
+
+
+def is_columnar(kind: ColumnType) -> bool:
+    """Whether documents can be read into a column of this type in whole batches: maps and JSON texts of any value can't."""
+    match kind:
+        case Scalar(name):
+            return name in _IN_COLUMNS
+        case List(element):
+            return is_columnar(element)
+        case Struct(columns):
+            return bool(columns) and all(is_columnar(one.type) for one in columns)
+        case Map():
+            return False
+    return True
 
 
 def _rest(options: DecodeOptions, columns: tuple[tuple[str, str], ...], *, whole: bool) -> str:

@@ -16,6 +16,7 @@ ENGINES = {
     ("AVRO", "fastavro"): "Treaty's own reader in Python workers (slower)",
     ("PROTOBUF", "ptars"): "ptars over whole batches in Python workers, judged by Protobuf's runtime",
     ("PROTOBUF", "upb"): "Protobuf's runtime in Python workers (slower)",
+    ("JSON", "arrow"): "pyarrow over whole batches in Python workers, and Treaty's own reader for what it refuses",
     ("JSON", "spark"): "Spark's from_json",
 }
 """What does the work, by format and engine."""

@@ -38,6 +38,7 @@ ENGINES: Mapping[tuple[str, str], DecodeEngine] = {
     ("AVRO", "fastavro"): PYTHON_WORKERS,
     ("PROTOBUF", "ptars"): PYTHON_WORKERS,
     ("PROTOBUF", "upb"): PYTHON_WORKERS,
+    ("JSON", "arrow"): PYTHON_WORKERS,
     ("JSON", "spark"): SPARK_JSON,
 }
 """By the format and the name that a plan has for it."""

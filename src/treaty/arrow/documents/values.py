@@ -183,7 +183,8 @@ def print_double(value: float) -> str:
     return f"{front}{text[0]}.{text[1:] or '0'}E{point - 1}"
 
 
-_DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
+_DAY = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.DOTALL | re.ASCII)
+"""A day as Spark reads it: the first of a month or year where there is no more, and without the time behind it."""
 _TIME = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)?", re.IGNORECASE | re.ASCII
 )
@@ -194,7 +195,7 @@ def _date(value: Any) -> dt.date:
     found = _DAY.fullmatch(value.strip()) if type(value) is str else None
     if found is None:
         raise WrongKindError
-    return dt.date(*map(int, found.groups()))
+    return dt.date(*(int(one or 1) for one in found.groups()))
 
 
 def _timestamp(value: Any) -> int:

@@ -20,6 +20,7 @@ def plan_types(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tup
     writers: list[WriterSchema] = []
     rejected: list[RejectedSchema] = []
     last: DecodePlan | None = None
+    engines: set[str] = set()
     checks: list[tuple[int, str]] = []
     if options.rest:
         raise PlanError("rest is for documents of one record type; leave it out, or read one type")
@@ -29,6 +30,7 @@ def plan_types(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tup
         except PlanError as wrong:
             rejected += [RejectedSchema(one.schema_id, "RESOLUTION", str(wrong)) for one in group.known]
             continue
+        engines.add(last.engine)
         rejected += last.rejected
         writers += last.writers
         recipe = last.recipe
@@ -47,6 +49,7 @@ def plan_types(known: Sequence[RegisteredSchema], options: DecodeOptions) -> tup
         writers=tuple(writers),
         rejected=drop_twins(rejected),
         recipe=JsonFormatPlan(kinds=tuple(kinds), checks=tuple(checks)),
+        engine="arrow" if engines == {"arrow"} else "spark",
     )
     return plan, tuple(types)
 
