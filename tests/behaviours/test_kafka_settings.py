@@ -48,7 +48,7 @@ def test_later_settings_count_and_files_may_name_the_brokers(tmp_path: Path) -> 
     ("text", "words", "said"),
     [
         ("", (), "no Kafka broker is named"),
-        ("kafka://ann:geheim@h/t", (), "has no user and password"),
+        ("kafka://ann:geheim@h/t", (), "must not contain user and password"),
         ("h:x", (), "'h:x' is no broker"),
         ("kafka://h/a/b", (), "is no topic's URL"),
         ("h", ("no-such-file",), "neither name=value nor a properties file: No such file"),

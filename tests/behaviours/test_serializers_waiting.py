@@ -242,5 +242,5 @@ def test_plain_functions_of_a_value(server: Served) -> None:
         assert write(None) is None
         assert read(None) is None
         headed = bind_serializer(AvroSerializer(connection, Line, SerializerSettings(framing="header")), "lines")
-        with pytest.raises(ValueError, match=r"take half\(\)"):
+        with pytest.raises(ValueError, match=r"use half\(\)"):
             headed(Line("a"))

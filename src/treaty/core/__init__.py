@@ -1,1 +1,3 @@
-"""The nouns and the laws: no I/O, no clock, no randomness, nothing third-party."""
+"""The core: requests, answers, state and the handlers that decide. No I/O, no clock, no randomness, no third-party
+library.
+"""

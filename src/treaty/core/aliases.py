@@ -1,4 +1,4 @@
-"""Aliases: a subject that stands for another one, wherever a request names it."""
+"""Aliases: a subject whose requests go to another subject."""
 
 from typing import Any
 
@@ -13,10 +13,10 @@ from treaty.core.state.view import View
 
 
 def resolve_alias(view: View, command: Command[Any]) -> Request[Any]:
-    """Return a request with the subject that an alias leads to in place of the one that it names: one hop.
+    """Return a request with the target of an alias in place of the alias; targets are not followed further.
 
-    Raises `Forbidden` where whoever asks (`command.access`) may not do it there: an alias gives nobody a right, and who
-    has none at all to what it leads to does not hear its name.
+    Raises `Forbidden` if the caller (`command.access`) lacks the permission on the target: an alias gives no
+    permission, and the target's name is not shown to a caller without any permission on it.
     """
     request, access = command.request, command.access
     named = alias_candidate(request)
@@ -38,13 +38,13 @@ def resolve_alias(view: View, command: Command[Any]) -> Request[Any]:
 
 
 def alias_candidate(request: Request[Any]) -> Subject | None:
-    """Return the subject of a request that may be an alias; None for a request without one."""
+    """Return the subject of a request, which may be an alias; None for a request without one."""
     member = OPERATIONS[type(request)].alias
     return None if member is None else member.find(request)
 
 
 def with_subject(request: Request[Any], target: Subject) -> Request[Any]:
-    """Return a request (one that `alias_candidate` finds a subject in) about another subject."""
+    """Return a request, in which `alias_candidate` found a subject, with another subject."""
     member = OPERATIONS[type(request)].alias
     assert member is not None
     changed: Request[Any] = member.replace(request, target)
@@ -52,7 +52,7 @@ def with_subject(request: Request[Any], target: Subject) -> Request[Any]:
 
 
 def _target(view: View, named: Subject) -> Subject | None:
-    """What a subject's own config says that it stands for; an unqualified name is of the subject's context."""
+    """Return the alias target in a subject's own config; an unqualified name is in the subject's context."""
     if not named.name or named.context == EVERYWHERE:
         return None
     alias = own_alias(view, Scope(*named))

@@ -1,4 +1,4 @@
-"""What a registry answers: one frozen class per kind of answer."""
+"""The answers of a registry, one frozen class each."""
 
 from dataclasses import dataclass, field
 
@@ -7,12 +7,12 @@ from treaty.core.policy import Level
 from treaty.core.schema import Metadata, Pairs, Reference, RuleSet, TaggedPath
 
 TOPIC = "topic"
-"""The type of resource that clients know."""
+"""The resource type of topics in requests of clients."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """What is associated: a topic, by its name in a namespace (a cluster), and by an id that it keeps for life."""
+    """A resource of associations: a topic, by name in a namespace (a cluster), and by an id that never changes."""
 
     name: str
     namespace: str
@@ -22,7 +22,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class ResourceAssociation:
-    """One association as it stands. `subject` is qualified; times are milliseconds since the epoch."""
+    """An association. `subject` is qualified; times are in milliseconds since the epoch."""
 
     subject: str
     guid: str
@@ -36,7 +36,7 @@ class ResourceAssociation:
 
 @dataclass(frozen=True, slots=True)
 class SchemaFound:
-    """A schema by id or guid; `subject` and `number` name one use of it, where one is known."""
+    """A schema by id or guid; `subject` and `number` are one of its versions, if known."""
 
     schema_id: int
     guid: str
@@ -47,18 +47,18 @@ class SchemaFound:
     rules: RuleSet | None = None
     context: str = "."
     subject: str = ""
-    """Qualified name of a subject that has it, or empty."""
+    """Qualified name of a subject that has it, or ""."""
     number: int = 0
     time: int = 0
     deleted: bool = False
     max_id: int | None = None
     tags: tuple[TaggedPath, ...] = ()
-    """What inside the text has tags, where they were asked for."""
+    """Tags inside the text, if requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForcedRegistration:
-    """Who put a version past the policy, and why."""
+    """The caller who skipped the policy, and the reason."""
 
     who: str
     why: str
@@ -66,7 +66,7 @@ class ForcedRegistration:
 
 @dataclass(frozen=True, slots=True)
 class VersionFound:
-    """A version of a subject (qualified name), with its schema. `time` is milliseconds since the epoch."""
+    """A version of a subject (qualified name), with its schema. `time` is in milliseconds since the epoch."""
 
     subject: str
     number: int
@@ -83,14 +83,14 @@ class VersionFound:
     properties: Pairs = ()
     forced: ForcedRegistration | None = None
     imported: bool = False
-    """Whether it came with its id from another registry, and did not have to pass the policy."""
+    """Whether it was imported with its id, without a compatibility check."""
     tags: tuple[TaggedPath, ...] = ()
-    """What inside the text has tags, where they were asked for."""
+    """Tags inside the text, if requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredVersion:
-    """The version that the schema now is; `created` is False where it was one before."""
+    """The registered version; `created` is False if it existed before."""
 
     version: VersionFound
     created: bool
@@ -98,22 +98,21 @@ class RegisteredVersion:
 
 @dataclass(frozen=True, slots=True)
 class DeletedVersions:
-    """Numbers of the versions that this deletion took, ascending."""
+    """Numbers of the deleted versions, ascending."""
 
     numbers: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """Settings of a subject, a context or everything; None means not set here.
-
-    `metadata` and `rules` members hold defaults (merged under) and overrides (merged over) for new versions.
+    """Settings of a subject, a context or the registry; None is unset. Defaults of metadata and rules are completed by
+    a new version's own, overrides replace them.
     """
 
     level: str | None = None
-    """Compatibility level: NONE, BACKWARD, FORWARD, FULL and their _TRANSITIVE forms; in answers the nearest stricter one."""
+    """Compatibility level: NONE, BACKWARD, FORWARD, FULL and the _TRANSITIVE ones; in answers the nearest stricter one."""
     exact_level: Level | None = None
-    """The level itself. In answers only where no word names it, and the word beside it is then the nearest stricter one."""
+    """The exact level. In answers only if it has no name; `level` is then the nearest stricter one."""
     alias: str | None = None
     alias_for_deks: str | None = None
     normalize: bool | None = None
@@ -125,9 +124,11 @@ class Config:
     group: str | None = None
     """Name of the metadata property whose value partitions the versions that are compared; empty for none."""
     partition: str | None = None
-    """The partition itself: empty, ``type`` (same format and type) or ``property:NAME``; in answers only where no group says it."""
+    """The exact partition: empty, ``type`` (same format and type) or ``property:NAME``; in answers only if the group
+    cannot express it.
+    """
     validators: tuple[str, ...] | None = None
-    """Names of what every new version must follow beside its compatibility: lints of its format."""
+    """Names of lints that every new version must pass."""
     default_metadata: Metadata | None = None
     override_metadata: Metadata | None = None
     default_rules: RuleSet | None = None
@@ -136,23 +137,22 @@ class Config:
 
 @dataclass(frozen=True, slots=True)
 class ConfigStored:
-    """The config at a scope, or (for a deletion) the one that was there."""
+    """The config at a scope, or the deleted one."""
 
     config: Config
 
 
 @dataclass(frozen=True, slots=True)
 class ModeStored:
-    """The mode at a scope, or (for a deletion) the one that was there; None where it was cleared."""
+    """The mode at a scope, or the deleted one; None if it was cleared."""
 
     mode: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class ScopeSetting:
-    """What is set at a subject, at a context (`name` None) or everywhere (context ``*``); None where nothing is.
-
-    `highest_id` is the highest id that the context ever gave, 0 for all but contexts.
+    """Settings of a subject, of a context (`name` None) or of the registry (context ``*``); None is unset. `highest_id`
+    is the highest id ever assigned in a context, else 0.
     """
 
     context: str
@@ -171,7 +171,9 @@ class ScopeSettings:
 
 @dataclass(frozen=True, slots=True)
 class CompatibilityResult:
-    """Whether a schema is compatible: findings of the first version that fails, and the same as the dialects print them."""
+    """Whether a schema is compatible: the findings about the first incompatible version, and their messages in
+    Confluent's form.
+    """
 
     compatible: bool
     messages: tuple[str, ...] = ()
@@ -187,7 +189,7 @@ class Subjects:
 
 @dataclass(frozen=True, slots=True)
 class VersionNumbers:
-    """Version numbers, ascending; `deleted` are those among them that are softly deleted."""
+    """Version numbers, ascending; `deleted` are the soft-deleted ones among them."""
 
     numbers: tuple[int, ...]
     deleted: tuple[int, ...] = ()
@@ -195,7 +197,7 @@ class VersionNumbers:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Versions, by subject and number; beside each, where it was asked for, aliases and associations of its subject."""
+    """Versions, by subject and number, with aliases and associations of their subjects if requested."""
 
     versions: tuple[VersionFound, ...]
     aliases: tuple[tuple[str, ...], ...] = ()
@@ -232,7 +234,7 @@ class Contexts:
 
 @dataclass(frozen=True, slots=True)
 class ContextMade:
-    """A context that is there, and the highest id that it gave or counts as given."""
+    """A context, and the highest id that is assigned or reserved in it."""
 
     name: str
     highest_id: int
@@ -240,7 +242,7 @@ class ContextMade:
 
 @dataclass(frozen=True, slots=True)
 class CommandOutcome:
-    """What became of a command: the sequence of its commit, and the answer in its portable form."""
+    """The outcome of a command: the sequence of its commit, and the answer in its portable form."""
 
     command_id: str
     sequence: int

@@ -1,7 +1,7 @@
 """Associations: resources (topics) and the subjects that their keys and values have, as requests and answers.
 
-A STRONG association ties a subject to one resource: nobody may refer to the subject, and it may go with the resource. A
-WEAK one only says where the schemas of a resource are; a subject may have many of them.
+A subject with a STRONG association belongs to one resource: no schema may refer to the subject, and it may be deleted
+with the resource. A WEAK one only says which subject has the schemas of a resource; a subject may have many of them.
 """
 
 from dataclasses import dataclass
@@ -25,11 +25,11 @@ from treaty.core.refusals import (
 from treaty.core.requests import Register, Request
 
 KINDS = ("key", "value")
-"""What of a topic a subject describes."""
+"""The part of a topic's records that a subject describes."""
 Op = Literal["CREATE", "UPSERT", "DELETE"]
 LIFECYCLES = ("STRONG", "WEAK")
 ANY = "-"
-"""In place of a namespace or a name of a resource: whichever there is."""
+"""Any namespace, or any name of a resource."""
 
 
 # -------------------------------------------------------------------------------------------------------- answers
@@ -44,7 +44,7 @@ class Associations:
 
 @dataclass(frozen=True, slots=True)
 class AssociatedSubject:
-    """What one kind of a resource has: its subject (qualified), and the schema that came with it or was asked for."""
+    """The subject (qualified) of one kind of a resource, and the schema that was registered with it or requested."""
 
     subject: str
     kind: str
@@ -55,7 +55,7 @@ class AssociatedSubject:
 
 @dataclass(frozen=True, slots=True)
 class ResourceBound:
-    """A resource and what a command bound to it, or a question found."""
+    """A resource, and the associations that a command made or a query found."""
 
     resource: Resource
     bound: tuple[AssociatedSubject, ...] = ()
@@ -63,7 +63,7 @@ class ResourceBound:
 
 @dataclass(frozen=True, slots=True)
 class EntryRefusal:
-    """Why one entry of a batch was refused: the tag of the refusal (see `core.refusals`), and what it carries."""
+    """The refusal of an entry of a batch: its tag (see `core.refusals`) and its facts."""
 
     kind: str
     reason: Reason
@@ -72,7 +72,7 @@ class EntryRefusal:
 
     @staticmethod
     def by(error: RegistryError) -> "EntryRefusal":
-        """Keep a refusal, or what else a registry says about one entry."""
+        """Return the refusal, or another error of a registry about an entry, as a value."""
         if not isinstance(error, Refusal):
             return EntryRefusal(ERROR_TAGS[Unavailable], Reason("UNAVAILABLE", str(error)))
         faults = error.faults if isinstance(error, InvalidSchema) else ()
@@ -96,7 +96,7 @@ class EntryRefusal:
 
 @dataclass(frozen=True, slots=True)
 class AssociationResult:
-    """What became of one entry of a batch: exactly one of both."""
+    """The result of an entry of a batch: associations or a refusal."""
 
     done: ResourceBound | None = None
     refused: EntryRefusal | None = None
@@ -104,7 +104,7 @@ class AssociationResult:
 
 @dataclass(frozen=True, slots=True)
 class AssociationResults:
-    """What became of a batch, entry by entry."""
+    """The results of a batch, one per entry."""
 
     results: tuple[AssociationResult, ...]
 
@@ -136,9 +136,8 @@ class OfId:
 
 @dataclass(frozen=True, slots=True)
 class ListAssociations(Request[Associations]):
-    """Associations of a subject or of resources. `kinds` and `lifecycle` keep only these; empty keeps all.
-
-    A `limit` out of its range is the usual one.
+    """Associations of a subject or of resources. `kinds` and `lifecycle` filter them; empty keeps all. A `limit` out of
+    range means the default.
     """
 
     of: OfSubject | OfName | OfId
@@ -151,7 +150,7 @@ class ListAssociations(Request[Associations]):
 
 @dataclass(frozen=True, slots=True)
 class GetAssociations(Request[AssociationResults]):
-    """Several lists at once, each of one resource. `schemas` adds the latest schema of every subject."""
+    """Several lists, each of one resource. `schemas` adds the latest schema of every subject."""
 
     gets: tuple[ListAssociations, ...]
     schemas: bool = False
@@ -162,7 +161,7 @@ class GetAssociations(Request[AssociationResults]):
 
 @dataclass(frozen=True, slots=True)
 class ImportedAssociation:
-    """What an association brings along from elsewhere; may be given where the mode lets ids be given."""
+    """Guid and times of an imported association; allowed in modes in which ids may be given."""
 
     guid: str
     created: int = 0
@@ -171,10 +170,10 @@ class ImportedAssociation:
 
 @dataclass(frozen=True, slots=True)
 class AssociationSpec:
-    """An association as it is to be.
+    """The desired state of an association.
 
-    Without a `subject` it is the usual one (`subject_for`). An empty `lifecycle` and a `frozen` of None stay as they
-    are, and begin as WEAK and not frozen. `schema` is registered with it; its own subject does not count.
+    The default `subject` is that of `subject_for`. An empty `lifecycle` and a `frozen` of None do not change; a new
+    association is WEAK and not frozen. `schema` is registered with it; the subject of the schema is ignored.
     """
 
     kind: str = "value"
@@ -186,14 +185,16 @@ class AssociationSpec:
 
 
 def subject_for(resource: Resource, spec: AssociationSpec) -> Subject:
-    """Return the subject that a spec means: the one it names, else ``:.namespace:name-kind``."""
+    """Return the subject of a spec: the given one, else ``:.namespace:name-kind``."""
     return spec.subject or Subject(f".{resource.namespace}", f"{resource.name}-{spec.kind}")
 
 
 @dataclass(frozen=True, slots=True)
 class Associate(Request[ResourceBound]):
-    """Bind kinds of a resource to subjects, all or none. `update` changes those that are bound already, else they must
-    be as wished. With `dry_run` nothing is written, and the resource may lack its id.
+    """Associate a resource with subjects by kind, all or none.
+
+    `update` changes existing associations; without it they must equal the desired ones. With `dry_run` nothing is
+    written, and the resource may lack its id.
     """
 
     resource: Resource
@@ -204,9 +205,8 @@ class Associate(Request[ResourceBound]):
 
 @dataclass(frozen=True, slots=True)
 class Dissociate(Request[DeletedVersions]):
-    """Forget associations of the resource with this id: those of these `kinds`, or all.
-
-    With `cascade` the subjects of strong ones go too, with all their versions, and frozen ones may go.
+    """Delete associations of the resource with this id: those of these `kinds`, or all. `cascade` also deletes the
+    subjects of strong ones with all versions, and allows deleting frozen ones.
     """
 
     resource_id: str
@@ -218,7 +218,7 @@ class Dissociate(Request[DeletedVersions]):
 
 @dataclass(frozen=True, slots=True)
 class AssociationChange:
-    """One step of a batch. For a DELETE only the kind counts."""
+    """One step of a batch. A DELETE uses only the kind."""
 
     op: Op
     wish: AssociationSpec
@@ -235,7 +235,9 @@ class ResourceChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangeAssociations(Request[AssociationResults]):
-    """Create, change and delete associations, entry by entry. What is refused leaves the others as they are; the rest becomes one commit."""
+    """Create, change and delete associations, entry by entry. Refused entries do not affect others; all others become
+    one commit.
+    """
 
     changes: tuple[ResourceChange, ...]
     dry_run: bool = False

@@ -1,4 +1,4 @@
-"""What goes into a decision and what comes out of one."""
+"""The input and the results of a decision."""
 
 from collections.abc import Generator
 from dataclasses import dataclass
@@ -16,9 +16,10 @@ R = TypeVar("R", bound=Request[Any], covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Command(Generic[R]):
-    """A request as it arrived: `command_id` makes it this command and no other, `time` (ms since the epoch) and
-    `principal` come with it, because the law has neither a clock nor a door. Nothing is done that `access`
-    does not allow, and a query shows no more than it lets be read (None: there are no rights here).
+    """A request with its circumstances.
+
+    `command_id` is the idempotency key; `time` (ms since the epoch) and `principal` are inputs, because handlers have
+    neither clock nor authentication. `access` limits what is done and shown (None: no rights are configured).
     """
 
     request: R
@@ -27,19 +28,20 @@ class Command(Generic[R]):
     principal: str = ""
     access: Access | None = None
     again: bool = False
-    """Whether it may be under way elsewhere too."""
+    """Whether another node may be executing it too."""
 
     @property
     def outcome_key(self) -> OutcomeKey:
-        """The key of its outcome: a command id is its principal's own, and says nothing of another one's command."""
+        """The key of its outcome; command ids are separate for each principal."""
         return OutcomeKey(self.principal, self.command_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[A]):
-    """The law says yes: the rows of the commit (none: nothing to write), and the answer once they are durable.
+    """A request is accepted: the rows of the commit (empty: nothing to write), and the answer, valid once they are
+    durable.
 
-    `repeated` marks an answer taken from the `outcome` table: this command was decided before.
+    `repeated`: the answer is from the `outcome` table, because the command was decided before.
     """
 
     rows: tuple[Row, ...]
@@ -49,17 +51,17 @@ class Decision(Generic[A]):
 
 @dataclass(frozen=True, slots=True)
 class OpenQuestions:
-    """The law can't say yet: have these questions answered, then decide again."""
+    """A decision needs answers to these questions first; then decide again."""
 
     questions: tuple[Question, ...]
 
 
 PausingWork = Generator[None, None, A]
-"""Work that may take long, and pauses: what it reads must not change before it returns."""
+"""Long work as a generator with pauses; what it reads must not change before it returns."""
 
 
 def finish_work(work: PausingWork[A]) -> A:
-    """Do work without a pause."""
+    """Run work to its end without pauses."""
     while True:
         try:
             next(work)

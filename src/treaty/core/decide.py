@@ -1,7 +1,7 @@
-"""`decide`: one pure function that holds all the law.
+"""`decide`: the pure function that decides every request.
 
-A request and what the log said so far go in; out come the rows that make it true, or the reason why not, or the
-questions that a format must answer first. Nobody else decides: dialects translate, nodes append, tables store.
+Its inputs are a request and a view of the state. Its result is the rows of a commit with the answer, a refusal, or
+questions that a format must answer first. Dialects only translate, nodes append, tables store.
 
     view, command, engine  ->  Decision(rows, answer) | Refusal | Needs(questions)
 """
@@ -23,10 +23,10 @@ from treaty.core.state.view import View
 
 
 def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | OpenQuestions:
-    """Decide a request on what a view shows. Pure: the same three give the same answer, for ever.
+    """Decide a request on a view. Pure: the same arguments have the same result.
 
-    A command that was decided before is answered from its outcome and writes nothing. Rows of a decision hold only on
-    the view it was made on: the log's append sees to that.
+    A command that was decided before is answered from its outcome and writes nothing. The rows of a decision are valid
+    only for that view; the log rejects an append to any other state.
     """
     operation = OPERATIONS[type(command.request)]
     try:
@@ -50,7 +50,7 @@ def decide(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[
 def decide_with_pauses(
     view: View, command: Command[Any], engine: SchemaEngine
 ) -> PausingWork[Decision[Any] | Refusal | OpenQuestions]:
-    """Decide a query of an operation that `pauses` (see `Operation`), as `decide` does, in pieces of few rows."""
+    """Decide a query of an operation that `pauses` (see `Operation`) like `decide`, with a pause every few rows."""
     try:
         request, access = resolve_alias(view, command), command.access
         shown = view if access is None or access.sees_all else AuthorizedView(view, access)

@@ -1,9 +1,9 @@
-"""Findings: reasons why two schemas do not fit, or why one is not valid, and the messages of Confluent's registry about them."""
+"""Findings about two schemas, faults of one, and their messages in the form of Confluent's registry."""
 
 from dataclasses import dataclass
 
 OLD_TEXT_LENGTH = 10_240
-"""Characters of the old schema's text that are printed; the rest is cut."""
+"""The most characters of the old schema in a message."""
 
 OTHER_FORMAT = "Incompatible because of different schema type"
 EXTERNAL_REFERENCE = "A previous schema version contains an unsupported external reference"
@@ -13,10 +13,9 @@ EXTERNAL_REFERENCE = "A previous schema version contains an unsupported external
 class Finding:
     """One difference that breaks a rule, between a reader schema and a writer schema.
 
-    `rule` is the rule's identifier (a sentence in capitals), `path` a JSON pointer into the reader. `sentence`
-    has the place-holders ``{reader}`` and ``{writer}``, because only the caller knows which of the two is new;
-    `detail` is the short fact that dialects print beside it. `old` and `new` name what stood in the writer and in
-    the reader, `remedy` says what would be allowed.
+    `rule` is the identifier of the rule, `path` a JSON pointer into the reader. `sentence` has the placeholders
+    ``{reader}`` and ``{writer}``, because only the caller knows which of the two is new; `detail` is the additional
+    info of dialects. `old` and `new` are the parts of writer and reader, `remedy` is what would be allowed.
     """
 
     rule: str
@@ -28,16 +27,16 @@ class Finding:
     remedy: str = ""
 
     def message(self, *, reader: str, writer: str) -> str:
-        """Return the sentence with the words for the two sides filled in, for instance ``new`` and ``old``."""
+        """Return the sentence with the names of both sides, such as ``new`` and ``old``."""
         return self.sentence.replace("{reader}", reader).replace("{writer}", writer)
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One reason why a text is not a valid schema: where it is, what stands there, what was expected.
+    """One reason why a text is not a valid schema: its path, what was found, and what was expected.
 
-    `path` is a JSON pointer into the text (``""`` is the root); `line` and `column` count from 1 and are 0 where
-    the format does not have them.
+    `path` is a JSON pointer into the text (``""`` is the root); `line` and `column` count from 1 and are 0 if the
+    format does not have them.
     """
 
     rule: str
@@ -56,11 +55,11 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class FailedVersion:
-    """The version that a new schema does not fit, and why, in both directions.
+    """The version with which a new schema is incompatible, and the findings of both directions.
 
-    `backward` holds what stops the new schema from reading old data, `forward` what stops the old one from reading new
-    data; a direction that the level does not ask for is empty. `sentence` stands alone in their place where nothing
-    could be compared: `OTHER_FORMAT` or `EXTERNAL_REFERENCE`.
+    `backward`: why the new schema cannot read old data; `forward`: why the old one cannot read new data; empty for a
+    direction that the level does not compare. `sentence` replaces them if the schemas could not be compared:
+    `OTHER_FORMAT` or `EXTERNAL_REFERENCE`.
     """
 
     number: int
@@ -71,7 +70,7 @@ class FailedVersion:
 
 
 def closing_message(level: str, *, validate_fields: bool = False) -> str:
-    """Return the message that ends every list: what was in force."""
+    """Return the last message of every list: the settings in force."""
     return f"{{validateFields: '{str(validate_fields).lower()}', compatibility: '{level}'}}"
 
 
@@ -99,7 +98,7 @@ def list_messages(
 
 
 def format_finding(finding: Finding, format: str, *, reader: str, writer: str) -> str:  # noqa: A002 (the word of the protocol)
-    """Print one finding as the checker of its format does; `reader` and `writer` are ``new`` and ``old`` or reversed."""
+    """Return one finding in the form of its format's checker; `reader` and `writer` are ``new`` and ``old`` or reversed."""
     sentence = finding.message(reader=reader, writer=writer)
     if format == "JSON":
         return f'{{errorType:"{finding.rule}", description:"{sentence}\'}}'  # the odd closing quote is on the wire so
@@ -109,12 +108,12 @@ def format_finding(finding: Finding, format: str, *, reader: str, writer: str) -
 
 
 def format_old_text(text: str) -> str:
-    """Print the old schema's text, cut where it is long."""
+    """Return the message with the old schema's text, truncated."""
     if len(text) > OLD_TEXT_LENGTH:
         return f"{{oldSchema: <truncated> '{text[:OLD_TEXT_LENGTH]}...'}}"
     return f"{{oldSchema: '{text}'}}"
 
 
 def format_list(lines: tuple[str, ...]) -> str:
-    """Print messages as the tail of an error text: ``[a, b, c]``."""
+    """Return messages as the end of an error text: ``[a, b, c]``."""
     return f"[{', '.join(lines)}]"

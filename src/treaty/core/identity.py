@@ -7,13 +7,13 @@ from dataclasses import replace
 from treaty.core.schema import Metadata, Reference, Rule, RuleSet
 
 VERSION_PROPERTY = "confluent:version"
-"""The metadata property in which an asked-for version number is kept; no part of its lookup digest."""
+"""The metadata property with a requested version number; not part of the lookup digest."""
 
 
 def guid(text: str, references: Sequence[Reference], metadata: Metadata | None, rules: RuleSet | None) -> str:
     """Return the guid: an MD5 over canonical text, references, metadata and rules, written as a UUID.
 
-    Equal for the same schema in every context and in every registry that follows the recipe.
+    Equal for the same schema in every context and in every registry that computes it so.
     """
     state = hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False)
     for one in references:
@@ -26,8 +26,8 @@ def guid(text: str, references: Sequence[Reference], metadata: Metadata | None, 
 
 
 def lookup_digest(format_: str, resolved: str, metadata: Metadata | None, rules: RuleSet | None) -> str:
-    """Return the digest of the lookup equality: schemas that differ only in how they are cut into references, or in
-    the version property of their metadata, are alike.
+    """Return the lookup digest: equal for schemas that differ only in how they are split into references, or in the
+    version property of their metadata.
     """
     if metadata is None and rules is None:
         return hashlib.sha256(f"{format_}\0{resolved}\0\0".encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Soundness: what the rows of a sound log have in common, checked row by row. Every line of it is a law of `decide`."""
+"""Invariants: properties of every reachable state, checked row by row. `decide` preserves each of them."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
@@ -32,23 +32,23 @@ from treaty.core.state.values import (
 from treaty.core.state.view import Tables, View
 
 SHOWN = frozenset({"live", "soft"})
-"""States of versions that have a number of their own."""
+"""States of versions with a unique number."""
 
 
 def find_violations(tables: Tables) -> Iterator[InvariantViolation]:
-    """Name the rows that break a law, rows that can't be read among them. Nothing means that all laws hold."""
+    """Yield a violation for each row that breaks an invariant or cannot be read."""
     for (name, key), why in tables.quarantine.items():
         yield unreadable(name, key, why)
     yield from check_rows(tables, lambda table: sorted(tables.keys(table), key=str))
 
 
 def unreadable(table: str, key: Key, why: str) -> InvariantViolation:
-    """Return the violation that a row is which this version can't read."""
+    """Return the violation of an unreadable row."""
     return InvariantViolation("UNREADABLE", table, key, why)
 
 
 def check_rows(view: View, keys_of: Callable[[t.AnyTable], Iterable[Key]]) -> Iterator[InvariantViolation]:
-    """Name the rows that break an invariant, of those that can be read; `keys_of` lists the keys of a table."""
+    """Yield a violation for each readable row that breaks an invariant; `keys_of` lists the keys of a table."""
     for table, check in CHECKS:
         for key in keys_of(table):
             with suppress(UnreadableRowError):  # such a row is named by itself
@@ -84,7 +84,7 @@ def _version(view: View, key: t.VersionKey, value: Version) -> Iterator[Invarian
 def _generation(
     view: View, table: t.AnyTable, key: Key, subject: Subject, generation: int
 ) -> Iterator[InvariantViolation]:
-    """Whether a row that names a subject and a generation is its subject's."""
+    """Return whether subject and generation of a row exist."""
     there = view.get(t.SUBJECT, subject)
     if there is None:
         yield InvariantViolation("SUBJECT_MISSING", table.name, key, "its subject has no row")
@@ -201,7 +201,7 @@ def _snapshot(view: View, key: t.SnapshotKey, value: SnapshotPointer) -> Iterato
 
 
 def _moved_here(view: View) -> bool:
-    """Whether rows may speak of sequences of another log."""
+    """Return whether rows may contain sequences of another log."""
     return view.get(t.LOG_ORIGIN, t.LogOriginKey("origin")) is not None
 
 
@@ -223,9 +223,9 @@ CHECKS: tuple[tuple[t.AnyTable, Callable[[View, Any, Any], Iterator[InvariantVio
     (t.OUTCOME, _outcome),
     (t.SNAPSHOT, _snapshot),
 )
-"""Each table that has laws of its own, and its check."""
+"""Checks by table."""
 INDEXES_CHECKED: tuple[t.AnyIndex, ...] = (
     t.VERSION_BY_NUMBER, t.VERSION_BY_SCHEMA, t.VERSION_BY_CONTENT, t.VERSION_BY_SUBJECT, t.ASSOCIATION_BY_SUBJECT,
     t.ASSOCIATION_BY_NAME,
 )  # fmt: skip
-"""The indexes that the checks find rows by."""
+"""The indexes that the checks use."""

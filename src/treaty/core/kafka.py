@@ -1,6 +1,5 @@
-"""Kafka's brokers as every client of them needs them: addresses and settings, and errors in words that say what to do.
-
-The errors of the library (confluent_kafka) are taken as they are; nothing here imports it.
+"""Addresses and settings of Kafka clusters, and messages with remedies for errors of the library (confluent_kafka),
+which is not imported here.
 """
 
 import re
@@ -19,38 +18,38 @@ JAVA_ONLY = {
     "ssl.keystore.location": "ssl.certificate.location and ssl.key.location with PEM files, or this with a PKCS#12 file",
     "sasl.login.callback.handler.class": "sasl.oauthbearer.method and what goes with it",
 }
-"""Settings of Java clients that the library means otherwise or doesn't have, and what takes their place."""
+"""Settings of Java clients that librdkafka lacks or interprets differently, and their replacements."""
 _JAAS = "sasl.jaas.config"
 _MEMBER = re.compile(r'\b(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"')
 
 
 class KafkaSettingsError(ValueError):
-    """A URL or a setting that can't be used; the message never holds the value of a setting."""
+    """A URL or a setting is invalid; the message never contains the value of a setting."""
 
 
 @dataclass(frozen=True, slots=True)
 class KafkaCluster:
-    """Brokers as ``host:port`` with commas, and settings of librdkafka, which are never shown."""
+    """Brokers as ``host:port``, separated by commas, and settings of librdkafka, which are never printed."""
 
     servers: str
     settings: Pairs = field(default=(), repr=False)
 
     def client_settings(self, own: dict[str, object]) -> dict[str, object]:
-        """All settings for a client; `own` are those that the program needs to be as they are."""
+        """Return all settings of a client; `own` are fixed by the program."""
         return {"log_level": 4, **dict(self.settings), SERVERS: self.servers, **own}
 
 
 def parse_kafka_url(text: str, settings: Iterable[tuple[str, str]] = ()) -> tuple[KafkaCluster, str]:
-    """Read ``kafka://host:port,host:port/topic`` (or the brokers alone): the cluster, and the topic or "".
+    """Parse ``kafka://host:port,host:port/topic`` (or only the brokers); return the cluster, and the topic or "".
 
-    Later settings count over earlier ones. Their brokers count where `text` names none. Raises `KafkaSettingsError`.
+    Later settings replace earlier ones. Brokers in settings are used if `text` has none. Raises `KafkaSettingsError`.
     """
     found = dict(settings)
     rest = text.removeprefix(SCHEME)
     servers, _, topic = rest.partition("/")
     if "@" in servers:
         raise KafkaSettingsError(
-            "a Kafka URL has no user and password; give them as settings sasl.username, sasl.password"
+            "a Kafka URL must not contain user and password; use the settings sasl.username and sasl.password"
         )
     if "?" in topic or "/" in topic.rstrip("/"):
         raise KafkaSettingsError(f"'{SCHEME}{rest}' is no topic's URL; expected {SCHEME}host:port[,host:port]/topic")
@@ -73,7 +72,9 @@ def _server(text: str) -> str:
 
 
 def read_properties(text: str, where: str) -> Iterator[tuple[str, str]]:
-    """The settings of a properties file as the library knows them; `where` names it. Raises `KafkaSettingsError`."""
+    """Return the settings of a properties file with librdkafka's names; `where` is the file in messages. Raises
+    `KafkaSettingsError`.
+    """
     for number, line in enumerate(text.replace("\\\n", "").split("\n"), 1):
         bare = line.strip()
         if bare and not bare.startswith(("#", "!")):
@@ -84,7 +85,7 @@ def read_properties(text: str, where: str) -> Iterator[tuple[str, str]]:
 
 
 def translate_setting(name: str, value: str, where: str) -> Iterator[tuple[str, str]]:
-    """A setting as the library knows it; that of a Java login becomes user and password. Raises `KafkaSettingsError`."""
+    """Return a setting with librdkafka's name; a JAAS login becomes user and password. Raises `KafkaSettingsError`."""
     if name == _JAAS:
         members = dict(_MEMBER.findall(value))
         if members.keys() != {"username", "password"}:
@@ -99,13 +100,13 @@ def translate_setting(name: str, value: str, where: str) -> Iterator[tuple[str, 
 # ---------------------------------------------------------------------------------------------------------- errors
 
 DENIED = frozenset({"_AUTHENTICATION", "SASL_AUTHENTICATION_FAILED", "_SSL", "UNSUPPORTED_SASL_MECHANISM"})
-"""Errors by which a broker says that it does not know who is there, or a client that it does not trust the broker."""
+"""Errors of failed authentication, by the broker or by the client."""
 GONE = frozenset({"UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION"})
-"""Errors by which a broker says that it has no such topic."""
+"""Errors of a missing topic or partition."""
 
 
 class LastBrokerError:
-    """Keeps the last error that the library told in passing; it is the reason when nothing comes any more."""
+    """Keeps the last error that the library reported to the callback: the reason if requests then time out."""
 
     def __init__(self) -> None:
         """Nothing has been heard yet."""
@@ -113,16 +114,15 @@ class LastBrokerError:
         self.denied = False
 
     def __call__(self, error: Any) -> None:
-        """Take an error of the library; that nobody is left says less than why the first one went."""
+        """Note an error; "all brokers down" does not replace a more specific one."""
         if error.name() != "_ALL_BROKERS_DOWN" or not self.last:
             self.last = str(error.str())
             self.denied = error.name() in DENIED
 
 
 def describe_error(error: Any, servers: str, heard: LastBrokerError | None, option: str) -> tuple[str, bool]:
-    """A library's error as a sentence, and whether trying again may help.
-
-    What was `heard` before says more where nobody answers; `option` is where people give settings.
+    """Return an error of the library as a sentence, and whether a retry may help. `heard` is the reason if no broker
+    answers; `option` is the option with the settings.
     """
     words = str(error.str())
     more = f" ({heard.last})" if heard and heard.last and heard.last != words else ""
@@ -131,11 +131,11 @@ def describe_error(error: Any, servers: str, heard: LastBrokerError | None, opti
         case name if name in GONE:
             return f"there is no such topic or partition at {servers}: {words}; create it, or name another", False
         case name if name in DENIED:
-            return f"{servers} does not let us in: {words}{more}; see security.protocol, sasl.* and ssl.*", False
+            return f"authentication failed at {servers}: {words}{more}; see security.protocol, sasl.* and ssl.*", False
         case name if name.endswith("AUTHORIZATION_FAILED"):
-            return f"{servers} refuses: {words}; ask for the right (ACL), or say who you are with sasl.*", False
+            return f"{servers} refuses: {words}; the user needs an ACL, or credentials in sasl.*", False
         case "_TRANSPORT" | "_ALL_BROKERS_DOWN" | "_TIMED_OUT" | "_RESOLVE":
-            return f"no Kafka broker answers at {servers}: {words}{more}; see that it runs", True
+            return f"no Kafka broker answers at {servers}: {words}{more}; check that it runs", True
         case "_INVALID_ARG":
-            return f"Kafka's client can't be set up: {words}; see {option}", False
+            return f"the Kafka client cannot be configured: {words}; see {option}", False
     return f"Kafka at {servers}: {words}{more}", bool(error.retriable())

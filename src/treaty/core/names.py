@@ -1,4 +1,4 @@
-"""Names of subjects and contexts, and the qualified form ``:.context:subject`` in which they travel."""
+"""Names of subjects and contexts, and the qualified form ``:.context:subject``."""
 
 import re
 from typing import NamedTuple
@@ -10,7 +10,7 @@ EVERYWHERE = "*"
 _INVISIBLE = re.compile(
     "[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-"""Characters without a shape, or that turn the order of others: with them two names look like one."""
+"""Invisible characters, and those that change the direction of text; with them different names look equal."""
 
 
 class Subject(NamedTuple):
@@ -23,7 +23,7 @@ class Subject(NamedTuple):
         return self.name if self.context == DEFAULT_CONTEXT else f":{self.context}:{self.name}"
 
     def sibling(self, text: str) -> "Subject":
-        """Read `text` as it stands inside this subject's schemas: unqualified names stay in this context."""
+        """Parse a name inside this subject's schemas: an unqualified name is in this context."""
         return subject_of(text, self.context)
 
 
@@ -40,21 +40,21 @@ def subject_of(text: str, context: str = DEFAULT_CONTEXT) -> Subject:
 
 
 def context_of(text: str) -> str:
-    """Return the context that a bare word names: ``foo`` and ``.foo`` are the same one."""
+    """Return the context of a word: ``foo`` and ``.foo`` are equal."""
     word = text.removeprefix(":").removesuffix(":")
     return word if word.startswith(".") or word == EVERYWHERE else f".{word}"
 
 
 def is_subject_name(name: str) -> bool:
-    """Return whether a subject may be called this: no control characters, none of the reserved words."""
+    """Return whether a subject name is allowed: no control characters, no reserved word."""
     return name not in {"__GLOBAL", "__EMPTY"} and not any(map(_is_control, name))
 
 
 def is_visible(name: str) -> bool:
-    """Return whether every character of a name is seen where it stands."""
+    """Return whether every character of a name is visible and in reading order."""
     return _INVISIBLE.search(name) is None
 
 
 def _is_control(char: str) -> bool:
-    """Control characters as Java counts them, and halves of surrogate pairs, which no UTF-8 has."""
+    """Return whether a character is a control character as in Java, or a lone surrogate."""
     return char < " " or "\x7f" <= char < "\xa0" or "\ud800" <= char < "\ue000"

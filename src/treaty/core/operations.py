@@ -1,7 +1,7 @@
-"""Operations: one declaration for each kind of request, from which all else follows that knows kinds of requests.
+"""Operations: one declaration for each kind of request.
 
-What is declared here is decided by `treaty.core.decide`, travels between nodes and through `POST /treaty/v1/ask`, is asked by
-clients, remembered, audited, and asked in the simulation.
+`treaty.core.decide`, forwarding, `POST /treaty/v1/ask`, clients, stored outcomes, the audit log and the simulation all
+use these declarations.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ A = TypeVar("A")
 
 @dataclass(frozen=True, slots=True)
 class SubjectMember(Generic[R]):
-    """Where a request names a subject that may be an alias, and the same request about another subject."""
+    """The subject of a request that may be an alias, and a function that replaces it."""
 
     find: Callable[[R], Subject | None]
     replace: Callable[[R, Subject], R]
@@ -45,32 +45,33 @@ class SubjectMember(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Operation(Generic[R, A]):
-    """A kind of request: how it is asked, decided, allowed and remembered."""
+    """The declaration of a kind of request: name, handler, permissions, and the storage of its outcome."""
 
     name: str
-    """In logs, between nodes and in the audit log. A class may be renamed, a name never."""
+    """The name in logs, between nodes and in the audit log. A class may be renamed, a name never."""
     request: type[R]
     answer: type[A]
     handler: Callable[[View, Command[R], SchemaEngine], Decision[A] | PausingWork[Decision[A]]]
     permissions: Callable[[R], permissions.Required]
     limits: tuple[str, ...] = ()
-    """Names of limits (`treaty.core.limits`) that it may come to."""
+    """Names of limits (`treaty.core.limits`) that it may exceed."""
     writes: bool = False
     answer_name: str = ""
     """The kind of the answer in the stored outcome of one that writes. It never changes."""
     immutable: bool = False
-    """Whether what it finds never changes, so that it needs no look at the tip: a schema by its id or guid. A version's number
-    may mean another schema later, by an alias or after the version was removed for good. Not finding something needs one."""
+    """Whether its answer is immutable, so that it needs no read barrier: a schema by id or guid. A version number may
+    mean another schema later, by an alias or after a permanent deletion. "Not found" always needs a read barrier.
+    """
     alias: SubjectMember[R] | None = None
-    """The subject that is followed where it is an alias. Settings have none: what is set at an alias is set at the alias."""
+    """The subject that is resolved if it is an alias. None for settings, which apply to the alias itself."""
     is_idempotent: Callable[[R], bool] = lambda _request: False
-    """Whether one that writes says the same when it is done again; others are refused where they were done before."""
+    """Whether a repeated write has the same answer; others are refused the second time."""
     pauses: bool = False
     """Whether its handler is a generator that pauses, because it may read very many rows."""
     query_before: Callable[[R], Request[Any]] | None = None
-    """The query that tells what stands where it writes."""
+    """The query for the value that it changes."""
     sign: Callable[[R, str], R] | None = None
-    """The same request with this principal in place of who it says forces something."""
+    """Returns the request with this principal as the one who skips the policy."""
 
 
 # ----------------------------------------------------------------------------------------------------------- aliases
@@ -256,7 +257,7 @@ _DECLARED: tuple[Operation[Any, Any], ...] = (
 )  # fmt: skip
 
 OPERATIONS: Mapping[type, Operation[Any, Any]] = {one.request: one for one in _DECLARED}
-"""Every operation, by the class of its request."""
+"""Operations by class of request."""
 NAMED_OPERATIONS: Mapping[str, Operation[Any, Any]] = {one.name: one for one in _DECLARED}
 """Every operation, by its name."""
 
@@ -265,7 +266,7 @@ NAMED_OPERATIONS: Mapping[str, Operation[Any, Any]] = {one.name: one for one in 
 
 
 def operation_name(request: object) -> str:
-    """Return the name of a request's operation; of one that is not known here, and is refused, the name of its class."""
+    """Return the name of a request's operation; for an unknown one, which is refused, the name of its class."""
     known = OPERATIONS.get(type(request))
     return type(request).__name__ if known is None else known.name
 
@@ -276,23 +277,23 @@ def is_command(request: Request[Any]) -> bool:
 
 
 def is_idempotent(request: Request[Any]) -> bool:
-    """Return whether a request says the same when it is done again; all queries do."""
+    """Return whether a repeated request has the same answer; all queries do."""
     operation = OPERATIONS[type(request)]
     return not operation.writes or operation.is_idempotent(request)
 
 
 def is_pausing(request: Request[Any]) -> bool:
-    """Return whether a query may read very many rows, and pauses."""
+    """Return whether a query may read very many rows and pauses."""
     return OPERATIONS[type(request)].pauses
 
 
 def needs_read_barrier(request: Request[Any]) -> bool:
-    """Return whether a query wants a look at the tip before it is answered. Not finding something always does."""
+    """Return whether a query needs a read barrier before it is answered. "Not found" always does."""
     return not OPERATIONS[type(request)].immutable
 
 
 def refuse_unless_allowed(access: Access, principal: str, request: Request[Any]) -> None:
-    """Raise `Forbidden` where somebody lacks what a request needs. The state plays no part, so nothing of it leaks."""
+    """Raise `Forbidden` if a permission is missing. The state is not read, so nothing of it leaks."""
     operation = OPERATIONS.get(type(request))
     if operation is None:
         name = operation_name(request)

@@ -1,4 +1,4 @@
-"""Outcomes: what is remembered of a command, so that asking twice does nothing twice."""
+"""Outcomes: stored results of commands, so that a retry has no second effect."""
 
 import hashlib
 import json
@@ -44,17 +44,16 @@ ANSWERS: Mapping[str, type[Any]] = {
     **{one.answer_name: one.answer for one in OPERATIONS.values() if one.writes},
     "version-found": answers.VersionFound,
 }
-"""Every answer that an outcome keeps, by its stored name."""
+"""Classes of stored answers, by their stored name."""
 _NAMES: Mapping[type, str] = {kind: name for name, kind in ANSWERS.items()}
 REGISTERED = _NAMES[answers.RegisteredVersion]
 
 
 def record_outcome(view: View, command: Command[Any], decision: Decision[Any]) -> Decision[Any]:
-    """Add the rows of the command's outcome to a decision that writes; those that are older than OUTCOMES commits go.
+    """Add the outcome of a command to a decision that writes, and delete outcomes older than OUTCOMES commits.
 
-    One that changes nothing is remembered where the command may be under way elsewhere: there it may change something later.
-    Empty commits, which proofs and settlements make, drop nothing, so that a commit may find several that are too old; it
-    drops at most OUTCOMES_DROPPED of them, the oldest first.
+    An outcome without changes is stored if another node may be executing the command. Empty commits delete nothing, so
+    a commit may find several expired outcomes; it deletes at most OUTCOMES_DROPPED of them, the oldest first.
     """
     if not decision.rows and not command.again:
         return decision
@@ -70,7 +69,7 @@ def record_outcome(view: View, command: Command[Any], decision: Decision[Any]) -
 
 
 def _too_old(view: View, sequence: int) -> Iterator[OutcomeKey]:
-    """The oldest outcomes that a commit at this sequence is to drop."""
+    """Return the expired outcomes that a commit at this sequence deletes."""
     entries = view.walk(OUTCOME_BY_SEQUENCE, (), ("", sequence - OUTCOMES + 1))
     return (OutcomeKey(principal, command) for _, _, principal, command in islice(entries, OUTCOMES_DROPPED))
 
@@ -91,18 +90,18 @@ def _members(answer: Any) -> tuple[str, Pairs]:
 
 
 def request_digest(request: object) -> str:
-    """Return a digest of what a command asks for, by which another request under the same id is found out."""
+    """Return a digest of a request, by which a different request with the same id is detected."""
     operation = OPERATIONS.get(type(request))
     plain = ["" if operation is None else operation.name, encode_message(request)]
     return hashlib.sha256(dumps(plain).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def recall_answer(view: View, command: Command[Any], outcome: Outcome) -> Any:
-    """Return the answer that a command got, from its outcome.
+    """Return the answer of a command from its outcome.
 
-    A registration is told with its schema where that is still there, else with its ids alone. Raises `Invalid` where
-    the id was another request's, and `Conflicting` where the answer can't be read here: it is of a newer version, or
-    encrypted with a key that is missing.
+    A registration is answered with its schema if that still exists, else with its ids only. Raises `Invalid` if the id
+    belongs to another request, and `Conflicting` if the answer is unreadable: of a newer version, or encrypted with a
+    missing key.
     """
     members = dict(outcome.members)
     if members.get("request", "") not in {"", request_digest(command.request)}:
@@ -148,7 +147,7 @@ def _version(view: View, outcome: Outcome, members: dict[str, str]) -> answers.V
 
 
 def _complete_version(view: View, outcome: Outcome, bare: answers.VersionFound) -> answers.VersionFound:
-    """Fill in what is not remembered of a version; itself where the version is gone, or another one has its ordinal."""
+    """Complete a stored version from the tables; unchanged if the version is deleted, or another one has its ordinal."""
     subject = subject_of(bare.subject)
     home = view.get(SUBJECT, subject)
     if home is None or _is_younger(view, home, outcome):
@@ -165,17 +164,19 @@ def _complete_version(view: View, outcome: Outcome, bare: answers.VersionFound) 
 
 
 def _is_younger(view: View, home: SubjectValue, outcome: Outcome) -> bool:
-    """Whether a subject was made after a command was done. In a restored log the two may count in different logs."""
+    """Return whether a subject was created after a command was executed. In a restored log both sequences may be of
+    different logs.
+    """
     return home.generation > outcome.sequence and view.get(LOG_ORIGIN, LogOriginKey("origin")) is None
 
 
 def _bare(one: answers.VersionFound) -> answers.VersionFound:
-    """What is remembered of a version: its names, and no text."""
+    """Return the stored form of a version: its names, without text."""
     return answers.VersionFound(one.subject, one.number, one.ordinal, one.schema_id, one.guid, format="", text="")
 
 
 def _change_versions(answer: Any, change: Callable[[answers.VersionFound], answers.VersionFound]) -> Any:
-    """Change the versions inside an answer about associations. Of a refusal the facts count, not all that was found."""
+    """Map the versions inside an answer about associations; of a refusal only the facts are kept."""
     if isinstance(answer, AssociationResults):
         return AssociationResults(tuple(_result(one, change) for one in answer.results))
     if not isinstance(answer, ResourceBound):

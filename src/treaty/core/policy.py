@@ -1,6 +1,6 @@
-"""Compatibility levels: for each direction the earlier versions that a new schema is compared with, or no change at all.
+"""Compatibility levels: for each direction the range of earlier versions that a new schema is compared with, or `deny`.
 
-Confluent's seven words name some of these values; the others are shown as the nearest stricter word.
+Confluent's seven level names are some of these values; any other is shown as the nearest stricter name.
 """
 
 from collections.abc import Mapping
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 
 DEFAULT_LEVEL = "BACKWARD"
 STRICTNESS = ("STRICT", "LENIENT", "LOGICAL")
-"""Confluent's compatibility policies: how strictly differences are judged. The first one is meant where none is named."""
+"""Confluent's compatibility policies: how strict the rules are. The first one is the default."""
 RANGES = ("none", "latest", "till", "all")
 """Kinds of ranges."""
 BY_TYPE = "type"
 """The partition by format and type."""
 BY_PROPERTY = "property:"
-"""What a partition by a metadata property begins with; the name of the property follows."""
+"""Prefix of a partition by a metadata property, before the name of the property."""
 
 
 @dataclass(frozen=True, slots=True)
 class VersionRange:
-    """Which earlier live versions count in one direction: none, the latest, those from an ordinal on (till), or all.
+    """The earlier live versions compared in one direction: none, the latest, those from an ordinal on (till), or all.
 
     `ordinal` is that of the oldest version of a `till`, and 0 for the other kinds.
     """
@@ -33,8 +33,8 @@ NONE, LATEST, ALL = VersionRange(), VersionRange("latest"), VersionRange("all")
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A compatibility level. `backward`: the new schema reads data of these versions; `forward`: these versions read data
-    of the new schema; `deny`: after the first version every change is refused.
+    """A compatibility level. `backward`: the new schema reads data of these versions; `forward`: these versions read
+    data of the new schema; `deny`: every version after the first is refused.
     """
 
     backward: VersionRange = NONE
@@ -51,14 +51,14 @@ LEVELS: Mapping[str, Level] = {
     "FORWARD_TRANSITIVE": Level(forward=ALL),
     "FULL_TRANSITIVE": Level(backward=ALL, forward=ALL),
 }
-"""Confluent's seven words, and the levels that they name."""
+"""Confluent's seven level names."""
 
 
 def word_of(level: Level) -> str:
-    """Return the word that names a level, or where there is none the word of the nearest stricter level.
+    """Return the name of a level, or that of the nearest stricter level.
 
-    A range from an ordinal on may hold every version, so only `all` is stricter. No word is as strict as `deny`: the
-    strictest one stands for it.
+    A range from an ordinal on may contain every version, so only `all` is stricter. `deny` is shown as the strictest
+    name.
     """
     kinds = {level.backward.kind, level.forward.kind} - {"none"}
     if level.deny:
@@ -71,7 +71,7 @@ def word_of(level: Level) -> str:
 
 
 def in_words(level: Level) -> str:
-    """Return a level in words for people: the word that names it, else its directions and ranges."""
+    """Return a level for messages: its name, else its directions and ranges."""
     if nameless_level(level) is None:
         return word_of(level)
     if level.deny:
@@ -83,9 +83,8 @@ def in_words(level: Level) -> str:
 
 
 def exact_level(word: str | None, exact: Level | None) -> Level | None:
-    """Return the level that a word and an exact level together say; None where there is neither.
-
-    Raises `KeyError` for a word that names no level.
+    """Return the level of a config: the exact one, else the named one; None if there is neither. Raises `KeyError` for
+    an unknown name.
     """
     if exact is not None:
         return exact
@@ -93,19 +92,19 @@ def exact_level(word: str | None, exact: Level | None) -> Level | None:
 
 
 def nameless_level(level: Level) -> Level | None:
-    """Return a level that no word names, and None for the others."""
+    """Return a level without a name; None for the others."""
     return None if LEVELS[word_of(level)] == level else level
 
 
 def partition_of(group: str | None, partition: str | None) -> str | None:
-    """Return the partition that a group (Confluent's `compatibilityGroup`) and an exact partition together say."""
+    """Return the partition of a config: the exact one, else that of the group (Confluent's `compatibilityGroup`)."""
     if partition is not None or group is None:
         return partition
     return f"{BY_PROPERTY}{group}" if group else ""
 
 
 def group_of(partition: str | None) -> str | None:
-    """Return the group that is this partition, or None where it is none."""
+    """Return the group of a partition; None if no group expresses it."""
     if not partition:
         return partition
     return partition.removeprefix(BY_PROPERTY) if partition.startswith(BY_PROPERTY) else None

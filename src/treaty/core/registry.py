@@ -1,4 +1,6 @@
-"""`Registry`: the interface of everything that answers requests, and what a call may hold: the same for a node and an HTTP client."""
+"""`Registry`: the interface of everything that answers requests, such as a node and an HTTP client; and the options of
+a call.
+"""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
@@ -13,7 +15,7 @@ from treaty.names import refuse_renamed
 A = TypeVar("A")
 
 CONSISTENCIES = ("latest", "strict", "eventual")
-"""What a call may ask for. `FRESH` are those that memory alone never answers."""
+"""The consistencies of a call. `FRESH` are those that need a read barrier."""
 FRESH = frozenset({"latest", "strict"})
 
 
@@ -21,12 +23,12 @@ FRESH = frozenset({"latest", "strict"})
 class CallOptions:
     """How a request is made.
 
-    `consistency` is ``latest`` (look at the tip first), ``strict`` (the same, proven by an append where an old leader
-    of the log may answer a look), ``eventual`` (memory is good enough) or empty (the default of the request's class). `after` is a token that the answer must not be older than. `command_id` makes a retry the
-    same command; empty means that the registry gives one. `again` says that it was sent before and may wait somewhere still: then its outcome is
-    remembered even where it changes nothing, so that the one that waits does nothing either. `timeout` is in seconds.
-    `access` bounds what is done and shown (None: there are no rights here); `client` takes turns with others where many wait
-    (empty: the principal does). Both stay in this process.
+    `consistency` is ``latest`` (read barrier first), ``strict`` (also proven by an append, if a deposed leader of the
+    log may answer reads), ``eventual`` (answer from memory) or empty (the default of the operation). The answer is not
+    older than the position token `after`. `command_id` is the idempotency key; if empty, the registry generates one.
+    `again`: an earlier attempt may still be queued, so the outcome is stored even without changes, and that attempt
+    then has no effect. `timeout` is in seconds. `access` limits what is done and shown (None: no rights are
+    configured); `client` is the unit of fairness in queues (empty: the principal). Both are used in this process only.
     """
 
     consistency: str = ""
@@ -43,7 +45,7 @@ CALL = CallOptions()
 
 
 def refuse_bad_call(call: CallOptions) -> None:
-    """Raise `Invalid` for a consistency, a command id or a token that is none."""
+    """Raise `Invalid` for an invalid consistency, command id or token."""
     if call.consistency not in {"", *CONSISTENCIES}:
         message = f"{call.consistency[:100]!r} is no consistency"
         raise Invalid.of("CONSISTENCY", message, new=call.consistency[:100], allowed=", ".join(CONSISTENCIES))
@@ -64,7 +66,7 @@ def _is_word(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Reply(Generic[A]):
-    """An answer and the token of the state it was taken from."""
+    """An answer with the position token of its state."""
 
     answer: A
     token: PositionToken
@@ -73,8 +75,8 @@ class Reply(Generic[A]):
 class Registry(Protocol):
     """A registry, asked synchronously.
 
-    Raises `Refusal` where the law says no (`NotFound` among them), `Unavailable` where it can't say now and nothing
-    was written, `OutcomeUnknown` where a command may have been written.
+    Raises `Refusal` for a request that a rule rejects (`NotFound` is one), `Unavailable` for a temporary failure
+    without a write, `OutcomeUnknown` if a command may have been executed.
     """
 
     def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
@@ -82,19 +84,19 @@ class Registry(Protocol):
         ...
 
     def close(self) -> None:
-        """Give back connections, threads and files."""
+        """Close connections, threads and files."""
         ...
 
 
 class AsyncRegistry(Protocol):
-    """The same door for asyncio programs."""
+    """The interface of a registry for asyncio programs."""
 
     async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
         """Answer a request."""
         ...
 
     async def close(self) -> None:
-        """Give back connections, threads and files."""
+        """Close connections, threads and files."""
         ...
 
 

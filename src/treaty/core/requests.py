@@ -1,7 +1,7 @@
-"""Everything that may be asked of a registry: one frozen class per question, typed with its answer.
+"""The requests of a registry, one frozen class each, typed with its answer.
 
-Commands change state, queries don't; both are decided by the same function. A dialect builds one of these and prints
-the answer, a client carries it over HTTP, a node decides it.
+Commands change the state, queries do not; `decide` decides both. Dialects build requests and print answers, clients
+send them over HTTP, nodes decide them.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ Selector = int
 
 
 class Request(Generic[A]):
-    """A question whose answer is an `A`."""
+    """A request with an answer of type `A`."""
 
     __slots__ = ()
 
@@ -49,7 +49,7 @@ class Request(Generic[A]):
 
 @dataclass(frozen=True, slots=True)
 class ForceReason:
-    """Skip the policy, and say so in the version: who, and why."""
+    """Skip the policy; principal and reason are stored with the version."""
 
     who: str
     why: str
@@ -57,7 +57,7 @@ class ForceReason:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedVersion:
-    """What the sender takes for the last version: its number, its ordinal or its schema id (-1: no version)."""
+    """The expected latest version: its number, ordinal or schema id (-1: no version)."""
 
     by: Literal["number", "ordinal", "schema_id"]
     value: int
@@ -65,25 +65,25 @@ class ExpectedVersion:
 
 @dataclass(frozen=True, slots=True)
 class SubjectCreation:
-    """How a subject is made if it is not there: origin, policy and properties; the rest follows from the origin."""
+    """Settings of a subject that the registration creates: origin, policy and properties."""
 
     origin: str = "confluent"
     types: str = "across"
     order: str = "registration"
     identity: str = "canonical"
     policy: Config | None = None
-    """What the subject's own config is to say of its policy; None means that the config chain decides."""
+    """The policy in the subject's own config; None: the inherited one."""
     properties: Pairs = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Register(Request[RegisteredVersion]):
-    """Make this schema a version of the subject, unless it is one already.
+    """Register this schema as a version of the subject, unless it is one.
 
-    `number` guards the version's number (0: none asked for); `schema_id` gives it in IMPORT mode (-1: none). `names`
-    are further names of the version, (scheme, name), unique per scheme in the subject.
-    Tags inside the text: those of the latest version are taken over where `propagate_tags` says so and what they
-    belong to is still there, then `add_tags` are added and `remove_tags` removed.
+    `number` is the expected version number (0: any); `schema_id` sets the id in IMPORT mode (-1: none). `names` are
+    further names of the version, (scheme, name), unique per scheme in the subject. Tags inside the text: with
+    `propagate_tags` those of the latest version are copied if their part still exists, then `add_tags` are added and
+    `remove_tags` removed.
     """
 
     subject: Subject
@@ -98,21 +98,21 @@ class Register(Request[RegisteredVersion]):
     properties: Pairs = ()
     create_with: SubjectCreation = SubjectCreation()
     time: int = -1
-    """When it was registered, in milliseconds since the epoch, where somebody imports it (0: not known); -1: now."""
+    """The registration time of an imported version, in milliseconds since the epoch (0: unknown); -1: now."""
     add_tags: tuple[TaggedPath, ...] = ()
     remove_tags: tuple[TaggedPath, ...] = ()
     propagate_tags: bool = False
     exact: bool = False
-    """To this subject itself, even where it is an alias, as importers mean it."""
+    """Register in this subject even if it is an alias, as imports do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Derive(Request[RegisteredVersion]):
-    """Make a new version out of one that is there: the same schema with other tags inside, metadata or rules.
+    """Register a copy of a version with other tags, metadata or rules.
 
-    `number` guards the new version's number (0: none asked for). `metadata` and `rules` replace what the
-    version has (None: keep it); or `merge_rules` replace its rules of the same names and are added, after those named in
-    `remove_rules` are gone.
+    `number` is the expected number of the new version (0: any). `metadata` and `rules` replace those of the version
+    (None: keep them); or rules in `remove_rules` are removed, and `merge_rules` are added, replacing those of the same
+    names.
     """
 
     subject: Subject
@@ -128,18 +128,18 @@ class Derive(Request[RegisteredVersion]):
 
 @dataclass(frozen=True, slots=True)
 class DeleteVersion(Request[DeletedVersions]):
-    """Hide a version, or (`permanent`, after hiding it) remove it for good."""
+    """Soft-delete a version, or (`permanent`) delete a soft-deleted one permanently."""
 
     subject: Subject
     version: Selector
     permanent: bool = False
     exact: bool = False
-    """Of this subject itself, even where it is an alias."""
+    """Use this subject even if it is an alias."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteSubject(Request[DeletedVersions]):
-    """Hide all versions of a subject, or (`permanent`, after hiding them) remove it for good."""
+    """Soft-delete all versions of a subject, or (`permanent`) delete a soft-deleted subject permanently."""
 
     subject: Subject
     permanent: bool = False
@@ -147,7 +147,7 @@ class DeleteSubject(Request[DeletedVersions]):
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where a setting holds: a subject (`name` set), a context (`name` None), or everywhere (context ``*``)."""
+    """The scope of a setting: a subject (`name` set), a context (`name` None), or the registry (context ``*``)."""
 
     context: str = "."
     name: str | None = None
@@ -155,7 +155,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class SetConfig(Request[ConfigStored]):
-    """Change members of the config at a scope: `change` has the new values, `clear` names those to forget."""
+    """Change members of the config at a scope: `change` has the new values, `clear` the names of members to unset."""
 
     scope: Scope
     change: Config
@@ -164,7 +164,7 @@ class SetConfig(Request[ConfigStored]):
 
 @dataclass(frozen=True, slots=True)
 class DeleteConfig(Request[ConfigStored]):
-    """Forget the config at a scope; answers what it was."""
+    """Delete the config at a scope; answers the deleted config."""
 
     scope: Scope
 
@@ -180,7 +180,7 @@ class SetMode(Request[ModeStored]):
 
 @dataclass(frozen=True, slots=True)
 class DeleteMode(Request[ModeStored]):
-    """Forget the mode at a scope (`recursive`: of the context's subjects too); answers what it was."""
+    """Delete the mode at a scope (`recursive`: also of the context's subjects); answers the deleted mode."""
 
     scope: Scope
     recursive: bool = False
@@ -188,7 +188,7 @@ class DeleteMode(Request[ModeStored]):
 
 @dataclass(frozen=True, slots=True)
 class MakeContext(Request[ContextMade]):
-    """Make a context before it has a subject, and give no id up to `highest_id` in it; for those who import into it."""
+    """Create an empty context in which no id up to `highest_id` is assigned; for imports."""
 
     context: str
     highest_id: int = 0
@@ -196,7 +196,7 @@ class MakeContext(Request[ContextMade]):
 
 @dataclass(frozen=True, slots=True)
 class DeleteContext(Request[DeletedVersions]):
-    """Forget an empty context."""
+    """Delete an empty context."""
 
     context: str
 
@@ -206,14 +206,14 @@ class DeleteContext(Request[DeletedVersions]):
 
 @dataclass(frozen=True, slots=True)
 class GetSchema(Request[SchemaFound]):
-    """The schema with this id. `subject` says in which context to look first, and which use to name."""
+    """The schema with this id. `subject` determines the context, and the version in the answer."""
 
     schema_id: int
     subject: Subject | None = None
     max_id: bool = False
-    """Tell the highest id of the context too."""
+    """Include the highest id of the context."""
     find_tags: tuple[str, ...] = ()
-    """Tell what inside the text has one of these tags; ``*`` means any."""
+    """Include the parts of the text with one of these tags; ``*`` is any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ class GetGuid(Request[SchemaFound]):
 
 @dataclass(frozen=True, slots=True)
 class GetGuidIds(Request[GuidIds]):
-    """The ids that a guid has, one per context."""
+    """The ids of a guid, one per context."""
 
     guid: str
 
@@ -237,11 +237,11 @@ class GetVersion(Request[VersionFound]):
     subject: Subject
     version: Selector
     deleted: bool = False
-    """Count softly deleted ones too."""
+    """Include soft-deleted versions."""
     find_tags: tuple[str, ...] = ()
-    """Tell what inside the text has one of these tags; ``*`` means any."""
+    """Include the parts of the text with one of these tags; ``*`` is any."""
     exact: bool = False
-    """Of this subject itself, even where it is an alias, as references mean it."""
+    """Use this subject even if it is an alias, as references do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +255,7 @@ class FindVersion(Request[VersionFound]):
 
 @dataclass(frozen=True, slots=True)
 class Lookup(Request[VersionFound]):
-    """The version of the subject that this schema is."""
+    """The version of the subject with this schema."""
 
     subject: Subject
     draft: Draft
@@ -265,7 +265,7 @@ class Lookup(Request[VersionFound]):
 
 @dataclass(frozen=True, slots=True)
 class Check(Request[CompatibilityResult]):
-    """Would this schema pass the policy of the subject: against one version, or (None) those the policy compares?"""
+    """Whether this schema is compatible with one version, or (None) with those that the subject's policy compares."""
 
     subject: Subject
     draft: Draft
@@ -274,15 +274,15 @@ class Check(Request[CompatibilityResult]):
 
 
 Visible = Literal["live", "all", "deleted"]
-"""Which versions a list shows: live ones, softly deleted ones too, or only those."""
+"""The versions in a list: live ones, also soft-deleted ones, or only those."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListSubjects(Request[Subjects]):
     """Subjects whose names begin with `prefix`; context ``*`` means all contexts.
 
-    A list may be asked for in pages: `after` is the last name of the page before. Where it is given it counts, and
-    `offset` is for registries that know nothing of it.
+    `after` is the last name of the previous page and takes precedence over `offset`, which is for registries without
+    it.
     """
 
     prefix: Subject = Subject("*", "")
@@ -304,9 +304,9 @@ class ListVersions(Request[VersionNumbers]):
 class ListSchemas(Request[Versions]):
     """Versions of all subjects that begin with `prefix`, by subject and number; `latest` keeps only the newest.
 
-    `after` is (subject, number) of the last one of the page before; where it is given `offset` does not count.
-    `rule_type` keeps versions with a rule of this type. `resource_type`, `kinds` and `lifecycles` keep subjects with such
-    an association, the lifecycle NONE those without one; where one of them is given, the answer has associations.
+    `after` is (subject, number) of the last version of the previous page and takes precedence over `offset`.
+    `rule_type` selects versions with a rule of this type. `resource_type`, `kinds` and `lifecycles` select subjects
+    with such an association, the lifecycle NONE those without one; with any of them the answer has associations.
     """
 
     prefix: Subject = Subject(".", "")
@@ -316,7 +316,7 @@ class ListSchemas(Request[Versions]):
     limit: int = 1000
     after: tuple[str, int] | None = None
     aliases: bool = False
-    """Tell which subjects stand for the one of each version."""
+    """Include the aliases of each subject."""
     rule_type: str = ""
     resource_type: str = ""
     kinds: tuple[str, ...] = ()
@@ -343,7 +343,7 @@ class ReferencedBy(Request[SchemaIds]):
 
 @dataclass(frozen=True, slots=True)
 class GetConfig(Request[ConfigStored]):
-    """The config at a scope; `resolve` follows the chain to what is in force."""
+    """The config at a scope; with `resolve` the one in force."""
 
     scope: Scope
     resolve: bool = False
@@ -351,7 +351,7 @@ class GetConfig(Request[ConfigStored]):
 
 @dataclass(frozen=True, slots=True)
 class GetMode(Request[ModeStored]):
-    """The mode at a scope; `resolve` follows the chain to what is in force."""
+    """The mode at a scope; with `resolve` the one in force."""
 
     scope: Scope
     resolve: bool = False
@@ -359,10 +359,10 @@ class GetMode(Request[ModeStored]):
 
 @dataclass(frozen=True, slots=True)
 class ListSettings(Request[ScopeSettings]):
-    """What is set at contexts, everywhere, and at subjects that begin with `prefix`, in this order.
+    """Settings of contexts, of the registry, and of subjects that begin with `prefix`, in this order.
 
-    With a name in the prefix only subjects are listed, else every context is, be anything set there or not. A page has
-    at most `SETTINGS_PAGE` entries; the next one continues `after` the last scope of the one before, whatever `offset` says.
+    With a name in the prefix only subjects are listed, else every context, with or without settings. A page has at most
+    `SETTINGS_PAGE` entries; `after` is the last scope of the previous page and takes precedence over `offset`.
     """
 
     prefix: Subject = Subject("*", "")
@@ -380,7 +380,7 @@ class ListContexts(Request[Contexts]):
 
 @dataclass(frozen=True, slots=True)
 class GetOutcome(Request[CommandOutcome]):
-    """What became of a command, by its id: one of the asker's own, or of the principal who is named."""
+    """The outcome of a command by id: of the caller, or of the given principal."""
 
     command_id: str
     principal: str | None = None

@@ -1,4 +1,4 @@
-"""A schema as somebody hands it in: text, references, metadata and rules, frozen."""
+"""Drafts: schemas as clients send them, with text, references, metadata and rules."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ from treaty.core.limits import REFERENCES
 from treaty.core.refusals import TooLarge
 
 SEALED = "treaty-sealed:"
-"""Begins a sensitive value of metadata that is encrypted; the id of a key and the encrypted bytes follow."""
+"""Prefix of an encrypted metadata value, before the id of the key and the encrypted bytes."""
 
 Pairs = tuple[tuple[str, str], ...]
 """A mapping of strings, as sorted pairs, so that it is frozen and hashable."""
@@ -14,9 +14,8 @@ Pairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A use of another schema: the name in the text, and the subject and version number where it stands.
-
-    `version` is as sent; -1 means the latest and is stored as the number it meant.
+    """A reference: the name in the text, and the subject and version number of its schema. `version` -1 is the latest;
+    its number is stored.
     """
 
     name: str
@@ -26,7 +25,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What is said about a schema beside its text; part of its identity."""
+    """Properties, tags and names of sensitive properties of a schema; part of its identity."""
 
     tags: tuple[tuple[str, tuple[str, ...]], ...] = ()
     properties: Pairs = ()
@@ -38,7 +37,7 @@ class Metadata:
 
     @property
     def sealed(self) -> bool:
-        """Whether a sensitive value is encrypted, so that what it was can't be told from here."""
+        """Return whether a sensitive value is encrypted."""
         return any(name in self.sensitive and value.startswith(SEALED) for name, value in self.properties)
 
 
@@ -71,10 +70,10 @@ class RuleSet:
 
 @dataclass(frozen=True, slots=True)
 class TaggedPath:
-    """Tags that stand inside a text (Confluent's inline tags): the path of what has them, and their names.
+    """Tags inside a text (Confluent's inline tags): the path of the tagged part, and the tags.
 
     `kind` is ``sr_record`` (a record, object or message) or ``sr_field`` (a field or property). The path is dotted, as
-    Confluent writes it; each format says how its own are made.
+    Confluent writes it; each format defines its own.
     """
 
     path: str
@@ -84,7 +83,7 @@ class TaggedPath:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A schema as sent: `format` is a name like ``AVRO``; `text` may be empty where the latest version is meant."""
+    """A schema as sent: `format` is a name such as ``AVRO``; an empty `text` is that of the latest version."""
 
     text: str
     format: str = "AVRO"
@@ -94,6 +93,6 @@ class Draft:
 
 
 def refuse_many_references(count: int) -> None:
-    """Raise `TooLarge` where a schema has more references than one may have."""
+    """Raise `TooLarge` for a schema with too many references."""
     if count > REFERENCES:
         raise TooLarge.of("REFERENCES", f"{count} references", new=str(count), allowed=f"at most {REFERENCES}")

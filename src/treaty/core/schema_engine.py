@@ -1,7 +1,7 @@
 """The schema engine: what the handlers ask about schemas, and the answers that a format gives.
 
-`decide` never parses a schema itself. It asks a `SchemaEngine`; what the engine cannot answer at once comes back to the
-node as `Needs`, the node has it answered (in a process pool when it is large) and decides again.
+`decide` does not parse schemas. It asks a `SchemaEngine`; if the engine has no answer yet, `decide` returns `Needs`.
+The node then gets the answer, for large schemas from a process pool, and decides again.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from treaty.core.schema import TaggedPath
 
 @dataclass(frozen=True, slots=True)
 class ResolvedReference:
-    """A reference that has been followed: the name used in the text, where it led, and what stands there."""
+    """A resolved reference: the name in the text, its subject and version, and its resolved schema."""
 
     name: str
     subject: str
@@ -27,10 +27,10 @@ class ResolvedReference:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedSchema:
-    """A text of some format with its resolved references; two are equal when their digests are.
+    """A text of a format with its resolved references; equal if the digests are equal.
 
-    The digest is the key of every memo about a schema: two schemas with the same guid can
-    mean different things, because a guid covers only the subject and number of a reference.
+    Caches use the digest as key. A guid is not enough: it covers only subject and number of a reference, whose schema
+    may change.
     """
 
     format: str = field(compare=False)
@@ -39,7 +39,7 @@ class ResolvedSchema:
     digest: bytes = field(init=False, compare=True, repr=False)
 
     def __post_init__(self) -> None:
-        """Compute the digest once: bindings carry theirs, so the cost is linear in the text alone."""
+        """Compute the digest. References have theirs, so the cost is linear in the text."""
         state = hashlib.sha256()
         for part in (self.format.encode(), self.text.encode("utf-8", "surrogatepass")):
             state.update(len(part).to_bytes(8, "big") + part)
@@ -57,9 +57,8 @@ class ResolvedSchema:
 
 @dataclass(frozen=True, slots=True)
 class ParseSchema:
-    """Is this text a valid schema, and what is its canonical form?
-
-    `strict` adds the checks for new schemas (names, defaults); stored ones are read without them.
+    """Parse a text: is it valid, and what is its canonical form? `strict` adds the checks for new schemas (names,
+    defaults).
     """
 
     meaning: ResolvedSchema
@@ -81,7 +80,7 @@ class CompareSchemas:
 
 @dataclass(frozen=True, slots=True)
 class InspectSchema:
-    """What do these validators say of a text? Names that only other formats know have nothing to say."""
+    """Run these validators on a text. Those of other formats find nothing."""
 
     meaning: ResolvedSchema
     validators: tuple[str, ...]
@@ -89,17 +88,14 @@ class InspectSchema:
 
 @dataclass(frozen=True, slots=True)
 class FindTags:
-    """Which tags stand inside a text?"""
+    """Find the tags inside a text."""
 
     meaning: ResolvedSchema
 
 
 @dataclass(frozen=True, slots=True)
 class RetagSchema:
-    """What is a text with tags added to and removed from what these paths lead to?
-
-    A path that leads nowhere is a fault, unless `lenient`: then what is meant for it is left out.
-    """
+    """Add and remove tags at paths of a text. An unknown path is a fault, unless `lenient`: then it is ignored."""
 
     meaning: ResolvedSchema
     add: tuple[TaggedPath, ...] = ()
@@ -139,14 +135,14 @@ class ComparisonResult:
 
 @dataclass(frozen=True, slots=True)
 class InspectionResult:
-    """What the validators found; nothing means that all are content."""
+    """The findings of the validators."""
 
     faults: tuple[Diagnostic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TagsFound:
-    """What in a text has tags, in the order of the text."""
+    """The tagged parts of a text, in the order of the text."""
 
     tagged: tuple[TaggedPath, ...] = ()
 
@@ -164,16 +160,16 @@ Answers = Mapping[Question, Answer]
 
 
 class SchemaEngine(Protocol):
-    """Whoever can answer questions about schemas."""
+    """Answers questions about schemas."""
 
     @property
     def formats(self) -> tuple[str, ...]:
-        """Names of the formats with a plug-in here; schemas of other formats are opaque."""
+        """Names of the installed formats; schemas of other formats are opaque."""
         ...
 
     @property
     def validators(self) -> frozenset[str]:
-        """Names of the validators that are here."""
+        """Names of the installed validators."""
         ...
 
     def ask(self, question: Question) -> Answer | None:

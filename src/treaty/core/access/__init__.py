@@ -1,1 +1,1 @@
-"""Who may do what: rights, the permissions that operations need, and the view of one principal."""
+"""Authorization: rights, the permissions that operations need, and the view of a principal."""

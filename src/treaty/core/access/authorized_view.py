@@ -1,4 +1,4 @@
-"""A view that shows only what may be read: what is hidden looks as if it were not there."""
+"""A view that shows only what the caller may read; hidden rows look as if they did not exist."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal
@@ -31,36 +31,34 @@ FOUND: Mapping[t.AnyIndex, How] = {
     t.ASSOCIATION_BY_GUID: "associated",
     t.CONFIG_BY_ALIAS: "settings",
 }
-"""Where an index says whose rows it finds: in the entry, in the keys of the rows (associated: at their end), or
-(schemas) in who uses them.
-
-An index that is not here finds nothing for somebody whose rights are bounded.
+"""Where an index has the subject of its rows: in the entry, in the keys of the rows (associated: at their end), or
+(schemas) in the versions that use them. Any other index finds nothing for a caller with limited rights.
 """
 WALKED: Mapping[t.AnyTable | t.AnyIndex, int] = {
     t.SUBJECT: 0, t.VERSION_BY_NUMBER: 1, t.VERSION_LISTED: 1, t.CONFIG: 1, t.MODE: 1, t.ASSOCIATION_LISTED: 3,
 }  # fmt: skip
-"""Where in a key or entry of an order context and subject begin. What is not here shows nothing of itself."""
+"""The place of context and subject in a key or entry of an order. Any other order shows nothing."""
 OWNED: frozenset[t.AnyTable] = frozenset({t.SUBJECT, t.VERSION, t.NAME, t.ENCODING})
 """Tables whose keys begin with context and subject."""
 
 
 class AuthorizedView:
-    """What somebody may read of a view.
+    """A view with only the rows that a caller may read.
 
-    A row whose key is known is shown, because the law follows references of schemas that may be read; keys come from
-    indexes and lists alone, and these are filtered.
+    A row is returned for any known key, because handlers follow the references of readable schemas; keys come only from
+    indexes and lists, which are filtered.
     """
 
     __slots__ = ("_access", "_base")
 
     def __init__(self, base: View, access: Access) -> None:
-        """Show of the base what may be read."""
+        """Filter the base by the access of the caller."""
         self._base = base
         self._access = access
 
     @property
     def base(self) -> View:
-        """The view with everything that may not be read, for who asks `reads` of each key: that is how a walk pauses."""
+        """The unfiltered view, for callers that filter by `reads` themselves, with pauses."""
         return self._base
 
     @property
@@ -69,7 +67,7 @@ class AuthorizedView:
         return self._base.sequence
 
     def get(self, table: Table[K, V], key: K) -> V | None:
-        """Return the value of a row, or None; of the highest id of a context only what may be read shows."""
+        """Return the value of a row, or None; the highest id of a context is that of readable schemas."""
         if table is t.COUNTER and key[0] == t.IDS and not self._access.may_whole("read", str(key[1])):
             return Counter(self._highest(str(key[1])))  # type: ignore[return-value]  # the table's value
         return self._base.get(table, key)
@@ -96,17 +94,17 @@ class AuthorizedView:
         return keys
 
     def _uses(self, schema: Key) -> bool:
-        """Whether a schema is used where it may be read."""
+        """Return whether a schema is used by a readable version."""
         context, schema_id = schema
         used = (self.find(t.VERSION_BY_SCHEMA, (state, str(context), int(schema_id))) for state in t.USED_STATES)
         return any(map(any, used))
 
     def count(self, table: Table[K, V], group: Key) -> int:
-        """Return how many readable rows of a table are in a group; a number says nothing of who they are."""
+        """Return the number of valid rows of a table in a group; counts are not filtered."""
         return self._base.count(table, group)
 
     def keys(self, table: Table[K, V]) -> Iterable[K]:
-        """Return the keys of a table that may be read; a context is shown to who may read something that fits it."""
+        """Return the readable keys of a table; a context is readable for a caller who may read something in it."""
         keys = self._base.keys(table)
         if table in OWNED:
             return (key for key in keys if self.reads(key))
@@ -117,9 +115,8 @@ class AuthorizedView:
         return ()
 
     def walk(self, order: t.AnyTable | t.AnyIndex, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Any]:
-        """Return in order, up or down, the keys or entries of subjects that may be read.
-
-        A setting above subjects is shown as a context is.
+        """Return in order, up or down, the keys or entries of readable subjects. A setting above subjects is readable
+        like a context.
         """
         keys = self._base.walk(order, low, high, reverse=reverse)
         if self._access.sees_all:
@@ -135,14 +132,13 @@ class AuthorizedView:
         return self.reads(key[at:])
 
     def reads(self, key: Key) -> bool:
-        """Return whether a subject may be read, by a key that begins with its context and name."""
+        """Return whether the subject of a key, which begins with context and name, is readable."""
         return self._access.may("read", Subject(str(key[0]), str(key[1])))
 
 
 def without_filter(view: View) -> tuple[View, Callable[[Key], bool]]:
-    """Return a view that also has what may not be read, and who tells by context and name what may.
-
-    For work that pauses: a filter walks past what is hidden without a pause.
+    """Return the unfiltered view, and a filter by context and name. For work that pauses: a filtered walk skips hidden
+    rows without a pause.
     """
     if isinstance(view, AuthorizedView):
         return view.base, view.reads

@@ -1,4 +1,4 @@
-"""The permissions that a request needs: which one, on a resource of a kind and a name. The state plays no part in them."""
+"""The permissions that a request needs: each on a resource of a kind and name. They do not depend on the state."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -17,15 +17,15 @@ N = TypeVar("N")
 
 @dataclass(frozen=True, slots=True)
 class ResourceKind(Generic[N]):
-    """A kind of resource that permissions are given on, by its name."""
+    """A kind of resource of permissions."""
 
     is_allowed: Callable[[Access, Permission, N], bool]
     describe: Callable[[N], str]
     """The resource in a sentence."""
     subject_of: Callable[[N], str]
-    """What a refusal names as its subject."""
+    """The subject of a refusal."""
     describe_rule: Callable[[N], str] = lambda _name: ""
-    """What a rule has to name beside the permission, where that is not plain from the resource."""
+    """What a rule has to contain beside the permission, if it is not obvious from the resource."""
 
 
 def _is_allowed_in_any_context(access: Access, permission: Permission, subject: Subject) -> bool:
@@ -37,10 +37,10 @@ def _is_allowed_in_any_context(access: Access, permission: Permission, subject: 
 ANYTHING: ResourceKind[None] = ResourceKind(
     lambda access, permission, _name: access.may_somewhere(permission), lambda _name: "any subject", lambda _name: ""
 )
-"""Some subject, whichever it is. Who has the permission somewhere is shown only what may be read."""
+"""Any subject: the permission on some subject is enough, and the answer is filtered."""
 SUBJECT: ResourceKind[Subject] = ResourceKind(Access.may, lambda subject: f"subject '{subject}'", str)
 SUBJECT_IN_ANY_CONTEXT: ResourceKind[Subject] = ResourceKind(_is_allowed_in_any_context, SUBJECT.describe, str)
-"""A subject whose unqualified name is looked for in other contexts too: a right to it in any of them will do."""
+"""A subject whose unqualified name is also looked up in other contexts: the permission in one of them is enough."""
 CONTEXT: ResourceKind[str] = ResourceKind(
     Access.may_whole,
     lambda context: "all contexts" if context == EVERYWHERE else f"all of context '{context}'",
@@ -52,7 +52,7 @@ EVERYTHING: ResourceKind[Subject] = ResourceKind(
     lambda _: CONTEXT.describe(EVERYWHERE),
     str,
 )
-"""All subjects of all contexts, for what names a subject of none."""
+"""All subjects of all contexts, for requests without a subject."""
 
 
 TOPIC: ResourceKind[TopicPart] = ResourceKind(
@@ -61,12 +61,12 @@ TOPIC: ResourceKind[TopicPart] = ResourceKind(
     lambda _topic: "",
     lambda topic: f" and topics = ['{topic.name}'], or that covers the subject '{topic.name}-{topic.kind}'",
 )
-"""The keys or values of a topic, which an association says the subject of."""
+"""The keys or values of a topic, which an association binds to a subject."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequiredPermission(Generic[N]):
-    """One of these permissions on a resource; `path` is the member of the request that asks for it."""
+    """One of these permissions on a resource; `path` is the member of the request that needs it."""
 
     permissions: tuple[Permission, ...]
     kind: ResourceKind[N]
@@ -74,16 +74,16 @@ class RequiredPermission(Generic[N]):
     path: str = ""
 
     def is_met(self, access: Access) -> bool:
-        """Return whether somebody has one of the permissions."""
+        """Return whether the access includes one of the permissions."""
         return any(self.kind.is_allowed(access, permission, self.name) for permission in self.permissions)
 
 
 Required = tuple[RequiredPermission[Any], ...]
-"""What a request needs; all of it has to be met."""
+"""Returns what a request needs; all of it is required."""
 
 
 def refuse_unless_met(access: Access, principal: str, required: Sequence[RequiredPermission[Any]], name: str) -> None:
-    """Raise `Forbidden` for the first permission that somebody lacks, for the operation of this name."""
+    """Raise `Forbidden` for the first missing permission of the operation."""
     for one in required:
         if not one.is_met(access):
             wanted = " or ".join(one.permissions)
@@ -99,7 +99,7 @@ def refuse_unless_met(access: Access, principal: str, required: Sequence[Require
 
 
 def on_anything(*permissions: Permission) -> RequiredPermission[None]:
-    """One of these permissions, on whatever subject."""
+    """Return the need of one of these permissions on any subject."""
     return RequiredPermission(permissions, ANYTHING, None)
 
 
@@ -143,7 +143,7 @@ def of_context(permission: Permission) -> Callable[[Any], Required]:
 
 
 def of_scope(permission: Permission) -> Callable[[Any], Required]:
-    """Require a permission on what a setting holds for: a subject, all of a context, or everything."""
+    """Require a permission on the scope of a setting: a subject, all of a context, or everything."""
 
     def required(request: Any) -> Required:
         scope: q.Scope = request.scope
@@ -156,7 +156,7 @@ def of_scope(permission: Permission) -> Callable[[Any], Required]:
 
 
 def of_shown_scope(*permissions: Permission) -> Callable[[Any], Required]:
-    """Require one of these permissions on a setting's subject; above subjects, on something below it."""
+    """Require one of these permissions on a setting's subject; above subjects, on any subject in the scope."""
 
     def required(request: Any) -> Required:
         scope: q.Scope = request.scope
@@ -179,8 +179,8 @@ def _references(subject: Subject, draft: Draft, kind: ResourceKind[Subject] = SU
 
 
 def of_register(request: q.Register) -> Required:
-    """A registration that skips the policy or chooses one does what needs the right to change the config; one that gives an id
-    or a time does what is for who may set the mode of the whole context, whose ids all share.
+    """Require the permission to change the config for a registration that skips the policy or chooses one, and the
+    permission to set the mode of the context for one with an id or a time.
     """
     chosen = request.create_with.policy is not None
     paths = ("force",) * (request.force is not None) + ("/treaty/createWith/policy",) * chosen
@@ -191,25 +191,25 @@ def of_register(request: q.Register) -> Required:
 
 
 def of_lookup(request: q.Lookup) -> Required:
-    """A look-up reads the subject and what the draft refers to, in whichever context they are found."""
+    """Require reading the subject and the references of the draft, in any context."""
     kind = SUBJECT_IN_ANY_CONTEXT
     references = _references(request.subject, request.draft, kind)
     return (RequiredPermission(("read",), kind, request.subject), *references)
 
 
 def of_check(request: q.Check) -> Required:
-    """A check reads the subject and what the draft refers to."""
+    """Require reading the subject and the references of the draft."""
     return (on_subject("read", request.subject), *_references(request.subject, request.draft))
 
 
 def of_make_context(request: q.MakeContext) -> Required:
-    """Ids that are given to nobody are taken from the whole context."""
+    """Require the permission on the whole context, whose ids are reserved."""
     importing = (on_context("mode", request.context, "/highestId"),) if request.highest_id > 0 else ()
     return (on_context("register", request.context), *importing)
 
 
 def of_set_config(request: q.SetConfig) -> Required:
-    """An alias leads requests of others to its target, so that naming one needs the right to change the config there too."""
+    """Require changing the config at the target of an alias too, because an alias redirects requests of others."""
     alias = request.change.alias
     here = of_scope("config")(request)
     if not alias:
@@ -225,7 +225,7 @@ def of_set_mode(request: q.SetMode) -> Required:
 
 
 def of_associate(request: t.Associate) -> Required:
-    """Clients of a topic take the schemas of the subject: a right to the subject alone does not decide for them."""
+    """Require a permission on the topic too, because its clients use the schemas of the subject."""
     found: list[RequiredPermission[Any]] = []
     for wish in request.wishes:
         subject = t.subject_for(request.resource, wish)
@@ -239,12 +239,12 @@ def of_associate(request: t.Associate) -> Required:
 
 
 def of_list_associations(request: t.ListAssociations) -> Required:
-    """Associations of a subject need a right to it; those of a resource are shown as far as they may be read."""
+    """Require reading the subject; associations of a resource are filtered instead."""
     return (on_subject("read", request.of.subject),) if isinstance(request.of, t.OfSubject) else (on_anything("read"),)
 
 
 def of_get_outcome(request: q.GetOutcome) -> Required:
-    """Everybody may ask what became of their own commands, and administrators of everything what became of all."""
+    """Require nothing for the caller's own commands, and admin on everything for those of others."""
     if request.principal is None:
         return (on_anything(*PERMISSIONS),)
     return (on_context("admin", EVERYWHERE, "principal"),)

@@ -1,7 +1,7 @@
-"""Rights: who may do what to which subjects. Rules are rows; nothing is allowed that no rule allows.
+"""Rights: rules that allow principals actions on subjects. What no rule allows is denied.
 
-A name is ``user:alice`` (a password), ``token:alice`` (a bearer token), ``cert:alice`` (a client's certificate),
-``group:team`` or ``anonymous``; so nobody becomes somebody else by coming through another door.
+A principal is ``user:alice`` (password), ``token:alice`` (bearer token), ``cert:alice`` (client certificate),
+``group:team`` or ``anonymous``. The prefix keeps equal names of different kinds of credentials apart.
 """
 
 import re
@@ -16,13 +16,13 @@ from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 Permission = Literal["read", "register", "delete", "config", "mode", "admin"]
 PERMISSIONS: tuple[Permission, ...] = get_args(Permission)
 INCLUDED: Mapping[Permission, tuple[Permission, ...]] = {"register": ("read",), "admin": PERMISSIONS}
-"""What a permission brings along: a registration tells what stands there, so it is no secret to who may register."""
+"""Implied permissions: the answer to a registration contains the stored schema, so register implies read."""
 ANONYMOUS = "anonymous"
-"""Who shows nothing. What is allowed to this name is allowed to everybody."""
+"""The principal of requests without credentials. Its permissions apply to every principal."""
 
 
 class TopicPart(NamedTuple):
-    """The keys or the values (`kind`) of a topic in its namespace: what is associated with a subject."""
+    """The keys or values (`kind`) of a topic in its namespace, as the resource of an association."""
 
     name: str
     namespace: str
@@ -31,10 +31,10 @@ class TopicPart(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AccessRule:
-    """Who fits one of these names may do this to subjects that fit a pattern, in contexts that fit one, and to topics.
+    """A rule: principals, permissions, and patterns of subjects, contexts and topics.
 
-    In a pattern ``*`` stands for any characters and ``?`` for one. Without `topics` a rule covers what the rule for subjects
-    covers by the usual name: the values of a topic where the subject ``TOPIC-value`` is covered.
+    In a pattern ``*`` matches any characters and ``?`` one. Without `topics` a rule covers topics by the usual subject
+    name: the values of a topic whose subject ``TOPIC-value`` is covered.
     """
 
     who: tuple[str, ...]
@@ -59,33 +59,33 @@ def _matches_any(patterns: tuple[str, ...], text: str) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """All rules that hold for somebody: their class of rights. Two who have the same rules share one."""
+    """All rules of a principal. Principals with the same rules share one object."""
 
     rules: tuple[AccessRule, ...]
 
     def may(self, permission: Permission, subject: Subject) -> bool:
-        """Return whether a subject in its context may be treated so."""
+        """Return whether the permission is given on a subject."""
         return _may(self, permission, subject)
 
     @property
     def sees_all(self) -> bool:
-        """Return whether everything may be read, so that nothing has to be filtered."""
+        """Return whether everything is readable, so that no filter is needed."""
         return _sees_all(self)
 
     def may_whole(self, permission: Permission, context: str) -> bool:
-        """Return whether every subject of a context (``*``: of all contexts) may be treated so."""
+        """Return whether the permission is given on every subject of a context (``*``: of all contexts)."""
         return any(one.holds_in(context) and "*" in one.names for one in _areas(self, permission))
 
     def may_somewhere(self, permission: Permission, name: str | None = None) -> bool:
-        """Return whether a subject of this name (None: any) may be treated so in some context."""
+        """Return whether the permission is given on a subject of this name (None: any) in some context."""
         return any(name is None or one.has(name) for one in _areas(self, permission))
 
     def may_associate(self, permission: Permission, topic: TopicPart) -> bool:
-        """Return whether the associations of a topic's keys or values may be treated so."""
+        """Return whether the permission is given on the keys or values of a topic."""
         return any(permission in one.may and one.covers_topic(topic) for one in self.rules)
 
     def enters(self, context: str) -> bool:
-        """Return whether something in a context may be read, if it is there."""
+        """Return whether any subject name in a context is readable."""
         return any(one.holds_in(context) for one in _areas(self, "read"))
 
 
@@ -99,7 +99,7 @@ class Rights:
     known: dict[tuple[str, tuple[str, ...]], Access] = field(default_factory=dict)
 
     def access(self, principal: str, groups: tuple[str, ...] = ()) -> Access:
-        """Return the access of a principal who is, by word of who vouches for them, in these groups too."""
+        """Return the access of a principal, with the groups that the authentication returned."""
         found = self.known.get((principal, groups))
         if found is None:
             if len(self.known) >= CREDENTIALS_KNOWN:
@@ -108,7 +108,7 @@ class Rights:
         return found
 
     def list_names(self, principal: str, groups: tuple[str, ...]) -> frozenset[str]:
-        """Return all names that rules may have for a principal: its own, its groups', and the one of everybody."""
+        """Return the names by which rules match a principal: its own, its groups, and those of everybody."""
         own = {
             group for group, members in self.groups.items() if any(matches_pattern(one, principal) for one in members)
         }
@@ -125,32 +125,32 @@ class Rights:
 
 
 def with_included(may: Iterable[Permission]) -> frozenset[Permission]:
-    """Return permissions with those that they bring along."""
+    """Return permissions with the implied ones."""
     named = tuple(may)
     return frozenset(named).union(*(INCLUDED.get(one, ()) for one in named))
 
 
 def matches_pattern(pattern: str, text: str) -> bool:
-    """Return whether a text fits a pattern, letter by letter but for ``*`` and ``?``."""
+    """Return whether a text matches a pattern with ``*`` and ``?``."""
     return pattern in {"*", text} or _compile_pattern(pattern).fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class AccessArea:
-    """All that the rules of one class of rights say about the same contexts: names as they are, and patterns as one."""
+    """All rules of an access with the same contexts: literal names, and patterns compiled to one."""
 
     contexts: tuple[str, ...]
     names: frozenset[str]
     patterns: re.Pattern[str]
 
     def holds_in(self, context: str) -> bool:
-        """Return whether it is about a context; only the pattern ``*`` is about all contexts at once."""
+        """Return whether it covers a context; only the pattern ``*`` covers all contexts."""
         if context == EVERYWHERE:
             return EVERYWHERE in self.contexts
         return any(matches_pattern(pattern, context) for pattern in self.contexts)
 
     def has(self, name: str) -> bool:
-        """Return whether it is about subjects with this name."""
+        """Return whether it covers subjects with this name."""
         return "*" in self.names or name in self.names or self.patterns.fullmatch(name) is not None
 
 
@@ -185,7 +185,9 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def _expression(pattern: str) -> str:
-    """A star takes as little as it can and never gives it back, so that hostile names cost no more than their length."""
+    """Return the regular expression of a pattern. Stars are possessive, so that matching is linear in the length of a
+    name.
+    """
     first, *rest = (re.escape(part).replace(r"\?", ".") for part in pattern.split("*"))
     if not rest:
         return first
