@@ -243,7 +243,7 @@ def own_names() -> set[str]:
 
 def entries() -> set[str]:
     """Return the names in the first column of the page's table."""
-    text = PAGE.read_text("utf-8").partition("## What is Treaty's own\n")[2].partition("\n## ")[0]
+    text = PAGE.read_text("utf-8").partition("## Members and headers of Treaty\n")[2].partition("\n## ")[0]
     rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
     return {name.removesuffix("=false") for row in rows for name in re.findall(r"`([^`]+)`", row)}
 
