@@ -44,5 +44,5 @@ def test_workers_share_the_keys_and_what_is_on_disk_holds_no_secret(tmp_path: Pa
 
 
 def test_a_server_does_not_start_without_its_keys(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="the file of keys can't be read"):
+    with pytest.raises(AssertionError, match="the key file cannot be read"):
         start(tmp_path, "--log", "memory:", "--metadata-key-file", str(tmp_path / "nothing"))

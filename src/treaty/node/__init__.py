@@ -1,1 +1,1 @@
-"""A running member of a registry: it follows the log, holds the tables, answers and writes."""
+"""The node: follows the log, holds the tables, answers queries and writes commands."""

@@ -1,8 +1,8 @@
-"""Read barriers: strict reads wait for an append that was sent after they came, and was accepted.
+"""Strict read barriers: a strict read waits for an accepted append that was sent after the read arrived.
 
-Where an old leader of the log may answer a look, a look proves nothing. An accepted append does: its parent was the
-last append when it landed, so everything that was acknowledged before it was sent lies before it. Any append will do,
-with commands in it or without; only where no command waits an empty commit is made.
+If a deposed leader of the log may answer, reading the tip proves nothing. An accepted append does: its parent was the
+last append, so everything acknowledged before it was sent precedes it. Any append will do; without waiting commands the
+node writes an empty commit.
 """
 
 import asyncio
@@ -15,17 +15,17 @@ from treaty.node.follower import Follower
 from treaty.node.queued_command import NotLeaderError
 
 BARRIER_TRIES = 40
-"""Appends that may come second before the strict reads that waited for all of them are sent away (503)."""
+"""Appends in conflict before the strict reads that waited for all of them get 503."""
 FIRST_REST = 0.005
-"""Seconds between an append that came second and the next empty commit; doubled each time, up to `LONGEST_REST`.
-An append with commands is not held back, and is a barrier too.
+"""Seconds between an append in conflict and the next empty commit; doubled each time, up to `LONGEST_REST`. An append
+with commands is not delayed, and is a barrier too.
 """
 LONGEST_REST = 0.2
 
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """Reads that came between two looks: the first append that begins after them lets all of them go on."""
+    """Reads that arrived between two appends: the next append that is accepted answers all of them."""
 
     number: int
     """Of the first look that could begin after they came; appends are numbered with the looks."""
@@ -33,16 +33,16 @@ class _Waiting:
     passed: asyncio.Future[None] = field(repr=False)
     readers: int = 0
     tries: int = 0
-    """Appends that proved nothing for them."""
+    """Appends that failed since they arrived."""
     conflicts: int = 0
-    """Those of them that came second."""
+    """Those of them in conflict."""
 
 
 class ReadBarriers:
-    """The strict reads of one node. However many there are, the node has at most one append on its way for them."""
+    """The strict reads of a node. The node has at most one append in flight for all of them."""
 
     def __init__(self, follower: Follower, wake: Callable[[], None]) -> None:
-        """Nobody waits; `wake` is called when somebody does, or may be helped again."""
+        """Start without reads; `wake` is called when an append is wanted."""
         self._follower = follower
         self._wake = wake
         self._waiting: dict[tuple[int, bool], _Waiting] = {}
@@ -51,14 +51,14 @@ class ReadBarriers:
 
     @property
     def due(self) -> bool:
-        """Whether an append is wanted now."""
+        """Return whether an append is wanted now."""
         return bool(self._waiting) and self._rest is None and not self._asking
 
     async def wait(self, *, taken: bool = False) -> None:
         """Return when the tables show everything that was acknowledged before this call.
 
-        `taken`: it is for another node, and will not be passed on: `NotLeaderError` says who might do it. Raises
-        `Unavailable` where appends came second too often, and `LogUnavailableError`.
+        `taken`: the read is for another node and is not forwarded; `NotLeaderError` names the leader. Raises
+        `Unavailable` after too many conflicts, and `LogUnavailableError`.
         """
         key = self._follower.next_barrier, taken
         waiting = self._waiting.get(key)
@@ -76,7 +76,7 @@ class ReadBarriers:
 
     @contextmanager
     def asking(self) -> Iterator[None]:
-        """Another node is asked while the block runs: none is wanted from this one but with commands."""
+        """While the block runs another node is asked, so this one writes no empty commit."""
         self._asking = True
         try:
             yield
@@ -85,18 +85,18 @@ class ReadBarriers:
             self._wake()
 
     def waits(self, number: int) -> bool:
-        """Return whether anybody waits for the append of that number."""
+        """Return whether a read waits for the append of that number."""
         return any(one.number <= number for one in self._waiting.values())
 
     # ---------------------------------------------------------------------------------------------------- results
 
     def accepted(self, number: int) -> None:
-        """The append of that number is in the log, and the tables show it."""
+        """Note that the append of that number is in the log, and the tables show it."""
         for waiting in self._until(number):
             waiting.passed.set_result(None)
 
     def lost(self, number: int, *, conflict: bool = False) -> None:
-        """The append of that number proves nothing: it came second (`conflict`), or nobody knows what became of it."""
+        """Note that the append of that number was in conflict (`conflict`), or its result is unknown."""
         most = 0
         for waiting in [one for one in self._waiting.values() if one.number <= number]:
             waiting.tries += 1
@@ -106,8 +106,7 @@ class ReadBarriers:
                 del self._waiting[waiting.number, waiting.taken]
                 waiting.passed.set_exception(
                     Unavailable(
-                        f"{waiting.conflicts} appends of this node came after those of others, so nothing proves that it "
-                        "knows the newest state; ask again"
+                        f"{waiting.conflicts} appends of this node were in conflict with those of other nodes, so the newest state is not proven; retry"
                     )
                 )
         if most and self._rest is None:
@@ -115,20 +114,20 @@ class ReadBarriers:
             self._rest = asyncio.get_running_loop().call_later(pause, self._rested)
 
     def fail(self, error: Exception) -> None:
-        """Nothing can be appended now: say so to all who wait."""
+        """Fail all reads: nothing can be appended now."""
         for waiting in self._until(None):
             waiting.passed.set_exception(error)
 
     def send_away(self, address: str) -> None:
-        """Tell other nodes that a third one might help them."""
+        """Fail the reads of other nodes with the address of the leader."""
         for key in [key for key, one in self._waiting.items() if one.taken]:
             self._waiting.pop(key).passed.set_exception(NotLeaderError(address))
 
     def close(self) -> None:
-        """Send everybody away."""
+        """Fail all reads."""
         if self._rest is not None:
             self._rest.cancel()
-        self.fail(Unavailable("this node ends"))
+        self.fail(Unavailable("this node is stopping"))
 
     def _rested(self) -> None:
         self._rest = None

@@ -1,4 +1,4 @@
-"""A commit batch: commands decided one after the other, each on an overlay of those before it, to be sent as one append."""
+"""A commit batch: commands decided one after the other, each on an overlay of those before, and sent as one append."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -25,9 +25,9 @@ Decide = Callable[[View, Command[Any], SchemaEngine], Decision[Any] | Refusal | 
 class MemberReason(Enum):
     """Why a command waits for the append of a batch."""
 
-    WRITES = "a commit of the append is its own"
-    FOLLOWS = "its result writes nothing, and holds if the append lands: it was decided on its base, or on its commits"
-    UNPROVEN = "its result writes nothing and does not count until the log is past what another node may write"
+    WRITES = "it has a commit in the append"
+    FOLLOWS = "its result writes nothing, and is valid if the append is accepted: it was decided on its base, or on its commits"
+    UNPROVEN = "its result writes nothing, and is valid once the log is past what another node may write"
 
 
 Member = tuple[QueuedCommand, DecisionResult, MemberReason]
@@ -35,19 +35,19 @@ Member = tuple[QueuedCommand, DecisionResult, MemberReason]
 
 @dataclass(slots=True)
 class CommitBatch:
-    """Results on one base. Deciding never waits, so the base cannot change underneath."""
+    """Results on one base. Deciding never awaits, so the base cannot change meanwhile."""
 
     base: Position
     commits: list[Commit] = field(default_factory=list)
     rows: dict[EncodedRow, Row] = field(default_factory=dict)
     members: list[Member] = field(default_factory=list)
-    """Commands that wait for the append, in the order in which they were decided; those that write in that of the commits."""
+    """Commands that wait for the append, in the order of their decisions."""
     proven: list[tuple[QueuedCommand, DecisionResult]] = field(default_factory=list)
-    """Results that hold already."""
+    """Results that are valid already."""
     asking: list[tuple[QueuedCommand, tuple[Question, ...]]] = field(default_factory=list)
-    """Commands that wait for a format's answers."""
+    """Commands that wait for answers of the schema service."""
     left: list[QueuedCommand] = field(default_factory=list)
-    """Commands that did not fit."""
+    """Commands for which the batch had no room."""
     bytes: int = 0
 
     @property
@@ -57,7 +57,7 @@ class CommitBatch:
 
     @property
     def first_writer(self) -> QueuedCommand | None:
-        """The member whose commit is the first; None where all are empty."""
+        """The member with the first commit; None if all are empty."""
         return next((command for command, _, reason in self.members if reason is MemberReason.WRITES), None)
 
     @property
@@ -73,7 +73,9 @@ def build(
     done: int,
     enough: Callable[[], bool] = lambda: False,
 ) -> CommitBatch:
-    """Decide commands on the tables as they are, until it is `enough`. `done` is the number of the last ended look."""
+    """Decide commands on the current tables, until it is `enough`. `done` is the number of the last completed read of
+    the tip.
+    """
     batch, overlay = CommitBatch(tables.position), Overlay(tables)
     waiting = iter(commands)
     open_until = 0
@@ -98,7 +100,9 @@ def build(
 
 
 def answer_from_outcome(tables: Tables, command: QueuedCommand, decide: Decide, counts: NodeCounts) -> bool:
-    """Answer a command whose outcome is in the tables; False where there is none. A fault there is told to it alone."""
+    """Answer a command whose outcome is in the tables; return False without an outcome. An exception fails only this
+    command.
+    """
     if not tables.has(OUTCOME, command.command.outcome_key):
         return False
     result = _decide_alone(tables, command, decide)
@@ -118,7 +122,7 @@ def _decide_one(
 
 
 def _decide_alone(view: View, command: QueuedCommand, decide: Decide) -> DecisionResult | OpenQuestions | None:
-    """Decide a command; None where that failed, which is told to it alone."""
+    """Decide a command; return None if that failed, which fails only this command."""
     try:
         return decide(view, command.command, command.session)
     except Exception as error:  # noqa: BLE001 - a fault in one command's law must not take the others with it
@@ -127,7 +131,7 @@ def _decide_alone(view: View, command: QueuedCommand, decide: Decide) -> Decisio
 
 
 def _add_without_rows(batch: CommitBatch, command: QueuedCommand, result: DecisionResult, done: int) -> int:
-    """Take up a result that writes nothing. Returns the sequence that the append has to pass for it, or 0."""
+    """Add a result that writes nothing. Returns the sequence that the append must pass for it, or 0."""
     repeated = isinstance(result, Decision) and result.repeated
     if command.open_until > batch.last and not repeated:
         batch.members.append((command, result, MemberReason.UNPROVEN))
@@ -142,7 +146,7 @@ def _add_without_rows(batch: CommitBatch, command: QueuedCommand, result: Decisi
 
 
 def _add_commit(batch: CommitBatch, overlay: Overlay, command: QueuedCommand, decision: Decision[Any]) -> bool:
-    """Put a commit into the batch; False where it must wait for the next one."""
+    """Add a commit; return False if it must wait for the next batch."""
     encoded = tuple(encode_row(row) for row in decision.rows)
     size = sum(len(one.table) + len(one.key) + len(one.value or "") for one in encoded)
     if size > COMMIT_BYTES:
@@ -178,30 +182,29 @@ class _FirstQuestionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _FirstQuestion:
-    """A `SchemaEngine` that answers the first question of a decision, which is about the text, and ends it."""
+    """A `SchemaEngine` that answers only the first question of a decision, which parses the text."""
 
     session: SchemaSession
 
     @property
     def formats(self) -> tuple[str, ...]:
-        """Names of the formats with a plug-in here."""
+        """Names of the installed formats."""
         return self.session.formats
 
     @property
     def validators(self) -> frozenset[str]:
-        """Names of the validators that are here."""
+        """Names of the installed validators."""
         return self.session.validators
 
     def ask(self, question: Question) -> Answer | None:
-        """Have the answer remembered; the decision is made later."""
+        """Have the answer cached; the decision is made later."""
         self.session.ask(question)
         raise _FirstQuestionError
 
 
 def read_ahead(commands: Iterable[QueuedCommand], tables: Tables, decide: Decide) -> None:
-    """Read the texts of commands that were never decided yet, before the log is locked, so that nobody waits for a parser then.
-
-    Nothing is decided, and no fault is told here.
+    """Parse the texts of new commands before the log is locked, so that no node waits for a parser. Decides nothing and
+    reports no fault.
     """
     for command in commands:
         if not command.is_over and not command.session.pinned:

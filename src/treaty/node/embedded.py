@@ -1,4 +1,4 @@
-"""Registries over a node in this process: with a loop of its own for ordinary programs, and on the loop of asyncio ones."""
+"""Registries over a node in this process: one with an event loop of its own, and one on the loop of an asyncio program."""
 
 import asyncio
 import atexit
@@ -17,10 +17,10 @@ T = TypeVar("T")
 
 
 class EmbeddedRegistry:
-    """A synchronous `Registry`; safe to use from any number of threads."""
+    """A synchronous `Registry`. Thread-safe."""
 
     def __init__(self, make: Callable[[], Awaitable[Node]]) -> None:
-        """Start a loop on a thread of its own, and on it the node that `make` returns; raises what `make` raises."""
+        """Start an event loop on a new thread, and on it the node that `make` returns; raises what `make` raises."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="treaty-node", daemon=True)
         self._thread.start()
@@ -32,7 +32,7 @@ class EmbeddedRegistry:
         atexit.register(self.close)  # a program that forgets to close still ends in order
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do something on the node's loop and wait for it; raises `Unavailable` where the registry is closed."""
+        """Run a coroutine on the node's loop and wait for it; raises `Unavailable` if the registry is closed."""
         if not self._thread.is_alive():
             work.close()
             raise Unavailable("this registry is closed")
@@ -48,7 +48,7 @@ class EmbeddedRegistry:
         return self.run(self.node.ask(request, call))
 
     def close(self) -> None:
-        """Stop the node, its loop and its thread. Closing twice is closing once."""
+        """Stop the node, its loop and its thread. A second call has no effect."""
         if self._thread.is_alive():
             atexit.unregister(self.close)
             self.run(self.node.close())
@@ -67,10 +67,10 @@ class EmbeddedRegistry:
 
 
 class AsyncEmbeddedRegistry:
-    """An `AsyncRegistry` over a node on the loop of the program, started when it is first asked."""
+    """An `AsyncRegistry` over a node on the program's event loop, started at the first request."""
 
     def __init__(self, make: Callable[[], Awaitable[Node]]) -> None:
-        """Keep how the node is made; what `make` raises comes with the first question."""
+        """Keep the function that makes the node; the first request raises what `make` raises."""
         self._make = make
         self._node: Node | None = None
         self._starting = asyncio.Lock()
@@ -90,7 +90,7 @@ class AsyncEmbeddedRegistry:
             return self._node
 
     async def close(self) -> None:
-        """Stop the node. Closing twice is closing once."""
+        """Stop the node. A second call has no effect."""
         async with self._starting:
             node, self._node, self._closed = self._node, None, True
             if node is not None:

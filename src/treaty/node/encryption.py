@@ -1,9 +1,8 @@
-"""Encryption of sensitive metadata at rest, at one seam between the rules and everything that keeps rows.
+"""Encryption at rest of sensitive metadata, between the handlers and everything that stores rows.
 
-The rules must know what is meant, so they see decrypted values; the log, the tables, state files and dumps hold encrypted
-values alone, and all of them agree on the digests. A value is encrypted with its name and nothing that is random, so that
-every node with the same keys makes the same row of it. Whoever reads the log sees which values of one name are equal, and
-how long they are.
+Handlers see decrypted values; the log, the tables, state files and dumps contain only encrypted ones, so digests agree.
+A value is encrypted deterministically, bound to its name, so that every node with the same keys makes the same row. A
+reader of the log sees which values of one name are equal, and their length.
 """
 
 import base64
@@ -29,39 +28,40 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESSIV
 
 SIZES = (32, 48, 64)
-"""Bytes of a key: AES-SIV takes two keys of AES as one."""
+"""Sizes of keys in bytes: AES-SIV uses two AES keys."""
 ID_DIGITS = 12
-"""Hex digits of a key's id, which stands in every value that it encrypted."""
+"""Hex digits of a key id, which is part of every encrypted value."""
 
 
 class KeyFileError(ValueError):
-    """A file of keys can't be used; says which line and what would be right."""
+    """A key file is invalid; the message has the line and what is expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class CipherKey:
-    """One key, ready for use. Its id is made from it, and does not give it away."""
+    """A key, and its id, which is derived from the key and does not reveal it."""
 
     id: str
     cipher: "AESSIV"
 
 
 def read_keys(path: Path) -> tuple[CipherKey, ...]:
-    """Read a file of keys: one in base64 on each line, the first one encrypts; empty lines and those with ``#`` are skipped.
+    """Read a key file: one key per line in base64, the first one encrypts; empty lines and those with ``#`` are
+    skipped.
 
-    Raises `KeyFileError` for a file that can't be read, has no key, or a line that is none.
+    Raises `KeyFileError` for a file that is unreadable, has no key, or an invalid line.
     """
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as reason:
-        raise KeyFileError(f"{path}: the file of keys can't be read ({type(reason).__name__})") from None
+        raise KeyFileError(f"{path}: the key file cannot be read ({type(reason).__name__})") from None
     keys: list[CipherKey] = []
     for number, line in enumerate(text.splitlines(), 1):
         word = line.strip()
         if word and not word.startswith("#"):
             keys.append(_key(path, number, word))
             if len({key.id for key in keys}) < len(keys):
-                raise KeyFileError(f"{path} line {number}: this key stands there twice; leave one of them out")
+                raise KeyFileError(f"{path} line {number}: the key is repeated; remove one of them")
     if not keys:
         raise KeyFileError(f"{path}: there is no key; make one: python3 -c {_MAKE!r} > {path.name}")
     if len(keys) > METADATA_KEYS:
@@ -91,17 +91,16 @@ def _key(path: Path, number: int, word: str) -> CipherKey:
 
 ABOUT = b"treaty metadata"
 OUTCOME = "outcome"
-"""The name under which what is remembered of a command is encrypted, as a whole."""
+"""The name with which an outcome is encrypted as a whole."""
 
 Change = Callable[[str, str], str]
-"""Makes another value of one, given its name."""
+"""Maps a value, given its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataCipher:
-    """Keys: the first one encrypts, all of them decrypt. Without a key nothing is encrypted, and nothing decrypted.
-
-    The cipher is AES-SIV: equal values of one name become equal texts.
+    """Encrypts with the first key, decrypts with all. Without a key nothing is encrypted or decrypted. AES-SIV is
+    deterministic: equal values of one name have equal ciphertexts.
     """
 
     keys: tuple[CipherKey, ...] = ()
@@ -109,10 +108,10 @@ class MetadataCipher:
     # ------------------------------------------------------------------------------------------------------ rows
 
     def encrypt(self, row: Row, view: View) -> tuple[Row, ...]:
-        """Return a row as it goes into the log, with the row of the key that encrypted it where that is new there.
+        """Return the encrypted row for the log, and the row of its key if the key is new there.
 
-        Raises `NotPermitted` for sensitive values that this node can't encrypt although others do, and for ones that look
-        encrypted already: somebody has read them where their key is missing.
+        Raises `NotPermitted` for sensitive values that this node cannot encrypt although the log has encrypted ones,
+        and for values that look encrypted: a client has read them from a node without their key.
         """
         if row.value is None or not _is_sensitive(row.value):
             return (row,)
@@ -127,13 +126,13 @@ class MetadataCipher:
         return (encrypted,) if there else (encrypted, make_row(ENCRYPTION_KEY, key, EncryptionKeyUse()))
 
     def decrypt(self, value: V | None) -> V | None:
-        """Return the value of a row as the rules know it; what no key here decrypts stays as it is."""
+        """Return the decrypted value of a row; parts without a key stay encrypted."""
         if value is None or not _is_sensitive(value):
             return value
         return _change(value, self._decrypt_text)  # type: ignore[return-value]  # members change, and not the class
 
     def missing(self, view: View) -> tuple[str, ...]:
-        """Return ids of keys that encrypted values in this log and are not here."""
+        """Return ids of keys that encrypted values in this log and that this node lacks."""
         here = {key.id for key in self.keys}
         return tuple(sorted(used.key for used in view.keys(ENCRYPTION_KEY) if used.key not in here))
 
@@ -192,7 +191,7 @@ NO_KEYS = MetadataCipher()
 
 
 def _is_sensitive(value: Value) -> bool:
-    """Whether a row may hold a sensitive value; most never do."""
+    """Return whether a row may contain a sensitive value."""
     match value:
         case Schema(metadata=metadata):
             return metadata is not None and bool(metadata.sensitive)
@@ -233,7 +232,7 @@ Decide = Callable[[View, Command[Any], SchemaEngine], Decision[Any] | Refusal | 
 
 
 def encrypt_decisions(cipher: MetadataCipher, decide: Decide) -> Decide:
-    """Return the rules as a node with these keys applies them: decided on decrypted values, with rows that are encrypted."""
+    """Return `decide` for a node with these keys: it sees decrypted values and returns encrypted rows."""
 
     def encrypting(view: View, command: Command[Any], engine: SchemaEngine) -> Decision[Any] | Refusal | OpenQuestions:
         verdict = decide(decrypt_view(cipher, view), command, engine)
@@ -249,7 +248,7 @@ def encrypt_decisions(cipher: MetadataCipher, decide: Decide) -> Decide:
 
 
 def decrypt_view(cipher: MetadataCipher, view: View) -> View:
-    """Return a view with its sensitive values decrypted, where there are keys."""
+    """Return a view with decrypted sensitive values, if there are keys."""
     return DecryptedView(view, cipher) if cipher.keys else view
 
 

@@ -1,4 +1,4 @@
-"""What a node takes from the outside world, as a value: clocks, randomness, sleep."""
+"""The environment of a node as a value: clocks, randomness, sleep."""
 
 import asyncio
 import ctypes
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Clocks, randomness and sleep; a simulation gives its own, so that a seed decides everything.
+    """Clocks, randomness and sleep; a simulation passes its own, so that a seed determines everything.
 
     `now` is monotonic seconds, `wall` milliseconds since the epoch, `random` gives that many bytes. Timers are those of
     the running event loop, whose clock must be the same as `now`.
@@ -29,8 +29,8 @@ def real_environment() -> Environment:
 
 
 def trim_memory() -> None:
-    """Give memory that was freed back to the system, where the C library can be told so (glibc): it keeps as much as a
-    start once needed. Takes a moment, on any thread.
+    """Return freed memory to the operating system, with glibc, which would keep what a start needed. Takes a moment, on
+    any thread.
     """
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,4 +1,4 @@
-"""The follower: reads the log into the tables, and shares looks at the tip among all who wait for one."""
+"""The follower: reads the log into the tables, and shares each read barrier among all waiting requests."""
 
 import asyncio
 import logging
@@ -19,51 +19,52 @@ from treaty.node.status import NodeCounts
 log = logging.getLogger("treaty.node")
 
 SLOW_SECONDS = 3.0
-"""A look that takes longer is trouble with the log, and said as such while it goes on."""
+"""A read of the tip that takes longer is reported as an error of the log."""
 TAIL_SECONDS = 30.0
-"""How long the follower waits for news before it looks anyway."""
+"""Seconds after which the follower reads the tip without a notification."""
 FIRST_PAUSE = 0.05
-"""Seconds before a log that can't be reached is tried again; doubled each time, up to `LONGEST_PAUSE`."""
+"""Seconds before a retry of an unreachable log; doubled each time, up to `LONGEST_PAUSE`."""
 LONGEST_PAUSE = 2.0
 MANY = 20_000
-"""Rows from which on a load is made ready on a thread of its own: the loop would stop for long."""
+"""From this number of rows on a load is prepared on a thread, because it would block the event loop."""
 AHEAD_ROWS = 200
-"""Rows from which on they are decoded in slices before the tables take them."""
+"""From this number of rows on rows are decoded in slices before they are applied."""
 SLICE_SECONDS = 0.002
-"""How long rows are decoded before others have their turn."""
+"""Seconds of decoding between two pauses."""
 WRONG_SECONDS = 60.0
-"""How long rows that do not come to the root of the log are not read again, while its tip is the same."""
+"""Seconds before rows with a wrong state root are read again, while the tip is the same."""
 READS = 20
-"""Reads that one look makes at most to come to the tip that it saw."""
+"""The most reads of the log to reach a tip."""
 
 
 class Follower:
-    """Only this object changes the tables, and only by what the log says.
+    """Applies the log to the tables; nothing else changes them.
 
-    Looks are numbered. Who arrives while look n is on its way waits for look n + 1: a look that began before a request
-    can't prove that the answer is as new as the request.
+    Reads of the tip, called looks, are numbered. A request that arrives during look n waits for look n + 1, because an
+    earlier look does not prove that the answer is as new as the request.
     """
 
     def __init__(self, source: Log, tables: Tables, environment: Environment, counts: NodeCounts) -> None:
-        """Follow nothing yet; `catch_up` reads everything there is."""
+        """Read nothing yet; `catch_up` reads the whole log."""
         self.tables = tables
         self.begun = 0
-        """Number of the look that began last."""
+        """Number of the last started look."""
         self.done = 0
-        """Highest number of a look that has ended: the tables show at least what it saw."""
+        """Highest number of a completed look: the tables show at least its tip."""
         self.tip = START
         """The last tip seen."""
         self.caught_up_at: float | None = None
         self._barrier_since: float | None = None
-        """When the look began that is on its way."""
+        """Start time of the running look."""
         self._unreachable_reason = ""
         self.damage = ""
-        """Why the log can't be trusted or read here, as a sentence; it stays until the node is started anew."""
+        """Why the log cannot be trusted or read here, as a sentence; stays until the node is restarted."""
         self.wrong: WrongRootError | None = None
-        """The rows of the log do not come to the root that it states; None again when they do. The tables then stay where
-        they were right."""
+        """The mismatch of the log's rows and its state root; None if there is none. The tables stay at the last
+        matching position.
+        """
         self.proven = tables.position == START
-        """Whether the tables come to the root that the log states for their place. Nobody is answered from others."""
+        """Whether the tables match the state root of their position. Only then requests are answered."""
         self._wrong_at = 0.0
         self._log = source
         self._environment = environment
@@ -78,12 +79,12 @@ class Follower:
 
     @property
     def position(self) -> Position:
-        """The place that the tables show."""
+        """The position of the tables."""
         return self.tables.position
 
     @property
     def unreachable_reason(self) -> str:
-        """Why the log can't be looked at: what the last look met, or that the one on its way takes too long."""
+        """Why the log is unreachable: the error of the last look, or the duration of the running one."""
         waited = 0.0 if self._barrier_since is None else self._environment.now() - self._barrier_since
         if waited > SLOW_SECONDS and not self._unreachable_reason:
             return f"{self._log.url} has not answered for {waited:.0f} seconds"
@@ -91,33 +92,32 @@ class Follower:
 
     @property
     def standing(self) -> str:
-        """How far the log is known here, and since when nothing newer is; for messages."""
+        """The last known position and its age, for messages."""
         if self.caught_up_at is None:
-            return "this node has not read it yet"
+            return "this node has not read the log yet"
         ago = self._environment.now() - self.caught_up_at
         return f"this node shows sequence {self.position.sequence}, as of {ago:.0f} seconds ago"
 
     @property
     def next_barrier(self) -> int:
-        """Number of the first look that begins from now on."""
+        """Number of the next look to start."""
         return self.begun + 1
 
     @asynccontextmanager
     async def paused(self) -> AsyncIterator[None]:
-        """Have the tables stay as they are while the block runs. What is read from the log waits for one such block at most."""
+        """Freeze the tables for the block. New rows wait for at most one such block."""
         async with self._pausing, self._reading:
             yield
 
     def on_change(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called after every change of the tables, before anybody is answered from them."""
+        """Call `callback` after every change of the tables, before any request is answered from them."""
         self._callbacks.append(callback)
 
     # ---------------------------------------------------------------------------------------------------- looking
 
     async def catch_up(self) -> None:
-        """Wait for the next look at the tip: one that begins after this call. The tables then show at least that tip.
-
-        Raises `LogUnavailableError` or `LogDamagedError`.
+        """Wait for a look that starts after this call; the tables then show at least its tip. Raises
+        `LogUnavailableError` or `LogDamagedError`.
         """
         if self._next is None:
             self._next = asyncio.get_running_loop().create_future()
@@ -127,7 +127,7 @@ class Follower:
         await asyncio.shield(self._next)
 
     async def _catch_up_all(self) -> None:
-        """Look once for all who wait, and again for those who came meanwhile."""
+        """Look once for all waiting requests, and again for those that arrived meanwhile."""
         while self._next is not None:
             waiters, self._next = self._next, None
             number = self.begin()
@@ -171,7 +171,9 @@ class Follower:
         self.tip, self.caught_up_at = tip, self._environment.now()
 
     async def catch_up_locked(self) -> None:
-        """Look while this node holds the log: one read shows the tip, and nobody else moves it. Raises as `catch_up`."""
+        """Look while this node holds the log lock: one read is enough, because no other node appends. Raises as
+        `catch_up`.
+        """
         number = self.begin()
         self._counts.looks += 1
         await self._read()
@@ -179,23 +181,25 @@ class Follower:
         self.finish(number)
 
     def hear_of(self, error: LogDamagedError) -> None:
-        """The log is damaged: nothing is written any more. A wrong root may be mended while the node runs."""
+        """Note that the log is damaged: the node writes nothing any more. A wrong state root may be repaired while the
+        node runs.
+        """
         if not isinstance(error, WrongRootError):
             self.damage = error.reason
 
     def begin(self) -> int:
-        """Number a new look. An append is one too: if it is accepted, its base was the tip."""
+        """Return the number of a new look. An append counts as one: if it is accepted, its base was the tip."""
         self.begun += 1
         return self.begun
 
     def finish(self, number: int) -> None:
-        """The tables now show at least what look `number` saw."""
+        """Note that the tables show at least the tip of look `number`."""
         self.done = max(self.done, number)
 
     # ---------------------------------------------------------------------------------------------------- reading
 
     async def reach(self, target: Position) -> None:
-        """Read until the tables show `target` or something later, or another history in its place."""
+        """Read until the tables show `target`, a later position, or another history."""
         for _ in range(READS):
             if self.shows(target):
                 return
@@ -204,8 +208,8 @@ class Follower:
         raise LogUnavailableError(message)
 
     def shows(self, target: Position) -> bool:
-        """Return whether the tables are at a place or after it, as far as can be told from here. A state file may have put them at
-        the place with another root.
+        """Return whether the tables are at or after a position, as far as known. After a state file they may be there
+        with another root.
         """
         here = self.position
         if here.identity != target.identity:
@@ -213,11 +217,11 @@ class Follower:
         return here.sequence > target.sequence or here.agrees(target)
 
     def remembers(self, sequence: int) -> bytes | None:
-        """Digest of the append that ended at a sequence, if it is known here."""
+        """Return the digest of the append that ended at a sequence, if known."""
         return self._ends.get(sequence)
 
     async def _read(self) -> None:
-        """Read what is new. One at a time: an older answer must never come after a newer one."""
+        """Read new rows. One read at a time, so that an older result never follows a newer one."""
         async with self._reading:
             self._counts.reads += 1
             if self.tables.damaged:
@@ -227,13 +231,11 @@ class Follower:
                 await self._read_all()
 
     async def _read_all(self) -> None:
-        """Read everything from rows, because what was read did not come to the root that the log states.
+        """Read all rows again, because the state root did not match.
 
-        Raises `WrongRootError` where the rows do not either: the tables then stay as they are.
+        Raises `WrongRootError` if it still does not match; the tables then do not change.
         """
-        log.warning(
-            "what was read does not come to the state root that %s states; everything is read again", self._log.url
-        )
+        log.warning("the rows do not match the state root that %s states; all rows are read again", self._log.url)
         self._counts.wrong_roots += 1
         delta = await self._log.read(START)
         if not await self._take(LogDelta(delta.tip, delta.rows, reload=True)):
@@ -243,12 +245,12 @@ class Follower:
             raise self.wrong
 
     def _drop(self) -> None:
-        """Have nothing in the tables, and nobody answered, until the log was read."""
+        """Clear the tables; requests wait until the log is read."""
         self.proven = False
         self.tables.load((), START)
 
     async def _take(self, delta: LogDelta) -> bool:
-        """Have the tables show what was read. Where it does not come to the root that the log states nothing changes: False."""
+        """Apply rows to the tables. Returns False, without a change, if the state root does not match."""
         before = self.position
         if delta.reload:
             many = len(delta.rows) >= MANY
@@ -269,23 +271,22 @@ class Follower:
         return True
 
     def _ready(self, delta: LogDelta) -> Callable[[], None] | None:
-        """Make everything ready to be shown, on any thread; None where its rows do not come to the root of its tip."""
+        """Prepare a load, on any thread; None if its rows do not match the state root of its tip."""
         if as_root(roots_of(delta.rows)) != delta.tip.root:
             return None
         return self.tables.ready(delta.rows, delta.tip)
 
     async def settle_in(self, prepare: Callable[[], Awaitable[None]]) -> None:
-        """Read nothing before what `prepare` begins has ended, which may stand the tables on something; who asks waits for it."""
+        """Run `prepare` before the first read of the log; it may load a state file. Requests wait for it."""
         async with self._reading:
             await prepare()
             self.proven = self.position == START
 
     async def change_over(self, stand: Callable[[], Callable[[], None]], position: Position) -> bool:
-        """Have `stand` put other rows under the tables, which show `position`, and come to the tip from there. It returns
-        what takes these rows away again.
+        """Load rows of `position` by `stand`, and follow the log from there. `stand` returns a function that undoes it.
 
-        False, and nothing is done, where the log does not know that place any more, or the rows do not come to its root.
-        Nobody sees the state in between, and all callbacks are called, wherever the tables stood before.
+        Returns False, without a change, if the log does not know that position any more, or the state root does not
+        match. No request sees the state in between, and all callbacks are called.
         """
         async with self._reading:
             before, delta = self.position, await self._log.read(position)
@@ -299,7 +300,7 @@ class Follower:
                 back()
                 self._counts.wrong_roots += 1
                 log.warning(
-                    "the rows of a state file do not come to the state root that %s states; it is not used",
+                    "the rows of a state file do not match the state root that %s states; the file is not used",
                     self._log.url,
                 )
                 return False
@@ -308,8 +309,8 @@ class Follower:
             return True
 
     async def _read_ahead(self, rows: Collection[EncodedRow]) -> Mapping[EncodedRow, Row] | None:
-        """Return rows that need not be decoded again. Many rows are decoded and digested here, in slices, before all are
-        put into the tables in one turn of the event loop.
+        """Return decoded rows. Many rows are decoded and hashed here, in slices, before all are applied in one turn of
+        the event loop.
         """
         if len(rows) < AHEAD_ROWS:
             return self._expected
@@ -327,7 +328,7 @@ class Follower:
         return known
 
     def _announce(self) -> None:
-        """Remember the place that the tables show now, and call all callbacks."""
+        """Store the position of the tables, and call all callbacks."""
         self._ends[self.position.sequence] = self.position.digest
         while len(self._ends) > POSITIONS_KEPT:
             self._ends.popitem(last=False)
@@ -335,13 +336,13 @@ class Follower:
             callback()
 
     def expect(self, rows: Mapping[EncodedRow, Row] | None) -> None:
-        """Tell which rows are on their way from this node, so that they need not be decoded."""
+        """Pass the decoded rows of this node's append in flight, so that they need not be decoded again."""
         self._expected = rows
 
     # ---------------------------------------------------------------------------------------------------- following
 
     async def follow(self) -> None:
-        """Look whenever something may have come, for ever."""
+        """Follow the log until cancelled."""
         pause = FIRST_PAUSE
         while True:
             try:
@@ -355,12 +356,12 @@ class Follower:
             except LogDamagedError:
                 await self._environment.sleep(LONGEST_PAUSE)
             except Exception as error:
-                log.exception("the tail of the log could not be followed; trying again")
+                log.exception("the log could not be followed; it is tried again")
                 self._unreachable_reason = f"{type(error).__name__}: {error}"
                 await self._environment.sleep(LONGEST_PAUSE)
 
     async def close(self) -> None:
-        """Stop a look that is on its way."""
+        """Cancel a running look."""
         if self._barrier_task is not None:
             self._barrier_task.cancel()
             await asyncio.gather(self._barrier_task, return_exceptions=True)
@@ -369,6 +370,6 @@ class Follower:
 
 
 def _ignore_error(future: asyncio.Future[None]) -> None:
-    """A failed look that nobody waits for any more is no news."""
+    """Retrieve the exception of an abandoned look, so that it is not logged."""
     if not future.cancelled():
         future.exception()

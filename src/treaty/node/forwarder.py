@@ -1,8 +1,8 @@
-"""The forwarder: commands that wait here go to the node that had best decide them, and their answers come back.
+"""The forwarder: sends waiting commands to the leader, and receives their answers.
 
-A command may be decided by whoever has it, up to a sequence that travels with it; its id makes twice once. What came
-back counts when the tables here show the place of the answer. Whoever is asked never passes a command on: it says who
-might decide, and the node where the command arrived asks there.
+A command may be decided by any node that has it, up to a sequence that is sent with it; its id prevents a second
+effect. An answer is valid when the tables here show its position. The other node does not forward a command again: it
+names the leader, and the node where the command arrived asks there.
 """
 
 import asyncio
@@ -36,26 +36,26 @@ from treaty.wire.peer.message import (
 log = logging.getLogger("treaty.node")
 
 HAND_AFTER = 2
-"""Conflicts in a row after which the last winner is asked to decide, where nobody owns the log."""
+"""Conflicts in a row after which commands go to the node that won, in a log without owner."""
 YIELD_SECONDS = 1.0
-"""How long it is asked then, as long as it goes on winning, before this node tries again itself."""
+"""Seconds for which they go there, while that node keeps winning, before this node tries to append itself."""
 REST_SECONDS = 5.0
-"""How long a winner that could not be asked is left alone."""
+"""Seconds before an unreachable winner is asked again."""
 HOPS = 5
-"""Nodes that a command is sent on to at once, each by word of the one before; then it waits a little."""
+"""The most redirections of a command from node to node before a pause."""
 WATCH_SECONDS = 0.5
-"""How often somebody who waits for another node's answer looks whether the log has another leader by now."""
+"""Seconds between two checks for a new leader while waiting for an answer."""
 MARGIN_SECONDS = 0.5
-"""A node that decides for another one has so much less time (a tenth, if that is less), so that its word comes in time."""
+"""Seconds by which the other node's time-out is shorter (at most a tenth), so that its answer arrives in time."""
 BARRIER_SECONDS = 5.0
-"""How long another node is given for a read barrier, before it is asked again."""
+"""Time-out of a read barrier at another node, in seconds."""
 LONGEST_PAUSE = 1.0
 LONGEST_SECONDS = 3600.0
 HERE = Leader("", mine=True)
 
 
 class CommandForwarder:
-    """Chooses where commands are decided, and forwards those that are for others."""
+    """Chooses the node that decides commands, and forwards them."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class CommandForwarder:
         counts: NodeCounts,
         decide: Decide,
     ) -> None:
-        """Forward nothing yet; without a transport no other node can be asked."""
+        """Start idle; without a transport nothing is forwarded."""
         self._queue = queue
         self._follower = follower
         self._log = log
@@ -75,15 +75,15 @@ class CommandForwarder:
         self._counts = counts
         self._decide = decide
         self._until = 0.0
-        """Until when the last winner is asked; loop time."""
+        """End of forwarding to the last winner; loop time."""
         self._rests: dict[str, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._out: dict[OutgoingCommand, tuple[Callable[[], bool], str]] = {}
-        """What is with other nodes: whether nobody waits for it any more, and with whom it is."""
+        """Commands at other nodes: whether their caller has gone, and the address."""
         self._watcher: asyncio.Task[None] | None = None
 
     async def target(self, conflicts: int) -> Leader | None:
-        """Return the node that decides what waits here; None while nobody knows. Raises `LogUnavailableError`."""
+        """Return the node that decides waiting commands; None while unknown. Raises `LogUnavailableError`."""
         self._queue.blocked_reason = ""
         if self._log.single_writer:
             return await self._log.leader()
@@ -101,14 +101,14 @@ class CommandForwarder:
         return leader
 
     async def is_lost(self) -> bool:
-        """Return whether somebody else owns the log, so that nothing can be written or settled from here."""
+        """Return whether another node owns the log, so that this node cannot append."""
         if not self._log.single_writer:
             return False
         leader = await self._log.leader()
         return leader is not None and not leader.mine
 
     def forward(self, commands: Iterable[QueuedCommand], leader: Leader | None) -> list[QueuedCommand]:
-        """Send commands to the node that decides them; those that have to wait are returned."""
+        """Send commands to the node that decides them; return those that must wait."""
         waiting: list[QueuedCommand] = []
         address = "" if leader is None else leader.address
         self._queue.blocked_reason = _blocked_reason(leader, self._batcher)
@@ -131,9 +131,8 @@ class CommandForwarder:
         return waiting
 
     def _answered_by_log(self, command: QueuedCommand) -> bool:
-        """Answer a command that another node may have written from the log, where that has its outcome.
-
-        Before the first look the tables may be those of a state file of another log.
+        """Answer a command that another node may have written, if its outcome is in the log. Not before the first look,
+        when the tables may be from a state file of another log.
         """
         if self._follower.caught_up_at is None or not command.open_until:
             return False
@@ -142,7 +141,7 @@ class CommandForwarder:
     # ---------------------------------------------------------------------------------------------------- forwarding
 
     async def _forward_one(self, command: QueuedCommand, address: str, batcher: PeerBatcher) -> None:
-        """Forward one command until it is answered, or has to go back into the line here."""
+        """Forward one command until it is answered or returns to the queue."""
         hops = 0
         while True:
             try:
@@ -170,7 +169,7 @@ class CommandForwarder:
         self._queue.requeue_last(command)
 
     async def _asked(self, command: QueuedCommand, address: str, batcher: PeerBatcher) -> ForwardReply | None:
-        """Ask a node once; None where its word did not come."""
+        """Send one request to a node; return None without an answer."""
         loop, here = asyncio.get_running_loop(), self._follower.position
         left = min(command.deadline - loop.time(), LONGEST_SECONDS)
         last = here.sequence + HANDED_WITHIN
@@ -210,7 +209,7 @@ class CommandForwarder:
         return reply
 
     def _watch(self) -> None:
-        """See that nobody waits in vain, as long as anybody waits."""
+        """Cancel requests to nodes that are no longer the leader, while there are any."""
         if self._watcher is None:
             self._watcher = asyncio.create_task(self._watch_on(), name="watch")
 
@@ -224,7 +223,7 @@ class CommandForwarder:
         self._watcher = None
 
     async def _has_moved(self, address: str) -> bool:
-        """Return whether an owned log has another leader than the one that was asked."""
+        """Return whether an owned log has a leader other than the one asked."""
         try:
             leader = await self._log.leader() if self._log.single_writer else None
         except LogUnavailableError:
@@ -232,7 +231,7 @@ class CommandForwarder:
         return leader is not None and leader.address != address
 
     async def _answered(self, command: QueuedCommand, reply: DecidedReply | RefusedReply) -> bool:
-        """Answer with what a node said, once the tables here show its place; False where its word settles nothing."""
+        """Answer with the reply of a node, once the tables show its position; return False if the reply decides nothing."""
         if isinstance(reply, RefusedReply):
             if isinstance(reply.error, OutcomeUnknown):
                 return False
@@ -254,7 +253,7 @@ class CommandForwarder:
         return True
 
     async def _wait_until_shown(self, token: PositionToken, over: Callable[[], bool]) -> bool:
-        """Return True when the tables show a place, False when it is over: nobody waits for it any more."""
+        """Return True when the tables show a position, False if the command is done before."""
         while not over():
             here = self._follower.position.token
             if token.sequence <= here.sequence and (token.identity == here.identity or not token.sequence):
@@ -268,7 +267,7 @@ class CommandForwarder:
     # ---------------------------------------------------------------------------------------------------- barriers
 
     def pass_barrier(self, leader: Leader | None) -> None:
-        """Have the leader pass a barrier for the strict reads that wait here; one at a time."""
+        """Have the leader execute a read barrier for the waiting strict reads; one at a time."""
         barriers, address = self._queue.barriers, "" if leader is None else leader.address
         barriers.send_away(address)
         if leader is not None and self._batcher is None:
@@ -297,12 +296,12 @@ class CommandForwarder:
             barriers.lost(number)
 
     def _is_remembered(self, token: PositionToken) -> bool:
-        """Return whether the tables came by a place; in a history that the log has lost another append ended there."""
+        """Return whether a position is in the history of the tables."""
         digest = self._follower.remembers(token.sequence)
         return digest is None or digest.hex() == token.digest
 
     async def _barrier_passed(self, address: str, batcher: PeerBatcher, number: int) -> ForwardReply | None:
-        """Ask a node once; None where its word did not come."""
+        """Send one request to a node; return None without an answer."""
 
         def over() -> bool:
             return not self._queue.barriers.waits(number)
@@ -325,7 +324,7 @@ class CommandForwarder:
             del self._out[outgoing]
 
     async def close(self) -> None:
-        """Stop forwarding; what is on its way may be decided all the same."""
+        """Stop forwarding; commands in flight may still be executed."""
         tasks = [*self._tasks, *([self._watcher] if self._watcher is not None else [])]
         for task in tasks:
             task.cancel()
@@ -335,9 +334,9 @@ class CommandForwarder:
 
 
 def _blocked_reason(leader: Leader | None, batcher: PeerBatcher | None) -> str:
-    """Why commands can't be decided now."""
+    """Return why commands cannot be decided now."""
     if leader is None:
-        return "no node is known to own the log"
+        return "the owner of the log is unknown"
     if batcher is None:
         return f"the log is owned by another node ({leader.address or 'which says no address'}), and this one has no way to it"
     if not leader.address:

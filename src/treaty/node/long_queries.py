@@ -1,4 +1,6 @@
-"""Queries that may read very many rows: answered in slices, on tables that stay as they are, and remembered until the next commit."""
+"""Long queries: queries that may read very many rows, answered in slices on frozen tables, and cached until the next
+commit.
+"""
 
 import asyncio
 from collections import OrderedDict
@@ -19,25 +21,24 @@ from treaty.node.environment import Environment
 from treaty.node.follower import Follower
 
 SLICE_SECONDS = 0.002
-"""How long such a query reads before others have their turn."""
+"""Seconds of work between two pauses."""
 ENTRIES_OF_LIST = 10
-"""For how many names a remembered list counts besides those it has: a list without names takes memory too."""
+"""Weight of a cached list in names, besides its own: an empty list takes memory too."""
 
 AnswerKey = tuple[Request[Any], Access | None]
-"""What a list depends on besides the position: the request, and the rights of who asks."""
+"""The key of a cached list: the request, and the rights of the caller."""
 
 
 class LongQueries:
     """Answers queries of operations that pause.
 
-    The tables do not change from the first slice to the last one, so that an answer is that of one position. One such query
-    reads at a time, and the next one begins after as long a rest as it took: nothing is read from the log meanwhile, and
-    other requests get half of the time. Lists of names are remembered per request and rights, as many as
-    `LIST_ENTRIES_KEPT` allows.
+    The tables are frozen from the first slice to the last, so that an answer is that of one position. One query runs at
+    a time, and the next starts after a pause as long as it took: meanwhile nothing is read from the log, and other
+    requests get half of the time. Lists of names are cached per request and rights, up to `LIST_ENTRIES_KEPT`.
     """
 
     def __init__(self, follower: Follower, environment: Environment, cipher: MetadataCipher) -> None:
-        """Remember nothing yet."""
+        """Start with an empty cache."""
         self._follower = follower
         self._environment = environment
         self._cipher = cipher
@@ -54,7 +55,7 @@ class LongQueries:
     async def answer(
         self, command: Command[Request[Any]], engine: SchemaEngine
     ) -> Reply[Any] | Refusal | OpenQuestions:
-        """Decide a query on the tables as they are when its turn comes."""
+        """Decide a query on the tables at its turn."""
         key = (command.request, command.access)
         known = self._kept.get(key)
         if known is not None:  # it is that of the present position: a commit forgets it
@@ -81,13 +82,13 @@ class LongQueries:
         return Reply(result.answer, token)
 
     async def _rest(self) -> None:
-        """Wait until others have had as much time as the query before."""
+        """Wait as long as the previous query took."""
         left = self._rest_until - self._environment.now()
         if left > 0:
             await self._environment.sleep(left)
 
     def _plan_rest(self, began: float) -> None:
-        """Have the next query wait; a query of one slice costs others nothing."""
+        """Make the next query wait, except after a query of one slice."""
         now = self._environment.now()
         took = now - began
         self._rest_until = now + took if took > SLICE_SECONDS else 0.0
@@ -118,7 +119,7 @@ class LongQueries:
 
 
 def _count_entries(key: AnswerKey, answer: answers.Subjects) -> int:
-    """Return what remembering a list counts: its names, and each character that it was asked with, as a client chooses them."""
+    """Return the weight of a cached list: its names, and the characters of its request, which a client chooses."""
     request = key[0]
     assert isinstance(request, ListSubjects)
     asked = sum(map(len, request.prefix)) + len(request.after or "")

@@ -1,4 +1,4 @@
-"""`Node`: one running member of a registry, an `AsyncRegistry` over a log."""
+"""`Node`: an `AsyncRegistry` over a log."""
 
 import asyncio
 import logging
@@ -47,14 +47,13 @@ A = TypeVar("A")
 T = TypeVar("T")
 
 TOKEN_SECONDS = 2.0
-"""How long an answer waits for a token that is beyond the tip."""
+"""Seconds that a request waits for a position token beyond the tip."""
 QUARANTINE_SHOWN = 20
 
 
 class Node:
-    """A member that answers and writes. Nothing it holds is true until the log has it; kill it, start another.
-
-    All methods belong to one event loop. `start` first, `close` last.
+    """A node that answers queries and writes commands. All its state is in the log, so it may be killed at any time.
+    All methods belong to one event loop. Call `start` first and `close` last.
     """
 
     def __init__(
@@ -68,8 +67,8 @@ class Node:
         cipher: MetadataCipher = NO_KEYS,
         transport: PeerTransport | None = None,
     ) -> None:
-        """Take a log, a service for questions about schemas, and the environment; a manager looks after a state file, a
-        cipher has the keys of sensitive metadata, a transport reaches other nodes.
+        """Take a log, a schema service and the environment. Optional: the manager of a state file, the cipher of
+        sensitive metadata, and the transport to other nodes.
         """
         self.counts = NodeCounts()
         self._log = log
@@ -98,7 +97,7 @@ class Node:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Begin to follow and to write. Returns at once; who asks early waits for the first look."""
+        """Start following and writing. Returns immediately; early requests wait for the first look."""
         if self._state_files is not None:
             settling = self.follower.settle_in(partial(self._state_files.prepare, self._log))
             self._tasks.append(asyncio.create_task(settling, name="prepare"))  # the first task that reads
@@ -107,7 +106,7 @@ class Node:
         self._tasks.append(asyncio.create_task(self._writer.run(), name="write"))
 
     async def close(self) -> None:
-        """Stop, and give the log back. Commands that wait are told."""
+        """Stop and close the log. Waiting commands fail."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -120,7 +119,7 @@ class Node:
     # ---------------------------------------------------------------------------------------------------- asking
 
     async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
-        """Answer a request (see `Registry` for what it raises)."""
+        """Answer a request; raises the errors of `Registry`."""
         command_id = call.command_id or self._environment.random(16).hex()
         refuse_bad_call(call)
         command = Command(request, command_id, self._environment.wall(), call.principal, call.access, call.again)
@@ -140,7 +139,7 @@ class Node:
             raise
 
     async def take(self, forwarded: ForwardedCommand) -> ForwardReply:
-        """Decide a command that another node has forwarded, or say which node might. The caller has authenticated that node."""
+        """Decide a command of another, authenticated node, or name the leader."""
         self.counts.taken += 1
         begun = self._environment.now()
         try:
@@ -163,7 +162,7 @@ class Node:
             return FailedReply(type(fault).__name__)
 
     async def _same_log(self, place: PositionToken) -> None:
-        """Come to the place that a node has seen; raises `Unavailable` where it is not in this log."""
+        """Wait for a position that another node has seen; raises `Unavailable` if it is not in this log."""
         try:
             await self._reach(place)
         except Invalid:
@@ -171,12 +170,12 @@ class Node:
             raise Unavailable(message, READ_ONLY_SECONDS) from None
 
     async def _in_time(self, work: Awaitable[T], call: CallOptions) -> T:
-        """Do what writes nothing within the time of a call; trouble with the log is "can't say now"."""
+        """Run a read within the time-out of a call; errors of the log become `Unavailable`."""
         try:
             async with asyncio.timeout(call.timeout):
                 return await work
         except LogUnavailableError as error:
-            raise Unavailable(f"the log can't be reached: {error}; {self.follower.standing}") from None
+            raise Unavailable(f"the log is unreachable: {error}; {self.follower.standing}") from None
         except LogDamagedError as error:
             raise Unavailable(error.reason, READ_ONLY_SECONDS) from None
         except TimeoutError:
@@ -189,7 +188,7 @@ class Node:
             raise Unavailable(told, self._schemas.queue.retry_after) from None
 
     async def _query(self, command: Command[Request[A]], call: CallOptions) -> Reply[A]:
-        """Answer from memory where that is enough; look first otherwise, and before "not found" is said."""
+        """Answer from memory if the consistency allows; otherwise, and before "not found", after a look."""
         if call.after is not None:
             await self._reach(call.after)
         consistency = call.consistency
@@ -217,9 +216,8 @@ class Node:
         return result
 
     async def _barrier(self, *, taken: bool = False) -> None:
-        """Wait until an append that was sent after this call is accepted and read back: no old leader can take that.
-
-        `taken`: for another node, which the log's leader serves.
+        """Wait for an accepted append that was sent after this call, which a deposed leader of the log cannot accept.
+        `taken`: for another node.
         """
         if self._queue.read_only:
             raise Unavailable(
@@ -228,7 +226,7 @@ class Node:
         await self._queue.barriers.wait(taken=taken)
 
     async def _decide_query(self, command: Command[Request[A]], client: str = "") -> Reply[A] | Refusal:
-        """Decide a query on the tables as they are, with the token of that state."""
+        """Decide a query on the current tables; return the answer with its position token."""
         session = self._schemas.open_session(client or command.principal)
         while True:
             result: Reply[A] | Decision[A] | Refusal | OpenQuestions
@@ -246,7 +244,7 @@ class Node:
     # ---------------------------------------------------------------------------------------------------- tokens
 
     async def _reach(self, token: PositionToken) -> None:
-        """Wait until the tables show a token's place; refuse tokens of other logs, and those that lead nowhere."""
+        """Wait until the tables show the position of a token; refuse tokens of other logs or histories."""
         if self._known(token):
             return
         await self.follower.catch_up()
@@ -272,7 +270,7 @@ class Node:
                 raise Unavailable(message) from None
 
     def _known(self, token: PositionToken) -> bool:
-        """Return whether the tables show a token's place as it is; where not, a look may still find it."""
+        """Return whether the tables are at or after the position of a token; if not, a look may help."""
         try:
             return token.sequence == 0 or (bool(self.follower.done) and self._shows(token))  # a first look proves it
         except Invalid:
@@ -290,16 +288,16 @@ class Node:
     # ---------------------------------------------------------------------------------------------------- showing
 
     def on_change(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called whenever commits have been applied, before anybody is answered from them."""
+        """Call `callback` whenever commits have been applied, before any request is answered from them."""
         self.follower.on_change(callback)
 
     @property
     def halted(self) -> str:
-        """Why no change is written here now; empty where changes are."""
+        """Why this node does not write now; empty if it does."""
         return self._queue.read_only or self._queue.write_failure
 
     def status(self) -> Status:
-        """What this node knows of itself and of its log."""
+        """Return the status of this node and its log."""
         here, follower = self.follower.position, self.follower
         looked = -1.0 if follower.caught_up_at is None else round(self._environment.now() - follower.caught_up_at, 3)
         written = None if self._state_files is None else self._state_files.written

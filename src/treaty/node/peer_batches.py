@@ -1,7 +1,7 @@
-"""Batches of commands between nodes: gathered and sent by one, answered by the other.
+"""Batches of commands between nodes: collected and sent by one node, answered by the other.
 
-The first command for a node goes at once. One that comes while a batch is on its way waits for others: until something is
-heard of that batch, or for a moment. A batch is an envelope and no more: every command in it is decided, answered or lost alone.
+The first command for a node is sent immediately. A command that arrives while a batch is in flight is batched with
+others until a reply arrives, or for a moment. Each command of a batch is decided, answered or lost separately.
 """
 
 import asyncio
@@ -18,30 +18,30 @@ from treaty.wire.peer.message import DeclinedReply, ForwardedCommand, ForwardRep
 log = logging.getLogger("treaty.node")
 
 GATHER_SECONDS = 0.02
-"""How long a command waits for others at most, while another batch is on its way to the same node."""
+"""The longest time, in seconds, that a command waits for others while a batch to its node is in flight."""
 
 Take = Callable[[ForwardedCommand], Awaitable[ForwardReply]]
-"""Decides one command that was forwarded."""
+"""Decides a forwarded command."""
 
 
 class PeerTransport(Protocol):
-    """Carries batches of commands to other nodes. Safe to call concurrently from one event loop; may be cancelled.
+    """The transport of batches to other nodes. Concurrent calls from one event loop and cancellation are allowed.
 
-    At the other end `answer_batch` answers. What was sent may arrive late, twice, or after nobody waits any more.
+    `answer_batch` answers at the other node. A batch may arrive late, twice, or after its callers have gone.
     """
 
     async def send(
         self, address: str, body: bytes, heard: Callable[[bytes], None], *, timeout: float, request_id: str
     ) -> None:
-        """Send a body to the node at an address, and call `heard` with each line of its answer as it comes.
+        """Send a body to the node at an address, and call `heard` with each line of its answer.
 
-        Returns when there are no more; raises `PeerAwayError`, at the latest after `timeout` seconds, and what `heard`
-        raises. `request_id` is for the other node's log lines.
+        Raises `PeerAwayError`, at the latest after `timeout` seconds, and what `heard` raises. `request_id` is for the
+        log lines of the other node.
         """
         ...
 
     def request_id(self) -> str:
-        """Id of the request that is being answered in the present context, for log lines; may be empty."""
+        """Return the id of the current request, for log lines; may be empty."""
         ...
 
     async def close(self) -> None:
@@ -53,7 +53,7 @@ class PeerTransport(Protocol):
 
 
 class GivenUpError(Exception):
-    """Nobody waits for the answer any more."""
+    """The caller no longer waits for the answer."""
 
 
 @dataclass(slots=True, eq=False)
@@ -63,37 +63,39 @@ class OutgoingCommand:
     forwarded: ForwardedCommand
     timeout: float
     leaves: Callable[[], bool]
-    """Called when it would leave this node, and says whether it still may: from then on it may be done elsewhere."""
+    """Called before the command leaves this node; returns whether it still may. From then on another node may execute
+    it.
+    """
     reply: "asyncio.Future[ForwardReply]"
-    """What that node says, `PeerAwayError`, or `GivenUpError`."""
+    """The reply of that node, `PeerAwayError`, or `GivenUpError`."""
     data: bytes = b""
 
     @property
     def over(self) -> bool:
-        """Whether it was answered, or nobody waits any more."""
+        """Whether it is answered or abandoned."""
         return self.reply.done()
 
     def fail(self, error: Exception) -> None:
-        """Say that its answer does not come."""
+        """Fail it: its answer will not arrive."""
         if not self.over:
             self.reply.set_exception(error)
 
 
 @dataclass(slots=True)
 class _PeerQueue:
-    """What is for one node."""
+    """Commands for one node."""
 
     waiting: list[OutgoingCommand] = field(default_factory=list)
     under_way: int = 0
-    """Requests that have not ended."""
+    """Requests in flight."""
     due: asyncio.Handle | None = None
-    """What sends those who wait."""
+    """The task that sends waiting commands."""
     soon: bool = False
-    """Whether it does so at once, and not after a moment."""
+    """Whether it sends immediately."""
 
 
 class PeerBatcher:
-    """Gathers commands for the same node and has them sent together, each with its own end. Belongs to one event loop."""
+    """Batches commands for the same node; each has its own reply. Belongs to one event loop."""
 
     def __init__(self, transport: PeerTransport) -> None:
         """Send nothing yet."""
@@ -105,7 +107,7 @@ class PeerBatcher:
     def add(
         self, address: str, forwarded: ForwardedCommand, timeout: float, leaves: Callable[[], bool] = lambda: True
     ) -> OutgoingCommand:
-        """Have a command sent to the node at an address. A caller that gives up waiting says so by `fail`, or cancels `reply`."""
+        """Send a command to the node at an address. A caller that gives up calls `fail` or cancels `reply`."""
         outgoing = OutgoingCommand(forwarded, timeout, leaves, asyncio.get_running_loop().create_future())
         try:
             outgoing.data = encode_command(forwarded)
@@ -118,7 +120,7 @@ class PeerBatcher:
         return outgoing
 
     def _plan(self, address: str, queue: _PeerQueue, *, soon: bool) -> None:
-        """Send those who wait: when all of this turn have come, or after a moment."""
+        """Send waiting commands: at the end of this turn of the loop, or after a moment."""
         loop = asyncio.get_running_loop()
         if queue.due is not None:
             if queue.soon or not soon:
@@ -142,7 +144,7 @@ class PeerBatcher:
             self._queues.pop(address, None)
 
     async def _send_batch(self, address: str, queue: _PeerQueue, batch: Sequence[OutgoingCommand]) -> None:
-        """Send one batch, and end when all are answered or nobody waits."""
+        """Send one batch; return when all are answered or abandoned."""
         task = asyncio.current_task()
         assert task is not None
 
@@ -153,13 +155,13 @@ class PeerBatcher:
 
         for outgoing in batch:
             outgoing.reply.add_done_callback(given_up)
-        away: Exception = PeerUnreachableError(f"{address} did not answer all that it was asked", left=True)
+        away: Exception = PeerUnreachableError(f"{address} did not answer all commands", left=True)
         try:
             await self._listen(address, queue, batch)
         except PeerUnreachableError as error:
             away = error
         except DecodeError as wrong:
-            away = PeerUnreachableError(f"{address} says what this node does not understand: {wrong}", left=True)
+            away = PeerUnreachableError(f"invalid peer reply of {address}: {wrong}", left=True)
         except Exception as fault:  # a fault must not leave commands waiting for nobody
             log.exception("commands could not be sent to %s", address)
             away = fault
@@ -184,7 +186,7 @@ class PeerBatcher:
         await self._transport.send(address, body, heard, timeout=timeout, request_id=asked)
 
     async def close(self) -> None:
-        """Stop sending; what is on its way may be decided all the same."""
+        """Stop sending; commands in flight may still be executed."""
         self._closed = True
         tasks = list(self._tasks)
         for task in tasks:
@@ -197,7 +199,7 @@ class PeerBatcher:
 
 
 def _batch(queue: _PeerQueue) -> list[OutgoingCommand]:
-    """Take the next ones out of those who wait."""
+    """Take the next batch of waiting commands."""
     batch: list[OutgoingCommand] = []
     size = taken = 0
     for outgoing in queue.waiting:
@@ -215,13 +217,13 @@ def _batch(queue: _PeerQueue) -> list[OutgoingCommand]:
 
 
 def _open(outgoing: OutgoingCommand, address: str, said: Json) -> None:
-    """Tell one command what was said of it."""
+    """Deliver the reply of one command."""
     if outgoing.over:
         return
     try:
         reply = decode_reply(said, outgoing.forwarded.command.request)
     except DecodeError as wrong:
-        outgoing.fail(PeerUnreachableError(f"{address} says what this node does not understand: {wrong}", left=True))
+        outgoing.fail(PeerUnreachableError(f"invalid peer reply of {address}: {wrong}", left=True))
         return
     if isinstance(reply, DeclinedReply):
         outgoing.fail(PeerUnreachableError(f"{address} does not take it: {reply.message}", left=False))
@@ -237,9 +239,8 @@ async def answer_batch(
     take: Take,
     say: Callable[[Sequence[tuple[int, ForwardReply]]], Awaitable[None]],
 ) -> None:
-    """Decide the commands of a batch beside each other; `say` is called with those that end together.
-
-    A command whose decision is broken off gets no answer.
+    """Decide the commands of a batch concurrently; `say` is called with replies that are ready together. A cancelled
+    decision has no reply.
     """
     said: list[tuple[int, ForwardReply]] = [
         (place, one) for place, one in enumerate(batch) if isinstance(one, DeclinedReply)

@@ -1,4 +1,4 @@
-"""Where questions about schemas are answered beside the event loop: in processes that can be ended, or in a thread."""
+"""The pool of the schema service: processes, which can be killed, or a thread."""
 
 import asyncio
 import contextlib
@@ -20,20 +20,20 @@ from treaty.formats.engine import FormatEngine
 from treaty.formats.registry import find_formats
 
 NICENESS = 5
-"""What processes of the pool add to theirs, so that the event loop goes first where both want a core."""
+"""Niceness of pool processes, so that the event loop has priority."""
 JOIN_SECONDS = 2.0
-"""How long a process that was killed is waited for."""
+"""Seconds to wait for a killed process."""
 
 
 class AnswerPool(Protocol):
-    """Answers questions beside the event loop."""
+    """Answers questions outside of the event loop."""
 
     async def answer(self, question: Question) -> Answer:
-        """Answer a question. Who is cancelled here waits for nothing, and a process ends its work."""
+        """Answer a question. Cancellation returns immediately and stops the work of a process."""
         ...
 
     def close(self) -> None:
-        """Give processes and threads back, whatever they do."""
+        """Stop processes and threads, even busy ones."""
         ...
 
 
@@ -41,7 +41,7 @@ class AnswerPool(Protocol):
 
 
 def answer_questions(connection: Connection) -> None:
-    """Answer questions in a process of the pool, one after the other, until there is nobody to ask."""
+    """The main function of a pool process: answers questions until the connection closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server is told, and ends this process
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
@@ -57,12 +57,12 @@ def answer_questions(connection: Connection) -> None:
 
 
 def _portable(error: Exception) -> Exception:
-    """Return an error that another process can read: one of Python's own, or its sentence."""
+    """Return an error that can be pickled: a built-in one, or its message."""
     return error if type(error).__module__ == "builtins" else RuntimeError(f"{type(error).__name__}: {error}")
 
 
 def _end_with_parent() -> None:
-    """Have this process of the pool end when the server is gone: one that was killed has told nobody."""
+    """End this pool process when the server process has ended, even by a kill."""
     parent = parent_process()
     assert parent is not None
 
@@ -75,14 +75,14 @@ def _end_with_parent() -> None:
 
 @dataclass(slots=True, eq=False)
 class AnswerProcess:
-    """One process. It is started in the thread that first asks it, and is killed from the event loop."""
+    """One process, started on the thread that first uses it, and killed from the event loop."""
 
     process: SpawnProcess | None = None
     connection: Connection | None = None
     ended: bool = False
 
     def ask(self, question: Question) -> Answer:
-        """Have a question answered, blocking. Raises `EOFError` or `OSError` where the process dies over it."""
+        """Answer a question, blocking. Raises `EOFError` or `OSError` if the process dies."""
         if self.process is None:
             self._start()
         if self.ended:
@@ -110,35 +110,35 @@ class AnswerProcess:
         there.close()
 
     def end(self) -> None:
-        """Kill the process, whatever it does. Waits for nothing."""
+        """Kill the process without waiting."""
         self.ended = True
         if self.process is not None:
             self.process.kill()
 
     def _join(self) -> None:
-        """Wait for a process that was killed, so that nothing of it is left."""
+        """Wait for a killed process."""
         if self.process is not None:
             self.process.join(JOIN_SECONDS)
         if self.connection is not None:
             self.connection.close()
 
     def close(self) -> None:
-        """End a process that nobody asks."""
+        """End an idle process."""
         self.end()
         self._join()
 
 
 @dataclass(slots=True)
 class ProcessPool:
-    """Processes, each made when it is needed. One whose question nobody waits for any more is killed, and made anew."""
+    """A pool of processes, started on demand. A process whose question is abandoned is killed and replaced."""
 
     _idle: list[AnswerProcess] = field(default_factory=list)
     _busy: set[AnswerProcess] = field(default_factory=set)
     _threads: ThreadPoolExecutor | None = None
-    """A thread for each process that is asked: it sends the question and waits for the answer."""
+    """Threads that send a question to a process and wait for the answer."""
 
     async def answer(self, question: Question) -> Answer:
-        """Answer a question. Raises `Unavailable` where the process died over it."""
+        """Answer a question. Raises `Unavailable` if the process died."""
         if self._threads is None:
             self._threads = ThreadPoolExecutor(thread_name_prefix="treaty-pool")
         mine = self._idle.pop() if self._idle else AnswerProcess()
@@ -173,7 +173,7 @@ class ProcessPool:
 
 @dataclass(slots=True)
 class ThreadPool:
-    """One thread, for a node inside somebody else's program. It can't be ended: what nobody waits for is only forgotten."""
+    """One thread, for an embedded node. Abandoned work cannot be stopped; its result is dropped."""
 
     make: Callable[[], ThreadPoolExecutor] = lambda: ThreadPoolExecutor(1, "treaty-engine")
     _thread: ThreadPoolExecutor | None = None
@@ -185,7 +185,7 @@ class ThreadPool:
         return await asyncio.get_running_loop().run_in_executor(self._thread, answer_in_thread, question)
 
     def close(self) -> None:
-        """Give the thread back when it has ended what it does."""
+        """Stop the thread after its current work."""
         if self._thread is not None:
             self._thread.shutdown(wait=False, cancel_futures=True)
             self._thread = None
@@ -193,7 +193,7 @@ class ThreadPool:
 
 @cache
 def _parser() -> FormatEngine:
-    """The parser of this process's pool side: it shares no model with the event loop's, which runs beside it."""
+    """The parser of the pool thread, which shares no model with the event loop's."""
     return FormatEngine(find_formats())
 
 

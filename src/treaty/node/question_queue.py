@@ -1,4 +1,6 @@
-"""Questions about schemas that wait for a worker: commands go before checks, principals take turns, and nobody works for nobody."""
+"""The question queue: questions about schemas wait for a worker. Commands precede checks, principals take turns,
+abandoned work is stopped.
+"""
 
 import asyncio
 from collections import Counter, OrderedDict
@@ -13,17 +15,17 @@ from treaty.core.schema_engine import Answer, Question
 N = TypeVar("N", bound=Hashable)
 
 RETRY_SECONDS = 60.0
-"""The longest time after which somebody is told to ask again."""
+"""The longest `Retry-After`, in seconds."""
 WEIGHT_OF_LAST = 0.2
-"""How much the last question counts in the mean time of one."""
+"""Weight of the last question in the moving average of durations."""
 
 AnswerQuestion = Callable[[Question], Awaitable[Answer]]
-"""Answers one question without stopping the event loop. Cancelling it ends the work."""
+"""Answers a question without blocking the event loop. Cancellation stops the work."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionSource:
-    """For whom questions are answered: principals take turns, and a command (`writes`) goes before checks."""
+    """The source of a question: its principal, and whether it is for a command (`writes`)."""
 
     principal: str = ""
     writes: bool = False
@@ -34,62 +36,62 @@ NOBODY = QuestionSource()
 
 @dataclass(slots=True, eq=False)
 class QueuedQuestion:
-    """One question, for all who wait for its answer."""
+    """One question, shared by all that wait for its answer."""
 
     key: Hashable
     question: Question
     answered: asyncio.Future[Answer]
     sources: Counter[QuestionSource] = field(default_factory=Counter)
-    """Who waits, and how often."""
+    """Waiting sources, with counts."""
     task: asyncio.Task[None] | None = None
     """The work, once it has begun."""
     began: float = 0.0
     runs_for: QuestionSource = NOBODY
-    """Whose turn it took."""
+    """The source whose turn it used."""
     has_yielded: bool = False
-    """Its work was ended once for a command of another principal, and is not ended for one again."""
+    """Its work was stopped once for a command of another principal, which happens only once."""
 
 
 def _may_yield(entry: QueuedQuestion) -> bool:
-    """Return whether the work of a question may be ended for a command, and begin again later."""
+    """Return whether the work may be stopped for a command, and restarted later."""
     return not (entry.runs_for.writes or entry.has_yielded or any(source.writes for source in entry.sources))
 
 
 class QuestionQueue:
     """Questions of all decisions of a node.
 
-    At most `workers` are answered at once. With more than one worker, checks leave one to commands. A command may take it
-    beside checks of the same principal; where a principal then has all workers and the command of another one comes, one
-    of these checks goes back to the queue. A question for which nobody waits is taken out of the queue, or its work is ended.
+    At most `workers` are answered at a time. With several workers one is reserved for commands. If a principal occupies
+    all workers and another principal's command arrives, one of the first one's checks returns to the queue. An
+    abandoned question is removed from the queue, or its work is stopped.
     """
 
     def __init__(self, answer: AnswerQuestion, workers: int = 1) -> None:
-        """Nobody waits yet."""
+        """Start empty."""
         self._answer = answer
         self._workers = workers
         self._most = max(1, workers - 1)
-        """Workers that the commands of one principal, or all checks, may have."""
+        """The most workers for the commands of one principal, or for all checks."""
         self._open: dict[Hashable, QueuedQuestion] = {}
         self._queues: OrderedDict[QuestionSource, dict[QueuedQuestion, None]] = OrderedDict()
-        """What has not begun; whose turn is next stands first."""
+        """Waiting questions by source, the next source first."""
         self._running: dict[asyncio.Task[None], QueuedQuestion] = {}
         self._decisions: Counter[str] = Counter()
         self._bytes: Counter[str] = Counter()
         self._seconds = 0.1
-        """The mean time of a question."""
+        """Moving average of the duration of a question."""
 
     def __len__(self) -> int:
-        """Return how many questions have no answer yet."""
+        """Return the number of unanswered questions."""
         return len(self._open)
 
     @property
     def running(self) -> int:
-        """How many questions are being answered."""
+        """The number of questions in work."""
         return len(self._running)
 
     @property
     def retry_after(self) -> float:
-        """Seconds until what waits now will have been answered, as far as the last questions tell; at least one."""
+        """The estimated seconds until all waiting questions are answered; at least one."""
         now = asyncio.get_running_loop().time()
         oldest = max((now - one.began for one in self._running.values()), default=0.0)
         waiting = len(self._open) - len(self._running)
@@ -98,9 +100,9 @@ class QuestionQueue:
     async def answer(
         self, questions: Sequence[tuple[Hashable, Question]], source: QuestionSource, size: int = 0
     ) -> list[Answer]:
-        """Answer the questions of one decision, each under its key; `size` is how many characters they read.
+        """Answer the questions of a decision, by key; `size` is the number of characters that they parse.
 
-        Raises `Unavailable` where too many wait, and what the work raises. A question that is open already is joined.
+        Raises `Unavailable` if too many wait, and what the work raises. Equal open questions are shared.
         """
         who = source.principal
         self._refuse_full(who)
@@ -117,7 +119,7 @@ class QuestionQueue:
             _lower(self._bytes, who, size)
 
     def _refuse_full(self, principal: str) -> None:
-        """Raise `Unavailable` past a limit. A decision that is larger than a limit on bytes waits where no other does."""
+        """Raise `Unavailable` past a limit. A decision larger than a limit on characters may wait if no other does."""
         counts = (
             (
                 "POOL_DECISIONS_EACH",
@@ -145,7 +147,7 @@ class QuestionQueue:
         return found
 
     def _leave(self, entry: QueuedQuestion, source: QuestionSource) -> None:
-        """Somebody waits no more: with the last one of a source its place goes, with the last one of all the work."""
+        """Remove a waiting decision: after the last one of a source its turn, after the last one of all the work."""
         _lower(entry.sources, source, 1)
         if source not in entry.sources:
             self._dequeue(entry, source)
@@ -157,7 +159,7 @@ class QuestionQueue:
     # ---------------------------------------------------------------------------------------------------- working
 
     def _start(self) -> None:
-        """Begin as many questions as there are workers for."""
+        """Start questions while workers are free."""
         while len(self._running) < self._workers and (source := self._next_source()) is not None:
             entry = next(iter(self._queues[source]))
             for waiting in entry.sources:
@@ -171,7 +173,7 @@ class QuestionQueue:
         self._preempt_check()
 
     def _next_source(self) -> QuestionSource | None:
-        """Return whose turn it is: commands first, and of each kind the one that has waited longest for a turn."""
+        """Return the next source: commands first, and of each kind the one that has waited longest."""
         running = [one.runs_for for one in self._running.values()]
         busy = Counter(one.principal for one in running)
         commands = Counter(one.principal for one in running if one.writes)
@@ -184,9 +186,9 @@ class QuestionQueue:
         return next((one for one in self._queues if not one.writes and busy[one.principal] < self._most), None)
 
     def _preempt_check(self) -> None:
-        """Where one principal has all workers and the command of another one waits, put one of its checks back.
+        """Return a check to the queue if one principal occupies all workers and another one's command waits.
 
-        A check goes back once at most, and not where a command waits for its answer too.
+        A check returns at most once, and not if a command waits for its answer too.
         """
         principals = {entry.runs_for.principal for entry in self._running.values()}
         if self._workers == 1 or len(self._running) < self._workers or len(principals) != 1:
@@ -225,7 +227,7 @@ class QuestionQueue:
         self._start()
 
     def _close(self, entry: QueuedQuestion) -> None:
-        """Let nobody join a question any more: who asks it again has it answered anew."""
+        """Stop sharing a question: the same question is then answered again."""
         if self._open.get(entry.key) is entry:
             del self._open[entry.key]
 
@@ -237,7 +239,7 @@ class QuestionQueue:
                 del self._queues[source]
 
     async def close(self) -> None:
-        """End all work, and tell those who wait."""
+        """Stop all work and fail all that wait."""
         self._queues.clear()
         for entry in list(self._open.values()):
             if not entry.answered.done():
@@ -250,7 +252,7 @@ class QuestionQueue:
 
 
 def _lower(counts: Counter[N], name: N, by: int) -> None:
-    """Lower a count, and forget it at zero."""
+    """Decrement a count, and remove it at zero."""
     counts[name] -= by
     if counts[name] <= 0:
         del counts[name]

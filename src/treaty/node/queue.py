@@ -1,4 +1,4 @@
-"""Commands that wait: in line, or aside while a format answers questions about their schemas."""
+"""The queue of commands: those that wait for the writer, and those deferred until the schema service has answered."""
 
 import asyncio
 from collections import deque
@@ -24,11 +24,11 @@ from treaty.wire.peer.message import ForwardedCommand
 A = TypeVar("A")
 
 READ_ONLY_SECONDS = 30.0
-"""When to ask a read-only node again."""
+"""`Retry-After` of a read-only node, in seconds."""
 PATIENCE_SECONDS = 2.0
-"""How long commands wait for a log that takes no writes, from the first time it says so; then they are sent away."""
+"""Seconds that commands wait for a log that rejects writes, from the first rejection; then they fail."""
 REFUSING_SECONDS = 30.0
-"""How long a node says that its log takes no writes, when nothing was tried since."""
+"""Seconds for which the status reports a rejected write, if none was tried since."""
 
 
 class CommandQueue:
@@ -37,7 +37,7 @@ class CommandQueue:
     def __init__(
         self, follower: Follower, schemas: SchemaService, environment: Environment, counts: NodeCounts
     ) -> None:
-        """Nobody waits yet."""
+        """Start empty."""
         self._environment = environment
         self._follower = follower
         self._schemas = schemas
@@ -48,18 +48,18 @@ class CommandQueue:
         self.barriers = ReadBarriers(follower, self._wake.set)
         """Strict reads that wait for an append."""
         self.blocked_reason = ""
-        """Why no node decides now, for those whose deadline comes."""
+        """Why no node decides now, for commands past their deadline."""
         self._write_failure = ""
         self._failed_first = self._failed_last = 0.0
 
     @property
     def waiting(self) -> int:
-        """Commands that have not been answered, wherever they are."""
+        """Unanswered commands."""
         return len(self._all)
 
     @property
     def read_only(self) -> str:
-        """Why this node must not write, or nothing."""
+        """Why this node is read-only; empty if it is not."""
         if self._follower.damage:
             return self._follower.damage
         if self._follower.wrong is not None:
@@ -74,14 +74,14 @@ class CommandQueue:
 
     @property
     def write_failure(self) -> str:
-        """Why the log took no write when that was tried last; nothing when it did, or when that was long ago."""
+        """Why the log rejected the last write; empty if it did not, or if that was long ago."""
         stale = self._environment.now() - self._failed_last > REFUSING_SECONDS
         return "" if stale else self._write_failure
 
     def note_failure(self, reason: str) -> None:
-        """The log takes no writes. Those in line wait a little, for it may be over at once; then they are sent away.
+        """Note that the log rejects writes. Waiting commands fail after a short time.
 
-        What is in line is in no open append, so nothing of it is in the log. Who comes later waits for one more try.
+        They are in no append in flight, so nothing of them is in the log. Later commands wait for another attempt.
         """
         now = self._environment.now()
         if not self.write_failure:
@@ -89,14 +89,14 @@ class CommandQueue:
         self._write_failure, self._failed_last = reason, now
         if now - self._failed_first < PATIENCE_SECONDS:
             return
-        away = Unavailable(f"the log takes no writes now: {reason}; nothing was written", PATIENCE_SECONDS)
+        away = Unavailable(f"the log rejects writes: {reason}; nothing was written", PATIENCE_SECONDS)
         for command in self._line:
             if not command.may_be_in_log(self._follower.tables):  # what another node may write waits for its time
                 command.fail(away)
         self._line = deque(command for command in self._line if not command.is_over)
 
     def note_success(self) -> None:
-        """The log takes writes."""
+        """Note that the log accepts writes."""
         self._write_failure = ""
 
     async def submit(
@@ -111,9 +111,10 @@ class CommandQueue:
     ) -> Reply[A]:
         """Have a command decided and written; returns when its answer is durable.
 
-        Raises the `Refusal` of the law, `Unavailable` where nothing was written in time, `OutcomeUnknown` where the
-        deadline (`timeout` seconds) came while its append was open. A `client` takes turns with others, or the principal; without
-        one the node that `forwarded` it. What was forwarded is decided here or not at all: `NotLeaderError`, `SequenceExceededError`.
+        Raises its `Refusal`, `Unavailable` if nothing was written in time, `OutcomeUnknown` if the deadline (`timeout`
+        seconds) passed while its append was in flight. A `client` takes turns with others, or the principal; without
+        one the node that `forwarded` it. What was forwarded is decided here or not at all: `NotLeaderError`,
+        `SequenceExceededError`.
         """
         if self.read_only:
             raise Unavailable(f"this node is read-only: {self.read_only}", READ_ONLY_SECONDS)
@@ -144,13 +145,13 @@ class CommandQueue:
             queued.finish()
 
     async def some(self) -> None:
-        """Return when somebody is in line, or a strict read wants an append."""
+        """Return when a command waits, or a strict read needs an append."""
         while not self._line and not self.barriers.due:
             self._wake.clear()
             await self._wake.wait()
 
     def take(self, most: int) -> list[QueuedCommand]:
-        """Take the next ones out of the line. A node that must not write sends all of them away."""
+        """Take the next commands. On a read-only node all of them fail."""
         if self.read_only:
             away = Unavailable(f"this node is read-only: {self.read_only}", READ_ONLY_SECONDS)
             for command in self._line:
@@ -166,20 +167,20 @@ class CommandQueue:
         return batch
 
     def requeue_first(self, commands: list[QueuedCommand]) -> None:
-        """Put commands back at the head of the line, in their order; they are in no open append any more."""
+        """Return commands to the head of the queue, in their order; they are in no append in flight."""
         for command in commands:
             command.return_to_line()
         self._line.extendleft(command for command in reversed(commands) if not command.is_over)
 
     def requeue_last(self, command: QueuedCommand) -> None:
-        """Put a command that has been with another node at the end of the line."""
+        """Append a command that was at another node to the queue."""
         command.come_back()
         if not command.is_over:
             self._line.append(command)
             self._wake.set()
 
     def defer(self, command: QueuedCommand, questions: tuple[Question, ...]) -> None:
-        """Let others go ahead while a format answers."""
+        """Defer a command while the schema service answers its questions."""
         self._counts.parked += 1
         command.defer(asyncio.create_task(self._answer(command, questions), name="questions"))
 
@@ -193,7 +194,7 @@ class CommandQueue:
         self._wake.set()
 
     async def close(self) -> None:
-        """Send everybody away; the outcome of what was sent stays unknown to them."""
+        """Fail all commands; the outcome of those in flight is unknown."""
         tasks = [command.state.task for command in self._all if isinstance(command.state, DeferredState)]
         for task in tasks:
             task.cancel()
@@ -203,7 +204,7 @@ class CommandQueue:
             self.expire(command)
 
     def expire(self, command: QueuedCommand) -> None:
-        """Tell a command that its time is over, and whether it may be written all the same."""
+        """Fail a command at its deadline, with or without a possible effect."""
         why = self.blocked_reason or self.write_failure or self._follower.unreachable_reason
         deferred = isinstance(command.state, DeferredState)
         if deferred and not why:

@@ -1,4 +1,4 @@
-"""A command in a node, from its arrival to its answer: one value says where it is, and all changes of that value are here.
+"""A command in a node, from its arrival to its answer: its state, and all transitions of that state.
 
 ```
            defer             send
@@ -30,7 +30,7 @@ DecisionResult = Decision[Any] | Refusal
 
 
 class NotLeaderError(Exception):
-    """A command that another node forwarded is not for this one; `address` is the node that might decide it, or empty."""
+    """This node does not decide the forwarded command; `address` is that of the leader, or empty."""
 
     def __init__(self, address: str) -> None:
         """Keep the address."""
@@ -39,25 +39,25 @@ class NotLeaderError(Exception):
 
 
 class SequenceExceededError(Exception):
-    """The log was past the last sequence at which a command that another node forwarded may be decided."""
+    """The log is past the last sequence at which the forwarded command may be decided."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnseenCommit:
-    """A commit of a command that may be in the log, or may still come, at a sequence above `after` and up to `until`."""
+    """A commit of the command may be in the log, or may still arrive, at a sequence above `after` and up to `until`."""
 
     after: int
     until: int
     own_until: int = 0
-    """The end of an append of this node which may be that commit: the node lost the log before it knew (0: none)."""
+    """The end of an append of this node with unknown result, sent before it lost the log (0: none)."""
 
     @classmethod
     def of_peer(cls, until: int) -> "UnseenCommit":
-        """Return what another node may write that was told this last sequence."""
+        """Return the commit that another node may write up to this sequence."""
         return cls(until - HANDED_WITHIN, until)
 
     def is_forgotten(self, sequence: int) -> bool:
-        """Return whether tables at a sequence may not have its outcome any more."""
+        """Return whether its outcome may have expired in tables at a sequence."""
         return sequence > self.after + OUTCOMES
 
 
@@ -66,17 +66,17 @@ class UnseenCommit:
 
 @dataclass(frozen=True, slots=True)
 class WaitingState:
-    """In line, or in the batch that is being decided."""
+    """In the queue, or in the batch being decided."""
 
     unseen: UnseenCommit | None = None
-    """What is still open of the time before, and lies with another node or a new owner of the log."""
+    """A commit that another node or a new owner of the log may still write."""
     result: tuple[Position, DecisionResult] | None = field(default=None, repr=False)
-    """A result that writes nothing, and the position it was decided on: good as long as the tables stay there."""
+    """A result that writes nothing, with its position: valid while the tables stay there."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeferredState:
-    """Out of the line, while a format answers questions about its schemas."""
+    """Deferred, while the schema service answers its questions."""
 
     task: asyncio.Task[None]
     unseen: UnseenCommit | None
@@ -84,25 +84,25 @@ class DeferredState:
 
 @dataclass(frozen=True, slots=True)
 class SentState:
-    """Its commit is in an append of this node whose result is not known. One value serves all commands of an append."""
+    """Its commit is in an append of this node in flight. All commands of the append share this object."""
 
     unseen: UnseenCommit
     before: UnseenCommit | None = None
-    """What was open before."""
+    """The commit that was possible before."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForwardedState:
-    """On its way to another node, or there."""
+    """Forwarded to another node."""
 
     unseen: UnseenCommit | None
-    """From the moment that it leaves."""
+    """Set when it leaves this node."""
     before: UnseenCommit | None
 
 
 @dataclass(frozen=True, slots=True)
 class DoneState:
-    """Answered, or nobody waits any more."""
+    """Answered, or its caller has gone."""
 
     unseen: ClassVar[None] = None
 
@@ -114,10 +114,10 @@ WAITING, DONE = WaitingState(), DoneState()
 
 @dataclass(slots=True, eq=False)
 class QueuedCommand:
-    """One command. `barrier` is the number of the first look at the tip that began after it arrived.
+    """A command. `barrier` is the number of the first look at the tip that started after its arrival.
 
-    Until that look (or a later one) has ended, a refusal or an answer that writes nothing proves nothing: the reason
-    may have been gone before the command arrived.
+    Before that look, or a later one, has completed, a refusal or an answer without rows is not valid: it may depend on
+    a state older than the command.
     """
 
     command: Command[Any]
@@ -125,17 +125,17 @@ class QueuedCommand:
     session: SchemaSession
     answered: asyncio.Future[Reply[Any]]
     deadline: float = math.inf
-    """When it is told that time is over; loop time."""
+    """Its deadline; loop time."""
     request_id: str = ""
     after: PositionToken | None = None
-    """A position that the state must have passed on which it is decided."""
+    """The position token that its state must include."""
     from_peer: bool = False
-    """Another node forwarded it, and will not have it passed on."""
+    """Whether another node forwarded it, so that it is not forwarded again."""
     max_sequence: int = 0
-    """The highest sequence that its commit may have here, 0 for any."""
+    """The highest sequence of its commit; 0 for any."""
     state: CommandState = WAITING
     forward_attempts: int = 0
-    """How often it came back from other nodes without an answer."""
+    """The number of returns from other nodes without an answer."""
 
     @classmethod
     def of_peer(
@@ -146,7 +146,7 @@ class QueuedCommand:
         answered: asyncio.Future[Reply[Any]],
         deadline: float,
     ) -> "QueuedCommand":
-        """Return the command that another node forwarded; a third node may have it, too."""
+        """Return a command that another node forwarded; a third node may have it, too."""
         return cls(
             forwarded.command,
             barrier,
@@ -161,27 +161,27 @@ class QueuedCommand:
 
     @property
     def is_over(self) -> bool:
-        """Whether it was answered, or nobody waits any more."""
+        """Whether it is answered, or its caller has gone."""
         return self.answered.done()
 
     def may_land_later(self, tables: Tables) -> bool:
-        """Return whether an append of this node may still land with it, though another node owns the log."""
+        """Return whether an append of this node with it may still be accepted, although another node owns the log."""
         unseen = self.state.unseen
         return unseen is not None and unseen.own_until > tables.sequence
 
     def is_forgotten(self, tables: Tables) -> bool:
-        """Return whether these tables may not have the outcome of a commit of it any more."""
+        """Return whether the outcome of a commit of it may have expired in these tables."""
         unseen = self.state.unseen
         return unseen is not None and unseen.is_forgotten(tables.sequence)
 
     @property
     def open_until(self) -> int:
-        """The last sequence at which another node, or an earlier append, may have its commit; 0 where there is none."""
+        """Return the last sequence at which another node or an earlier append may have its commit; 0 if there is none."""
         unseen = self.state.unseen
         return 0 if unseen is None else unseen.until
 
     def may_be_in_log(self, tables: Tables) -> bool:
-        """Return whether a commit of it may be in the log, or may still come, as far as these tables show."""
+        """Return whether a commit of it may be in the log or may still arrive, by these tables."""
         unseen = self.state.unseen
         if unseen is None:
             return False
@@ -190,7 +190,7 @@ class QueuedCommand:
         return tables.has(OUTCOME, self.command.outcome_key)
 
     def known_result(self, base: Position) -> DecisionResult | None:
-        """Return its result on a position, where that is known and writes nothing."""
+        """Return its result on a position, if known and without rows."""
         state = self.state
         if isinstance(state, WaitingState) and state.result is not None and state.result[0] == base:
             return state.result[1]
@@ -199,46 +199,46 @@ class QueuedCommand:
     # ------------------------------------------------------------------------------------------------- transitions
 
     def keep_result(self, base: Position, result: DecisionResult) -> None:
-        """Remember a result that writes nothing; it counts once the node knows that `base` is new enough."""
+        """Keep a result without rows; it is valid once `base` is known to be new enough."""
         if not self.is_over:
             assert isinstance(self.state, WaitingState)
             self.state = WaitingState(self.state.unseen, (base, result))
 
     def defer(self, task: asyncio.Task[None]) -> None:
-        """Let others go ahead until a task has ended."""
+        """Defer it until a task has ended."""
         assert isinstance(self.state, WaitingState)
         self.state = DeferredState(task, self.state.unseen)
 
     def resume(self) -> None:
-        """The task has ended: it is in line again."""
+        """Return it to the queue after the task."""
         if (state := self._expect(DeferredState)) is not None:
             self.state = WaitingState(state.unseen)
 
     def send(self, append: SentState) -> None:
-        """Its commit leaves this node in an append, and may land."""
+        """Note that its commit is sent in an append."""
         assert isinstance(self.state, WaitingState)
         before = self.state.unseen
         self.state = append if before is None else SentState(append.unseen, before)
 
     def return_to_line(self) -> None:
-        """Its append surely left nothing, or it was in none."""
+        """Return it to the queue: its append was rejected, or it was in none."""
         if not isinstance(self.state, WaitingState) and (state := self._expect(SentState)) is not None:
             self.state = WaitingState(state.before)
 
     def leave_to_owner(self) -> None:
-        """Another node owns the log: the append may land until that one is past it."""
+        """Note that another node owns the log: the append may be accepted until that node is past it."""
         if (state := self._expect(SentState)) is not None:
             until = state.unseen.until
             last = until if state.before is None else max(until, state.before.until)
             self.state = WaitingState(UnseenCommit(state.unseen.after, last, until))
 
     def forward(self) -> None:
-        """It is to go to another node."""
+        """Prepare it for another node."""
         assert isinstance(self.state, WaitingState)
         self.state = ForwardedState(self.state.unseen, self.state.unseen)
 
     def depart(self, here: int, last: int) -> bool:
-        """It leaves for another node, which decides it up to a sequence; False where nobody waits any more."""
+        """Send it to another node, which decides it up to a sequence; return False if its caller has gone."""
         if self.is_over or (state := self._expect(ForwardedState)) is None:
             return False  # it was told that it has left nothing
         before = state.before
@@ -246,23 +246,23 @@ class QueuedCommand:
         return True
 
     def stay(self) -> None:
-        """That node has not taken it, and will not."""
+        """Note that the node has not accepted it and will not."""
         if (state := self._expect(ForwardedState)) is not None:
             self.state = ForwardedState(state.before, state.before)
 
     def come_back(self) -> None:
-        """It is in line again; that node may have it all the same."""
+        """Return it to the queue; that node may still execute it."""
         if (state := self._expect(ForwardedState)) is not None:
             self.state = WaitingState(state.unseen)
 
     def finish(self) -> None:
-        """Nobody waits any more."""
+        """Note that its caller has gone."""
         if isinstance(self.state, DeferredState):
             self.state.task.cancel()
         self.state = DONE
 
     def _expect(self, kind: type[S]) -> S | None:
-        """Return the state that a transition begins at; None where the command is done meanwhile."""
+        """Return the state before a transition; None if the command is done."""
         if isinstance(self.state, DoneState):
             return None
         assert isinstance(self.state, kind), f"{self.state} is not {kind.__name__}"
@@ -271,14 +271,14 @@ class QueuedCommand:
     # ------------------------------------------------------------------------------------------------------- answers
 
     def refuse_elsewhere(self, here: Position) -> None:
-        """Send it away where another log was put in the place of the one that it counts on."""
+        """Fail it if the log was replaced by another one."""
         if self.after is None or not self.after.sequence or self.after.identity == here.token.identity:
             return
-        other = "another log was put in the place of the one that the command counts on; it has left nothing"
+        other = "the log was replaced by another one; nothing was written"
         self.fail(Unavailable(other) if self.from_peer else refuse_token(self.after, here))
 
     def answer(self, result: DecisionResult, position: Position) -> None:
-        """Answer, with the token of a position where the answer is durable."""
+        """Answer it, with the token of a position at which the answer is durable."""
         if self.is_over:
             return
         if isinstance(result, Refusal):
@@ -287,22 +287,22 @@ class QueuedCommand:
             self.answered.set_result(Reply(result.answer, position.token))
 
     def fail(self, error: Exception) -> None:
-        """Answer with an error."""
+        """Fail it."""
         if not self.is_over:
             self.answered.set_exception(error)
 
     def expire(self, tables: Tables, why: str = "", retry_after: float = 1.0) -> None:
-        """The deadline has come; `why` it was not decided, if that is known, and when asking again makes sense."""
+        """Fail it at its deadline; `why` it was not decided, if known, and the seconds before a retry."""
         if self.may_be_in_log(tables):
             self.fail(OutcomeUnknown(self.command.command_id))
         else:
             because = f"{why}; " if why else ""
-            reason = f"{because}the command was not written in time; it has left nothing"
+            reason = f"{because}the command was not written in time, and has no effect"
             self.fail(Unavailable(reason, retry_after))
 
 
 def refuse_token(token: PositionToken, here: Position) -> Invalid:
-    """Return the refusal of a token that leads to no position of the history that is at `here`."""
+    """Return the refusal of a token that is not a position of the history at `here`."""
     return Invalid.of(
         "TOKEN",
         "The token is of another log, or of a history that this log does not have",

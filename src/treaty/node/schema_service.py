@@ -1,4 +1,6 @@
-"""The schema service: answers to questions about schemas, at once when small, in a pool when large, and remembered by meaning."""
+"""The schema service: answers questions about schemas, small ones immediately, large ones in a pool, with a cache by
+digest.
+"""
 
 import hashlib
 from collections import OrderedDict
@@ -31,15 +33,16 @@ from treaty.node.pool import AnswerPool, ProcessPool, ThreadPool
 from treaty.node.question_queue import NOBODY, AnswerQuestion, QuestionQueue, QuestionSource
 
 Key = tuple[str, bytes, bytes, tuple[str, ...]]
-"""What an answer depends on, and nothing else: digests of meanings. Never a guid: it covers a reference's subject and
-number, not what stands there."""
+"""The cache key of an answer: digests of resolved schemas. Not guids, which cover only subject and number of a
+reference.
+"""
 
 ENTRY_BYTES = 400
-"""What remembering an answer costs beside its texts."""
+"""Weight of a cached answer beside its texts, in bytes."""
 
 
 def key_of(question: Question) -> Key:
-    """The memo's key of a question."""
+    """Return the cache key of a question."""
     match question:
         case ParseSchema(meaning, strict, normalize):
             return (f"parse {strict} {normalize}", meaning.digest, b"", ())
@@ -55,7 +58,7 @@ def key_of(question: Question) -> Key:
 
 
 def weight(question: Question) -> int:
-    """Characters of text that answering a question reads."""
+    """Return the characters that answering a question parses."""
     if isinstance(question, CompareSchemas):
         return reach(question.reader) + reach(question.writer)
     return reach(question.meaning)
@@ -86,10 +89,10 @@ def _finding_size(one: Finding) -> int:
 
 @dataclass(slots=True)
 class SchemaService:
-    """Where all decisions of a node have their questions answered.
+    """Answers questions for all decisions of a node.
 
-    `answer` answers one question, blocking; `run` does so without blocking, for what is large, and `workers` at a time.
-    `memo_bytes` bounds what is remembered between decisions.
+    `answer` answers one question, blocking; `run` answers large ones without blocking, `workers` at a time.
+    `memo_bytes` bounds the cache.
     """
 
     formats: tuple[str, ...]
@@ -98,12 +101,12 @@ class SchemaService:
     inline_bytes: int = INLINE_BYTES
     memo_bytes: int = MEMO_BYTES
     release: Callable[[], None] = lambda: None
-    """Gives back what `run` uses."""
+    """Closes the pool of `run`."""
     validators: Callable[[], frozenset[str]] = frozenset
-    """Names of the validators here; a function, because all formats must be loaded to know them."""
+    """Returns names of validators; a function, because it imports all formats."""
     workers: int = 1
     queue: QuestionQueue = field(init=False, repr=False)
-    """Questions that are being answered: who asks one of them again waits for the same answer."""
+    """The queue of open questions; equal ones share an answer."""
     _memo: OrderedDict[Key, tuple[Answer, int]] = field(default_factory=OrderedDict, repr=False)
     _bytes: int = 0
 
@@ -112,14 +115,12 @@ class SchemaService:
         self.queue = QuestionQueue(self.run, self.workers)
 
     def open_session(self, principal: str = "", *, writes: bool = False) -> "SchemaSession":
-        """Return an engine for one decision of a principal, however often it is made anew; `writes` for a command."""
+        """Return the engine of one decision of a principal, for all its rounds; `writes` for a command."""
         return SchemaSession(self, QuestionSource(principal, writes))
 
     async def answer_questions(self, session: "SchemaSession", questions: tuple[Question, ...]) -> None:
-        """Have questions answered for a decision.
-
-        Raises `TooLarge` past the limit of answers for one, `Unavailable` where too many wait or the decision waited
-        too often.
+        """Answer questions of a decision. Raises `TooLarge` past the limit of answers per decision, `Unavailable` if
+        too many wait or after too many rounds.
         """
         if len(session.pinned) + len(questions) > DECISION_ANSWERS:
             raise TooLarge.of(
@@ -146,12 +147,12 @@ class SchemaService:
             session.pinned[key] = answer
 
     async def close(self) -> None:
-        """Stop answering, and give back what `run` uses."""
+        """Stop answering, and close the pool."""
         await self.queue.close()
         self.release()
 
     def recall(self, question: Question) -> Answer | None:
-        """An answer given before, if it is still remembered."""
+        """Return a cached answer, or None."""
         key = key_of(question)
         found = self._memo.get(key)
         if found is None:
@@ -160,7 +161,7 @@ class SchemaService:
         return found[0]
 
     def keep(self, question: Question, answer: Answer) -> None:
-        """Remember an answer; what was not used for longest is forgotten first."""
+        """Cache an answer; the least recently used ones are removed first."""
         key, size = key_of(question), _size(answer)
         if key in self._memo or size > self.memo_bytes:
             return
@@ -173,16 +174,16 @@ class SchemaService:
 
 @dataclass(slots=True)
 class SchemaSession:
-    """The `SchemaEngine` of one decision: what was answered for it stays answered until it ends."""
+    """The `SchemaEngine` of one decision, which keeps its answers until the decision ends."""
 
     service: SchemaService
     source: QuestionSource = NOBODY
     pinned: dict[Key, Answer] = field(default_factory=dict)
     rounds: int = 0
-    """How often the decision has waited for answers."""
+    """Rounds of answers so far."""
     _read: int = 0
     _budget: StepBudget = field(default_factory=StepBudget)
-    """Steps that the decision may take in the event loop until it waits again."""
+    """Steps left for the decision in the event loop in this round."""
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -195,12 +196,12 @@ class SchemaSession:
         return self.service.validators()
 
     def begin_round(self) -> None:
-        """The decision waits for answers, and is made again later: in another turn of the loop."""
+        """Start a new round, in another turn of the loop."""
         self.rounds += 1
         self._read, self._budget = 0, StepBudget()
 
     def ask(self, question: Question) -> Answer | None:
-        """Return the answer if it is known or quickly found: texts and steps that are taken on the spot are bounded."""
+        """Return the answer if it is cached or small; characters and steps in the event loop are bounded."""
         answer = self.pinned.get(key_of(question)) or self.service.recall(question)
         if answer is None:
             size = weight(question)
@@ -222,14 +223,14 @@ class SchemaSession:
 
 
 def make_thread_service() -> SchemaService:
-    """Return a service with one thread for large questions: right for a node inside somebody else's program."""
+    """Return a service with one thread for large questions, for an embedded node."""
     return _make_service(ThreadPool(), 1)
 
 
 def make_process_service(processes: int = POOL_PROCESSES) -> SchemaService:
-    """Return a service with processes for large questions: right for a server, whose loop must not share its interpreter.
+    """Return a service with processes for large questions, for a server, whose event loop needs its interpreter.
 
-    The processes are started when they are first needed. All formats are loaded now, so that no request does it.
+    Processes are started on demand. All formats are imported now, not by a request.
     """
     find_formats().validators()
     return _make_service(ProcessPool(), processes)

@@ -1,4 +1,4 @@
-"""What a node knows of itself: numbers that it counts, and facts to show."""
+"""The status of a node: counters and facts."""
 
 from collections.abc import Sized
 from dataclasses import dataclass
@@ -13,45 +13,45 @@ from treaty.core.state.view import Tables
 
 @dataclass(slots=True)
 class NodeCounts:
-    """Plain numbers since the start of the node; they only rise."""
+    """Counters since the start of the node."""
 
     looks: int = 0
-    """Looks at the tip of the log; many requests share one."""
+    """Reads of the tip of the log; concurrent requests share one."""
     reads: int = 0
     reloads: int = 0
-    """Times that everything was read anew: the history known here is not the log's."""
+    """Full replays, because the known history was not the log's."""
     wrong_roots: int = 0
-    """Times that what was read did not come to the state root that the log states."""
+    """Reads that did not match the state root of the log."""
     queries: int = 0
     commands: int = 0
     appends: int = 0
     commits: int = 0
-    """Commits of this node that are in the log."""
+    """Commits of this node in the log."""
     conflicts: int = 0
-    """Appends that came second."""
+    """Appends in conflict."""
     unknown: int = 0
-    """Appends whose fate was not told and had to be settled."""
+    """Appends with unknown result, which had to be determined."""
     held: int = 0
-    """Chains decided while all other writers were kept out."""
+    """Batches decided under the log lock."""
     refused: int = 0
-    """Commands that the law refused."""
+    """Refused commands."""
     repeated: int = 0
-    """Commands that had been decided before and were answered from their outcome."""
+    """Retries answered from the outcome of their command."""
     unavailable: int = 0
-    """Commands sent away: queue full, read-only, or past their deadline with nothing written."""
+    """Commands that failed without effect: queue full, read-only, or past their deadline."""
     outcome_unknown: int = 0
-    """Commands that passed their deadline inside an append whose fate was open."""
+    """Commands that passed their deadline with their append in flight."""
     handed: int = 0
-    """Times that a command was handed to another node."""
+    """Commands forwarded to other nodes."""
     lost: int = 0
-    """Times that the word of another node did not come."""
+    """Forwarded commands without an answer."""
     taken: int = 0
-    """Commands that other nodes have handed over."""
+    """Commands received from other nodes."""
     parked: int = 0
-    """Decisions that waited for a format's answer."""
+    """Decisions that waited for the schema service."""
 
     def count_result(self, result: Decision[Any] | Refusal) -> None:
-        """Count what a command was answered with."""
+        """Count the answer of a command."""
         if isinstance(result, Refusal):
             self.refused += 1
         elif result.repeated:
@@ -67,13 +67,13 @@ class NodeCounts:
 
 @dataclass(frozen=True, slots=True)
 class StoredCounts:
-    """How much a node's tables hold, deleted softly or not; what is removed for good is not counted."""
+    """Numbers of rows in the tables, soft-deleted ones included."""
 
     subjects: int
     versions: int
     schemas: int
     contexts: int
-    """The default one is always there."""
+    """The default context included."""
 
     @staticmethod
     def of(tables: Tables) -> "StoredCounts":
@@ -90,43 +90,44 @@ def _size(tables: Tables, table: AnyTable) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A node at one moment. Digests and the identity are hex."""
+    """The status of a node. Digests and the identity are hex."""
 
     log: str
     """URL of the log, without a password."""
     kind: str
-    """What keeps the log: ``memory``, ``sqlite``, ``postgresql``."""
+    """The log backend: ``memory``, ``sqlite``, ``postgresql`` …"""
     identity: str
     sequence: int
     digest: str
-    """Digest of the append at `sequence`: it proves the history."""
+    """Digest of the append at `sequence`, which identifies the history."""
     state_root: str
     """The order-free digest of all live rows (see `treaty.core.state.root`): equal on all nodes at the same sequence."""
     root_stated: str
-    """The root that the log's last append states, where its rows come to another one; else empty."""
+    """The state root that the log states, if its rows do not match it; else empty."""
     root_found: str
-    """What the rows of the log come to then; else empty."""
+    """The state root of the log's rows then; else empty."""
     behind: int
-    """Commits between the tables and the last tip that was seen."""
+    """Commits between the tables and the last known tip."""
     looked: float
-    """Seconds since the last successful look at the log; -1 before the first."""
+    """Seconds since the last successful read of the tip; -1 before the first."""
     queue: int
     """Commands that wait to be written."""
     read_only: str
-    """Why this node does not write now; empty when it does."""
+    """Why this node does not write; empty if it does."""
     refusing: str
-    """Why the log took no write when one was tried last (its disk may be full); empty when it did."""
+    """Why the log rejected the last write, such as a full disk; empty if it did not."""
     trouble: str
-    """Why the log can't be reached now; empty when it can."""
+    """Why the log is unreachable; empty if it is not."""
     quarantined: int
-    """Rows that this version can't read."""
+    """Rows that this version cannot read."""
     quarantine: tuple[str, ...]
-    """The first few of them, and why."""
+    """The first few of them, with reasons."""
     strangers: int
-    """Records of the log's topic that nobody of Treaty's wrote; all nodes ignore them alike. Somebody else writes there."""
+    """Foreign records in the topic of the log, which all nodes ignore."""
     sealed_with: tuple[str, ...]
-    """Ids of keys that sealed sensitive metadata in this log and are not here: what they sealed can't be read by this
-    node, and it writes none."""
+    """Ids of keys of encrypted metadata that this node lacks; it cannot decrypt those values, and writes no sensitive
+    metadata.
+    """
     state_file_age: float | None
     """Seconds since the state file was written; None while there is none."""
     kept: StoredCounts

@@ -1,4 +1,4 @@
-"""The writer: one append in flight, decided on what was read back, and nobody answered before it is durable."""
+"""The writer: has one append in flight, decided on the current tables; commands are answered when it is durable."""
 
 import logging
 from dataclasses import dataclass
@@ -19,20 +19,20 @@ from treaty.node.status import NodeCounts
 log = logging.getLogger("treaty.node")
 
 BATCH_SECONDS = 0.02
-"""Deciding stops the event loop; a batch that took this long is sent with what it has."""
+"""Seconds after which a batch is sent, because deciding blocks the event loop."""
 LARGE_BYTES = 131_072
-"""Characters of rows from which on an append is printed in a turn of the event loop of its own."""
+"""From this number of characters on an append is encoded in its own turn of the event loop."""
 HOLD_AFTER = 2
-"""Conflicts in a row after which all other writers are kept out, where the log can do that, until nobody else writes."""
+"""Conflicts in a row after which the writer takes the log lock, if the log has one, until no other node writes."""
 ALONE = 8
-"""Times in a row that the log was held and nobody else had written, after which nobody else writes."""
+"""Batches under the log lock without a foreign append, after which the lock is no longer taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentAppend:
-    """An append that was sent. `fate` is None where the log says that surely nothing was written, and `refused` why.
+    """An append that was sent. `fate` is None if nothing was written, and `refused` is the reason.
 
-    `barrier` is its number among the read barriers: if it is accepted, its base was the tip.
+    `barrier` is its number among the looks: if it is accepted, its base was the tip.
     """
 
     append: Append
@@ -42,7 +42,7 @@ class SentAppend:
 
 
 class Writer:
-    """Takes commands out of the queue, and is the only one who appends."""
+    """Takes commands from the queue; the only part of a node that appends."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Writer:
         counts: NodeCounts,
         decide: Decide,
     ) -> None:
-        """Write nothing until `run`."""
+        """Start idle; `run` writes."""
         self._forwarder = forwarder
         self._queue = queue
         self._follower = follower
@@ -66,13 +66,13 @@ class Writer:
         self._size = CHAIN_COMMITS
         self._conflicts = 0
         self._landed = START
-        """The place of the last append of this node: where the log has gone on from there, others write too."""
+        """The position of the last append of this node; if the tip is another one, other nodes write too."""
         self._alone = 0
         self._reloads = 0
-        """How often everything had been read anew when the last append was sent."""
+        """The count of full replays at the last append."""
 
     async def run(self) -> None:
-        """Write, for ever."""
+        """Write until cancelled."""
         pause = FIRST_PAUSE
         while True:
             await self._queue.some()
@@ -89,11 +89,11 @@ class Writer:
                 self._follower.hear_of(error)
                 self._queue.barriers.fail(error)
             except Exception:
-                log.exception("a batch was given up; its commands are answered at their deadline")
+                log.exception("a batch failed unexpectedly; its commands are answered at their deadline")
                 await self._environment.sleep(pause)
 
     async def _round(self) -> None:
-        """Decide one batch and see it through to the end."""
+        """Decide one batch, send it, and answer its commands."""
         if (self._follower.tables.damaged or not self._follower.proven) and not self._queue.read_only:
             await self._follower.catch_up()  # which loads everything anew
         leader = await self._forwarder.target(self._conflicts)
@@ -126,7 +126,7 @@ class Writer:
             await self._environment.sleep(FIRST_PAUSE)
 
     async def _pass_on(self, leader: Leader | None) -> None:
-        """Have somebody else decide what waits; while nobody is known it waits on."""
+        """Forward waiting commands to the leader; without a known leader they keep waiting."""
         self._conflicts = 0
         waiting = self._forwarder.forward(self._queue.take(QUEUE), leader)
         self._queue.requeue_first(waiting)
@@ -137,7 +137,7 @@ class Writer:
     # ---------------------------------------------------------------------------------------------------- sending
 
     async def _send(self, commands: list[QueuedCommand]) -> tuple[CommitBatch, SentAppend | None]:
-        """Decide commands and send their append, if they have one; keep others out where two appends came second."""
+        """Decide commands and send their append, if any; under the log lock after conflicts."""
         if self._conflicts < HOLD_AFTER or not self._log.lockable:
             batch = self._build(commands)
             return batch, await self._append(batch)
@@ -160,9 +160,8 @@ class Writer:
         return done
 
     def _build(self, commands: list[QueuedCommand]) -> CommitBatch:
-        """Decide commands, answer what holds already, and send questions about schemas on their way.
-
-        Where nothing is to be written, a strict read that waits gets an empty commit.
+        """Decide commands, answer those with a valid result, and pass on questions about schemas. With nothing to write
+        a waiting strict read gets an empty commit.
         """
         if self._queue.read_only or not self._follower.proven:  # it may have become so while the log was waited for
             self._queue.requeue_first(commands)
@@ -181,10 +180,10 @@ class Writer:
         return batch
 
     async def _append(self, batch: CommitBatch) -> SentAppend | None:
-        """Send the append of a batch, on the tables that it was decided on.
+        """Send the append of a batch.
 
-        A large one is printed in another turn of the event loop. Its commands count as sent from here on: one whose time ends
-        meanwhile may be written. Where the tables move on meanwhile, the append is in conflict.
+        A large one is encoded in another turn of the event loop. From here on its commands count as sent: past its
+        deadline a command may still be written. If the tables change meanwhile, the append is in conflict.
         """
         if not batch.commits:
             return None
@@ -211,14 +210,14 @@ class Writer:
     # ---------------------------------------------------------------------------------------------------- afterwards
 
     async def _refresh(self, batch: CommitBatch) -> None:
-        """Catch up, for results that write nothing and whose base may be older than their commands."""
+        """Catch up, for results without rows whose base may be older than their commands."""
         self._conflicts = 0
         if batch.members:
             self._queue.requeue_first(batch.commands)
             await self._follower.catch_up()
 
     async def _land(self, batch: CommitBatch, position: Position, barrier: int) -> None:
-        """The append is in the log: read it back, then answer."""
+        """Read an accepted append back, then answer its commands."""
         while not self._follower.shows(position) and self._counts.reloads == self._reloads:
             try:
                 await self._follower.reach(position)
@@ -246,7 +245,7 @@ class Writer:
         self._queue.requeue_first([command for command, _, reason in batch.members if reason is MemberReason.UNPROVEN])
 
     def _is_shown(self, batch: CommitBatch) -> bool:
-        """Return whether the tables have the outcome of the first command that writes at the sequence of its commit."""
+        """Return whether the tables have the outcome of the first writing command at the sequence of its commit."""
         if (command := batch.first_writer) is None:
             return True
         tables, key = self._follower.tables, command.command.outcome_key
@@ -254,7 +253,7 @@ class Writer:
         return first is not None and first.sequence == batch.commits[0].sequence
 
     async def _on_conflict(self, batch: CommitBatch) -> None:
-        """Another node was first: read what it wrote, and decide again, fewer at a time."""
+        """After a conflict: read the commits of the other node, and decide again with a smaller batch."""
         self._counts.conflicts += 1
         self._conflicts += 1
         if batch.first_writer is not None:
@@ -266,11 +265,11 @@ class Writer:
             await self._environment.sleep(FIRST_PAUSE)
 
     async def _settle(self, batch: CommitBatch, append: Append) -> Append | None:
-        """Find out what became of an append, by getting something into its place.
+        """Find out the result of an append by appending at its position.
 
-        Returns the append that is surely in the log with these commits, or None when the tables have left the base:
-        then the place is taken for good, and the outcomes tell by whom. None too where another node owns the log by
-        now: it will take the place, and until then the commands may be in it.
+        Returns the append that is in the log with these commits, or None when the tables have left the base: then
+        another append has the position, and outcomes tell whether the commands were executed. None too if another node
+        owns the log by now: it will take the position, and until then the commands may be written.
         """
         pause = FIRST_PAUSE
         while self._follower.position == batch.base:
@@ -290,7 +289,7 @@ class Writer:
                 if fate is AppendResult.CONFLICT and not self._log.single_writer:
                     continue
                 self._queue.note_failure(
-                    f"{self._log.url} does not say what became of the last append; it is asked again"
+                    f"the result of the last append to {self._log.url} is unknown; it is being determined"
                 )
             except LogUnavailableError as error:
                 self._queue.note_failure(str(error))
@@ -299,7 +298,7 @@ class Writer:
         return None
 
     async def _reply_from_outcomes(self, batch: CommitBatch) -> None:
-        """The place of an open append is taken: those of its commands that are in the log are answered from there."""
+        """The position of an append with unknown result is taken: answer those commands that are in the log."""
         self._follower.expect(None)
         tables = self._follower.tables
         while any(command.barrier > self._follower.done for command in batch.commands):
