@@ -116,7 +116,7 @@ def test_a_certificate_with_the_name_of_a_node_opens_the_door_and_no_other(tmp_p
         transport = transport_of(peering, tls)
         assert transport is not None
         assert isinstance(carried(base, transport._credentials), DecidedReply)
-        with pytest.raises(PeerUnreachableError, match="no name of a node") as no:
+        with pytest.raises(PeerUnreachableError, match="does not have the name of a peer node") as no:
             carried(base, PeerCredentials(tls=_showing(authority, *other)))
         assert not no.value.left
         with pytest.raises(PeerUnreachableError):
@@ -132,8 +132,8 @@ def _showing(authority: Authority, certificate: Path, key: Path) -> ssl.SSLConte
 @pytest.mark.parametrize(
     ("peering", "host", "tls", "sentence"),
     [
-        ({"secret": True}, "0.0.0.0", False, "say --peer-plaintext where the network is yours alone"),
-        ({"secret": True, "advertise": "http://node.example"}, "127.0.0.1", False, "say --peer-plaintext"),
+        ({"secret": True}, "0.0.0.0", False, "or --peer-plaintext in a trusted network"),
+        ({"secret": True, "advertise": "http://node.example"}, "127.0.0.1", False, "--peer-plaintext"),
         ({"secret": True, "advertise": "node.example:8081"}, "127.0.0.1", False, "write https://host:port"),
         ({"secret": True, "advertise": "https://u:p@node.example"}, "127.0.0.1", True, "write https://host:port"),
         ({"names": ("a",)}, "127.0.0.1", False, "--peer-name needs --tls-cert and --tls-client-ca"),

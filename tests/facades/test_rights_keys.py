@@ -157,7 +157,7 @@ def test_keys_that_cannot_be_fetched_are_told_apart_from_wrong_tokens(provider: 
     async def story(tokens: AuthenticationMethod, clock: Clock, place: Address) -> None:
         token = shown(provider.token("k1"))
         for place.status, place.body in ((500, b""), (302, b""), (200, b"{"), (200, b" " * (RIGHTS_BYTES + 1))):
-            with pytest.raises(Unavailable, match="bearer tokens can't be checked now"):
+            with pytest.raises(Unavailable, match="bearer tokens cannot be verified now"):
                 await tokens.check(token)
             clock.now += AGAIN_SECONDS
         assert place.asked == 4, "a redirect is not followed"

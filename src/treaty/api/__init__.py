@@ -1,1 +1,1 @@
-"""HTTP: one folder for each dialect, what they share beside it. A route translates and never decides."""
+"""HTTP: a folder for each dialect, and the parts that they share. Routes translate; the registry decides."""

@@ -1,4 +1,4 @@
-"""The access log: one line for each request, where it is asked for."""
+"""The access log: one line per request, if enabled."""
 
 import logging
 from collections.abc import Iterable
@@ -11,19 +11,19 @@ from treaty.wire.confluent.headers import POSITION
 log = logging.getLogger("treaty.access")
 
 PATH_CHARACTERS = 500
-"""Characters of a path that a line shows."""
+"""The most characters of a path in a line."""
 _TOKEN = POSITION.lower().encode()
 
 
 def is_enabled() -> bool:
-    """Return whether anybody asked for lines."""
+    """Return whether the access log is enabled."""
     return log.isEnabledFor(logging.INFO)
 
 
 def log_request(scope: Scope, route: str, status: int, seconds: float, headers: Iterable[tuple[bytes, bytes]]) -> None:
-    """Write down one request: who asked, for what, what they got (status 0: nothing), and how long it took.
+    """Log a request: principal, method, path, status (0: no answer) and duration.
 
-    The query is left out; `sequence` is the state of the log that the answer was taken from, None where it has none.
+    The query string is left out; `sequence` is that of the state that answered, or None.
     """
     who = caller()
     token = next((value for name, value in headers if name == _TOKEN), b"").split(b".")

@@ -1,4 +1,4 @@
-"""The ASGI application of one worker, put together."""
+"""Builds the ASGI application of a worker."""
 
 import secrets
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from treaty.wire.confluent.errors import INCOMPATIBLE
 
 @dataclass(frozen=True, slots=True)
 class ServerApplication:
-    """The ASGI application of one worker, and the parts of it that its server needs."""
+    """The ASGI application of a worker, and the parts that its server needs."""
 
     dispatcher: RequestDispatcher
     cache: ResponseCache
@@ -39,10 +39,10 @@ def build_application(
     internal: InternalEndpoint | None = None,
     hosts: AllowedHosts = ANY_HOST,
 ) -> ServerApplication:
-    """Build the application over a running node; commits of the node empty the response cache.
+    """Build the application over a running node; commits of the node clear the response cache.
 
-    With `protection`, dialects reach the node only through it. `incompatible` is the error code of incompatible schemas.
-    `internal` is the endpoint for other nodes. `hosts` are those that requests may be meant for.
+    With `protection`, dialects use the node through it. `incompatible` is the error code for incompatible schemas.
+    `internal` is the endpoint for peer nodes. `hosts` are the allowed hosts of requests.
     """
     metrics, cache = metrics or ServerMetrics(), cache or ResponseCache()
     node.on_change(cache.empty)

@@ -1,7 +1,7 @@
-"""The audit log: a line of JSON for every change that somebody asked for, whatever came of it.
+"""The audit log: a line of JSON for every requested change, accepted or not.
 
-Lines go through a queue to a thread of their own, so that no request waits for a disk. One that can't be written is
-tried again; where the queue is full it is lost, counted and said. A process that is killed loses what is queued.
+A thread writes queued lines, so that no request waits for a disk. A failed write is tried again; past a full queue
+lines are lost, counted and logged. A killed process loses its queued lines.
 """
 
 import asyncio
@@ -38,15 +38,15 @@ from treaty.core.requests import Request
 log = logging.getLogger("treaty.audit")
 
 AGAIN_SECONDS = 1.0
-"""How long the thread waits before it tries again to write."""
+"""Seconds before a failed write is tried again."""
 CLOSE_SECONDS = 5.0
-"""How long the end of the process waits for lines that are queued."""
+"""Seconds that the end of the process waits for queued lines."""
 Members = dict[str, object]
 
 
 @dataclass(slots=True)
 class AuditFile:
-    """Lines on their way to a file (None: stderr), which others may rotate or append to. `lost` counts those dropped."""
+    """Writes lines to a file (None: stderr), which may be rotated. `lost` counts dropped lines."""
 
     path: Path | None = None
     most: int = AUDIT_LINES
@@ -59,7 +59,7 @@ class AuditFile:
     descriptor: int = -1
     rest: bytes = b""
     resting: int = 0
-    """Lines in `rest`, which are taken and not written."""
+    """Number of lines in `rest`, which are taken from the queue and not written."""
 
     def open(self) -> None:
         """Open the file and start the thread; raises `OSError`."""
@@ -73,13 +73,13 @@ class AuditFile:
             if len(self.queue) + self.resting >= self.most:
                 self.lost += 1
                 if self.lost == 1 or self.lost % 1000 == 0:
-                    log.error("the audit log can't be written: %d lines are lost", self.lost)
+                    log.error("the audit log cannot be written: %d lines are lost", self.lost)
                 return
             self.queue.append(line)
             self.wake.notify()
 
     def close(self) -> None:
-        """Write what is queued, within bounds; what is left then is lost and counted."""
+        """Write queued lines for a limited time; the rest is lost and counted."""
         with self.wake:
             self.closing = True
             self.wake.notify()
@@ -88,7 +88,7 @@ class AuditFile:
         left = len(self.queue) + self.resting
         if left:
             self.lost += left
-            log.error("the audit log could not be written to its end: %d lines are lost", self.lost)
+            log.error("the audit log could not be flushed: %d lines are lost", self.lost)
         if self.path is not None and self.descriptor >= 0:
             with contextlib.suppress(OSError):
                 os.close(self.descriptor)
@@ -101,7 +101,7 @@ class AuditFile:
             except OSError as reason:
                 if str(reason) != trouble:
                     trouble = str(reason)
-                    log.error("the audit log can't be written, it is tried again: %s", reason)
+                    log.error("the audit log cannot be written; the write is tried again: %s", reason)
                 with self.wake:
                     if self.closing:
                         return
@@ -110,7 +110,7 @@ class AuditFile:
                 trouble = ""
 
     def _take(self) -> bool:
-        """Wait for lines and take them all; False at the end."""
+        """Wait for lines and take all of them; return False at the end."""
         with self.wake:
             while not (self.queue or self.rest or self.closing):
                 self.wake.wait()
@@ -150,13 +150,13 @@ class AuditFile:
 
 @dataclass(frozen=True, slots=True)
 class AuditLog:
-    """Writes down who asked for which change, and what stood there before and after."""
+    """Records each change: caller, request, and the values before and after."""
 
     registry: AsyncRegistry
     lines: AuditFile
 
     async def record_command(self, request: Request[Any], call: CallOptions, ask: AskRegistry) -> Reply[Any]:
-        """Ask, write a line, and return or raise what came of it."""
+        """Execute a command, write its line, and return or raise its result."""
         if not call.command_id:
             call = replace(call, command_id=secrets.token_hex(16))
         began, who = time.time(), caller() or RequestCaller()
@@ -188,7 +188,7 @@ class AuditLog:
         self.lines.put(msgspec.json.encode(members) + b"\n")
 
     async def _resolve_alias(self, request: Request[Any]) -> tuple[Any, Members]:
-        """The request with the subject that an alias leads to, as this worker sees it; and the alias, for the line."""
+        """Return the request with the target of an alias, as this worker knows it; and the alias, for the line."""
         named = alias_candidate(request)
         if named is None:
             return request, {}
@@ -200,7 +200,7 @@ class AuditLog:
         return (with_subject(request, named.sibling(target)), {"alias": str(named)}) if target else (request, {})
 
     async def _before(self, request: Request[Any]) -> object:
-        """What stands there now, as this worker sees it; None where nothing does, or it can't be said."""
+        """Return the current value, as this worker knows it; None without a value, or if it is unknown."""
         query_before = OPERATIONS[type(request)].query_before
         if query_before is None:
             return None
@@ -215,7 +215,7 @@ class AuditLog:
 
 
 def _object(request: Request[Any]) -> Members:
-    """What a command is about: a subject, a context, or a resource."""
+    """Return the object of a command: a subject, a context, or a resource."""
     match request:
         case q.Register(subject=subject, create_with=q.SubjectCreation(policy=a.Config() as chosen)):
             return {"subject": str(subject), "policy": {"digest": request_digest(chosen), "level": _level(chosen)}}
@@ -236,12 +236,12 @@ def _object(request: Request[Any]) -> Members:
 
 
 def _level(config: a.Config) -> str | None:
-    """The level of a config: its word, or where none names it the ranges."""
+    """Return the level of a config: its name, or its ranges."""
     return config.level if config.exact_level is None else in_words(config.exact_level)
 
 
 def _after(answer: object) -> object:
-    """What stands there, with its digest: a version's guid, a digest of a config; associations as they are."""
+    """Return a value for the line, with its digest: the guid of a version, a digest of a config; associations in full."""
     match answer:
         case a.RegisteredVersion(version=version):
             return _after(version)
@@ -264,7 +264,7 @@ def _after(answer: object) -> object:
 
 
 def _rule_of(failure: BaseException) -> str:
-    """What ended a command that has no answer: its caller went away, or a fault of this server, which its log describes."""
+    """Return why a command has no answer: its client disconnected, or an exception, which is in the server's log."""
     return "CANCELLED" if isinstance(failure, asyncio.CancelledError) else "INTERNAL_ERROR"
 
 

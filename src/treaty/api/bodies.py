@@ -18,8 +18,8 @@ def announced_bytes(http: HttpRequest) -> int:
 async def read_body(http: HttpRequest, limit: int = REQUEST_BYTES) -> bytes:
     """Read the whole body; raises `HttpError` 413 where it is longer than `limit` bytes.
 
-    What is past the limit is thrown away as it comes, up to a limit of its own: a sender that is cut off while it
-    sends would not read the answer.
+    The rest is read and discarded, up to another limit: a client that is disconnected while it sends does not read the
+    answer.
     """
     data, size = bytearray(), 0
     if announced_bytes(http) > DISCARDED_BYTES:

@@ -1,4 +1,4 @@
-"""Who asks, for everything that runs while their request is answered."""
+"""The caller and the id of the current request, as context variables."""
 
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ from starlette.types import Scope
 from treaty.core.access.rights import Access
 
 MAX_REQUEST_ID = 200
-"""Characters of a request id that are echoed; a longer one is not."""
+"""The longest request id that is accepted."""
 REQUEST_ID = b"x-request-id"
 OPEN = frozenset({b"/healthz", b"/readyz", b"/readyz/writes", b"/openapi.json", b"/docs"})
-"""Pages for everybody: those who start and stop servers have no credentials, and nothing of what is kept is told there."""
+"""Pages without authentication, for orchestrators; they reveal nothing about the content."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestCaller:
-    """Somebody who was let in. Without rights there is no `access` to bound them (None).
+    """The caller of a request. Without rights `access` is None.
 
     `client` is whose request counts against the limits of one client: the principal, or the address it comes from.
     """
@@ -34,17 +34,17 @@ _GIVEN = "treaty.request"
 
 
 def caller() -> RequestCaller | None:
-    """Return who asks; None where nobody was let in."""
+    """Return the caller; None without an authenticated request."""
     return _CALLER.get()
 
 
 def set_caller(who: RequestCaller | None) -> None:
-    """Say who asks, for the rest of this request's task."""
+    """Set the caller for this request's task."""
     _CALLER.set(who)
 
 
 def identify_request(scope: Scope) -> bytes:
-    """Return the id of a request, made up where it came with none that may be echoed; log lines of its task carry it."""
+    """Return the id of a request, or a generated one; log lines of its task contain it."""
     given: bytes = next((value for name, value in scope["headers"] if name == REQUEST_ID), b"")
     fit = 0 < len(given) <= MAX_REQUEST_ID and given.isascii() and given.decode().isprintable()
     scope[_GIVEN] = found = given if fit else str(uuid4()).encode()
@@ -53,16 +53,16 @@ def identify_request(scope: Scope) -> bytes:
 
 
 def request_id_of(scope: Scope) -> bytes:
-    """Return the id that `identified` found for a request; empty where nobody asked it."""
+    """Return the id of a request; empty if it was not determined yet."""
     found: bytes = scope.get(_GIVEN, b"")
     return found
 
 
 def set_request_id(request_id: str) -> None:
-    """Say to which request the rest of this task belongs: one that another node was asked, for its log lines."""
+    """Set the request id of this task, for a command of another node."""
     _REQUEST.set(request_id)
 
 
 def request_id() -> str:
-    """Return the id of the request that this task answers; empty outside of one."""
+    """Return the request id of this task; empty outside of a request."""
     return _REQUEST.get()

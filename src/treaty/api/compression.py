@@ -1,4 +1,4 @@
-"""Compression, where it pays: large answers, for clients that ask for it, and not in the event loop where they are huge."""
+"""Compression of large answers, for clients that accept gzip; very large ones on a thread."""
 
 import asyncio
 import zlib
@@ -9,9 +9,9 @@ from starlette.responses import Response
 from treaty.core.limits import GZIP_BYTES
 
 LEVEL = 1
-"""zlib's fastest: JSON shrinks to a fifth at once, and the further levels cost several times as much for little."""
+"""zlib's fastest level: it compresses JSON to a fifth; further levels cost several times as much for little."""
 ASIDE_BYTES = 131_072
-"""Bytes from which on a thread compresses: it takes more than a millisecond."""
+"""From this number of bytes on a thread compresses, because it takes more than a millisecond."""
 _GZIP = 31
 """zlib's word for the largest window in a frame of gzip."""
 
@@ -33,7 +33,7 @@ def compress_gzip(body: bytes) -> bytes:
 
 
 async def compress_response(response: Response, accept_encoding: str) -> None:
-    """Compress the body of a finished response if it is large and the client takes that; say that it depends on it."""
+    """Compress the body of a response if it is large and the client accepts gzip; adds `Vary`."""
     body = bytes(response.body)
     if len(body) < GZIP_BYTES:
         return

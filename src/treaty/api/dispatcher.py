@@ -1,4 +1,4 @@
-"""The outermost layer of a server: it authenticates, bounds, routes and counts requests, and answers unhandled exceptions."""
+"""The outermost layer of a server: authenticates, limits, routes and counts requests, and answers unhandled exceptions."""
 
 import asyncio
 import logging
@@ -27,23 +27,23 @@ from treaty.wire.confluent.headers import V1, negotiate
 log = logging.getLogger("treaty.api")
 
 DISCONNECT_SECONDS = 5.0
-"""How long the server may take to notice that a connection is closed."""
+"""Seconds for the server to notice a closed connection."""
 Page = Callable[[str], Awaitable[Response]]
 """A page of the operator: it takes the ``Accept-Encoding`` of its request."""
 Authenticate = Callable[[Scope], Awaitable[None]]
-"""Authenticates a request; raises a refusal where its credentials are wrong or missing."""
+"""Authenticates a request; raises a refusal for wrong or missing credentials."""
 
 
 class RunningNode(AsyncRegistry, Protocol):
-    """What the HTTP side needs of a node besides the `AsyncRegistry`: to be told of changes, and facts to show."""
+    """What the server needs of a node besides the `AsyncRegistry`: notifications of changes, and its status."""
 
     def on_change(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called, in this event loop, whenever commits have been applied (before they are answered)."""
+        """Call `callback`, in this event loop, whenever commits have been applied, before they are answered."""
         ...
 
     @property
     def halted(self) -> str:
-        """Why no change is written now; empty where changes are."""
+        """Why the node does not write now; empty if it does."""
         ...
 
     def status(self) -> object:
@@ -64,7 +64,9 @@ class InternalEndpoint(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RequestDispatcher:
-    """The server's ASGI application: pages of the operator and some dialects by exact path, everything else to a dialect."""
+    """The server's ASGI application: pages of the operator and some dialects by exact path, everything else to a
+    dialect.
+    """
 
     dialect: ASGIApp
     metrics: ServerMetrics
@@ -125,7 +127,7 @@ class RequestDispatcher:
         page = self.pages.get(scope["raw_path"])
         clients = self.metrics.in_flight - (internal.busy if internal is not None else 0)
         if page is None and clients > self.in_flight:
-            raise Unavailable(f"more than {self.in_flight} requests are being answered (limit IN_FLIGHT); come again")
+            raise Unavailable(f"more than {self.in_flight} requests are in flight (limit IN_FLIGHT); retry later")
         if self.authenticate is not None:
             await self.authenticate(scope)
         if page is not None:
@@ -137,8 +139,8 @@ class RequestDispatcher:
             return
         who = _client_of(scope)
         if self.in_flight_by_client[who] >= self.each:
-            message = f"more than {self.each} requests of one client are being answered (limit IN_FLIGHT_EACH)"
-            raise HttpError(429, f"HTTP 429 Too Many Requests: {message}; come again", retry_after="1")
+            message = f"more than {self.each} requests of one client are in flight (limit IN_FLIGHT_EACH)"
+            raise HttpError(429, f"HTTP 429 Too Many Requests: {message}; retry later", retry_after="1")
         self.in_flight_by_client[who] += 1
         set_caller(replace(caller() or RequestCaller(), client=who))
         try:
@@ -164,22 +166,23 @@ def _error_response(failure: Exception, scope: Scope) -> Response:
 
 
 def _stop_error(method: str) -> HttpError:
-    """What is told where the server stops before the answer is there: a change may have been written."""
+    """Return the answer for a request that the stopping server interrupts; a change may have been written."""
     if method in {"GET", "HEAD", "OPTIONS"}:
-        return HttpError(503, "HTTP 503 Service Unavailable: the server stops; ask another one", retry_after="1")
+        return HttpError(503, "HTTP 503 Service Unavailable: the server is stopping; use another node", retry_after="1")
     return HttpError(
-        504, "HTTP 504 Gateway Timeout: the server stops; a change may have been written, send it again as it was"
+        504,
+        "HTTP 504 Gateway Timeout: the server is stopping; the change may have been written, retry it with the same command id",
     )
 
 
 def _client_of(scope: Scope) -> str:
-    """Whose request it is: the principal's where one is known, else the address's that it came from."""
+    """Return the client of a request for limits: its principal, else its address."""
     who, client = caller(), scope.get("client")
     return who.principal if who is not None and who.principal not in {"", ANONYMOUS} else client[0] if client else ""
 
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
-"""Methods that are counted by name; a client can't fill the metrics with words of its own."""
+"""Methods that are counted by name; others are counted together."""
 
 
 @dataclass(slots=True)

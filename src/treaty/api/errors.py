@@ -24,7 +24,7 @@ NOT_ACCEPTABLE = (
 
 
 class HttpError(Exception):
-    """A request that no route takes, or takes so: an HTTP status, and what to say."""
+    """An HTTP error of a request: its status and message."""
 
     def __init__(self, status: int, message: str = "", **headers: str) -> None:
         """Keep the status; without a message it is the standard phrase."""

@@ -27,17 +27,17 @@ from treaty.node.status import Status
 log = logging.getLogger("treaty.server")
 
 DRAIN_SECONDS = 15
-"""Requests that are being answered when the server is told to stop get this long."""
+"""Seconds for requests in flight when the server stops."""
 KEEP_ALIVE_SECONDS = 65
-"""An idle connection is closed after this: longer than common proxies keep theirs, so that they close first."""
+"""Seconds until an idle connection is closed: longer than in common proxies, so that these close first."""
 RENEW_SECONDS = 5.0
-"""How often a worker looks whether its certificate was renewed."""
+"""Seconds between two checks for a renewed certificate."""
 HTTPS_PORT = 443
 HSTS = ("strict-transport-security", "max-age=31536000")
 BEAT_SECONDS = 1.0
-"""How often a worker writes its gauges, looks after its parent, and looks for clients that are too slow."""
+"""Seconds between two beats of a worker: it writes gauges, checks its parent process, and checks for slow clients."""
 HANDSHAKE_SECONDS = 10.0
-"""Seconds that a client may take to agree on TLS."""
+"""Time-out of the TLS handshake, in seconds."""
 TURN_CONNECTIONS = 500
 """Connections that are looked at in one turn of the loop."""
 
@@ -149,7 +149,9 @@ def _transport_headers(listening: ListenerSettings) -> list[tuple[str, str]]:
 
 
 def is_whole_host(address: str, port: int) -> bool:
-    """Whether a server with TLS there is what browsers reach under the host's name: others reach it, and no port is written."""
+    """Whether a server with TLS there is what browsers reach under the host's name: others reach it, and no port is
+    written.
+    """
     return port == HTTPS_PORT and not is_loopback(address)
 
 
@@ -173,9 +175,9 @@ async def _renew(listening: ListenerSettings, context: ssl.SSLContext | None) ->
             shown = now
             try:
                 tls.show(context)
-                log.info("the certificate was renewed")
+                log.info("the certificate was reloaded")
             except TlsError as wrong:
-                log.error("the old certificate is shown on: %s", wrong)
+                log.error("the certificate could not be reloaded; the old one stays in use: %s", wrong)
 
 
 async def _cut(server: uvicorn.Server, table: ConnectionTable) -> None:
@@ -203,7 +205,9 @@ async def _cut(server: uvicorn.Server, table: ConnectionTable) -> None:
 
 
 def _protocol(application: ServerApplication, table: ConnectionTable, *, access_log: bool) -> type[HttpToolsProtocol]:
-    """The protocol with the response cache, which keeps nothing where each request has to be logged; uvicorn's if it has changed."""
+    """The protocol with the response cache, which keeps nothing where each request has to be logged; uvicorn's if it
+    has changed.
+    """
     digest_key = application.cache.digest_key
     probe = uvicorn.Config(application.dispatcher, ws="none", lifespan="off", log_config=None)
     made = HttpToolsProtocol(probe, ServerState(), {})
@@ -241,7 +245,7 @@ async def _beat(
         for name, number in _counts(status).items():
             metrics.total(f"node_{name}", number)
         if listening.parent and os.getppid() != listening.parent:
-            log.warning("the process that started this worker is gone; stopping")
+            log.warning("the parent process has ended; stopping")
             stopping.set()
             return
         await asyncio.sleep(BEAT_SECONDS)

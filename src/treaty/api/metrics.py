@@ -1,4 +1,4 @@
-"""What is counted, and how Prometheus is told: one scrape of any worker tells of all of them."""
+"""Metrics for Prometheus: a scrape of any worker returns those of all workers."""
 
 import time
 from collections import defaultdict
@@ -17,18 +17,18 @@ BUCKETS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0)
 """Upper bounds of the latency histogram, in seconds."""
 _BAR = "\t"
 OTHER = "other"
-"""The route of a request that no route took."""
+"""The route label of requests without a route."""
 
 
 @dataclass(slots=True)
 class ServerMetrics:
-    """The numbers of this worker, and where those of the others are."""
+    """The metrics of this worker, and the folder with those of the others."""
 
     folder: Path | None = None
     worker: int = 0
     in_flight: int = 0
     gone: int = 0
-    """Requests whose clients went away before their answers were there."""
+    """Requests whose clients disconnected before the answer."""
     numbers: WorkerNumbers = field(init=False)
     counted: dict[str, int] = field(default_factory=dict)
 
@@ -39,7 +39,7 @@ class ServerMetrics:
         self.numbers.add(_key("count", "starts"))
 
     def count_answer(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count one answer of the slow path."""
+        """Count an answer that is not from the response cache."""
         add = self.numbers.add
         add(_key("requests", method, route, str(status)))
         add(_key("sum", route), seconds)
@@ -47,18 +47,18 @@ class ServerMetrics:
         add(_key("bucket", route, str(bound)))
 
     def count_cache_hits(self, hits: int) -> None:
-        """Take over the number of answers from memory so far."""
+        """Set the number of answers from the response cache."""
         self.total("hot_hits", hits)
 
     def total(self, name: str, so_far: int) -> None:
-        """Take over a number that this worker has counted since its start."""
+        """Set a counter of this worker."""
         before = self.counted.get(name)
         if so_far != before:
             self.numbers.add(_key("count", name), so_far - (before or 0))
             self.counted[name] = so_far
 
     def gauge(self, name: str, value: float) -> None:
-        """Set a number that is shown for each worker."""
+        """Set a gauge of this worker."""
         self.numbers.put(_key("gauge", name), value)
 
     def workers(self) -> dict[str, dict[str, float]]:

@@ -1,7 +1,7 @@
-"""The native dialect as an ASGI application: any operation of the registry by one path.
+"""The native API as an ASGI application: any operation of the registry, at one path.
 
-Who asks, how many are let in, what is counted and what is written down is the business of the gate and of the registry
-behind it, as for every dialect; nothing of what is answered here is kept.
+Authentication, limits, metrics and audit are done by the dispatcher and the registry, as for every dialect. Answers are
+not cached.
 """
 
 from dataclasses import dataclass
@@ -27,11 +27,11 @@ _METHODS = "OPTIONS, POST"
 
 @dataclass(frozen=True, slots=True)
 class NativeDialect:
-    """Every operation over a registry: the same errors and statuses as Confluent's dialect has for them."""
+    """The native API over a registry, with the statuses of Confluent's dialect."""
 
     registry: AsyncRegistry
     incompatible: int = INCOMPATIBLE
-    """The error code of a schema that breaks the policy."""
+    """The error code of an incompatible schema."""
     path: bytes = PATH.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,4 +1,4 @@
-"""Routes for those who run the server: is it alive, is it ready, what does it know, what does it count."""
+"""Routes for operators: liveness, readiness, status and metrics."""
 
 import os
 import time
@@ -20,7 +20,7 @@ from treaty.core.requests import ListContexts
 
 RELEASE = installed("treaty")
 READY_SECONDS = 3.0
-"""A member that can't look at its log within this time is not ready."""
+"""Time-out of a readiness check, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class OperatorPages:
     level: str = ""
     """The level of Confluent's API that is spoken."""
     read_only: bool = False
-    """Whether this server was told to refuse all changes."""
+    """Whether this server refuses all changes."""
     began: float = field(default_factory=time.monotonic)
 
     def paths(self) -> Mapping[bytes, Page]:
@@ -47,15 +47,15 @@ class OperatorPages:
         }
 
     async def answer_health(self, _accept_encoding: str) -> Response:
-        """The process answers; nothing more is said."""
+        """Liveness: the process answers."""
         return _json({"status": "ok"})
 
     async def answer_readiness(self, _accept_encoding: str) -> Response:
-        """The log can be looked at; 503 with the reason where it can't. A server that only reads says so, and is ready."""
+        """Readiness: the log is reachable; 503 with the reason if not. A read-only server is ready."""
         return await self._readiness(200)
 
     async def answer_write_readiness(self, _accept_encoding: str) -> Response:
-        """The same for who wants to change something: 503 too where no change is written now."""
+        """Readiness for writes: also 503 if changes are not written now."""
         return await self._readiness(503)
 
     async def _readiness(self, halted: int) -> Response:
@@ -69,7 +69,7 @@ class OperatorPages:
         return _json({"status": "ready", "sequence": reply.token.sequence})
 
     async def status(self, _accept_encoding: str) -> Response:
-        """What this worker knows of its log and of itself, where the others stand, and the limits in force."""
+        """The status of this worker and its log, the positions of the other workers, and the limits in force."""
         known = {
             name.lower(): value for name, value in vars(limits).items() if name.isupper() and isinstance(value, int)
         }
@@ -107,7 +107,7 @@ _SHOWN = {
     "refusing": "refusing",
     "trouble": "trouble",
 }
-"""What ``/status`` tells of each worker, and the gauges it takes it from: as of the worker's last beat."""
+"""Members of ``/status`` for each worker, with their gauges: as of the worker's last beat."""
 
 
 def _json(members: object, status: int = 200) -> Response:

@@ -1,4 +1,4 @@
-"""The endpoint for other nodes: they show who they are, and send commands that this node is to decide."""
+"""The endpoint for peer nodes, which authenticate and send commands that this node decides."""
 
 import hmac
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _SECRET = SECRET.lower().encode()
 
 @dataclass(frozen=True, slots=True)
 class PeerAuthenticator:
-    """Any of these secrets will do, and any certificate that TLS has verified with one of these names (CN or DNS)."""
+    """Accepts any of these secrets, and any verified certificate with one of these names (CN or DNS)."""
 
     secrets: tuple[bytes, ...] = ()
     names: frozenset[str] = frozenset()
@@ -33,17 +33,19 @@ class PeerAuthenticator:
         return f"PeerAuthenticator({len(self.secrets)} secrets, {sorted(self.names)})"
 
     def refuse_others(self, scope: Scope) -> None:
-        """Raise `HttpError` for everybody else: 401 where nothing is shown, 403 where it is not good."""
+        """Raise `HttpError` for a request that is not of a peer: 401 without credentials, 403 for wrong ones."""
         shown = [value for name, value in scope["headers"] if name == _SECRET]
         if len(shown) == 1 and any([hmac.compare_digest(shown[0], one) for one in self.secrets]):  # noqa: C419 (all are compared, however early one fits)
             return
         if self.names & _names(scope.get(PEER) or {}):
             return
         if shown:
-            raise refusal(403, "HTTP 403 Forbidden: that is not the secret of this registry's nodes")
+            raise refusal(403, "HTTP 403 Forbidden: wrong peer secret")
         if scope.get(PEER):
-            raise refusal(403, "HTTP 403 Forbidden: the certificate has no name of a node (see --peer-name)")
-        raise refusal(401, "HTTP 401 Unauthorized: this is for nodes of this registry, who show that they are")
+            raise refusal(
+                403, "HTTP 403 Forbidden: the certificate does not have the name of a peer node (see --peer-name)"
+            )
+        raise refusal(401, "HTTP 401 Unauthorized: this endpoint is for peer nodes, which must authenticate")
 
 
 def refusal(status: int, message: str) -> HttpError:
@@ -71,17 +73,17 @@ _START = {"type": "http.response.start", "status": 200, "headers": [(b"content-t
 
 @dataclass(slots=True)
 class PeerEndpoint:
-    """An ASGI application for one path. Rights are not asked here: what each command may do came along with it."""
+    """An ASGI application for one path. Permissions are not checked here: each command carries its access."""
 
     take: Take
     authenticator: PeerAuthenticator
     path: bytes = PATH.encode()
     busy: int = 0
-    """Commands that are being decided."""
+    """Commands in work."""
     classes: KnownAccess = field(default_factory=KnownAccess)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; raises `HttpError` where no command was taken."""
+        """Answer one request; raises `HttpError` if no command was accepted."""
         set_caller(None)
         self.authenticator.refuse_others(scope)
         if scope["method"] != "POST":
@@ -129,7 +131,7 @@ class PeerEndpoint:
         )
 
     async def _decide(self, forwarded: ForwardedCommand) -> ForwardReply:
-        """Decide one command, in a task of its own that says whose it is."""
+        """Decide one command, in a task with its caller."""
         asked = forwarded.request_id
         fit = len(asked) <= MAX_REQUEST_ID and asked.isascii() and asked.isprintable()
         if fit and asked:

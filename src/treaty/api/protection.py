@@ -1,4 +1,4 @@
-"""What stands between the network and a member: rights, an audit log, a server that only reads."""
+"""Protection of a node: rights, audit log, read-only mode."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -18,10 +18,7 @@ STDERR = Path("-")
 
 @dataclass(frozen=True, slots=True)
 class ProtectionSettings:
-    """What was asked for; by default nothing, and then nothing is in the way of a request.
-
-    `auth` is a file of rights. `audit` is a file, or `STDERR`.
-    """
+    """Options of the protection; by default there is none. `auth` is a file of rights. `audit` is a file, or `STDERR`."""
 
     auth: Path | None = None
     audit: Path | None = None
@@ -52,9 +49,8 @@ class ActiveProtection:
 
 @asynccontextmanager
 async def open_protection(protection: ProtectionSettings) -> AsyncIterator[ActiveProtection | None]:
-    """Open what was asked for, and follow its files while the block runs; None where nothing was asked for.
-
-    Raises `AuthFileError` where a file can't be used.
+    """Open the protection for the block, and reload its files; None without options. Raises `AuthFileError` for an
+    unusable file.
     """
     if not protection:
         yield None

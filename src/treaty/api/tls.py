@@ -1,4 +1,4 @@
-"""TLS of a server: which certificate it shows, and whose clients' certificates it believes."""
+"""TLS of a server: its certificate, and the CAs of client certificates."""
 
 import ssl
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from pathlib import Path
 
 
 class TlsError(Exception):
-    """A certificate or key can't be used; the sentence says which, why, and what to do."""
+    """A certificate or key is unusable; the message has the file, the reason and a remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """Files in PEM. With `client_ca`, clients show a certificate that it vouches for, or (`optional`) may show one."""
+    """PEM files. With `client_ca` client certificates signed by it are required, or (`optional`) accepted."""
 
     certificate: Path
     key: Path | None = None

@@ -1,7 +1,7 @@
-"""Numbers that all workers of a server share: each writes its own file, any of them can read them all.
+"""Metrics shared by the workers of a server: each writes its own file, and any can read all.
 
-A file is a memory map of fixed entries, so counting costs no system call and survives a killed worker; the one that
-takes its place goes on counting in the same file.
+A file is a memory map of fixed entries: counting costs no system call and survives a killed worker; the worker that
+replaces it continues in the same file.
 """
 
 import mmap

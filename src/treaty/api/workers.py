@@ -1,4 +1,4 @@
-"""Several workers on one listening socket: started, watched, started again, and stopped together."""
+"""Supervises several workers on one listening socket: starts, restarts and stops them."""
 
 import asyncio
 import contextlib
@@ -14,11 +14,11 @@ FIRST_WAIT = 0.25
 """Seconds before a worker that died is started again; doubled each time, up to `LONGEST_WAIT`."""
 LONGEST_WAIT = 30.0
 LONG_LIFE = 30.0
-"""Seconds after which a worker counts as well, so that the next wait is short again."""
+"""Seconds after which a worker counts as healthy, and the restart delay is reset."""
 STOP_SECONDS = 20.0
-"""Workers that are told to stop get this long; then they are killed."""
+"""Seconds for workers to stop before they are killed."""
 HOPELESS = 78
-"""Exit code of a worker that will fail the same way every time: nobody starts it again."""
+"""Exit code of a worker with a permanent error: it is not restarted."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Where the rooms meet: settings in, running program out."""
+"""Assembly: builds running nodes and servers from settings."""
 
 from treaty.assemble.runtime import (
     LOG_CONFIG,

@@ -1,4 +1,4 @@
-"""How a server finds other nodes of its registry and is found by them: addresses, and why they believe each other."""
+"""Peer nodes: addresses of a server and its authentication with other nodes."""
 
 import string
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from treaty.client.peer_transport import HttpPeerTransport, PeerCredentials
 from treaty.client.settings import tls_of
 
 SECRET_LENGTH = 16
-"""Characters of a secret, at least."""
+"""The fewest characters of a secret."""
 SECRETS = 10
-"""Secrets in one file: the one in use, and others while nodes change from one to the next."""
+"""The most secrets in a file: the current one, and others during a rotation."""
 _PRINTABLE = frozenset(string.digits + string.ascii_letters + string.punctuation)
 
 
 @dataclass(frozen=True, slots=True)
 class PeerSettings:
-    """What was asked for. Without a secret and without names other nodes are neither asked nor believed.
+    """Options for peer nodes. Without a secret and names a node neither forwards commands nor accepts them.
 
     `advertise` is the URL under which other nodes reach this server (empty: made from where it listens). `names` are
     those that certificates of nodes have. `ca` vouches for other nodes. `port` is the first of the ports of several
@@ -63,19 +63,18 @@ def refuse_unsafe_peers(peering: PeerSettings, host: str, tls: TlsFiles | None) 
     outside = not is_loopback(host) or (peering.advertise and not is_loopback(parts.hostname or ""))
     if outside and tls is None and not peering.plaintext:
         raise PeeringError(
-            f"the secret of nodes would come to {host} as everybody on the way can read it: "
-            "serve TLS (--tls-cert), or say --peer-plaintext where the network is yours alone"
+            f"the peer secret would be sent to {host} unencrypted: use TLS (--tls-cert), or --peer-plaintext in a trusted network"
         )
 
 
 def read_secrets(path: Path) -> tuple[str, ...]:
-    """Read the secrets of a file, one a line; the first is shown, all are believed. Raises `PeeringError`."""
+    """Read the secrets of a file, one per line; the first is sent, all are accepted. Raises `PeeringError`."""
     refuse_open(path)
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as reason:
         why = getattr(reason, "strerror", None) or "it is no text"
-        raise PeeringError(f"{path}: {why}; give a file with a secret that all nodes know") from None
+        raise PeeringError(f"{path}: {why}; give a file with the secret of all nodes") from None
     secrets = tuple(line.strip() for line in lines if line.strip() and not line.startswith("#"))
     if not 0 < len(secrets) <= SECRETS:
         raise PeeringError(f"{path}: {len(secrets)} secrets; give one a line, at most {SECRETS}")
@@ -89,7 +88,7 @@ def read_secrets(path: Path) -> tuple[str, ...]:
 
 
 def authenticator_of(peering: PeerSettings) -> PeerAuthenticator | None:
-    """Whom this server believes to be a node; None where nobody is."""
+    """Return the authenticator of peer nodes; None without peers."""
     if not peering:
         return None
     secrets = () if peering.secret_file is None else read_secrets(peering.secret_file)
@@ -97,7 +96,7 @@ def authenticator_of(peering: PeerSettings) -> PeerAuthenticator | None:
 
 
 def transport_of(peering: PeerSettings, tls: TlsFiles | None) -> HttpPeerTransport | None:
-    """How this server asks other nodes; None where it has nothing to show them. Raises `PeeringError`, `TlsError`."""
+    """Return the transport to peer nodes; None without credentials. Raises `PeeringError`, `TlsError`."""
     if not peering:
         return None
     secret = "" if peering.secret_file is None else read_secrets(peering.secret_file)[0]
@@ -112,9 +111,8 @@ def transport_of(peering: PeerSettings, tls: TlsFiles | None) -> HttpPeerTranspo
 
 
 def address_of(peering: PeerSettings, place: tuple[str, int], tls: TlsFiles | None, own: int = 0) -> str:
-    """The URL under which other nodes reach a worker that listens at a host and port; empty where none is known.
-
-    `own` is the port that leads to this worker alone, where it has siblings.
+    """Return the URL at which other nodes reach a worker that listens at a host and port; empty if unknown. `own` is
+    the port of this worker alone, if there are several.
     """
     if not peering:
         return ""

@@ -1,14 +1,14 @@
-"""Who reaches an address: this machine alone, all, and how it is written in a URL."""
+"""Addresses: loopback, wildcard, and their form in a URL."""
 
 import ipaddress
 
 
 class PeeringError(Exception):
-    """What was said about other nodes can't be right, or is not enough; the sentence says what to do."""
+    """The options for peer nodes are wrong or incomplete; the message has a remedy."""
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine reaches an address; a name that is none is taken for one that others reach."""
+    """Return whether an address is a loopback address; an unknown name counts as reachable by others."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -16,7 +16,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_everywhere(host: str) -> bool:
-    """Return whether an address stands for all that a machine has, so that nobody can connect to it by this name."""
+    """Return whether an address is a wildcard, to which no client can connect."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_unspecified
     except ValueError:

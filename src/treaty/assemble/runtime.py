@@ -1,6 +1,6 @@
-"""Where the rooms meet: a URL becomes a running member, a member becomes a server.
+"""Builds a running node from the URL of a log, and opens registries.
 
-Nothing else builds a node or a server; what a deployment decides (which log, which schema service, which clock) is decided here.
+The choices of a deployment (log, schema service, clock) are made here and nowhere else.
 """
 
 import asyncio
@@ -37,22 +37,16 @@ from treaty.node.segment.manager import StateFileManager, Write
 journal = logging.getLogger("treaty.node")
 
 UNUSABLE_ERRORS = (LogUrlError, LogDamagedError, KeyFileError, PeeringError)
-"""Trying again the same way will fail again."""
+"""Errors that a retry cannot resolve."""
 PASSING_ERRORS = (LogUnavailableError,)
-"""Starting again later may help."""
+"""Errors that a later start may resolve."""
 
-_NEEDS_PEERS = (
-    "one node owns this log and decides for all, so they must believe each other: start every node with the same "
-    "--peer-secret-file FILE, or with --peer-name NAME and certificates"
-)
-_NEEDS_ADDRESS = (
-    "one node owns this log and decides for all, so they must reach each other: say under which URL they reach this one, "
-    "for instance --advertise https://this-machine:8081"
-)
+_NEEDS_PEERS = "this log has one owner, to which all nodes forward writes, so nodes must authenticate each other: start every node with the same --peer-secret-file FILE, or with --peer-name NAME and certificates"
+_NEEDS_ADDRESS = "this log has one owner, to which all nodes forward writes, so nodes must reach each other: set the URL of this node, such as --advertise https://this-machine:8081"
 
 
 LOG_CONFIG = "TREATY_LOG_CONFIG"
-"""The variable with settings of the library that reaches the log, a line each."""
+"""The environment variable with settings of the log's client library, one per line."""
 
 
 def log_environment(url: str, terms: LogOptions) -> dict[str, str]:
@@ -61,13 +55,13 @@ def log_environment(url: str, terms: LogOptions) -> dict[str, str]:
 
 
 def state_path(url: str) -> Path | None:
-    """Where the state file of a log is if nobody says: beside the file of a SQLite log, else nowhere."""
+    """Return the default state file of a log: next to the database of a SQLite log, else none."""
     parts = urlsplit(url)
     return Path(f"{unquote(parts.path)}-state") if parts.scheme == "sqlite" else None
 
 
 def state_writer(url: str, path: Path, terms: LogOptions = DEFAULT_OPTIONS) -> Write:
-    """What writes the state file of a log, in a process of its own."""
+    """Return the function that writes the state file of a log in a separate process."""
 
     async def write(background: bool) -> None:  # noqa: FBT001 (it is a `Write`)
         settings = {**os.environ, **log_environment(url, terms)}  # noqa: TID251 (what it inherits, and more)
@@ -152,7 +146,7 @@ def cipher_of(metadata_keys: Path | None) -> MetadataCipher:
 
 
 Where = str | Mapping[str, Any] | ClientSettings | None
-"""Which registry: a URL, settings (a mapping has the names of Confluent's clients), or what the environment says."""
+"""A registry: a URL, settings (a mapping with the names of Confluent's clients), or None for the environment."""
 
 
 def connect(
@@ -160,12 +154,13 @@ def connect(
 ) -> Connection:
     """Connect to a registry: ``http(s)://host:port`` is a server, the URL of a log runs a node in this process.
 
-    ``memory:`` is a registry that ends with the program, ``sqlite:///absolute/path.db`` one that stays in a file.
-    `log_config` has settings of librdkafka for a log on Kafka (SASL, TLS).
-    Without an argument the variables ``TREATY_REGISTRY``, ``TREATY_USER`` … say it (`treaty.client.settings.VARIABLES`).
-    Raises `ValueError` for settings that are none (`LogUrlError` for a URL), `LogUnavailableError` or `LogDamagedError`
-    where a log can't be used. Close it, or use it with ``with``.
-    A node in this process seals sensitive metadata with the keys of a file, if there is one (`KeyFileError`).
+    ``memory:`` is a registry in memory, ``sqlite:///absolute/path.db`` one in a file. `log_config` has settings of
+    librdkafka for a Kafka log (SASL, TLS). Without an argument the environment variables ``TREATY_REGISTRY``,
+    ``TREATY_USER`` … are used (`treaty.client.settings.VARIABLES`). A node in this process encrypts sensitive metadata
+    with the keys of a file, if given (`KeyFileError`).
+
+    Raises `ValueError` for invalid settings (`LogUrlError` for a URL), `LogUnavailableError` or `LogDamagedError` for
+    an unusable log. Close it, or use it with ``with``.
     """
     found = resolve_registry(where, os.environ)  # noqa: TID251 (read here, for whoever names no registry)
     if isinstance(found, ClientSettings):
@@ -179,8 +174,8 @@ def connect(
 def connect_async(where: Where = None, *, log_config: Mapping[str, str] | None = None) -> AsyncConnection:
     """Connect to a registry from an asyncio program: as `connect`, with ``await`` before everything that asks.
 
-    A log is opened when it is first asked, and what it raises comes then. It belongs to one loop; close it, or use it
-    with ``async with``.
+    A log is opened by the first request, which raises its errors. Belongs to one event loop; close it, or use it with
+    ``async with``.
     """
     found = resolve_registry(where, os.environ)  # noqa: TID251 (read here, for whoever names no registry)
     if isinstance(found, ClientSettings):
@@ -191,7 +186,7 @@ def connect_async(where: Where = None, *, log_config: Mapping[str, str] | None =
 
 
 async def _node(url: str, terms: LogOptions = DEFAULT_OPTIONS, cipher: MetadataCipher = NO_KEYS) -> Node:
-    """A node of this program. It stands on the state file that servers have written, and writes none."""
+    """Return an embedded node, which reads a server's state file and writes none."""
     log, state, tables = await open_log(url, terms), state_path(url), LayeredTables()
     state_files = StateFileManager(state, tables)
     state_files.open()

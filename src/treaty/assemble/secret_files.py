@@ -1,4 +1,4 @@
-"""Files with secrets: which of them others on this machine may read."""
+"""Permissions of files with secrets."""
 
 import os
 import stat
@@ -12,11 +12,15 @@ from treaty.api.tls import TlsFiles
 from treaty.assemble.reach import PeeringError
 
 OTHERS = stat.S_IRWXO | stat.S_IWGRP
-"""Permissions that a file with a secret has not: any for others, writing for the group. The group may read it, as services do."""
+"""Permissions that a file with a secret has not: any for others, writing for the group. The group may read it, as
+services do.
+"""
 
 
 def find_open_mode(path: Path) -> str:
-    """Return the mode of a file that others may read or change, such as ``0644``; empty for any other file, and on Windows."""
+    """Return the mode of a file that others may read or change, such as ``0644``; empty for any other file, and on
+    Windows.
+    """
     if os.name == "nt":
         return ""
     try:
@@ -28,11 +32,11 @@ def find_open_mode(path: Path) -> str:
 
 
 def refuse_open(path: Path) -> None:
-    """Raise `PeeringError` for a secret of nodes that others may read: who has it may do everything."""
+    """Raise `PeeringError` for a peer secret that other users may read."""
     mode = find_open_mode(path)
     if mode:
         raise PeeringError(
-            f"{path}: others on this machine may read or change this secret (mode {mode}): chmod 600 {path}"
+            f"{path}: other users of this machine may read or change this secret (mode {mode}): chmod 600 {path}"
         )
 
 
@@ -47,7 +51,7 @@ def list_warnings(protection: ProtectionSettings, tls: TlsFiles | None, metadata
         mode = find_open_mode(path) if path is not None else ""
         if mode and (path != protection.auth or int(mode, 8) & (stat.S_IWOTH | stat.S_IWGRP)):
             able = "change" if path == protection.auth else "read or change"
-            yield f"WARNING: others on this machine may {able} {what} in {path} (mode {mode}): chmod 600 {path}"
+            yield f"WARNING: other users of this machine may {able} {what} in {path} (mode {mode}): chmod 600 {path}"
 
 
 def _password_file(rights: Path) -> Path | None:

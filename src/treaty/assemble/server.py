@@ -27,17 +27,17 @@ from treaty.log.urls import LogOptions
 from treaty.wire.confluent.errors import INCOMPATIBLE
 
 HOPELESS_ERRORS = (*UNUSABLE_ERRORS, AuthFileError, TlsError)
-"""Starting a server again the same way will fail again."""
+"""Errors that a restart cannot resolve."""
 GARBAGE = 5_000, 3, 1_300
 """When a server collects garbage: after so many objects, so many young collections, and so many middle ones.
 
-A collection stops the event loop while it walks the objects that were made since the one before. Python's own 700 walk rows too often,
-which stay for good. Ten times as many objects as these take more than 40 ms.
+A collection stops the event loop while it walks the objects that were made since the one before. Python's own 700 walk
+rows too often, which stay for good. Ten times as many objects as these take more than 40 ms.
 """
 
 
 def check_files(protection: ProtectionSettings, tls: TlsFiles | None) -> None:
-    """Try the files of rights and of TLS, and whether they fit; raises `AuthFileError` or `TlsError`."""
+    """Check the files of rights and TLS; raises `AuthFileError` or `TlsError`."""
     if tls is not None:
         tls.context()
     if protection.auth is not None:
@@ -45,7 +45,9 @@ def check_files(protection: ProtectionSettings, tls: TlsFiles | None) -> None:
 
 
 def allowed_hosts(listening: ListenerSettings, protection: ProtectionSettings, peering: PeerSettings) -> AllowedHosts:
-    """Which hosts requests may be meant for: only where the server asks nobody who they are, and others don't reach it, not any."""
+    """Which hosts requests may be meant for: only where the server asks nobody who they are, and others don't reach it,
+    not any.
+    """
     advertised = urlsplit(peering.advertise).hostname
     names = {host_of(one) for one in (*listening.hosts, advertised or "")} - {""}
     is_guarded = protection.auth is None and is_loopback(listening.socket.getsockname()[0])
@@ -53,7 +55,7 @@ def allowed_hosts(listening: ListenerSettings, protection: ProtectionSettings, p
 
 
 def load_formats() -> None:
-    """Import all formats now, and not for the first request that needs one: there may be no file to open then."""
+    """Import all formats at the start, because a later request may find no free file descriptor."""
     formats = find_formats()
     for name in formats.names:
         formats.find(name)
@@ -65,7 +67,7 @@ def ignore_ready() -> None:
 
 @dataclass(frozen=True, slots=True)
 class WorkerSlot:
-    """Which of several workers this is, and the folder where they share their numbers."""
+    """The number of this worker, and the folder of shared metrics."""
 
     worker: int = 0
     board: Path | None = None
@@ -73,11 +75,10 @@ class WorkerSlot:
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """How a server speaks, and what it keeps secret.
+    """Options of a server.
 
-    `incompatible` is the error code of a schema that breaks the policy: `INCOMPATIBLE`, or 409 as Confluent's servers
-    before 8.0 say. `metadata_keys` is a file with keys for sensitive metadata.
-    `peering` says how it finds other nodes.
+    `incompatible` is the error code of an incompatible schema: `INCOMPATIBLE`, or 409 as in Confluent's servers before
+    8.0. `metadata_keys` is a key file for sensitive metadata. `peering` has the options for peer nodes.
     """
 
     incompatible: int = INCOMPATIBLE
@@ -101,9 +102,10 @@ async def serve(
     terms: LogOptions = PLAIN_TERMS,
     ready: Callable[[], None] = ignore_ready,
 ) -> int:
-    """Run one worker of a server until it is told to stop; returns its exit code.
+    """Run a worker of a server until it is stopped; return its exit code.
 
-    It stands on the state file, which the first worker has written anew. `ready` is called once the log is open. Raises `AuthFileError`, `TlsError` or `PeeringError` where a file can't be used.
+    All workers read the state file, which the first one writes. `ready` is called when the log is open. Raises
+    `AuthFileError`, `TlsError` or `PeeringError` for an unusable file.
     """
     gc.set_threshold(*GARBAGE)
     load_formats()

@@ -1,1 +1,1 @@
-"""Who is asking: passwords, bearer tokens and certificates, and what those who were let in may ask."""
+"""Authentication by passwords, bearer tokens and certificates, and authorization."""

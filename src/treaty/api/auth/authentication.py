@@ -1,4 +1,4 @@
-"""Admission: who asks is found out before anything else is done for them, and what they may do is held for the answer."""
+"""Authentication of requests, before anything else is done for them; the principal's access is kept for the answer."""
 
 import asyncio
 import logging
@@ -32,20 +32,19 @@ from treaty.core.refusals import Forbidden, Reason, Unauthenticated
 log = logging.getLogger("treaty.auth")
 
 OPERATORS = frozenset({b"/status"})
-"""Pages for who is admin of everything: they name subjects and places."""
+"""Pages for administrators of everything: they contain names of subjects and files."""
 METRICS = b"/metrics"
-"""The page for those who watch: numbers of requests by route, and nothing of what is kept."""
+"""The page of metrics, which contains no names of subjects."""
 LOOK_SECONDS = 1.0
-"""How often the files are looked at."""
+"""Seconds between two checks of the files."""
 _ANONYMOUS = AuthenticatedPrincipal(ANONYMOUS)
 _SECTIONS = ("basic", "bearer", "certificate")
 
 
 @dataclass(slots=True)
 class RequestAuthenticator:
-    """What one file of rights says, followed while it changes. Make it with `open_admission`.
-
-    `forget` is called whenever somebody may have lost a right or a credential.
+    """The rights of a file, reloaded when it changes. Made by `open_admission`. `forget` is called whenever a principal
+    may have lost a permission or credential.
     """
 
     watched: WatchedFile
@@ -53,10 +52,10 @@ class RequestAuthenticator:
     methods: dict[str, AuthenticationMethod] = field(default_factory=dict)
     forget: Callable[[], None] = lambda: None
     refused: int = 0
-    """Requests whose credentials were missing or wrong."""
+    """Requests with missing or wrong credentials."""
 
     async def __call__(self, scope: Scope) -> None:
-        """Let a request in: raises `Unauthenticated`, `Forbidden` for an operator's page, `Unavailable`."""
+        """Authenticate a request: raises `Unauthenticated`, `Forbidden` for a page of operators, `Unavailable`."""
         set_caller(None)
         if scope["raw_path"] in OPEN:
             return
@@ -95,14 +94,14 @@ class RequestAuthenticator:
         elif shown:
             scheme = credentials.authorization.partition(b" ")[0].lower()
             method = next((one for one in self.methods.values() if one.scheme and one.scheme == scheme), None)
-            unknown = AuthenticationFailure("the Authorization header is of no scheme that is open here")
+            unknown = AuthenticationFailure("the scheme of the Authorization header is not accepted")
             verdict = await method.check(credentials) if method else unknown
         elif credentials.certificate is not None and "certificate" in self.methods:
             verdict = await self.methods["certificate"].check(credentials)
         elif self.settings.anonymous:
             return _ANONYMOUS
         else:
-            verdict = AuthenticationFailure("the request shows no credentials")
+            verdict = AuthenticationFailure("the request has no credentials")
         if isinstance(verdict, AuthenticatedPrincipal):
             return verdict
         self.refused += 1
@@ -111,7 +110,7 @@ class RequestAuthenticator:
         raise Unauthenticated(Reason("CREDENTIALS", f"Unauthorized: {verdict.why}", allowed=ways), challenges)
 
     async def follow(self) -> None:
-        """Follow the files until cancelled; each way to show who asks has its own pace."""
+        """Reload changed files until cancelled; each authenticator has its own interval."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._follow_file())
             for name in _SECTIONS:
@@ -126,9 +125,9 @@ class RequestAuthenticator:
                 settings = read_settings(self.watched.read(), self.watched.path)
                 self.take(settings)
             except AuthFileError as wrong:
-                log.error("the rights stay as they were: %s", wrong)
+                log.error("the rights do not change: %s", wrong)
             except Exception:
-                log.exception("the rights stay as they were: %s could not be read again", self.watched.path)
+                log.exception("the rights do not change: %s could not be read again", self.watched.path)
             else:
                 log.info("read %s again: %d rules", self.watched.path, len(settings.rights.rules))
 
@@ -139,11 +138,11 @@ class RequestAuthenticator:
                 if method is not None and await method.refresh():
                     self.forget()
             except Exception:
-                log.exception("what [%s] depends on could not be looked at", name)
+                log.exception("the files of [%s] could not be checked", name)
             await asyncio.sleep(LOOK_SECONDS)
 
     def take(self, settings: AuthSettings) -> None:
-        """Change to other settings; a section that is as it was keeps what it knows. Raises `AuthFileError`."""
+        """Apply new settings; an unchanged section keeps its state. Raises `AuthFileError`."""
         methods: dict[str, AuthenticationMethod] = {}
         opened = []
         try:
@@ -168,7 +167,7 @@ class RequestAuthenticator:
         self.forget()
 
     def close(self) -> None:
-        """Give back threads."""
+        """Stop threads."""
         for one in self.methods.values():
             one.close()
 
@@ -195,7 +194,7 @@ def _refuse_without_library(path: Path, section: str) -> None:
 
 
 def open_authentication(path: Path) -> RequestAuthenticator:
-    """Read a file of rights and what it names; raises `AuthFileError`."""
+    """Read a file of rights and the files that it names; raises `AuthFileError`."""
     watched = WatchedFile(path)
     settings = read_settings(watched.read(), path)
     empty = replace(settings, basic=None, bearer=None, certificate=None)
@@ -205,7 +204,7 @@ def open_authentication(path: Path) -> RequestAuthenticator:
 
 
 def refuse_unusable_rights(path: Path, *, certificates: bool) -> None:
-    """Raise `AuthFileError` where the files can't be used, or need certificates of clients that nobody verifies."""
+    """Raise `AuthFileError` for unusable files, or for rights by certificates that the server does not verify."""
     admission = open_authentication(path)
     admission.close()
     if admission.settings.certificate is not None and not certificates:
@@ -214,5 +213,5 @@ def refuse_unusable_rights(path: Path, *, certificates: bool) -> None:
 
 
 async def admit_everyone(scope: Scope) -> None:
-    """Let everybody in, where there are no rights."""
+    """Accept every request, without rights."""
     set_caller(RequestCaller(request_id=request_id_of(scope).decode()))

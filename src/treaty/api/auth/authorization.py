@@ -1,4 +1,4 @@
-"""`AuthorizedRegistry`: a registry as its caller may see it. Rights are checked here, once, for every dialect."""
+"""`AuthorizedRegistry`: checks the caller's permissions, once for all dialects."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -18,23 +18,22 @@ from treaty.core.requests import Request
 
 A = TypeVar("A")
 NAMES_AT_ONCE = 10_000
-"""Names of subjects that are looked through before others have their turn."""
+"""Names of subjects that are filtered between two pauses."""
 AskRegistry = Callable[[Request[Any], CallOptions], Awaitable[Reply[Any]]]
 
 
 class AuditSink(Protocol):
-    """Writes down what commands did: asks on, and keeps a line of it."""
+    """Executes commands and records them."""
 
     async def record_command(self, request: Request[Any], call: CallOptions, ask: AskRegistry) -> Reply[Any]:
-        """Ask, write a line, and return or raise what came of it."""
+        """Execute a command, write its line, and return or raise its result."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class AuthorizedRegistry:
-    """An `AsyncRegistry` before another one. `rights`: who was not let in is refused, whatever they ask.
-
-    `read_only` refuses every command; `audit` writes the audit log.
+    """An `AsyncRegistry` in front of another one. With `rights` unauthenticated requests are refused. `read_only`
+    refuses every command; `audit` writes the audit log.
     """
 
     registry: AsyncRegistry
@@ -43,7 +42,7 @@ class AuthorizedRegistry:
     audit: AuditSink | None = None
 
     async def ask(self, request: Request[A], call: CallOptions = CALL) -> Reply[A]:
-        """Answer a request, if the caller may have it answered."""
+        """Answer a request, if the caller has the permissions."""
         who = caller()
         if self.rights and (who is None or who.access is None):
             raise Unauthenticated(Reason("CREDENTIALS", "Unauthorized: this request is not authenticated"))
@@ -91,10 +90,10 @@ class AuthorizedRegistry:
         return reply
 
     async def _refuse_unless_allowed(self, access: Access, request: Request[Any], call: CallOptions) -> None:
-        """Raise `Forbidden` where the caller lacks what a request needs.
+        """Raise `Forbidden` if the caller lacks a permission.
 
-        A subject may be an alias of one that they have a right to. Where this member knows of one the law says the rest,
-        which asks for rights to what it leads to in any case; other requests are refused here, and cost nobody anything.
+        The subject may be an alias of one that the caller has a permission on. A known alias is left to the handler,
+        which always checks the target; other requests are refused here.
         """
         try:
             refuse_unless_allowed(access, call.principal, request)
@@ -111,7 +110,7 @@ class AuthorizedRegistry:
                 raise
 
     async def _contexts(self, found: a.Contexts, call: CallOptions) -> a.Contexts:
-        """Keep the contexts that have something to read, the default one, and those that are all the caller's."""
+        """Filter contexts: those with a readable subject, the default one, and those that the caller may read entirely."""
         listed = await self.registry.ask(q.ListSubjects(visible="all"), replace(call, consistency="eventual"))
         seen: set[str] = set()
         for start in range(0, len(listed.answer.names), NAMES_AT_ONCE):
@@ -128,7 +127,7 @@ class AuthorizedRegistry:
 
 
 def _contexts_of(names: Iterable[str]) -> set[str]:
-    """Return the contexts of subjects. Names of one context stand together; only those of others begin with ``:.``."""
+    """Return the contexts of sorted qualified names."""
     seen: set[str] = set()
     start = None
     for name in names:
@@ -142,18 +141,18 @@ def _contexts_of(names: Iterable[str]) -> set[str]:
 
 
 def _sign_request(request: Request[A], principal: str) -> Request[A]:
-    """Who forces something is who asks for it, whatever name was sent."""
+    """Return the request with the caller as the principal who skips the policy."""
     sign = OPERATIONS[type(request)].sign
     return request if sign is None else sign(request, principal)
 
 
 def _may_hear_of(access: Access, place: str) -> bool:
-    """Return whether somebody may know who refers to what they would delete (``subject version …``)."""
+    """Return whether the caller may read the schema that refers to a deleted one (``subject version …``)."""
     return access.may("read", subject_of(place.rpartition(" version ")[0]))
 
 
 def _hide_members(outcome: a.CommandOutcome, access: Access) -> a.CommandOutcome:
-    """Tell of a command what became of it; its answer only where the caller may read its subject."""
+    """Return the outcome of a command; its answer only if the caller may read the subject."""
     subject = dict(outcome.members).get("subject")
     if subject is not None and access.may("read", subject_of(subject)):
         return outcome

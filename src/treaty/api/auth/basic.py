@@ -1,7 +1,7 @@
-"""HTTP basic: passwords against bcrypt hashes, checked off the event loop and once for each password.
+"""HTTP basic: passwords are compared with bcrypt hashes on threads, and correct ones are cached.
 
-Whether a user is there can't be told from the time that a refusal takes: an unknown one's password is checked too,
-against a hash that no password has.
+The time of a refusal does not reveal whether a user exists: the password of an unknown user is compared with a dummy
+hash.
 """
 
 import asyncio
@@ -28,17 +28,17 @@ from treaty.api.auth.watched_file import AuthFileError, WatchedFile
 log = logging.getLogger("treaty.auth")
 
 THREADS = 2
-"""Threads of one worker that check passwords; bcrypt lets others run meanwhile."""
+"""Threads of a worker that check passwords; bcrypt releases the GIL."""
 TRUST_SECONDS = 86_400.0
-"""How long credentials that were right once are checked before all others."""
+"""Seconds for which credentials that were correct once have priority."""
 WRONG_SECONDS = 10.0
-"""How long a wrong password is remembered, so that a client that repeats it costs nothing."""
+"""Seconds for which a wrong password is cached, so that repeating it costs nothing."""
 _WRONG = AuthenticationFailure("the name or the password is wrong")
 
 
 @dataclass(frozen=True, slots=True)
 class BasicSettings:
-    """The section ``[basic]``: `remember` is how many seconds a right password is not checked again."""
+    """The section ``[basic]``: `remember` is the seconds for which a correct password is cached."""
 
     file: Path
     realm: str = "Treaty"
@@ -46,7 +46,7 @@ class BasicSettings:
 
 
 def basic(settings: BasicSettings, clock: Callable[[], float] = time.monotonic) -> AuthenticationMethod:
-    """Build the authenticator; raises `AuthFileError` where the file can't be used."""
+    """Build the authenticator; raises `AuthFileError` for an unusable file."""
     users = _Users(settings, clock, WatchedFile(settings.file))
     users.read()
     challenge = f'Basic realm="{settings.realm}", charset="UTF-8"'
@@ -63,7 +63,7 @@ class _Users:
     right: CredentialCache[AuthenticatedPrincipal] = field(init=False)
     wrong: CredentialCache[AuthenticationFailure] = field(init=False)
     trusted: CredentialCache[bool] = field(init=False)
-    """Credentials that were right once; whether they still are is checked."""
+    """Credentials that were correct once; they are still checked."""
     queue: PasswordQueue = field(init=False)
     checks: dict[bytes, "asyncio.Task[AuthenticatedPrincipal | AuthenticationFailure]"] = field(default_factory=dict)
     threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS, "treaty-password"))
@@ -81,13 +81,13 @@ class _Users:
         self.wrong.forget()
 
     async def refresh(self) -> bool:
-        """Read the file again where it has changed; one that can't be used leaves things as they were."""
+        """Reload a changed file; an unusable one changes nothing."""
         if not self.watched.changed():
             return False
         try:
             self.read()
         except AuthFileError as wrong:
-            log.error("the passwords stay as they were: %s", wrong)
+            log.error("the passwords do not change: %s", wrong)
             return False
         log.info("read %s again: %d users", self.settings.file, len(self.file.hashes))
         return True
@@ -110,7 +110,7 @@ class _Users:
     async def _checked(
         self, digest: bytes, address: str, name: str, password: bytes
     ) -> AuthenticatedPrincipal | AuthenticationFailure:
-        """Check a password when it has its turn, again where the file changed meanwhile, and remember what came of it."""
+        """Check a password at its turn, again if the file changed meanwhile, and cache the result."""
         known, trusted = name in self.file.hashes, self.trusted.get(digest) is not None
         await self.queue.wait_for_turn(name, address, is_known=known, is_trusted=trusted)
         loop, right = asyncio.get_running_loop(), None
@@ -137,7 +137,7 @@ class _Users:
 
 
 def _pair(header: bytes) -> tuple[str, bytes] | AuthenticationFailure:
-    """Read name and password from the header's value."""
+    """Parse name and password of the header."""
     _, _, word = header.partition(b" ")
     try:
         text = base64.b64decode(word.strip(), validate=True).decode()

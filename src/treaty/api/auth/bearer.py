@@ -1,4 +1,4 @@
-"""Bearer tokens: JWTs that an identity provider signed with a key of its set."""
+"""Bearer tokens: JWTs signed with a key of an identity provider's JWKS."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -17,12 +17,12 @@ from treaty.api.auth.method import (
 from treaty.core.limits import PRINCIPAL_GROUPS, PRINCIPAL_LENGTH
 
 REMEMBER_SECONDS = 300.0
-"""How long a token that was verified is not verified again; never longer than it lives."""
+"""Seconds for which a verified token is cached, at most until it expires."""
 
 
 @dataclass(frozen=True, slots=True)
 class BearerSettings:
-    """The section ``[bearer]``. `keys` is a file or an address; `principal` and `groups` name claims of the token."""
+    """The section ``[bearer]``. `keys` is a file or URL; `principal` and `groups` are names of claims."""
 
     issuer: str
     audience: tuple[str, ...]
@@ -36,7 +36,7 @@ class BearerSettings:
 
 
 def bearer(settings: BearerSettings, clock: Callable[[], float] = time.monotonic) -> AuthenticationMethod:
-    """Build the authenticator; raises `AuthFileError` where a file of keys can't be used."""
+    """Build the authenticator; raises `AuthFileError` for an unusable key file."""
     tokens = _Tokens(settings, clock, KeySet(settings.keys, settings.ca, clock))
     tokens.keys.open()
     return AuthenticationMethod(b"bearer", f'Bearer realm="{settings.realm}"', tokens.check, tokens.refresh)
@@ -49,7 +49,7 @@ class _Tokens:
     keys: KeySet
     known: CredentialCache[AuthenticatedPrincipal] = field(init=False)
     rotated: bool = False
-    """A token brought the news of other keys; the next `refresh` forgets what the old ones verified."""
+    """Whether a token had an unknown key, so that keys were fetched; the next `refresh` clears cached verifications."""
 
     def __post_init__(self) -> None:
         self.known = CredentialCache(self.clock)
@@ -73,7 +73,7 @@ class _Tokens:
         return verdict
 
     async def _verified(self, token: bytes) -> AuthenticatedPrincipal | AuthenticationFailure:
-        """Verify a token. The algorithm has to be one that is allowed *and* one that the key is for."""
+        """Verify a token. Its algorithm must be allowed *and* match the key."""
         import jwt  # noqa: PLC0415 (an extra that servers without tokens need not have)
 
         settings = self.settings
@@ -83,12 +83,12 @@ class _Tokens:
             if algorithm not in settings.algorithms:
                 return AuthenticationFailure(f"the token is not signed with one of {', '.join(settings.algorithms)}")
             if "crit" in head or not isinstance(kid, str):
-                return AuthenticationFailure("the token's head has members that are not understood")
+                return AuthenticationFailure("the token's header has unknown critical members")
             before = self.keys.data
             key = await self.keys.find(kid, algorithm)
             self.rotated = self.rotated or self.keys.data != before
             if key is None:
-                return AuthenticationFailure("the token is not signed with a key that is known")
+                return AuthenticationFailure("the token is not signed with a known key")
             claims = jwt.decode(
                 token,
                 key.value,
@@ -104,7 +104,7 @@ class _Tokens:
         except jwt.InvalidAudienceError:
             return AuthenticationFailure("the token is for another audience")
         except jwt.InvalidIssuerError:
-            return AuthenticationFailure("the token is of another issuer")
+            return AuthenticationFailure("the token has another issuer")
         except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as wrong:
             return AuthenticationFailure(f"the token is not valid ({type(wrong).__name__})")
 

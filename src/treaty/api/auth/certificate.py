@@ -1,4 +1,4 @@
-"""Certificates of clients: TLS has verified the chain; here it is read whose it is."""
+"""Client certificates: TLS has verified the chain; here the principal is read."""
 
 import ssl
 import time
@@ -21,13 +21,13 @@ _ALTERNATIVES = {"dns": "DNS", "uri": "URI", "email": "email"}
 
 @dataclass(frozen=True, slots=True)
 class CertificateSettings:
-    """The section ``[certificate]``: which member names the client, the common name or an alternative name."""
+    """The section ``[certificate]``: the member with the principal, the common name or an alternative name."""
 
     name: Naming = "cn"
 
 
 def certificate(settings: CertificateSettings, clock: Callable[[], float] = time.monotonic) -> AuthenticationMethod:
-    """Build the authenticator. It has no challenge: a certificate can't be asked for when TLS has begun."""
+    """Build the authenticator. It has no challenge: a certificate cannot be requested after the TLS handshake."""
 
     async def check(credentials: RequestCredentials) -> AuthenticatedPrincipal | AuthenticationFailure:
         shown: Any = credentials.certificate or {}

@@ -1,4 +1,4 @@
-"""Verified credentials, remembered for a while under a digest with a secret key: the credentials are not kept."""
+"""A cache of verified credentials by keyed digest; the credentials themselves are not kept."""
 
 import secrets
 from collections.abc import Callable
@@ -13,7 +13,7 @@ V = TypeVar("V")
 
 @dataclass(slots=True)
 class CredentialCache(Generic[V]):
-    """Values by digest, the oldest one forgotten first. `clock` is in monotonic seconds."""
+    """Values by digest, oldest first out. `clock` is in monotonic seconds."""
 
     clock: Callable[[], float]
     most: int = CREDENTIALS_KNOWN
@@ -21,11 +21,11 @@ class CredentialCache(Generic[V]):
     known: dict[bytes, tuple[V, float]] = field(default_factory=dict)
 
     def digest(self, credentials: bytes) -> bytes:
-        """Return what credentials are remembered under. Nobody without the key can make two that begin alike."""
+        """Return the keyed digest of credentials; without the key collisions cannot be constructed."""
         return blake2b(credentials, key=self.key, digest_size=32).digest()
 
     def get(self, digest: bytes) -> V | None:
-        """Return what is remembered and not too old."""
+        """Return the unexpired value of a digest."""
         found = self.known.get(digest)
         if found is None:
             return None
@@ -36,7 +36,7 @@ class CredentialCache(Generic[V]):
         return None
 
     def put(self, digest: bytes, value: V, until: float) -> None:
-        """Remember a value until a time."""
+        """Cache a value until a time."""
         self.known.pop(digest, None)
         while len(self.known) >= self.most:
             del self.known[next(iter(self.known))]

@@ -1,4 +1,4 @@
-"""Public keys for bearer tokens (a JWKS), from a file or an address, and again when they change."""
+"""Public keys for bearer tokens (a JWKS), from a file or URL, reloaded when they change."""
 
 import asyncio
 import http.client
@@ -19,15 +19,15 @@ from treaty.core.refusals import Unavailable
 log = logging.getLogger("treaty.auth")
 
 FETCH_SECONDS = 5.0
-"""An answer with keys has to be complete after this time."""
+"""Time-out of a fetch, in seconds."""
 AGAIN_SECONDS = 10.0
-"""The shortest time between two fetches, however many unknown keys are asked for."""
+"""The shortest time between two fetches, in seconds."""
 REFRESH_SECONDS = 600.0
-"""How often keys are fetched without being asked for."""
+"""Seconds between two regular fetches."""
 STALE_SECONDS = 86_400.0
-"""Keys that can't be fetched anew are believed for this long."""
+"""Seconds for which cached keys are valid if they cannot be fetched."""
 RSA_BITS = 2048
-"""A shorter RSA key is not used."""
+"""The shortest accepted RSA key, in bits."""
 
 FAMILIES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("RSA", ""): ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
@@ -37,14 +37,14 @@ FAMILIES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("OKP", "Ed25519"): ("EdDSA",),
     ("OKP", "Ed448"): ("EdDSA",),
 }
-"""Which algorithms a kind of key may verify. Symmetric keys are in none, so no token is signed with a public key."""
+"""Algorithms by kind of key. No symmetric ones, so a public key is never used as an HMAC secret."""
 ALGORITHMS = tuple(dict.fromkeys(name for names in FAMILIES.values() for name in names))
 _PUBLIC = frozenset({"kty", "crv", "n", "e", "x", "y"})
 
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """A public key: its id (empty: none), the algorithms it may verify, and what the library made of it."""
+    """A public key: its id (empty: none), its algorithms, and the key object."""
 
     kid: str
     algorithms: frozenset[str]
@@ -52,24 +52,23 @@ class SigningKey:
 
 
 class BadKeysError(ValueError):
-    """A text is no set of keys that can be used."""
+    """A text is not a usable JWKS."""
 
 
 def read_keys(data: bytes) -> tuple[SigningKey, ...]:
-    """Read a JWKS; keys that are not for verifying signatures, or of a kind that is not known here, are left out.
-
-    Raises `BadKeysError` where it is none, or none of its keys can be used.
+    """Parse a JWKS; keys not for signatures, or of unknown kinds, are left out. Raises `BadKeysError` for an invalid
+    one, or one without a usable key.
     """
     try:
         members = json.loads(data)["keys"]
         listed = [one for one in members if isinstance(one, dict)]
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise BadKeysError('it is no JWKS: expected a JSON object with a list "keys"') from None
+        raise BadKeysError('it is not a JWKS: expected a JSON object with a list "keys"') from None
     if len(listed) > KEYS:
         raise BadKeysError(f"it has {len(listed)} keys; at most {KEYS} (KEYS)")
     keys = tuple(key for key in map(_key, listed) if key is not None)
     if not keys:
-        raise BadKeysError("none of its keys can be used: expected RSA from 2048 bits, EC P-256 to P-521, or Ed25519")
+        raise BadKeysError("it has no usable key: expected RSA from 2048 bits, EC P-256 to P-521, or Ed25519")
     return keys
 
 
@@ -94,7 +93,7 @@ def _key(members: Mapping[str, Any]) -> SigningKey | None:
 
 @dataclass(slots=True)
 class KeySet:
-    """The keys that are believed now. `place` is a file, or an address that is fetched."""
+    """The trusted keys. `place` is a file, or a URL to fetch."""
 
     place: Path | str
     ca: Path | None = None
@@ -108,7 +107,7 @@ class KeySet:
     trouble: str = field(default="they have not been fetched yet")
 
     def open(self) -> None:
-        """Read a file at the start; raises `AuthFileError`. An address is fetched when it is needed."""
+        """Read a file at the start; raises `AuthFileError`. A URL is fetched on demand."""
         if isinstance(self.place, Path):
             self.watched = WatchedFile(self.place)
             try:
@@ -117,14 +116,13 @@ class KeySet:
                 raise AuthFileError(self.place, 0, str(wrong), "give a file with public keys as JWKS") from None
 
     async def find(self, kid: str, algorithm: str) -> SigningKey | None:
-        """Return the key that may verify this; an unknown one has the set fetched again, but not too often.
-
-        Raises `Unavailable` where no keys could be fetched, or not for too long.
+        """Return the key for a token; an unknown one triggers a fetch, at a limited rate. Raises `Unavailable` without
+        keys, or if they are too old.
         """
         if self.watched is None and self.clock() - self.fetched > STALE_SECONDS:
             await self._fetch_in_turn()
             if self.clock() - self.fetched > STALE_SECONDS:
-                raise Unavailable(f"bearer tokens can't be checked now: {self.trouble}", AGAIN_SECONDS)
+                raise Unavailable(f"bearer tokens cannot be verified now: {self.trouble}", AGAIN_SECONDS)
         found = self._find(kid, algorithm)
         if found is None and self.watched is None:
             await self._fetch_in_turn()
@@ -132,26 +130,26 @@ class KeySet:
         return found
 
     def _find(self, kid: str, algorithm: str) -> SigningKey | None:
-        """By id; a token that names no key is checked with the only one that fits, if there is only one."""
+        """Find a key by id; a token without key id is verified with the only matching key, if there is exactly one."""
         fitting = [key for key in self.known if algorithm in key.algorithms and (key.kid == kid or not kid)]
         return fitting[0] if len(fitting) == 1 else None
 
     async def refresh(self) -> bool:
-        """Look whether the file has changed, or it is time to fetch; tell whether the keys are others now."""
+        """Reload a changed file, or fetch if it is time; return whether the keys changed."""
         if self.watched is not None:
             if not self.watched.changed():
                 return False
             try:
                 return self._take(self.watched.read())
             except (AuthFileError, BadKeysError) as wrong:
-                log.error("the keys of %s stay as they were: %s", self.place, wrong)
+                log.error("the keys of %s do not change: %s", self.place, wrong)
                 return False
         if self.clock() - self.fetched < REFRESH_SECONDS:
             return False
         return await self._fetch_in_turn()
 
     async def _fetch_in_turn(self) -> bool:
-        """Fetch, unless that was tried just now; who comes meanwhile waits for the same fetch."""
+        """Fetch, unless that was tried recently; concurrent callers share one fetch."""
         if self.fetching is None:
             if self.clock() - self.tried < AGAIN_SECONDS:
                 return False
@@ -183,9 +181,8 @@ class KeySet:
 
 
 def fetch(address: str, ca: Path | None = None, seconds: float = FETCH_SECONDS) -> bytes:
-    """Fetch a short text by http or https: no redirects, no proxies, bounded in time and size.
-
-    Raises `OSError` or `http.client.HTTPException`; blocks, so call it in a thread.
+    """Fetch a short text by http or https, without redirects and proxies, limited in time and size. Raises `OSError` or
+    `http.client.HTTPException`. Blocks: call it on a thread.
     """
     parts = urlsplit(address)
     deadline = time.monotonic() + seconds

@@ -1,16 +1,18 @@
-"""`Authenticator`: one way to show who asks, as a record of functions."""
+"""`Authenticator`: a method of authentication, as a record of functions."""
 
 import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 Certificate = dict[str, object]
-"""A client's certificate that TLS has verified, as `ssl.SSLSocket.getpeercert` tells it."""
+"""A verified client certificate, as returned by `ssl.SSLSocket.getpeercert`."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestCredentials:
-    """What a request shows: its Authorization header as sent, the certificate of its connection, and what its limits count by."""
+    """The credentials of a request: its Authorization header, the certificate of its connection, and the address that
+    limits count by.
+    """
 
     authorization: bytes = b""
     certificate: Certificate | None = None
@@ -19,7 +21,9 @@ class RequestCredentials:
 
 @dataclass(frozen=True, slots=True)
 class AuthenticatedPrincipal:
-    """Who asks: ``user:alice``, ``token:…`` or ``cert:…``, in which groups, and until when (monotonic seconds)."""
+    """An authenticated principal: ``user:alice``, ``token:…`` or ``cert:…``, its groups, and the end of validity
+    (monotonic seconds).
+    """
 
     principal: str
     groups: tuple[str, ...] = ()
@@ -28,7 +32,7 @@ class AuthenticatedPrincipal:
 
 @dataclass(frozen=True, slots=True)
 class AuthenticationFailure:
-    """The credentials are not good, and why; never a word of the secret."""
+    """Rejected credentials with the reason, which never contains the secret."""
 
     why: str
 
@@ -44,11 +48,10 @@ def close_nothing() -> None:
 
 @dataclass(frozen=True, slots=True)
 class AuthenticationMethod:
-    """One way to show who asks.
+    """A method of authentication.
 
-    `scheme` is the first word of the Authorization header that it reads, in small letters, empty for what comes with
-    the connection. `refresh` looks once at the files it depends on, and tells whether what was verified before has to
-    be forgotten. `check` may raise `Unavailable` where it can't say now.
+    `scheme` is the scheme of the Authorization header in lower case, empty for client certificates. `refresh` checks
+    its files once, and returns whether cached verifications must be dropped. `check` may raise `Unavailable`.
     """
 
     scheme: bytes

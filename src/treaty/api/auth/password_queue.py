@@ -1,7 +1,7 @@
-"""The queue of passwords that wait to be checked: wrong ones from one address cost others nothing.
+"""The queue of password checks: wrong passwords of one address do not delay other clients.
 
-First come credentials that were right before, then known users before unknown ones, addresses with fewer wrong passwords before
-those with more. So who guesses waits behind who knows, and where the queue is full goes first.
+Order: credentials that were correct before, known users before unknown ones, addresses with fewer wrong passwords
+first. A client that guesses waits behind others, and is rejected first when the queue is full.
 """
 
 import asyncio
@@ -15,23 +15,23 @@ from treaty.core.limits import PASSWORD_CHECKS, PASSWORD_CHECKS_EACH, PASSWORD_F
 from treaty.core.refusals import Unavailable
 
 FAILURE_SECONDS = 60.0
-"""Seconds in which an address may have as many wrong passwords as `PASSWORD_FAILURES` says, over and over."""
+"""Seconds in which an address may have `PASSWORD_FAILURES` wrong passwords without delay."""
 DELAY_SECONDS = 0.1
-"""By how much each failure past `PASSWORD_FAILURES` delays the next check of its address."""
+"""Seconds by which each failure past `PASSWORD_FAILURES` delays the next check of its address."""
 LONGEST_DELAY = 5.0
 REFUSAL_SECONDS = 1.0
-"""How long a refusal for want of room is held back, so that a client that tries again at once does not keep the server busy."""
+"""Seconds by which a rejection at a full queue is delayed, so that immediate retries do not keep the server busy."""
 REFUSALS_HELD = 256
-"""Refusals that are held back at once; further ones are sent at once, so that they do not fill the server."""
+"""The most delayed rejections; further ones are sent immediately."""
 WAKE_SECONDS = 1.0
-"""After this at most the queue looks again whose turn it is, where all who wait are put off."""
+"""The longest sleep of the queue while all waiting addresses are delayed, in seconds."""
 
 
 @dataclass(eq=False, slots=True)
 class PasswordCheck:
-    """A password that waits: whose it should be, where it came from, and what finishes when its turn comes.
+    """A waiting check: user, address, and the future of its turn.
 
-    `is_trusted` says that these very credentials were right before, `is_known` that there is such a user.
+    `is_trusted`: these credentials were correct before; `is_known`: the user exists.
     """
 
     name: str
@@ -44,7 +44,7 @@ class PasswordCheck:
 
 @dataclass(slots=True)
 class PasswordQueue:
-    """Checks that wait, and those that run. `clock` is in monotonic seconds, `sleep` waits as long."""
+    """Waiting and running checks. `clock` is in monotonic seconds."""
 
     threads: int
     clock: Callable[[], float]
@@ -54,22 +54,22 @@ class PasswordQueue:
     waiting: list[PasswordCheck] = field(default_factory=list)
     running: int = 0
     at_work: Counter[str] = field(default_factory=Counter)
-    """Checks that run, by address."""
+    """Running checks by address."""
     held: int = 0
-    """Refusals that are held back."""
+    """Delayed rejections."""
     numbers: "itertools.count[int]" = field(default_factory=itertools.count)
     failures: CredentialCache[tuple[float, float]] = field(init=False)
-    """How many wrong passwords an address has had, and when that was; they are forgotten one by one."""
+    """Wrong passwords by address, with the time of the last; the count decays."""
     later: dict[str, float] = field(default_factory=dict)
-    """When an address has its next turn, where that is put off."""
+    """The next turn of delayed addresses."""
     waker: "asyncio.Task[None] | None" = None
 
     def __post_init__(self) -> None:
-        """Begin without failures."""
+        """Start without failures."""
         self.failures = CredentialCache(self.clock)
 
     async def wait_for_turn(self, name: str, address: str, *, is_known: bool, is_trusted: bool) -> None:
-        """Return when a password is to be checked; call `end_turn` after it. Raises `Unavailable` where there is no room."""
+        """Wait for the turn of a check; call `end_turn` after it. Raises `Unavailable` if the queue is full."""
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         check = PasswordCheck(name, address, is_known, is_trusted, next(self.numbers), turn)
         try:
@@ -88,9 +88,9 @@ class PasswordQueue:
             raise
 
     def _admit(self, check: PasswordCheck) -> None:
-        """Put a password in the queue; raises `Unavailable` where there is no room.
+        """Queue a check; raises `Unavailable` if the queue is full.
 
-        Many users may come from one address, a proxy's: it has few places only once it has had many wrong passwords.
+        Many users may share the address of a proxy: an address has few places only after many wrong passwords.
         """
         if not check.is_trusted:
             neighbours = [one for one in self.waiting if check.address and one.address == check.address]
@@ -109,7 +109,7 @@ class PasswordQueue:
                 self.held -= 1
 
     def end_turn(self, address: str, *, is_right: bool | None = None) -> None:
-        """Note what came of a check (None: nothing), and let the next one run."""
+        """Note the result of a check (None: none), and start the next one."""
         self.running -= 1
         self.at_work[address] -= 1
         if not self.at_work[address]:
@@ -126,7 +126,7 @@ class PasswordQueue:
             self.later[address] = now + min(LONGEST_DELAY, (count - PASSWORD_FAILURES) * DELAY_SECONDS)
 
     def _count_failures(self, address: str) -> float:
-        """How many wrong passwords an address has had that are not forgotten."""
+        """Return the current count of wrong passwords of an address."""
         known = self.failures.get(address.encode())
         if known is None:
             return 0.0
@@ -134,17 +134,17 @@ class PasswordQueue:
         return max(0.0, count - (self.clock() - when) * PASSWORD_FAILURES / FAILURE_SECONDS)
 
     def _rank(self, check: PasswordCheck) -> tuple[bool, bool, int, int, int]:
-        """The smallest one has the next turn, the largest one goes first where there is no room."""
+        """Return the rank of a check: the smallest is next, the largest is rejected first."""
         busy = self.at_work.get(check.address, 0)
         failures = int(self._count_failures(check.address))
         return not check.is_trusted, not check.is_known, failures, busy, check.number
 
     def _make_room(self, check: PasswordCheck, crowd: list[PasswordCheck], limit: str) -> None:
-        """Send the last one of a crowd away for one that ranks before it; raises `Unavailable` where there is none."""
+        """Reject the last check of a full queue for one that ranks before it; raises `Unavailable` if there is none."""
         if len(crowd) < (self.most if limit == "PASSWORD_CHECKS" else self.most_each):
             return
         last = max(crowd, key=self._rank)
-        refusal = Unavailable(f"too many passwords wait to be checked (limit {limit}); come again", LONGEST_DELAY)
+        refusal = Unavailable(f"too many password checks wait (limit {limit}); retry later", LONGEST_DELAY)
         if self._rank(last) < self._rank(check):
             raise refusal
         self.waiting.remove(last)
@@ -152,7 +152,7 @@ class PasswordQueue:
             last.turn.set_exception(refusal)
 
     def _start(self) -> None:
-        """Give turns while threads are free; addresses that are put off are waited for."""
+        """Start checks while threads are free, and wait for delayed addresses."""
         while self.running < self.threads:
             now = self.clock()
             alive = [one for one in self.waiting if not one.turn.done()]
@@ -169,12 +169,12 @@ class PasswordQueue:
             self.waker = asyncio.create_task(self._wake(min(max(0.0, left), WAKE_SECONDS)))
 
     async def _wake(self, seconds: float) -> None:
-        """Start again when the first address that is put off has its turn."""
+        """Continue at the turn of the first delayed address."""
         await self.sleep(seconds)
         self.waker = None
         self._start()
 
     def close(self) -> None:
-        """Give no more turns to those that are put off."""
+        """Stop waiting for delayed addresses."""
         if self.waker is not None:
             self.waker.cancel()

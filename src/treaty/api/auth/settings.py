@@ -1,4 +1,4 @@
-"""The file of ``treaty serve --auth``: who may show who they are in which way, and who may do what."""
+"""The file of ``treaty serve --auth``: methods of authentication, and rules of authorization."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _WHO = 'write "user:NAME", "token:NAME", "cert:NAME", "group:NAME", "anonymous" 
 
 @dataclass(frozen=True, slots=True)
 class AuthSettings:
-    """What the file says. A way to show who asks that has no section (None) is not open."""
+    """The content of the file. A method without a section (None) is not accepted."""
 
     rights: Rights
     anonymous: bool = False
@@ -30,11 +30,11 @@ class AuthSettings:
     bearer: BearerSettings | None = None
     certificate: CertificateSettings | None = None
     metrics: tuple[str, ...] | None = None
-    """Who may read ``/metrics`` beside the operator; None: who is allowed anything at all."""
+    """Principals that may read ``/metrics``, beside administrators; None: every principal with a permission."""
 
 
 def read_settings(data: bytes, path: Path) -> AuthSettings:
-    """Read the file; raises `AuthFileError` with the line, and with what to write instead."""
+    """Read the file; raises `AuthFileError` with the line and a remedy."""
     top = read_tables(data, path)
     anonymous = top.flag("anonymous")
     basic, bearer, certificate = (top.table(name) for name in ("basic", "bearer", "certificate"))
@@ -67,9 +67,7 @@ def _bearer(table: TomlTable) -> BearerSettings:
     parts = urlsplit(address)
     remote = parts.scheme in {"http", "https"}
     if parts.scheme == "http" and parts.hostname not in LOOPBACK:
-        raise table.wrong(
-            "keys would be fetched without TLS, so anybody on the way could put in theirs", "use https://", "keys"
-        )
+        raise table.wrong("keys would be fetched without TLS and could be replaced on the way", "use https://", "keys")
     algorithms = table.texts("algorithms", ALGORITHMS)
     for name in algorithms:
         if name not in ALGORITHMS:
@@ -163,7 +161,7 @@ def _topics(table: TomlTable, may: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _refuse_unknown_groups(settings: AuthSettings, tables: list[TomlTable]) -> None:
-    """A group is in the file, or it may be in tokens; else its name is misspelt."""
+    """Refuse a group that is neither in the file nor, with [bearer], possibly in tokens."""
     if settings.bearer is not None and settings.bearer.groups:
         return
     for rule, table in zip(settings.rights.rules, tables, strict=True):

@@ -1,4 +1,4 @@
-"""Tables of a TOML file, read with their types; what is wrong is told with its line and with what to write."""
+"""Reading tables of a TOML file with types; errors have the line and a remedy."""
 
 import re
 import tomllib
@@ -86,7 +86,7 @@ class TomlTable:
         return self.path.parent / self.text(name, default)
 
     def end(self) -> None:
-        """Raise `AuthFileError` where a member was not taken: nobody knows what it should mean."""
+        """Raise `AuthFileError` for an unknown member."""
         for name in self.members:
             if name not in self.taken:
                 where = f" in [{self.name}]" if self.name else ""
