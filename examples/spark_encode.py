@@ -1,19 +1,29 @@
-"""A frame into a topic's format: the schema is derived from its columns, looked at first, and a bad row is an error and not a dead job."""
+"""Write a DataFrame as frames of a registry; its schema is derived from the columns.
+
+    python examples/spark_encode.py
+
+The dry run prints the schema before it is registered. A new column makes a new version.
+"""
 
 import treaty
 from treaty.spark import DeriveOptions, EncodeOptions, dry_run, session, to_registry
 
 
 def main() -> None:
-    """Ask what would be registered, then encode; once more with a column that is new."""
+    """Look at the derived schema, encode, and encode again with one column more."""
     with treaty.connect("memory:") as registry, session() as spark:
-        wish = EncodeOptions(derive=DeriveOptions("AVRO"), register=True)
         orders = spark.sql("SELECT 1L AS id, 'ann' AS who, cast(9.5 AS decimal(9, 2)) AS total")
-        print(dry_run(orders, registry, "orders-value", wish).explain())
-        to_registry(orders, registry, "orders-value", wish).select("value", "error").show(truncate=False)
+        options = EncodeOptions(derive=DeriveOptions("AVRO"), register=True)
 
+        # 1. What would be registered, and what would be converted and checked in each column? Nothing is written.
+        print(dry_run(orders, registry, "orders-value", options).explain())
+
+        # 2. Register version 1, and encode. A row that the schema cannot hold has an error in place of a value.
+        to_registry(orders, registry, "orders-value", options).select("value", "error").show(truncate=False)
+
+        # 3. A column more: version 2 has an optional field, and version 1 stays readable.
         wider = orders.selectExpr("*", "if(id = 1, 'gift', NULL) AS note")
-        to_registry(wider, registry, "orders-value", wish).select("value").show(truncate=False)
+        to_registry(wider, registry, "orders-value", options).select("value").show(truncate=False)
         print("versions:", registry.versions("orders-value"))
 
 

@@ -1,49 +1,36 @@
-"""Orders as Protobuf and customers as JSON, each a view, joined in SQL."""
+"""Query a topic in Protobuf and a topic in JSON with one SQL statement.
 
-from typing import Any
+    python examples/spark_sql.py
 
-from google.protobuf.message_factory import GetMessageClass
+view() makes a temporary view of the decoded rows of a subject. SQL does not see which format a topic has.
+"""
 
 import treaty
-from treaty import JsonSerializer, ProtobufSerializer, Registry
-from treaty.formats.protobuf.runtime import get_first_message
-from treaty.plan.registry_queries import parse_text
-from treaty.spark import session, view
-
-ORDER = """syntax = "proto3";
-package shop;
-message Order {
-  int64 id = 1;
-  string customer = 2;
-  optional double total = 3;
-}
-"""
-CUSTOMER = """{"type": "object", "title": "Customer", "required": ["name"],
- "properties": {"name": {"type": "string"}, "city": {"type": ["string", "null"]}}}"""
-
-
-def orders_of(registry: Registry) -> list[bytes | None]:
-    """Two orders as a producer sends them. A real one has a class that protoc made; this one is made from the text."""
-    descriptor = get_first_message(parse_text("PROTOBUF", ORDER))
-    assert descriptor is not None, "the text has one message"
-    kind: Any = GetMessageClass(descriptor)
-    write = ProtobufSerializer(registry)
-    orders = [kind(id=1, customer="ann", total=9.5), kind(id=2, customer="bob", total=3.0)]
-    return [write(one, "orders").data for one in orders]
+from treaty.spark import DeriveOptions, EncodeOptions, session, to_registry, view
 
 
 def main() -> None:
-    """Make the views and join them."""
+    """Write two topics, make a view of each, and join them."""
     with treaty.connect("memory:") as registry, session() as spark:
-        orders = spark.createDataFrame([(one,) for one in orders_of(registry)], "value BINARY")
-        write = JsonSerializer(registry, CUSTOMER)
-        customers = spark.createDataFrame(
-            [(write({"name": "ann", "city": "Aarhus"}, "customers").data,)], "value BINARY"
-        )
+        # 1. The frames that two producers would write: orders as Protobuf, customers as JSON.
+        orders = spark.sql("SELECT * FROM VALUES (1L, 'ann', 9.5D), (2L, 'bob', 3.0D) AS t(id, customer, total)")
+        protobuf = EncodeOptions(derive=DeriveOptions("PROTOBUF"), register=True)
+        order_frames = to_registry(orders, registry, "orders-value", protobuf).select("value")
 
-        view(orders, registry, "orders-value", "orders")
-        view(customers, registry, "customers-value", "customers")
-        spark.sql("SELECT o.*, c.city FROM orders o LEFT JOIN customers c ON o.customer = c.name ORDER BY total").show()
+        customers = spark.sql("SELECT 'ann' AS name, 'Aarhus' AS city")
+        json = EncodeOptions(derive=DeriveOptions("JSON"), register=True)
+        customer_frames = to_registry(customers, registry, "customers-value", json).select("value")
+
+        # 2. A view of each subject. Its columns are the fields of all versions.
+        view(order_frames, registry, "orders-value", "orders")
+        view(customer_frames, registry, "customers-value", "customers")
+
+        # 3. Plain SQL.
+        spark.sql("""
+            SELECT o.id, o.customer, o.total, c.city
+            FROM orders o LEFT JOIN customers c ON o.customer = c.name
+            ORDER BY o.id
+        """).show()
 
 
 if __name__ == "__main__":
