@@ -1,7 +1,9 @@
 """Printing: lines, tables, JSON, faults, progress bars; colours only on a terminal."""
 
 import json
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,6 +17,8 @@ from treaty.formats.json_pointer import find_positions
 T = TypeVar("T")
 MANY = 20
 """A progress bar is shown from this number of files on."""
+LAST_COLUMN = 24
+"""Columns that a last column of a table has at least; with less room it goes below its row."""
 DIRECTIONS = {"backward": "the new schema reads old data", "forward": "the old schema reads new data"}
 
 
@@ -101,11 +105,23 @@ def say_facts(facts: dict[str, str], *, err: bool = False) -> None:
 
 
 def say_rows(heads: Sequence[str], rows: Sequence[Sequence[str]], *, err: bool = False) -> None:
-    """Print a table; the width of the last column is not limited."""
+    """Print a table. On a terminal a last column that does not fit is wrapped, below its row where there is little room."""
     widths = [max(len(row[at]) for row in (heads, *rows)) for at in range(len(heads))]
+    columns = shutil.get_terminal_size().columns if is_terminal() else 0
+    left = sum(widths[:-1]) + 2 * len(widths[:-1])
+    fits = not columns or left + widths[-1] <= columns
     for line, row in enumerate((heads, *rows)):
-        words = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        say("  ".join(words).rstrip(), bold=line == 0, err=err)
+        *words, last = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        first = "".join(f"{word}  " for word in words)
+        if fits:
+            say(f"{first}{last}".rstrip(), bold=line == 0, err=err)
+        elif columns - left < LAST_COLUMN:
+            say(first.rstrip(), bold=line == 0, err=err)
+            for part in textwrap.wrap(last.strip(), max(LAST_COLUMN, columns - 4)):
+                say(f"    {part}", bold=line == 0, err=err)
+        else:
+            for number, part in enumerate(textwrap.wrap(last.strip(), columns - left) or [""]):
+                say(f"{' ' * left if number else first}{part}".rstrip(), bold=line == 0, err=err)
 
 
 def track_progress(items: Sequence[T], what: str, *, printing: bool = False) -> Iterator[T]:

@@ -26,6 +26,8 @@ from treaty.core.names import EVERYWHERE, Subject, subject_of
 @click.option(
     "--registry",
     required=True,
+    envvar="TREATY_REGISTRY",
+    show_envvar=True,
     metavar="URL",
     help="Source: http://host:port, sqlite:///path.db, or a .properties file.",
 )

@@ -18,7 +18,12 @@ from treaty.core.names import DEFAULT_CONTEXT, Subject, context_of
     "subjects", nargs=-1, required=True, metavar="SUBJECT...", shell_complete=subject_completion.complete_subjects
 )
 @click.option(
-    "--registry", required=True, metavar="URL", help="Source: a URL, or a .properties file with client settings."
+    "--registry",
+    required=True,
+    envvar="TREATY_REGISTRY",
+    show_envvar=True,
+    metavar="URL",
+    help="Source: a URL, or a .properties file with client settings.",
 )
 @click.option("--to", "target", metavar="URL", help="Target: as --registry (default: the same registry).")
 @click.option("--from-context", default=DEFAULT_CONTEXT, show_default=True, help="Context of the subjects.")

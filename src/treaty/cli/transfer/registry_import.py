@@ -24,6 +24,8 @@ DONE, PROBLEMS = 0, 1
 @click.option(
     "--registry",
     required=True,
+    envvar="TREATY_REGISTRY",
+    show_envvar=True,
     metavar="URL",
     help="Target: http://host:port, sqlite:///path.db, or a .properties file.",
 )

@@ -85,7 +85,15 @@ class PieceReader:
         start = self.pieces[-1].offset + len(self.pieces[-1].data) if self.pieces else 0
         if start < len(self.data):
             self.at = len(self.data)
-            self.pieces.append(RecordPiece(start, self.data[start:], "", what, f"{len(self.data) - start} bytes"))
+            self.pieces.append(
+                RecordPiece(
+                    start,
+                    self.data[start:],
+                    "",
+                    what,
+                    f"{len(self.data) - start} byte{'s' if len(self.data) - start > 1 else ''}",
+                )
+            )
 
     def __iter__(self) -> Iterator[RecordPiece]:
         return iter(self.pieces)
