@@ -16,7 +16,9 @@ def main() -> None:
         options = EncodeOptions(derive=DeriveOptions("AVRO"), register=True)
 
         # 1. What would be registered, and what would be converted and checked in each column? Nothing is written.
-        print(dry_run(orders, registry, "orders-value", options).explain())
+        preview = dry_run(orders, registry, "orders-value", options)
+        print(preview.explain())
+        print(preview.text)
 
         # 2. Register version 1, and encode. A row that the schema cannot hold has an error in place of a value.
         to_registry(orders, registry, "orders-value", options).select("value", "error").show(truncate=False)

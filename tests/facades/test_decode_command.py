@@ -63,6 +63,6 @@ def test_json_and_headers(registry: str) -> None:
 
 
 def test_what_is_wrong_is_told_with_exit_code_1_and_what_is_no_record_with_2(registry: str) -> None:
-    assert "takes 2 bytes, 1 are left" in run(registry, RECORD[:-1].hex(), code=1).output
+    assert "has 2 bytes, 1 are left" in run(registry, RECORD[:-1].hex(), code=1).output
     assert "BAD_MAGIC" in run(registry, stdin=b"\xff\x00", code=1).output
     assert "neither hex nor base64" in run(registry, "what?", code=2).output
