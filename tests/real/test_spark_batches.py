@@ -115,7 +115,7 @@ def test_a_frame_is_decoded_without_a_look_at_its_columns(
         for name in ("schema", "columns", "dtypes"):
             patch.setattr(type(frames), name, property(refuse))
         made = [decode(frames, plan, names=one, flatten=bool(one.prefix), analyze=False) for one in wished]
-        read = decode(documents, make_plan(registry, "j-value"), analyze=False)
+        read = decode(documents, make_plan(registry, "j-value", engine="spark"), analyze=False)
         with pytest.raises(PlanError, match=r"AVRO by fastavro has to know .* make the plan with engine = 'spark'"):
             decode(frames, workers, analyze=False)
         headed = frames.select("value", F.lit(None).cast(HEADERS_TYPE).alias("headers"))

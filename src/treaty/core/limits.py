@@ -138,6 +138,8 @@ DECODE_WRITERS = 1_000
 """Schema ids of one decode plan."""
 UNKNOWN_IDS = 100
 """Unknown schema ids that one batch of a stream looks up in the registry; rows of further ones are bad rows."""
+SOURCE_FILES = 10_000
+"""Files that one stream of the data source reads; its offsets name them all."""
 ARROW_ROWS = 20_000
 """Frames that are decoded to Arrow at once."""
 ARROW_BYTES = 8_000_000

@@ -16,6 +16,7 @@ from treaty.plan.encoding.value import EncodePlan
 from treaty.plan.errors import PlanError
 from treaty.plan.rows import Names
 from treaty.plan.value import DecodePlan
+from treaty.spark.datasource.source import TreatyDataSource
 from treaty.spark.decode import decode, from_registry, ids_of
 from treaty.spark.dropped_values import DroppedValue, ValueUse
 from treaty.spark.encoding.encode import EncodeColumns, dry_run, encode, to_registry
@@ -38,6 +39,7 @@ from treaty.spark.pipelines.source import FilesSource, KafkaSource, SourceError
 from treaty.spark.pipelines.trigger import StreamTrigger
 from treaty.spark.pipelines.value import BatchEvent, Pipeline, PipelineError, TooManyBadRowsError
 from treaty.spark.session import NotOnConnectError, session
+from treaty.spark.sql import register_functions
 from treaty.spark.topics import from_topic
 
 __all__ = [
@@ -74,6 +76,7 @@ __all__ = [
     "StreamTrigger",
     "TooManyBadRowsError",
     "TopicFrames",
+    "TreatyDataSource",
     "ValueUse",
     "check_history",
     "decode",
@@ -90,6 +93,7 @@ __all__ = [
     "make_plan",
     "packages",
     "preview",
+    "register_functions",
     "remaining_bad_rows",
     "replay",
     "run",

@@ -98,6 +98,45 @@ def read_records(cluster: KafkaCluster, topic: str, span: ReadRange = ReadRange(
         yield from _records(kafka, consumer, cluster, heard, None if span.follow else ends)
 
 
+@dataclass(frozen=True, slots=True)
+class TopicRange:
+    """Offsets of one partition of a topic, from `start` to before `end`."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+
+
+def read_range(cluster: KafkaCluster, span: TopicRange, *, lossy: bool = False) -> Generator[TopicRecord]:
+    """Yield the committed records of a range, which may be fewer than its offsets.
+
+    Raises `KafkaClientError` if nothing arrives for `SECONDS` before the end, and if the first offset was deleted; with `lossy` the range then
+    begins at the first record that is left.
+    """
+    kafka = load_library()
+    heard = LastBrokerError()
+    own: dict[str, object] = {
+        "group.id": "treaty-reads-without-a-group",
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "enable.partition.eof": True,
+        "auto.offset.reset": "earliest" if lossy else "error",
+        "allow.auto.create.topics": False,
+        "isolation.level": "read_committed",
+        "error_cb": heard,
+    }
+    with (
+        translate_errors(kafka, cluster.servers, heard),
+        closing(kafka.Consumer(cluster.client_settings(own), logger=LOGGER)) as consumer,
+    ):
+        consumer.assign([kafka.TopicPartition(span.topic, span.partition, span.start)])
+        ends = _EndOffsets({span.partition: span.end})
+        for record in _records(kafka, consumer, cluster, heard, ends):
+            if record is not None and record.offset < span.end:
+                yield record
+
+
 def _records(
     kafka: ModuleType, consumer: Any, cluster: KafkaCluster, heard: LastBrokerError, ends: _EndOffsets | None
 ) -> Iterator[TopicRecord | None]:

@@ -58,6 +58,11 @@ def _refuse_unfit(kafka: ModuleType, admin: Any, topic: str, partitions: int) ->
 
 def find_end_offsets(cluster: KafkaCluster, topic: str) -> dict[int, int]:
     """Return the end offset of each partition. Raises `KafkaClientError` if the topic does not exist."""
+    return {number: end for number, (_, end) in find_offsets(cluster, topic).items()}
+
+
+def find_offsets(cluster: KafkaCluster, topic: str) -> dict[int, tuple[int, int]]:
+    """Return the first offset and the end offset of each partition. Raises `KafkaClientError` if the topic does not exist."""
     kafka = load_library()
     heard = LastBrokerError()
     own: dict[str, object] = {
@@ -71,6 +76,6 @@ def find_end_offsets(cluster: KafkaCluster, topic: str) -> dict[int, int]:
         closing(kafka.Consumer(cluster.client_settings(own), logger=LOGGER)) as consumer,
     ):
         return {
-            number: consumer.get_watermark_offsets(kafka.TopicPartition(topic, number), timeout=ASK)[1]
+            number: consumer.get_watermark_offsets(kafka.TopicPartition(topic, number), timeout=ASK)
             for number in partitions_of(kafka, consumer, cluster, topic)
         }
