@@ -12,6 +12,7 @@ import pytest
 import uvloop
 
 from tests.facades.peers import PLAIN, Peer, Server, running
+from tests.facades.twin import Fixed
 from treaty.api import http_server, response_cache
 from treaty.api.network.connections import ConnectionTable
 from treaty.core import answers as a
@@ -251,3 +252,34 @@ def test_clients_that_go_away_while_their_answers_wait_leave_no_traceback(
     with caplog.at_level(logging.INFO), asyncio.Runner(loop_factory=loop) as runner:
         runner.run(story())
     assert [one for one in caplog.records if one.levelno >= logging.ERROR or one.exc_info] == []
+
+
+@pytest.mark.parametrize("behind", [b"", LIST], ids=["one request", "another request behind it"])
+def test_a_query_ends_when_its_client_is_gone_and_a_command_does_not(
+    behind: bytes, bounds: Callable[..., None]
+) -> None:
+    """The server made lists for clients that were gone, one after the other, while others waited."""
+    bounds()
+    ended: list[str] = []
+
+    async def wait(self: Fixed, request: Any, call: Any = None) -> Any:
+        try:
+            await asyncio.sleep(1.0 if isinstance(request, q.DeleteSubject) else 60.0)
+        except asyncio.CancelledError:
+            ended.append(type(request).__name__)
+            raise
+        ended.append("done")
+
+    async def story() -> None:
+        async with running() as server:
+            object.__setattr__(server.member, "ask", partial(wait, server.member))
+            for request in (LIST + behind, b"DELETE /subjects/s HTTP/1.1\r\n" + PLAIN + b"\r\n"):
+                client = socket.create_connection(("127.0.0.1", server.port))
+                client.sendall(request)
+                await until(lambda: server.app.metrics.in_flight == 1)
+                client.close()
+                await until(lambda: server.app.metrics.in_flight == 0)
+            assert ended == ["ListSubjects", "done"]
+            assert server.app.metrics.gone >= 1
+
+    asyncio.run(story())

@@ -95,7 +95,10 @@ class RequestDispatcher:
         self.metrics.in_flight += 1
         try:
             await self._answer(scope, receive, answer)
-        except asyncio.CancelledError:  # the server stops, and this took longer than it waits
+        except asyncio.CancelledError:  # the client is gone, or the server stops and this took longer than it waits
+            if connection is not None and connection.is_gone():
+                self.metrics.gone += 1
+                return
             if answer.status:
                 raise  # the answer has begun: all that is left is to cut the connection
             await _error_response(_stop_error(scope["method"]), scope)(scope, receive, answer)

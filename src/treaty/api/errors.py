@@ -70,3 +70,13 @@ def error_response(
     if isinstance(failure, Unauthenticated):
         response.raw_headers.extend((b"www-authenticate", one.encode()) for one in failure.challenges)
     return response
+
+
+def refuse_connection(status: int, phrase: str, why: str = "") -> bytes:
+    """Return an error answer for bytes that no dialect sees, after which the connection is closed."""
+    message = f"HTTP {status} {phrase}{why and ': '}{why}"
+    body = b'{"error_code":%d,"message":"%s"}' % (status, message.encode())
+    return (
+        b"HTTP/1.1 %d %s\r\ncontent-type: application/vnd.schemaregistry.v1+json\r\ncontent-length: %d\r\n"
+        b"connection: close\r\n\r\n%s" % (status, phrase.encode(), len(body), body)
+    )

@@ -35,7 +35,7 @@ RENEW_SECONDS = 5.0
 HTTPS_PORT = 443
 HSTS = ("strict-transport-security", "max-age=31536000")
 BEAT_SECONDS = 1.0
-"""Seconds between two beats of a worker: it writes gauges, checks its parent process, and checks for slow clients."""
+"""Seconds between two beats of a worker: it writes gauges, checks its parent process, and checks for clients that are slow or gone."""
 HANDSHAKE_SECONDS = 10.0
 """Time-out of the TLS handshake, in seconds."""
 TURN_CONNECTIONS = 500
@@ -181,13 +181,15 @@ async def _renew(listening: ListenerSettings, context: ssl.SSLContext | None) ->
 
 
 async def _cut(server: uvicorn.Server, table: ConnectionTable) -> None:
-    """Close connections whose peers take too long to ask, and cut off those that leave answers unread."""
+    """Close connections whose peers take too long to ask or have left, and cut off those that leave answers unread."""
     seen = 0, 0, 0
     while True:
         await asyncio.sleep(BEAT_SECONDS)
         for place, connection in enumerate(tuple(server.server_state.connections), 1):
             if isinstance(connection, CachingProtocol):
-                if connection.is_overdue():
+                if connection.is_abandoned():
+                    connection.abort()
+                elif connection.is_overdue():
                     connection.transport.close()
                 table.note_unread(connection)
             if place % TURN_CONNECTIONS == 0:

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from treaty.api import compression
 from treaty.api.bodies import announced_bytes, read_body
 from treaty.api.errors import NOT_ACCEPTABLE, HttpError, error_response
-from treaty.api.request_scope import ROUTE
+from treaty.api.request_scope import ROUTE, ask_registry
 from treaty.core.operations import operation_name
 from treaty.core.registry import AsyncRegistry
 from treaty.core.requests import Request
@@ -47,7 +47,7 @@ class NativeDialect:
                 call = call_of(http.headers.get)
                 request = request_from(await read_body(http))
                 scope[ROUTE] = f"{PATH}:{operation_name(request)}"
-                reply = await self.registry.ask(request, call)
+                reply = await ask_registry(scope, self.registry, request, call)
                 headers = {**ALWAYS, POSITION: str(reply.token)}
                 response = Response(answer_bytes(reply.answer), 200, headers, MEDIA)
                 await compression.compress_response(response, http.headers.get("accept-encoding", ""))

@@ -1,8 +1,15 @@
 """Keys of an ASGI scope by which the layers of the server pass on what they know of a request."""
 
-from typing import Protocol
+import asyncio
+from typing import Any, Protocol, TypeVar
 
 from starlette.types import Scope
+
+from treaty.core.operations import is_command
+from treaty.core.registry import AsyncRegistry, CallOptions, Reply
+from treaty.core.requests import Request
+
+A = TypeVar("A")
 
 ROUTE = "treaty.route"
 """The path pattern of the route that took the request; metrics count by it."""
@@ -38,6 +45,9 @@ def cache_permit_of(scope: Scope) -> CachePermit | None:
 class RequestConnection(Protocol):
     """The connection that a request came by."""
 
+    query: "asyncio.Task[Any] | None"
+    """The task that answers a query; it is cancelled when the client is gone."""
+
     async def wait_until_read(self) -> bool:
         """Wait until the client has taken the answers before this one; false where it is gone."""
         ...
@@ -56,3 +66,18 @@ def connection_of(scope: Scope) -> RequestConnection | None:
     """Return the connection of a request, where it is known."""
     connection: RequestConnection | None = scope.get(_CONNECTION)
     return connection
+
+
+async def ask_registry(scope: Scope, registry: AsyncRegistry, request: Request[A], call: CallOptions) -> Reply[A]:
+    """Ask a registry for a request (see `AsyncRegistry` for what it raises).
+
+    A query ends when the client closes its connection, because nobody reads the answer. A command is decided all the same.
+    """
+    connection = connection_of(scope)
+    if connection is None or is_command(request):
+        return await registry.ask(request, call)
+    connection.query = asyncio.current_task()
+    try:
+        return await registry.ask(request, call)
+    finally:
+        connection.query = None

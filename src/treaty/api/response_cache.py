@@ -21,9 +21,10 @@ from typing import Any, ClassVar, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from treaty.api.errors import refuse_connection
 from treaty.api.network.addresses import network_of
 from treaty.api.network.connections import ConnectionTable
-from treaty.api.network.descriptors import count_sent
+from treaty.api.network.descriptors import count_sent, is_closed
 from treaty.api.request_scope import PEER, set_cache_permit, set_connection
 from treaty.core.limits import HOT_BYTES, REQUEST_SECONDS
 
@@ -169,6 +170,8 @@ class CachingProtocol(HttpToolsProtocol):
     last_answer = 0.0
     """Loop time of the last answer from memory; the keep-alive timer looks at it instead of being set anew."""
 
+    query: "asyncio.Task[Any] | None" = None
+    """The task that answers a query; it is cancelled when the client is gone."""
     earlier: tuple[RequestResponseCycle, ...] = ()
     """Requests before the last one that are not answered yet."""
 
@@ -186,7 +189,7 @@ class CachingProtocol(HttpToolsProtocol):
         limit = self.table.admit(self)
         if limit:
             transport.write(
-                _refusal(503, "Service Unavailable", f"there is no room for more connections (limit {limit})")
+                refuse_connection(503, "Service Unavailable", f"there is no room for more connections (limit {limit})")
             )
             transport.close() if layer is None else transport.abort()  # TLS would read on
 
@@ -194,6 +197,8 @@ class CachingProtocol(HttpToolsProtocol):
         """Give back the connection's place."""
         self.table.discard(self)
         super().connection_lost(exc)
+        if self.query is not None:
+            self.query.cancel()
         for cycle in self.earlier:  # uvicorn knows the last one alone
             cycle.disconnected = True
             cycle.message_event.set()
@@ -235,6 +240,13 @@ class CachingProtocol(HttpToolsProtocol):
     def is_gone(self) -> bool:
         """Say whether nothing can be sent any more."""
         return self.transport.is_closing()
+
+    def is_abandoned(self) -> bool:
+        """Return whether the client has left while a query is answered and no more requests are read, which hides it from the loop."""
+        connected = self.transport.get_extra_info("socket")
+        return (
+            self.query is not None and bool(self.pipeline) and connected is not None and is_closed(connected.fileno())
+        )
 
     async def wait_until_read(self) -> bool:
         """Wait until the client has taken the answers before this one; false where it is gone."""
@@ -314,7 +326,7 @@ class CachingProtocol(HttpToolsProtocol):
             self._refuse(*TOO_LARGE)
 
     def _refuse(self, status: int, phrase: str) -> None:
-        self.transport.write(_refusal(status, phrase))
+        self.transport.write(refuse_connection(status, phrase))
         self.transport.close()
 
     def on_message_begin(self) -> None:
@@ -363,15 +375,6 @@ class CachingProtocol(HttpToolsProtocol):
 
     def _arm(self, seconds: float) -> None:
         self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
-
-
-def _refusal(status: int, phrase: str, why: str = "") -> bytes:
-    message = f"HTTP {status} {phrase}{why and ': '}{why}"
-    body = b'{"error_code":%d,"message":"%s"}' % (status, message.encode())
-    return (
-        b"HTTP/1.1 %d %s\r\ncontent-type: application/vnd.schemaregistry.v1+json\r\ncontent-length: %d\r\n"
-        b"connection: close\r\n\r\n%s" % (status, phrase.encode(), len(body), body)
-    )
 
 
 NEEDED = (

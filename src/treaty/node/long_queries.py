@@ -3,7 +3,7 @@ commit.
 """
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from typing import Any
 
 from treaty.core import answers
@@ -34,7 +34,8 @@ class LongQueries:
 
     The tables are frozen from the first slice to the last, so that an answer is that of one position. One query runs at
     a time, and the next starts after a pause as long as it took: meanwhile nothing is read from the log, and other
-    requests get half of the time. Lists of names are cached per request and rights, up to `LIST_ENTRIES_KEPT`.
+    requests get half of the time. Requests that wait for the same answer share one. Lists of names are cached per request
+    and rights, up to `LIST_ENTRIES_KEPT`.
     """
 
     def __init__(self, follower: Follower, environment: Environment, cipher: MetadataCipher) -> None:
@@ -44,12 +45,17 @@ class LongQueries:
         self._cipher = cipher
         self._kept: OrderedDict[AnswerKey, answers.Subjects] = OrderedDict()
         self._entries = 0
+        self._waiting: Counter[AnswerKey] = Counter()
+        """How many wait for each answer."""
+        self._awaited: dict[AnswerKey, Reply[Any]] = {}
+        """Answers of the present position for which others wait."""
         self._turn = asyncio.Lock()
         self._rest_until = 0.0
         follower.on_change(self._forget)
 
     def _forget(self) -> None:
         self._kept.clear()
+        self._awaited.clear()
         self._entries = 0
 
     async def answer(
@@ -61,25 +67,38 @@ class LongQueries:
         if known is not None:  # it is that of the present position: a commit forgets it
             self._kept.move_to_end(key)
             return Reply(known, self._follower.position.token)
-        async with self._turn:
-            if key not in self._kept:
-                await self._rest()
-            async with self._follower.paused():
-                began, token = self._environment.now(), self._follower.position.token
-                known = self._kept.get(key)
-                if known is not None:
-                    self._kept.move_to_end(key)
-                    return Reply(known, token)
-                try:
-                    result = await self._decide(decrypt_view(self._cipher, self._follower.tables), command, engine)
-                finally:
-                    self._plan_rest(began)
-                if not isinstance(result, Decision):
-                    return result
-                if isinstance(result.answer, answers.Subjects):
-                    self._keep(key, result.answer)
+        self._waiting[key] += 1
+        try:
+            async with self._turn:
+                if key not in self._awaited:
+                    await self._rest()
+                async with self._follower.paused():
+                    reply = self._awaited.get(key) or await self._make(key, command, engine)
+        finally:
+            self._waiting[key] -= 1
+            if not self._waiting[key]:
+                del self._waiting[key]
+                self._awaited.pop(key, None)
         await self._environment.sleep(0)  # what is done with a long answer is another turn
-        return Reply(result.answer, token)
+        return reply
+
+    async def _make(
+        self, key: AnswerKey, command: Command[Request[Any]], engine: SchemaEngine
+    ) -> Reply[Any] | Refusal | OpenQuestions:
+        """Decide a query, and keep its answer for those who wait for the same one."""
+        began, token = self._environment.now(), self._follower.position.token
+        try:
+            result = await self._decide(decrypt_view(self._cipher, self._follower.tables), command, engine)
+        finally:
+            self._plan_rest(began)
+        if not isinstance(result, Decision):
+            return result
+        if isinstance(result.answer, answers.Subjects):
+            self._keep(key, result.answer)
+        reply = Reply(result.answer, token)
+        if self._waiting[key] > 1:
+            self._awaited[key] = reply
+        return reply
 
     async def _rest(self) -> None:
         """Wait as long as the previous query took."""

@@ -13,7 +13,7 @@ from tests.simulation.disk import Disk
 from treaty.core.handlers import listings
 from treaty.core.names import subject_of
 from treaty.core.registry import CallOptions
-from treaty.core.requests import DeleteSubject, ListSubjects
+from treaty.core.requests import DeleteSubject, ListSchemas, ListSubjects
 from treaty.node import long_queries
 from treaty.node.environment import Environment
 from treaty.node.long_queries import LongQueries
@@ -86,6 +86,35 @@ async def test_a_list_is_made_once_for_a_position_and_rights() -> None:
         await node.ask(post("aa"))
         assert (await node.ask(ListSubjects(), CallOptions(access=some))).answer.names == ("a", "aa")
         assert len(made) == 4
+
+
+@virtual
+async def test_those_who_wait_for_the_same_list_get_one_that_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty clients that asked for all schemas had as many lists made, one after the other."""
+    monkeypatch.setattr(listings, "PAUSE_ROWS", 1)
+    monkeypatch.setattr(long_queries, "SLICE_SECONDS", -1.0)
+    made: list[object] = []
+    async with living(way(Disk(9))) as node:
+        queries: LongQueries = node._long_queries
+        decide = queries._decide
+
+        async def counted(*arguments: object) -> object:
+            made.append(arguments)
+            return await decide(*arguments)  # type: ignore[arg-type]
+
+        queries._decide = counted  # type: ignore[method-assign,assignment]
+        for name in "abc":
+            await node.ask(post(name))
+        asked = [asyncio.create_task(node.ask(ListSchemas())) for _ in range(10)]
+        await asyncio.sleep(0)
+        asked[0].cancel()
+        found = await asyncio.gather(*asked[1:])
+        assert {len(one.answer.versions) for one in found} == {3}
+        assert len(made) <= 2, "the first one, and another one where its client had gone"
+        await node.ask(post("d"))
+        assert len((await node.ask(ListSchemas())).answer.versions) == 4
+        assert not queries._awaited
+        assert not queries._waiting
 
 
 @virtual

@@ -9,6 +9,7 @@ from starlette.requests import Request as HttpRequest
 from treaty.api.bodies import read_body
 from treaty.api.confluent.query import Query
 from treaty.api.errors import HttpError
+from treaty.api.request_scope import ask_registry
 from treaty.core.names import Subject, subject_of
 from treaty.core.registry import AsyncRegistry, CallOptions
 from treaty.core.requests import Request
@@ -70,7 +71,7 @@ class RequestContext:
     async def ask(self, request: Request[A]) -> A:
         """Ask the registry."""
         self.asked = request
-        reply = await self.registry.ask(request, self.call)
+        reply = await ask_registry(self.http.scope, self.registry, request, self.call)
         self.token = reply.token
         return reply.answer
 

@@ -1,6 +1,7 @@
 """Open files of a process: how many connections there is room for beside logs, state files and pools, and what one holds."""
 
 import logging
+import select
 import sys
 from dataclasses import dataclass
 
@@ -59,3 +60,12 @@ def count_sent(descriptor: int) -> int:
         return int.from_bytes(fcntl.ioctl(descriptor, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
     except OSError:
         return 0
+
+
+def is_closed(descriptor: int) -> bool:
+    """Return whether the other side of a socket has closed it; False where the operating system does not tell."""
+    if not hasattr(select, "POLLRDHUP"):
+        return False
+    looked = select.poll()
+    looked.register(descriptor, select.POLLRDHUP)
+    return bool(looked.poll(0))
