@@ -218,8 +218,8 @@ def test_secrets_that_others_may_read_are_warned_of(tmp_path: Path) -> None:
     assert warned((0o644, 0o600, 0o440)) == []
     found = warned((0o664, 0o644, 0o604))
     assert found == [
-        f"WARNING: others on this machine may read or change keys of metadata in {keys} (mode 0604): chmod 600 {keys}",
-        f"WARNING: others on this machine may change the rights in {rights} (mode 0664): chmod 600 {rights}",
-        f"WARNING: others on this machine may read or change the passwords in {passwords} (mode 0644): chmod 600 {passwords}",
+        f"WARNING: other users of this machine may read or change keys of metadata in {keys} (mode 0604): chmod 600 {keys}",
+        f"WARNING: other users of this machine may change the rights in {rights} (mode 0664): chmod 600 {rights}",
+        f"WARNING: other users of this machine may read or change the passwords in {passwords} (mode 0644): chmod 600 {passwords}",
     ]
     assert list(list_warnings(ProtectionSettings(), None, tmp_path / "none")) == []

@@ -223,4 +223,4 @@ def test_what_is_unsafe_is_said_on_the_command_line(secret: Path) -> None:
         [*command, "--peer-secret-file", str(secret)], capture_output=True, text=True, timeout=60, check=False
     )
     assert done.returncode == 2
-    assert "as everybody on the way can read it" in done.stderr
+    assert "would be sent to 0.0.0.0 unencrypted" in done.stderr

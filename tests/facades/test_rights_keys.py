@@ -71,7 +71,7 @@ def test_a_file_of_keys_is_read_again_when_it_changes(tmp_path: Path, provider: 
 
     asyncio.run(run())
     file.write_text("{")
-    with pytest.raises(AuthFileError, match="no JWKS"):
+    with pytest.raises(AuthFileError, match="not a JWKS"):
         bearer(settings(file))
 
 

@@ -135,5 +135,5 @@ def test_browsers_use_tls_alone_where_the_server_was_asked_to_say_so(tmp_path: P
             answer = one.getresponse()
             assert (answer.status, answer.getheader("Strict-Transport-Security")) == (200, expected)
             one.close()
-            warning = f"others on this machine may read or change the key of the certificate in {key} (mode 0644)"
+            warning = f"other users of this machine may read or change the key of the certificate in {key} (mode 0644)"
             assert warning in (tmp_path / "said.txt").read_text()

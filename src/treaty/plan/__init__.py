@@ -1,1 +1,1 @@
-"""Decode plans in pure Python: which writers there are, how each is read as the reader, and what Spark is handed."""
+"""Decode and encode plans, in pure Python: writers, reader, and the schemas and conversions for Spark and Arrow."""

@@ -1,4 +1,4 @@
-"""A registry wherever one is taken: the object itself, or the address of a server, which is asked while the block runs."""
+"""Registries as arguments: an object, or the URL of a server."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +15,9 @@ NOTHING: Mapping[str, str] = MappingProxyType({})
 
 @contextmanager
 def open_registry(registry: Registry | str, settings: Mapping[str, str] = NOTHING) -> Iterator[Registry]:
-    """The registry that is given, or a client of the server at an address, closed behind the block. Raises as `connect_address` does."""
+    """Return the given registry, or a client of the server at a URL, closed after the block. Raises the errors of
+    `connect_address`.
+    """
     if not isinstance(registry, str):
         if settings:
             raise PlanError(
@@ -31,9 +33,9 @@ def open_registry(registry: Registry | str, settings: Mapping[str, str] = NOTHIN
 
 
 def connect_address(address: str, settings: Mapping[str, str] = NOTHING) -> HttpRegistry:
-    """A client of the server at an address, http where none is named; `settings` have the names of Confluent's clients.
+    """Return a client of the server at a URL, by default with http; `settings` have the names of Confluent's clients.
 
-    Raises `PlanError` for the URL of anything but a server, and `ValueError` for an address or a setting that is none.
+    Raises `PlanError` for a URL that is not of a server, and `ValueError` for an invalid URL or setting.
     """
     scheme, has_scheme, _ = address.partition("://")
     if has_scheme and scheme.lower() not in SCHEMES:

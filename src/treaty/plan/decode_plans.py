@@ -1,4 +1,4 @@
-"""Making and extending decode plans: from a registry's answers to a `DecodePlan`."""
+"""Making and extending decode plans."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -37,20 +37,25 @@ def make_plan(
     framing: str | Encodings = "prefix",
     **choices: Unpack[DecodeChoices],
 ) -> DecodePlan:
-    """Plan the decoding of one subject's frames, or of any with the given ids; `registry` may be the address of a server.
+    """Plan the decoding of one subject's frames, or of any with the given ids; `registry` may be the address of a
+    server.
 
-    `reader` is ``latest``, ``union`` (all versions merged), a version number, or a schema text; or, for several record
-    types in one stream, ``types`` (a struct for each), ``wide`` (their columns side by side) or ``variant`` (one VARIANT
-    column): then `subject` may have ``*`` for any text, and each type is read as the union of its versions. All versions of the
-    subject are writers; `ids` are further ids to resolve: those that no registry entry explains are left out, so their
-    rows stay UNKNOWN_ID. The format is that of the subject's last version, and `schema_type` (else Avro) where there is no subject.
-    `choices` are the fields of a `DecodeOptions`: `depth`, `lossy`, `message`, `defaults`, `unknown`, `validate`, `rest`.
-    `framing` is what stands before the payloads: ``prefix``, or one of `treaty.plan.heads.HEADS`; with ``none`` all
-    rows have the version that is the reader. A table of encodings (encoding id: schema id and codec) means Pravega's.
-    `engine` is what reads the rows, one of the format's: `treaty.plan.value.ENGINES` has them, the usual one first.
+    `reader` is ``latest``, ``union`` (all versions merged), a version number, or a schema text. For several record
+    types in one stream it is ``types`` (a struct per type), ``wide`` (their columns side by side) or ``variant`` (one
+    VARIANT column); then `subject` may contain ``*`` for any text, and each type is read as the union of its versions.
 
-    Raises `PlanError` without a reader or writer and for an option that means nothing to the format, `NotFound` for a subject or
-    version that does not exist, `InvalidSchemaError` for a reader text that is none, and `Unavailable` where the registry can't say now.
+    All versions of the subject are writers. `ids` are further schema ids; those unknown to the registry are left out,
+    and their rows are UNKNOWN_ID. The format is that of the latest version; without a subject it is `schema_type`
+    (default: Avro). `choices` are fields of `DecodeOptions`: `depth`, `lossy`, `message`, `defaults`, `unknown`,
+    `validate`, `rest`.
+
+    `framing` is ``prefix`` or one of `treaty.plan.heads.HEADS`; with ``none`` all rows have the schema of the reader. A
+    table of encodings (encoding id: schema id and codec) is Pravega's framing. `engine` is the decode engine, one of
+    `treaty.plan.value.ENGINES`; the first one of a format is the default.
+
+    Raises `PlanError` without a reader or writer and for an option that the format does not have, `NotFound` for a
+    missing subject or version, `InvalidSchemaError` for an invalid reader text, and `Unavailable` if the registry does
+    not answer.
     """
     with open_registry(registry) as found:
         place = subject_of(subject) if subject else None
@@ -75,7 +80,7 @@ def make_plan(
 def _list_known(
     registry: Registry, place: Subject | None, ids: AbstractSet[int], *, mixed: bool
 ) -> tuple[list[RegisteredSchema], list[RejectedSchema]]:
-    """The subject's versions and what the registry knows of further ids; those that are of another subject are rejected."""
+    """Return the subject's versions and the schemas of further ids; ids of another subject are rejected."""
     known = list(_writers(registry, place, mixed=mixed)) if place else []
     strangers, rejected = _resolve(registry, place, sorted(ids - {one.schema_id for one in known}))
     known += strangers
@@ -94,7 +99,7 @@ def _compose_plan(
     framing: str | Encodings,
     options: DecodeOptions,
 ) -> DecodePlan:
-    """The plan of the format's own planner, with the framing, and with all ids that it can't read."""
+    """Return the plan of the format's planner, with framing and rejected ids."""
     rejected: list[RejectedSchema] = []
     for one in known:
         if one.format != planner.format:
@@ -118,9 +123,11 @@ def _compose_plan(
 
 
 def find_union_conflict(versions: Sequence[ResolvedSchema]) -> str:
-    """Why a reader of all versions (the oldest first) would leave the last one out; "" where it would not, and for formats but Avro.
+    """Return why a reader of all versions (the oldest first) would leave out the last one; "" if it would not, and for
+    formats other than Avro.
 
-    Each version may well read the one before: a column is held to more, as it has the values of both. Raises `InvalidSchemaError`.
+    Compatible versions may still have no common column type, which must hold the values of both. Raises
+    `InvalidSchemaError`.
     """
     if {one.format for one in versions} != {"AVRO"} or len(versions) < 2:
         return ""
@@ -133,7 +140,7 @@ def find_union_conflict(versions: Sequence[ResolvedSchema]) -> str:
 
 
 def _writers(registry: Registry, place: Subject, *, mixed: bool) -> Iterator[RegisteredSchema]:
-    """All versions of a subject, or of all subjects that a pattern means."""
+    """Return all versions of a subject, or of all subjects that match a pattern."""
     if not mixed or "*" not in place.name:
         yield from registry_queries.list_versions(registry, place)
         return
@@ -161,7 +168,7 @@ def _planner(known: Sequence[RegisteredSchema], format_: str) -> FormatPlanner:
     wanted = format_ or next((one.format for one in reversed(known) if one.live), known[-1].format if known else "AVRO")
     found = PLANNERS.get(wanted)
     if found is None:
-        raise PlanError(f"rows in the format {wanted} can't be decoded; those of {', '.join(sorted(PLANNERS))} can")
+        raise PlanError(f"rows of the format {wanted} cannot be decoded; supported are {', '.join(sorted(PLANNERS))}")
     return found
 
 
@@ -199,7 +206,7 @@ def _reader(
     planner: FormatPlanner,
     options: DecodeOptions,
 ) -> tuple[object, list[RejectedSchema]]:
-    """The reader schema, and the versions that have no part in a union."""
+    """Return the reader schema, and the versions left out of a union."""
     if isinstance(reader, str) and reader not in {"latest", "union"}:
         return _parse_reader(planner.format, reader), []
     if place is None:
@@ -228,9 +235,8 @@ def _parse_reader(format_: str, text: str) -> object:
 
 
 def extend(plan: DecodePlan, registry: Registry | str, ids: Iterable[int]) -> DecodePlan:
-    """The plan with further ids; a reader that follows the subject follows it now.
-
-    It is the same plan where the registry knows none of them. Raises `Unavailable` where it can't say now.
+    """Return the plan with further ids, and with the current versions of the subject; the same plan if the registry
+    knows none of the ids. Raises `Unavailable` if the registry does not answer.
     """
     with open_registry(registry) as known:
         return _extend_with(plan, known, ids)

@@ -1,4 +1,4 @@
-"""From JSON Schemas and a reader to a plan: JSON carries its names, so every version's rows go into the same columns."""
+"""Decode plans for JSON Schema: JSON contains member names, so rows of all versions have the same columns."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -18,7 +18,7 @@ from treaty.plan.registered_schema import RegisteredSchema
 from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
 
 RESTS = {"map": "MAP<STRING, STRING>", "variant": "VARIANT"}
-"""Ways to keep the members of a document that have no column, and the Spark type of each."""
+"""Types of the column for members without a column of their own."""
 VARIANT = Scalar("variant")
 WIDER = {
     frozenset(("int32", "int64")): "int64",

@@ -1,4 +1,4 @@
-"""Spark: decode plans, frames to rows and back, tables that evolve, and the streaming job."""
+"""Spark: decoding and encoding of frames, lake tables that evolve, and streaming pipelines."""
 
 from typing import TYPE_CHECKING
 

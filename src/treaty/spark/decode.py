@@ -1,4 +1,4 @@
-"""Frames to rows: a decode plan as Spark columns, in batch or streaming, classic or Connect."""
+"""Decoding of frames to rows by a decode plan, in batch or streaming, on classic Spark or Connect."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ ENGINES: Mapping[tuple[str, str], DecodeEngine] = {
     ("JSON", "arrow"): PYTHON_WORKERS,
     ("JSON", "spark"): SPARK_JSON,
 }
-"""By the format and the name that a plan has for it."""
+"""Decode engines by format and name."""
 ERROR_TYPE = "STRUCT<code: STRING, message: STRING, schema_id: INT, payload: BINARY>"
 RECORD, CODE, MESSAGE = "_treaty_record", "_treaty_code", "_treaty_said"
 FRAME, HEADLESS = "_treaty_frame", "_treaty_headless"
@@ -62,11 +62,12 @@ def from_registry(
     names: Names = NAMES,
     flatten: bool = False,
 ) -> DataFrame:
-    """Decode a binary column of registry frames: `make_plan` and `decode` in one call; `registry` may be the address of a server.
+    """Decode a binary column of registry frames: `make_plan` and `decode` in one call; `registry` may be the address of
+    a server.
 
-    It runs on Spark's own Avro functions where the session has them, else in Python workers. `ids` are schema ids to
-    resolve beyond the subject's versions; `ids_of` finds those of a batch. To store a plan or to look at it, make the
-    plan yourself. Raises what `make_plan` raises.
+    Avro uses Spark's own functions if the session has them, else Python workers. `ids` are further schema ids beside
+    the subject's versions; `ids_of` finds those of a batch. To store or inspect a plan use `make_plan`. Raises the
+    errors of `make_plan`.
     """
     require_frames(frame, column)
     plan = fit_to_session(make_plan(registry, subject, reader=reader, ids=ids, message=message), frame.sparkSession)
@@ -74,7 +75,7 @@ def from_registry(
 
 
 def ids_of(frame: DataFrame, column: str = "value", *, besides: Iterable[int] = ()) -> frozenset[int]:
-    """The schema ids that the frames of a batch claim and `besides` lacks; the `UNKNOWN_IDS` most frequent ones."""
+    """Return the schema ids in the frames of a batch that `besides` lacks; at most the `UNKNOWN_IDS` most frequent ones."""
     require_frames(frame, column)
     claimed = frame.select(read_frame_id(F.col(column)).alias("id")).filter(F.col("id").isNotNull())
     strange = claimed.filter(~F.col("id").isin(list(besides)))
@@ -93,16 +94,16 @@ def decode(
     part: str = "value",
     analyze: bool = True,
 ) -> DataFrame:
-    """The frame with its decoded rows beside the columns it had.
+    """Return the frame with its decoded rows beside its columns.
 
-    A good row has a record and no error; a bad row an error ``{code, message, schema_id, payload}`` and no record; a
-    null value neither. With `flatten` the record's fields stand as columns of their own, behind `names.prefix`. Filters on the result are
-    not pushed below the decoding (each row is decoded once), so filter on other columns before. With the framing
-    ``header`` the guid stands in the column `headers` (Kafka's: key and value), under the name for this `part` of a record.
-    Without `analyze` nothing is asked about the frame, as query functions of Declarative Pipelines want it, and Connect saves a question to its
-    server: then Spark finds what is wrong with a column, once the query runs, and the framing ``header`` needs the column `headers`.
-    Raises `PlanError` for a column that holds no bytes, where two columns would have one name, and without `analyze` for plans whose engine
-    has to know the frame's types.
+    A good row has a record; a bad row has an error ``{code, message, schema_id, payload}``; a null value has neither.
+    With `flatten` the fields of the record become columns, with `names.prefix`. Filters on the result are not pushed
+    below the decoding, so filter on other columns first. With the framing ``header`` the guid stands in the column
+    `headers` (Kafka's: key and value), under the name for this `part` of a record. Without `analyze` nothing is asked
+    about the frame, as query functions of Declarative Pipelines want it, and Connect saves a question to its server:
+    then Spark finds what is wrong with a column, once the query runs, and the framing ``header`` needs the column
+    `headers`. Raises `PlanError` for a column that holds no bytes, where two columns would have one name, and without
+    `analyze` for plans whose engine has to know the frame's types.
     """
     refuse_part(part)
     flat = [name for name, _ in plan.columns] if flatten else []
@@ -140,7 +141,7 @@ def _add_record_unseen(frame: DataFrame, plan: DecodePlan, names: Names, source:
 def _add_record(
     frame: DataFrame, columns: Sequence[str], plan: DecodePlan, names: Names, source: "_FrameColumns"
 ) -> DataFrame:
-    """The frame, of which `columns` stay, with a record, an error and what else is named."""
+    """Return the frame with `columns`, record, error and the other named columns."""
     source, raw = _add_frame_columns(frame, columns, plan, source)
     engine = ENGINES[plan.format, plan.engine]
     raw = engine.decode(raw, plan, source.column)
@@ -165,13 +166,15 @@ def _add_record(
 
 
 def _list_added(names: Names) -> tuple[str, ...]:
-    """The columns that decoding adds, in their order."""
+    """Return the columns that decoding adds, in order."""
     return tuple(name for name in (names.record, names.error, names.schema_id, names.version, names.subject) if name)
 
 
 @dataclass(frozen=True, slots=True)
 class _FrameColumns:
-    """Where the frames with Confluent's prefix are, what the row held, where headers are and for which half, and columns that were added."""
+    """Where the frames with Confluent's prefix are, what the row held, where headers are and for which half, and
+    columns that were added.
+    """
 
     column: str
     payload: str
@@ -194,7 +197,7 @@ def _add_frame_columns(
 
 
 def _make_error(plan: DecodePlan, source: _FrameColumns, sentence: Column | None) -> Column:
-    """The error of a row whose code stands in the column `CODE`; null without a code."""
+    """Return the error of a row with a code in the column `CODE`; null without a code."""
     value = F.col(source.column)
     code, number = F.col(CODE), read_claimed_id(value)
     unknown = code == "UNKNOWN_ID"
@@ -218,12 +221,12 @@ def _make_error(plan: DecodePlan, source: _FrameColumns, sentence: Column | None
 
 
 def _list_partial_ids(plan: DecodePlan) -> dict[int, str]:
-    """What is said of rows that the reader does not take, by ids of which it takes some."""
+    """Return the messages of bad rows of ids that the reader reads in part."""
     return dict(plan.recipe.partly) if isinstance(plan.recipe, AvroFormatPlan) else {}
 
 
 def _make_code(plan: DecodePlan, source: _FrameColumns, engine: DecodeEngine) -> Column:
-    """The code of a row that is no record: of all reasons the first in the order of a frame's parts."""
+    """Return the code of a bad row: the first reason in the order of the parts of a frame."""
     failed = engine.find_code(plan)
     if engine.is_well_formed and _list_partial_ids(plan):
         mine = map_frame_id(F.col(source.column), dict.fromkeys(_list_partial_ids(plan), True))

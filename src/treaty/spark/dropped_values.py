@@ -1,4 +1,4 @@
-"""Who still writes what a candidate has no place for: symbols of an enum, null, types of a union; counted by the schema id of each row."""
+"""Counts, by schema id, the values that a candidate schema cannot represent: enum symbols, nulls, union types."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,12 +23,12 @@ from treaty.plan.avro.flat import is_null
 from treaty.plan.avro.resolution import AvroSide, UnionBranches, find_branch, pair_fields
 
 Test = Callable[[Column], Column]
-"""Whether a record holds the value somewhere; null counts as no."""
+"""Return whether a record contains the value; null is no."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueUse:
-    """Rows of one schema id that hold a value."""
+    """The number of rows of a schema id with a value."""
 
     schema_id: int
     version: int
@@ -37,9 +37,11 @@ class ValueUse:
 
 @dataclass(frozen=True, slots=True)
 class DroppedValue:
-    """A value of a field that the candidate has no place for, and who writes it; `sample` is one frame with it, in hex.
+    """A value of a field that the candidate cannot represent, and the schema ids that write it; `sample` is a frame
+    with it, in hex.
 
-    `value` is ``symbol C``, ``null``, or a type that a union may hold (``string``). `field` is a path; ``[]`` is an item, ``{}`` a value of a map.
+    `value` is ``symbol C``, ``null``, or a type that a union may hold (``string``). `field` is a path; ``[]`` is an
+    item, ``{}`` a value of a map.
     """
 
     field: str
@@ -73,7 +75,9 @@ def count_dropped(
     frames: str,
     versions: Mapping[int, int],
 ) -> tuple[DroppedValue, ...]:
-    """Count these values in rows that the candidate does not take, decoded with the schema of all versions; those that no row holds are left out."""
+    """Count these values in rows that the candidate does not take, decoded with the schema of all versions; those that
+    no row holds are left out.
+    """
     if not wanted:
         return ()
     tests = [F.coalesce(one.holds(F.col(record)), F.lit(False)) for one in wanted]
@@ -92,7 +96,9 @@ def count_dropped(
 
 @dataclass(frozen=True, slots=True)
 class _SchemaPair:
-    """Walks two schemas together; `column` leads from a record to the value at a path, `around` says whether what it lies in is there."""
+    """Walks two schemas together; `column` leads from a record to the value at a path, `around` says whether what it
+    lies in is there.
+    """
 
     old: AvroSchema
     new: AvroSchema

@@ -1,4 +1,4 @@
-"""What a session can do with a plan: the engine that will run, and whether the JVM guards itself against hostile rows."""
+"""Explains a plan in a session: the engine that will run, and missing settings against hostile rows."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from treaty.spark.jars import AVRO, LIMITS
 
 
 def engine_of(spark: SparkSession) -> str:
-    """``spark`` where the session can load Spark's own Avro functions, else ``fastavro``."""
+    """Return ``spark`` if the session can load Spark's own Avro functions, else ``fastavro``."""
     try:
         _ = spark.range(0).select(from_avro(F.lit(b""), '"int"')).schema
     except PySparkException:
@@ -23,12 +23,12 @@ def engine_of(spark: SparkSession) -> str:
 
 
 def fit_to_session(plan: DecodePlan, spark: SparkSession) -> DecodePlan:
-    """The plan with the engine that this session has for Avro; plans of other formats as they are."""
+    """Return the plan with the Avro engine of this session; plans of other formats unchanged."""
     return replace(plan, engine=engine_of(spark)) if plan.format == "AVRO" else plan
 
 
 def find_missing_limits(spark: SparkSession) -> tuple[str, ...]:
-    """The JVM options that are not set on the driver: without the first, ten bytes can end a JVM."""
+    """Return the JVM options that are missing on the driver; without the first, ten bytes can end a JVM."""
     shown = spark.range(1).select(
         *(F.java_method(F.lit("java.lang.System"), F.lit("getProperty"), F.lit(name)) for name in LIMITS)
     )
@@ -38,7 +38,7 @@ def find_missing_limits(spark: SparkSession) -> tuple[str, ...]:
 
 
 def explain(plan: DecodePlan, spark: SparkSession) -> str:
-    """The plan as text, and what this session lacks to run it well."""
+    """Return the plan as text, with what this session lacks."""
     lines = [plan.explain()]
     if plan.engine == "spark" and engine_of(spark) != "spark":
         lines.append(f"  MISSING  {AVRO} (spark.jars.packages); without it only the engine fastavro runs")

@@ -1,4 +1,4 @@
-"""What a candidate schema would make of the data that is there: counts by id and reason, samples, and what it would lose."""
+"""Checks existing data with a candidate schema: counts by id and error, samples, and lost values."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -41,7 +41,7 @@ NUMBERS = (ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, De
 
 @dataclass(frozen=True, slots=True)
 class ReadFailure:
-    """Rows of one schema id that the candidate can't read for one reason; samples are some payloads, in hex."""
+    """Rows of a schema id that the candidate cannot read for one reason; samples are payloads in hex."""
 
     schema_id: int | None
     code: str
@@ -52,7 +52,7 @@ class ReadFailure:
 
 @dataclass(frozen=True, slots=True)
 class NarrowedField:
-    """A field whose type the candidate makes smaller, and how many of the values that are there it could not hold."""
+    """A field whose type the candidate narrows, and the number of existing values that do not fit."""
 
     field: str
     old: str
@@ -62,7 +62,7 @@ class NarrowedField:
 
 @dataclass(frozen=True, slots=True)
 class HistoryReport:
-    """What the data says about a candidate. `fine`: every row can be read."""
+    """The result for a candidate. `fine`: every row can be read."""
 
     subject: str
     rows: int
@@ -70,20 +70,22 @@ class HistoryReport:
     deletes: int
     troubles: tuple[ReadFailure, ...] = ()
     empty: tuple[str, ...] = ()
-    """Fields that no row has a value in."""
+    """Fields that are null in every row."""
     narrowed: tuple[NarrowedField, ...] = field(default=())
     others: int = 0
-    """Rows that can't be read either, for reasons beyond the `HISTORY_TROUBLES` most frequent ones."""
+    """Unreadable rows for other reasons than the `HISTORY_TROUBLES` most frequent ones."""
     dropped: tuple[DroppedValue, ...] = ()
-    """Symbols of enums, nulls and types of unions that rows hold and the candidate has no place for, and the ids that write them (Avro)."""
+    """Symbols of enums, nulls and types of unions that rows hold and the candidate has no place for, and the ids that
+    write them (Avro).
+    """
 
     @property
     def fine(self) -> bool:
-        """Whether the candidate reads all there is."""
+        """Whether the candidate reads every row without loss."""
         return not self.troubles
 
     def to_json(self) -> str:
-        """The report for machines."""
+        """Return the report as JSON members."""
         return json.dumps({**asdict(self), "fine": self.fine}, ensure_ascii=False)
 
 
@@ -97,11 +99,12 @@ def check_history(
     message: str = "",
     share: float = 1.0,
 ) -> HistoryReport:
-    """Read data with a candidate as the reader's schema, and say what would become of it.
+    """Read data with a candidate as the reader's schema, and return a report.
 
-    `data` has frames of the subject in a binary `column`, as they came from a topic; of them a `share` (0 to 1) is looked at, chosen at
-    random but alike in every run. A version of which the candidate takes some values and not others is read, and its rows fail one by one. Raises
-    what `make_plan` raises; a candidate that can read no version at all is told as trouble, not raised. `registry` may be the address of a server.
+    `data` has frames of the subject in a binary `column`, as they came from a topic; a `share` (0 to 1) of them is
+    read, chosen at random but alike in every run. A version of which the candidate takes some values and not others is
+    read, and its rows fail one by one. Raises what `make_plan` raises; a candidate that can read no version at all is
+    told as trouble, not raised. `registry` may be the address of a server.
     """
     require_frames(data, column)
     with open_registry(registry) as known:
@@ -166,7 +169,9 @@ def _read_rows(
 
 
 def _count_dropped(candidate: str, found: DataFrame, union: DecodePlan, column: str) -> tuple[DroppedValue, ...]:
-    """Who writes what the candidate has no place for, among the rows that it does not take; for Avro, which refuses by value."""
+    """Who writes what the candidate has no place for, among the rows that it does not take; for Avro, which refuses by
+    value.
+    """
     if union.format != "AVRO":
         return ()
     wanted = find_dropped(

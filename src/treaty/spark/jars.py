@@ -1,6 +1,7 @@
-"""The JVM packages that Treaty is proven with, the settings that go with them, and their jars on this disk.
+"""The JVM packages that Treaty is tested with, their settings, and their jars on this machine.
 
-Spark's Ivy fetches packages once. The jars that it found are listed beside them, so later starts of Spark need not ask Ivy again.
+Spark's Ivy fetches packages once. The list of their jars is stored beside them, so that later starts of Spark need no
+Ivy.
 """
 
 import hashlib
@@ -46,7 +47,7 @@ JVM_OPTIONS = " ".join(f"-D{name}={value}" for name, value in LIMITS.items())
 
 @dataclass(frozen=True, slots=True)
 class SparkPackages:
-    """What a session needs beyond pyspark: coordinates, what Ivy leaves out, jars by their own coordinates, settings."""
+    """What a session needs beyond pyspark: coordinates, exclusions, further jars, settings."""
 
     coordinates: tuple[str, ...]
     excludes: tuple[str, ...]
@@ -55,7 +56,7 @@ class SparkPackages:
 
 
 def packages(*, delta: bool = True, iceberg: bool = False, kafka: bool = False) -> SparkPackages:
-    """Exact coordinates and settings for the parts that are wanted; Avro is always one of them.
+    """Return exact coordinates and settings for the given parts; Avro is always included.
 
     Kafka's token provider does not exist in the version that its connector names, so that one is excluded, and the jar
     of `jars` has to be fetched by its own coordinates and given as ``spark.jars``.
@@ -99,7 +100,9 @@ def read_jar_list(wanted: SparkPackages, lists: Path = LISTS) -> tuple[str, ...]
 
 
 def write_jar_list(wanted: SparkPackages, jars: Sequence[str], lists: Path = LISTS) -> None:
-    """Note what Ivy found, out of all jars of a session; nothing where a package is not among them, or on a disk that can't be written."""
+    """Note what Ivy found, out of all jars of a session; nothing where a package is not among them, or on a disk that
+    can't be written.
+    """
     paths = [Path(one.removeprefix("file://")) for one in jars]
     mine = [one for one in paths if one.parent == IVY_JARS]
     if not {jar_name(one) for one in wanted.coordinates} <= {one.name for one in mine}:

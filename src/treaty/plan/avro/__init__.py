@@ -1,1 +1,3 @@
-"""Plans for Avro: readers bounded and merged, writers fitted to them, many of them woven into one."""
+"""Decode plans for Avro: readers limited in depth and merged, writers rewritten for the reader, and all combined in one
+envelope schema.
+"""

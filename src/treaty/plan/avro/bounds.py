@@ -1,4 +1,4 @@
-"""Recursive readers cut to a bound: a table's columns nest to a fixed depth."""
+"""Unrolls recursive readers to a fixed depth, because the columns of a table have one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -31,10 +31,11 @@ def find_bounded(schema: AvroSchema, depth: int) -> AvroSchema:
 
 
 def find_walled(schema: AvroSchema) -> AvroSchema:
-    """A writer's schema with its recursive records opened `AVRO_NESTING` levels deep; a payload that goes on has no end.
+    """A writer's schema with its recursive records opened `AVRO_NESTING` levels deep; a payload that goes on has no
+    end.
 
-    What lies deeper is a fixed of as many bytes as Avro's limits allow, so that a decoder stops there and not when its stack
-    is full.
+    What lies deeper is a fixed of as many bytes as Avro's limits allow, so that a decoder stops there and not when its
+    stack is full.
     """
     rings = circular(schema)
     return _Opener(schema, rings, AVRO_NESTING, wall=True).run() if rings else schema

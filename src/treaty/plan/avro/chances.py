@@ -1,4 +1,4 @@
-"""Writers of which a reader takes some values and not others: Avro refuses an enum's symbol or a union's branch when it meets one."""
+"""Writers that a reader reads in part: Avro rejects an enum symbol or union branch only when a value has it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -35,7 +35,9 @@ BY_VALUE = frozenset(
         TYPE_MISMATCH,
     )
 )
-"""Rules that Avro's resolver applies to a value where it stands; whatever breaks another one makes no row of the writer readable."""
+"""Rules that Avro's resolver applies to a value where it stands; whatever breaks another one makes no row of the writer
+readable.
+"""
 
 
 def takes_some(reader: AvroSchema, writer: AvroSchema, findings: Sequence[Finding]) -> bool:

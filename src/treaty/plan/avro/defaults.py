@@ -1,7 +1,7 @@
-"""Defaults of one version in the words of a merged schema: members under its names, numbers in its units, text as bytes.
+"""Converts defaults of one version to a merged schema: its names, units and types.
 
-A default is a value that Avro's resolver makes of JSON by the *reader's* type. Where two versions share a reader, that
-type may have the names of one and the default of the other.
+Avro's resolver reads a default by the *reader's* type. In a merged reader that type may have the names of one version
+and the default of another.
 """
 
 from dataclasses import replace

@@ -1,7 +1,7 @@
-"""One writer rewritten so that Avro's resolver, inside a union of many writers, reads it as the reader.
+"""Rewrites a writer so that Avro's resolver, in a union of many writers, reads it as the reader.
 
-Every named type of the writer moves to a namespace of its own, its fields take the names of the reader's fields they
-are read as, and a field whose logical type differs is led into a hidden field of the reader.
+Each named type of the writer gets a namespace of its own, its fields get the names of the matching reader fields, and a
+field with a different logical type is read into a hidden field of the reader.
 """
 
 from collections.abc import Mapping

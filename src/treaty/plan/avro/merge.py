@@ -1,8 +1,8 @@
-"""The reader of all versions: the union of a subject's schemas, in which nothing is dropped or narrowed.
+"""The union reader: merges all versions of a subject into one schema, without dropping or narrowing anything.
 
 A column keeps the first name it had; later names reach it through aliases. Types widen (int to long, float to double,
-decimals to more digits, text beside bytes to bytes), unions and enums grow, records and what lies inside arrays and maps
-merge likewise. A whole number of 64 bits beside a fraction is refused, unless the caller takes a double for it.
+decimals to more digits, text beside bytes to bytes), unions and enums grow, records and what lies inside arrays and
+maps merge likewise. A whole number of 64 bits beside a fraction is refused, unless the caller takes a double for it.
 """
 
 from collections.abc import Sequence

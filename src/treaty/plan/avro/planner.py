@@ -1,4 +1,4 @@
-"""From Avro writers and a reader to a plan: each writer is fitted to the reader, and all are woven into one."""
+"""Makes Avro decode plans: rewrites each writer for the reader, and combines all of them in one envelope schema."""
 
 import json
 from collections.abc import Hashable, Iterable, Sequence
@@ -26,7 +26,9 @@ from treaty.plan.value import DecodePlan, RejectedSchema, WriterSchema
 
 
 def union(known: Sequence[RegisteredSchema], lossy: str = REFUSE) -> tuple[AvroSchema, list[RejectedSchema]]:
-    """All versions as one reader, oldest first, and those that have no part in it. Raises `PlanError` for a `lossy` that is none."""
+    """All versions as one reader, oldest first, and those that have no part in it. Raises `PlanError` for a `lossy`
+    that is none.
+    """
     _check_lossy(lossy)
     merged, losers = known[0].schema, []
     assert merged is not None

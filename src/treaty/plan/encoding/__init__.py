@@ -1,1 +1,1 @@
-"""Plans for encoding: how the columns of a frame become payloads of one schema, and why a row may not."""
+"""Encode plans: how columns become payloads of a schema, and the checks of each value."""

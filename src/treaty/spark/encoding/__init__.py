@@ -1,1 +1,1 @@
-"""Rows to registry frames: encode plans as Spark columns, in batch or streaming, classic or Connect."""
+"""Encoding of rows to frames by an encode plan, in batch or streaming, on classic Spark or Connect."""

@@ -1,4 +1,4 @@
-"""Rows to frames: an encode plan as Spark columns, so that one bad row never fails a job."""
+"""Encoding of rows to frames by an encode plan. A bad row does not fail the job."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -50,16 +50,17 @@ def to_registry(
     columns: Sequence[str] | str = (),
     names: EncodeColumns = ENCODE_COLUMNS,
 ) -> DataFrame:
-    """The frame with its `columns` (all of them if none are named) as one registry frame in the column ``value``; `registry` may be the address of a server.
+    """Return the frame with its `columns` (default: all) encoded as a registry frame in the column ``value``;
+    `registry` may be the address of a server.
 
-    The schema is a `version` of the subject, the text `schema`, or one that is derived from the columns; a text must be a
-    version already, or is made one where `register` says so, once, on the driver (`options` has these three and the rest).
-    Columns are cast, missing fields take their defaults or null. Where `columns` is one name, it is that of a struct that
-    holds them (or of the one value of a schema that is no record); where it is null, so is the value: a delete marker. A
-    row that the schema can't hold has no value and an error ``{code: INVALID, message, schema_id, payload: null}``.
+    The schema is a `version` of the subject, the text `schema`, or derived from the columns. A text must be a version,
+    or is registered with `register`, once, on the driver; `options` has these three and others. Columns are cast,
+    missing fields get their defaults or null. A single name in `columns` is a struct with the fields, or the value of a
+    schema that is not a record; if it is null, so is ``value``: a tombstone. A row that does not fit the schema has no
+    value, and an error ``{code: INVALID, message, schema_id, payload: null}``.
 
-    Raises `PlanError` where no row could be encoded, `NotFound` for a version that does not exist, `Incompatible` where
-    a new one is refused, and `Unavailable`.
+    Raises `PlanError` if no row could be encoded, `NotFound` for a missing version, `Incompatible` for a refused new
+    one, and `Unavailable`.
     """
     number = options.version if version == ENCODE_DEFAULTS.version else version
     chosen = replace(options, version=number, schema=schema or options.schema, register=register or options.register)
@@ -75,9 +76,10 @@ def dry_run(
     *,
     columns: Sequence[str] | str = (),
 ) -> EncodeDryRun:
-    """What `to_registry` would do with the frame: the schema, whether the registry accepts it, casts and checks of each column.
+    """Return what `to_registry` would do with the frame: the schema, its acceptance by the registry, casts and checks
+    by column.
 
-    Nothing is registered and no row is read. Raises `NotFound` for a version that does not exist, and `Unavailable`.
+    Registers nothing and reads no rows. Raises `NotFound` for a missing version, and `Unavailable`.
     """
     try:
         found = columns_of(_read_source(frame, columns))
@@ -89,7 +91,7 @@ def dry_run(
 def encode(
     frame: DataFrame, plan: EncodePlan, *, columns: Sequence[str] | str = (), names: EncodeColumns = ENCODE_COLUMNS
 ) -> DataFrame:
-    """`to_registry` with a plan that was made for these columns."""
+    """Encode a frame by a plan that was made for its columns."""
     found = tuple((one.name, type_ddl(one.type)) for one in columns_of(_read_source(frame, columns)))
     if found != plan.columns:
         raise PlanError(
@@ -135,7 +137,7 @@ def _pack_in_stages(frame: DataFrame, plan: EncodePlan, row: Column) -> DataFram
 
 
 def _read_source(frame: DataFrame, columns: Sequence[str] | str) -> StructType:
-    """The schema of what is encoded."""
+    """Return the Spark schema of the encoded columns."""
     if not isinstance(columns, str):
         return frame.select(*map(quote_name, columns)).schema if columns else frame.schema
     if columns not in frame.columns:

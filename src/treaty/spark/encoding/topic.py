@@ -1,4 +1,4 @@
-"""`to_topic`: a frame's keys and values as Kafka's sink takes them, good rows apart from bad ones."""
+"""`to_topic`: encodes keys and values for Spark's Kafka sink, and separates good rows from bad ones."""
 
 from dataclasses import dataclass, replace
 
@@ -22,10 +22,11 @@ VALUE = EncodeColumns("_treaty_value", "_treaty_value_error", HEADERS)
 
 @dataclass(frozen=True, slots=True)
 class TopicFrames:
-    """What goes into a topic, and what does not.
+    """The good and the bad rows of an encoded frame.
 
-    `rows` has the columns of Kafka's sink (topic, key, value, and headers where there are any) and good rows only; `bad` has the
-    frame's columns and ``error``. Both are made of one encoding: in `foreachBatch` persist the frame if both are written.
+    `rows` has the good rows with the columns of the Kafka sink (topic, key, value, and headers if there are any); `bad`
+    has the frame's columns and ``error``. Both depend on the same encoding: in `foreachBatch` persist the frame if both
+    are written.
     """
 
     rows: DataFrame
@@ -46,8 +47,9 @@ def to_topic(
 ) -> TopicFrames:
     """Encode a frame for a topic whose subjects are ``TOPIC-key`` and ``TOPIC-value``.
 
-    `key` and `value` name columns of the frame: structs for records, plain ones for schemas that are none; without `key` keys
-    are null. A null value is a delete marker. `headers` names a column with further headers. Raises what `to_registry` raises.
+    `key` and `value` are names of columns: structs for records, other types for other schemas; without `key` keys are
+    null. A null value is a tombstone. `headers` is the name of a column with further headers. Raises the errors of
+    `to_registry`.
     """
     made, plans = frame, list[EncodePlan]()
     had = headers

@@ -1,4 +1,4 @@
-"""`DecodeEngine`: one way from a frame's payload to a value, as a frozen record of functions."""
+"""`DecodeEngine`: a method to decode payloads in Spark, as a record of functions."""
 
 import secrets
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from treaty.plan.value import DecodePlan
 DECODED = "_treaty"
 """The column that `decode` adds."""
 SECRET = secrets.token_bytes(32)
-"""Of this process. What marks the end of a row depends on it, so that no row can hold the mark, whoever wrote it and whatever he read."""
+"""A random key of this process. The end marker of a row depends on it, so that no record can contain the marker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,9 @@ def barrier(decoded: Column) -> Column:
 
 
 def join_conditions(conditions: Sequence[Column], join: Callable[[Column, Column], Column]) -> Column:
-    """Join conditions to a balanced tree, as deep as the logarithm of their number: Spark walks expressions by recursion."""
+    """Join conditions to a balanced tree, as deep as the logarithm of their number: Spark walks expressions by
+    recursion.
+    """
     row = list(conditions)
     while len(row) > 1:
         row = [join(*row[at : at + 2]) if at + 1 < len(row) else row[at] for at in range(0, len(row), 2)]

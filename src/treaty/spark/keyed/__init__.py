@@ -1,1 +1,1 @@
-"""Tables with one row per key: rows replace what is there, delete markers delete it, and what comes late loses."""
+"""Tables with one row per key: upserts, deletes by tombstones, and late changes that lose."""

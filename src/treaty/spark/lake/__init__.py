@@ -1,1 +1,1 @@
-"""Lake tables in three formats: appends that happen once, columns that come later, types that widen."""
+"""Lake tables in three formats: idempotent appends, added columns, widened types."""

@@ -1,4 +1,4 @@
-"""What must happen to a table before it can hold other rows: columns added, types widened, comments, and what can't be done."""
+"""The changes that a table needs to hold other rows: added columns, wider types, comments, and impossible changes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,8 +26,9 @@ ORDER: tuple[tuple[type[DataType], ...], ...] = ((ShortType, IntegerType, LongTy
 
 @dataclass(frozen=True, slots=True)
 class ColumnChange:
-    """One thing that differs at `path`: ``add``, ``widen``, ``narrow`` (the rows' type is the smaller one), ``clash``, ``twin``
-    (two names that differ in case alone), ``comment`` (`old` and `new` are texts) or ``extra`` (only the table has it).
+    """One thing that differs at `path`: ``add``, ``widen``, ``narrow`` (the rows' type is the smaller one), ``clash``,
+    ``twin`` (two names that differ in case alone), ``comment`` (`old` and `new` are texts) or ``extra`` (only the table
+    has it).
     """
 
     kind: str
@@ -59,11 +60,11 @@ class ColumnChange:
 
 
 class EvolutionError(ValueError):
-    """A table can't take rows: what stands against it, and what would help. `changes` are all that are in the way."""
+    """A table cannot hold the rows; the message has the conflicting changes and a remedy."""
 
     def __init__(self, place: str, changes: tuple[ColumnChange, ...], remedy: str) -> None:
         """Keep the changes; the message names each."""
-        super().__init__(f"{place} can't take these rows: {'; '.join(map(str, changes))}. {remedy}")
+        super().__init__(f"{place} cannot hold these rows: {'; '.join(map(str, changes))}. {remedy}")
         self.changes = changes
 
 
@@ -135,7 +136,9 @@ def _leaf(table: DataType, rows: DataType) -> str:
 
 
 def merge_columns(table: StructType, rows: StructType) -> StructType:
-    """The columns of both, those of the table first, in their wider types and with the rows' comments. Only for what has no clash."""
+    """The columns of both, those of the table first, in their wider types and with the rows' comments. Only for what
+    has no clash.
+    """
     mine = {one.name.lower() for one in table.fields}
     theirs = {one.name.lower(): one for one in rows.fields}
     kept = [_field(one, theirs.get(one.name.lower())) for one in table.fields]

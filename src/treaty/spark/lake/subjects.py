@@ -1,4 +1,4 @@
-"""A subject as a table: the columns of the union of its versions, the statements that make it, and where a table differs."""
+"""Lake tables of subjects: the columns of all versions, the statements that create the table, and its differences."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ HARMLESS = frozenset({"narrow"})
 
 @dataclass(frozen=True, slots=True)
 class TableDrift:
-    """Where a table and a subject differ. `missing`: there is no table at all."""
+    """The differences of a table and a subject. `missing`: the table does not exist."""
 
     changes: tuple[ColumnChange, ...] = ()
     missing: bool = False
 
     @property
     def any(self) -> bool:
-        """Whether there is something to do, or to look at."""
+        """Whether there is any difference."""
         return self.missing or bool(self.changes)
 
 
@@ -61,12 +61,12 @@ def print_settings(table: LakeTable) -> tuple[str, ...]:
 
 
 def create(spark: SparkSession, plan: DecodePlan, table: LakeTable) -> None:
-    """Make the table, empty; one that is there stays as it is."""
+    """Create the empty table; an existing one does not change."""
     tables.create(spark, table, list_table_columns(plan), f"{plan.subject}: all versions")
 
 
 def find_drift(spark: SparkSession, plan: DecodePlan, table: LakeTable, also: Collection[str] = ()) -> TableDrift:
-    """Where the table differs from the subject; columns named in `also` may be in the table alone."""
+    """Return the differences of table and subject; columns in `also` may exist in the table only."""
     have = tables.schema(spark, table)
     if have is None:
         return TableDrift(missing=True)
@@ -88,7 +88,7 @@ def print_evolve_statements(spark: SparkSession, table: LakeTable, found: TableD
 
 
 def evolve(spark: SparkSession, plan: DecodePlan, table: LakeTable) -> None:
-    """Add, widen and comment what the table lacks. Raises `EvolutionError` where it would have to be written again."""
+    """Add, widen and comment columns of the table. Raises `EvolutionError` if it would have to be rewritten."""
     have = tables.schema(spark, table)
     assert have is not None, "whether there is a table was asked before"
     found, target = tables.plan_evolution(table, have, list_table_columns(plan), "widen")

@@ -1,4 +1,4 @@
-"""`Table`: where rows of a stream end up, and `Batch`: whose turn it is to write there."""
+"""`Table`: a lake table, and `Batch`: the write id of a batch."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,9 @@ FORMATS = ("delta", "iceberg", "parquet")
 
 @dataclass(frozen=True, slots=True)
 class LakeTable:
-    """A lake table: its format, and a path or (Delta, Iceberg) a name with dots; `partitions` count when it is made."""
+    """A lake table: its format, and a path or (Delta, Iceberg) a name in a catalog; `partitions` are used at its
+    creation.
+    """
 
     place: str
     format: str = "delta"
@@ -40,7 +42,7 @@ class LakeTable:
 
 @dataclass(frozen=True, slots=True)
 class WriteId:
-    """Who writes, and which turn it is: a turn that a table has seen from the same writer is not written again."""
+    """A write id: the writer and the number of its batch. A table ignores a batch that it already has."""
 
     writer: str
     number: int
@@ -50,7 +52,8 @@ class WriteId:
 
 
 def resolve_folder(spark: SparkSession | None, folder: str) -> str:
-    """A folder from the root on, where Spark itself would find it: in SQL a name that begins with no slash is a table's.
+    """A folder from the root on, where Spark itself would find it: in SQL a name that begins with no slash is a
+    table's.
 
     Without a session it stays as it is; nobody reads there by then.
     """

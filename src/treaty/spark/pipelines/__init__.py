@@ -1,1 +1,1 @@
-"""Pipelines: streams of frames into tables of good and of bad rows, each row once, and bad rows that come back."""
+"""Pipelines: streams of frames into tables of good rows and of bad rows, each row exactly once, and replays of bad rows."""

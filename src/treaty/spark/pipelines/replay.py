@@ -1,7 +1,7 @@
-"""Bad rows that come back: after a fix they are decoded again, and those that pass move into the table exactly once.
+"""Replays: bad rows are decoded again after a fix, and those that pass are written to the good table exactly once.
 
-Bad rows stay where they are. A table beside theirs says what became of each: that a replay took it over, or why it is
-still bad. A replay that was cut short is finished by the next one, on the same rows and with the same plan.
+Bad rows stay in their table. A second table has the result of each: replayed, or its new error. An interrupted replay
+is completed by the next one, with the same rows and plan.
 """
 
 from dataclasses import dataclass, replace
@@ -30,7 +30,8 @@ REPLAY, PASSED = "replay", "passed"
 
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
-    """What a replay did: its number, the rows it looked at, how many of them are good now, and why the others are not (code, rows).
+    """What a replay did: its number, the rows it looked at, how many of them are good now, and why the others are not
+    (code, rows).
 
     Where a pipeline has several topics, `topics` are the replays of each, and the rest their sums.
     """
