@@ -34,4 +34,4 @@ def test_the_steps_do_what_the_page_says(tmp_path: Path) -> None:
     assert "they were changed outside the log" in before
     assert "exit code 1" in before
     assert "0 unreadable rows left" in after
-    assert "changed past the log" not in after
+    assert "changed outside the log" not in after

@@ -135,5 +135,5 @@ def test_what_is_no_file_of_a_log_is_not_copied(log: Path, tmp_path: Path) -> No
 
 def test_an_empty_file_is_no_backup(tmp_path: Path) -> None:
     (tmp_path / "empty.db").touch()
-    with pytest.raises(LogDamagedError, match="is empty, and no backup"):
+    with pytest.raises(LogDamagedError, match="is empty, not a backup"):
         read_backup(tmp_path / "empty.db")

@@ -66,8 +66,8 @@ def _without_tables(path: Path) -> None:
 
 NONE = {
     _text: "no log of Treaty",
-    _foreign: "somebody else's SQLite file",
-    _foreign_with_a_mark: "somebody else's SQLite file",
+    _foreign: "a SQLite file of another program",
+    _foreign_with_a_mark: "a SQLite file of another program",
     _newer: f"has layout {LAYOUT + 1}, known here is {LAYOUT}: upgrade this node",
     _without_tables: "lost its tables",
 }

@@ -194,7 +194,7 @@ def test_what_is_no_log_is_left_as_it_is(server: Postgres, url: str) -> None:
         connection = await asyncpg.connect(server.url)
         name = url.rpartition("=")[2]
         await connection.execute(f"create schema {name}; create table {name}.precious (x int)")
-        with pytest.raises(LogDamagedError, match="somebody else's tables"):
+        with pytest.raises(LogDamagedError, match="tables of another program"):
             await PostgresLog.open(url)
         assert await connection.fetchval(f"select count(*) from {name}.precious") == 0
         await connection.execute(f"drop table {name}.precious; comment on schema {name} is 'treaty log, layout 99'")
@@ -222,7 +222,7 @@ def test_tables_that_are_gone_are_damage(server: Postgres, url: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [(("@127.0.0.1", "@127.0.0.2"), "does not answer"), (("/postgres", "/none"), "make that database")],
-    ids=["nobody there", "no database"],
+    ids=["nobody there", "not the URL of a database"],
 )
 def test_what_cannot_be_opened_says_what_to_do(server: Postgres, change: tuple[str, str], message: str) -> None:
     async def story() -> None:

@@ -1,4 +1,4 @@
-"""The Arrow room: frames to tables of Arrow, pandas and Polars by decode plans, without Spark."""
+"""Arrow: decodes frames to Arrow, pandas and Polars tables by a decode plan, without Spark."""
 
 from typing import TYPE_CHECKING
 

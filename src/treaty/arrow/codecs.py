@@ -1,4 +1,4 @@
-"""Compressed payloads: what they hold, within a bound."""
+"""Decompression of payloads, with a limit on their size."""
 
 import zlib
 from collections.abc import Callable, Mapping
@@ -13,7 +13,9 @@ DENSEST = 64
 
 
 def make_inflater(codecs: Mapping[bytes, str]) -> Callable[[bytes | None], bytes | None]:
-    """A function from a frame to its payload, by the codec of its head; None for what is damaged, too large or no such frame."""
+    """A function from a frame to its payload, by the codec of its head; None for what is damaged, too large or no such
+    frame.
+    """
     ways = {head: CODECS[name] for head, name in codecs.items()}
     lengths = sorted({len(head) for head in ways})
 

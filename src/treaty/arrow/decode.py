@@ -1,4 +1,4 @@
-"""Frames to rows without Spark: a decode plan over Arrow's columns, to the rows that Spark has of them."""
+"""Decodes frames in Arrow columns by a decode plan, to the same rows as on Spark."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -40,7 +40,8 @@ def from_registry(
     names: Names = NAMES,
     flatten: bool = False,
 ) -> pa.Table:
-    """Decode a binary column of registry frames: `make_plan` and `decode` in one call; `registry` may be the address of a server.
+    """Decode a binary column of registry frames: `make_plan` and `decode` in one call; `registry` may be the address of
+    a server.
 
     Raises what `make_plan` raises.
     """

@@ -1,4 +1,4 @@
-"""`Decoded`: what a reader makes of a batch of frames, and how it is made of rows."""
+"""`Decoded`: the result of decoding a batch of frames."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 RowResult = tuple[Any, str | None, str | None]
-"""A record as Arrow takes it, or the code and the sentence of a bad row; three times None where the id is not the plan's."""
+"""A record as Arrow takes it, or the code and the sentence of a bad row; three times None where the id is not the
+plan's.
+"""
 NOTHING: RowResult = (None, None, None)
 ReadRow = Callable[[bytes | None], RowResult]
 """A function from a frame (Confluent's prefix) to its record, or to why there is none."""

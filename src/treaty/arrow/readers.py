@@ -1,4 +1,4 @@
-"""Every way to read a batch of frames, by the format and the engine of a plan."""
+"""The readers of batches, by format and engine of a plan."""
 
 from collections.abc import Callable, Mapping
 

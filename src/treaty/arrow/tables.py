@@ -1,4 +1,4 @@
-"""Decoded tables as those of pandas and of Polars."""
+"""Decoded tables as pandas and Polars tables."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,9 @@ def to_pandas(table: pa.Table) -> "pd.DataFrame":
 
 
 def to_polars(table: pa.Table) -> "pl.DataFrame":
-    """The table as a frame of Polars; maps become lists of keys and values. Raises `ImportError` without Polars (the extra ``polars``)."""
+    """The table as a frame of Polars; maps become lists of keys and values. Raises `ImportError` without Polars (the
+    extra ``polars``).
+    """
     import polars as pl  # noqa: PLC0415 - an extra of its own
 
     made = pl.from_arrow(table)

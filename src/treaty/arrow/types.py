@@ -1,4 +1,4 @@
-"""Columns of a schema, and the words in which a plan keeps types, as types of Arrow."""
+"""Column types of schemas and of plans as Arrow types."""
 
 from collections.abc import Mapping
 

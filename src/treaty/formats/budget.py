@@ -1,4 +1,4 @@
-"""Budgets of steps: work on schemas is counted by what it costs, where it is done, and ends where a budget is spent."""
+"""Step budgets: work on schemas is counted in steps and stops at the budget."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""A verdict on texts: may a new schema follow the ones before it, and if not, why, in words for a person."""
+"""Compatibility of a new schema with earlier ones, with findings for people."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

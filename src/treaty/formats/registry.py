@@ -1,4 +1,4 @@
-"""The table of formats: a name leads to its `Format`, loaded when it is first asked for."""
+"""The table of formats by name; a format is imported at its first use."""
 
 import sys
 from collections.abc import Mapping
@@ -62,7 +62,9 @@ def find_formats() -> FormatRegistry:
 
 @lru_cache(maxsize=8)
 def _find_formats(path: tuple[str, ...]) -> FormatRegistry:
-    """The formats that packages on a path offer. To look for them reads a file of every package, so it is done once for a path."""
+    """The formats that packages on a path offer. To look for them reads a file of every package, so it is done once for
+    a path.
+    """
     del path
     plugins = {point.name: point.value for point in entry_points(group=GROUP)}
     return FormatRegistry({**plugins, **BUILT_IN})

@@ -1,4 +1,4 @@
-"""Rules as rows: one for everything that can differ between two schemas, and one for every piece of advice."""
+"""Rules as rows: one for every difference of two schemas, and one for every lint."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Tags inside schema texts: which there are, and a text with others, the same way for every format."""
+"""Tags inside schema texts: finding and changing them, for every format."""
 
 import difflib
 from collections.abc import Hashable, Iterable

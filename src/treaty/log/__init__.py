@@ -1,1 +1,1 @@
-"""The only truth: one ordered list of appends, on several backends behind one Protocol."""
+"""The log: one ordered list of appends, the source of all state, on several backends behind one Protocol."""

@@ -1,4 +1,4 @@
-"""What some logs can do beside `Log`, and how all rows of any log are gone through."""
+"""Optional capabilities of logs beside `Log`, and a scan of all rows of any log."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
@@ -15,56 +15,61 @@ T = TypeVar("T")
 
 @runtime_checkable
 class StateFileStore(Protocol):
-    """A log that keeps a state file beside its rows. It is a cache: the rows are all there without it.
+    """A log that stores a copy of a state file beside its rows, as a cache.
 
-    What its bytes mean is not known here; who wrote them checks them. Raises what reading a log raises, and
-    `OSError` for the file.
+    Its bytes are opaque here; their reader verifies them. Raises the errors of reading a log, and `OSError` for the
+    file.
     """
 
     async def estimate_rows(self) -> int:
-        """About how many rows there are, at once."""
+        """Return an estimate of the number of rows, without a scan."""
         ...
 
     async def write_state_file(self, path: Path, position: Position, kind: int) -> None:
-        """Keep the bytes of a file, which shows a position, as the state file, in place of an older one; others write meanwhile.
+        """Store the bytes of a state file of a position, replacing an older one; writes continue.
 
-        A log may keep the older one as long as little came after it. `kind` names those who can read the file, in 64 bits.
+        A log may keep the older one while little has changed since. `kind` is the layout of the file, in 64 bits.
         """
         ...
 
     async def read_state_file(self, path: Path, kind: int) -> bool:
-        """Write the state file to a path, as a whole or not at all; False where there is none that is whole, and for this kind."""
+        """Write the stored state file to a path, completely or not at all; return False if there is no complete one of
+        this kind.
+        """
         ...
 
 
 @runtime_checkable
 class ResumableLog(Protocol):
-    """A log in which a position is not found by its sequence: a state is kept with a bookmark."""
+    """A log in which a position is not found by its sequence, so that a state file has a bookmark."""
 
     def bookmark(self, position: Position) -> int | None:
-        """Where the position that was read last is in the log; None for another one, or where that is not known."""
+        """Return the bookmark of the position read last; None for another one, or if unknown."""
         ...
 
     def resume_at(self, position: Position, bookmark: int) -> None:
-        """Before anything is read: read on from a position whose rows are known. A bookmark that is wrong does no harm."""
+        """Continue from a position whose rows are known; called before the first read. A wrong bookmark is harmless."""
         ...
 
 
 @runtime_checkable
 class RowScanner(Protocol):
-    """A log whose rows can be gone through without having all of them in memory."""
+    """A log whose rows can be scanned without holding all of them in memory."""
 
     async def scan_rows(self, into: Callable[[Iterable[EncodedRow]], T]) -> tuple[Position, T]:
-        """Call `into` with all live rows of one consistent cut, off the event loop; return their position and its answer."""
+        """Call `into` with all live rows of one consistent cut, off the event loop; return their position and its
+        answer.
+        """
         ...
 
 
 @runtime_checkable
 class TableRoots(Protocol):
-    """A log that keeps, beside its rows, what each state table adds to the state root."""
+    """A log that stores the contribution of each table to the state root."""
 
     async def table_roots(self) -> tuple[Position, Mapping[str, int]]:
-        """Return the tip, and what each table adds to the state root there as the store has it: both in one consistent cut.
+        """Return the tip, and what each table adds to the state root there as the store has it: both in one consistent
+        cut.
 
         A table that is missing adds nothing. Raises `LogUnavailableError` or `LogDamagedError`.
         """
@@ -73,7 +78,7 @@ class TableRoots(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OrphanRow:
-    """A row that lies in a log without belonging to any append: half of one, or what somebody else wrote there."""
+    """An orphan row: part of an incomplete append, or a foreign write."""
 
     row: EncodedRow
     """As it is; a tombstone takes a row away that should be there."""
@@ -85,13 +90,13 @@ class OrphanRow:
 
 @runtime_checkable
 class OrphanRowFinder(Protocol):
-    """A log into whose store rows can come without an append."""
+    """A log whose store may contain orphan rows."""
 
     async def find_orphan_rows(self) -> tuple[OrphanRow, ...]:
         """Read everything, and return such rows.
 
-        A row that is shown is among them only where the others alone come to the state root of the tip: then nothing else is
-        wrong, and without it the state is as it was. Raises `LogUnavailableError` or `LogDamagedError`.
+        A row that is shown is among them only where the others alone come to the state root of the tip: then nothing
+        else is wrong, and without it the state is as it was. Raises `LogUnavailableError` or `LogDamagedError`.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What backends need to keep calls apart: a thread for blocking work in order, and who in this process holds a log's lock."""
+"""Concurrency of backends: a serial executor for blocking work, and the holder of a log's lock in this process."""
 
 import asyncio
 import threading
@@ -16,9 +16,10 @@ Job = Callable[[], None]
 
 
 class SerialExecutor:
-    """Work is done to its end even where the one who asked for it has gone: a transaction is never left half done.
+    """Runs blocking work in order on a thread. Work runs to its end even if its caller is cancelled, so that no
+    transaction is left open.
 
-    Half the CPU of an executor per piece of work, which is most of what a look at the tip costs.
+    It uses half the CPU of a `ThreadPoolExecutor` per call, which matters for reads of the tip.
     """
 
     def __init__(self, name: str) -> None:
@@ -29,9 +30,9 @@ class SerialExecutor:
         threading.Thread(target=self._run, name=name, daemon=True).start()
 
     def submit(self, work: Callable[[], T]) -> "asyncio.Future[T]":
-        """Have work done after all that was asked for before; raises `LogUnavailableError` after `close`."""
+        """Run work after all earlier work; raises `LogUnavailableError` after `close`."""
         if self._closed:
-            raise LogUnavailableError("this log was closed")
+            raise LogUnavailableError("this log is closed")
         future: asyncio.Future[T] = self._loop.create_future()
 
         def job() -> None:
@@ -74,10 +75,10 @@ _OWNERS: ContextVar[tuple[object, ...]] = ContextVar("log_lock_owner", default=(
 
 
 class LockOwner:
-    """At most one holder at a time; somebody else has seen to that."""
+    """The holder of the log lock in this process; the backend ensures that there is at most one."""
 
     def __init__(self) -> None:
-        """Nobody holds it."""
+        """Start without a holder."""
         self._owner: object = None
 
     @property

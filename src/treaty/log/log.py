@@ -1,4 +1,4 @@
-"""`Log`: what every backend of the log does."""
+"""`Log`: the interface of all log backends."""
 
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ class AppendResult(Enum):
     ACCEPTED = "accepted"
     """It is durable, and the last one of the log."""
     CONFLICT = "conflict"
-    """Its parent was not the last append; nothing happened, and nothing of it will ever be seen."""
+    """Its parent was not the last append; nothing was written and nothing will be."""
     UNKNOWN = "unknown"
-    """It may be in the log now, or appear there later: settle it before anything is answered."""
+    """It may be in the log, or appear there later: the writer must determine the result before it answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogDelta:
-    """What happened in the log since a position: rows in their last state, and the tip that they lead to.
+    """The changes of the log since a position: rows in their last state, and the new tip.
 
-    The tip is always the end of an append. `reload` means that `rows` are the whole live state, because the position
-    asked for is not in this log's (remembered) history: another identity, another digest, or before the horizon.
+    The tip is always the end of an append. `reload`: `rows` are the whole state, because the position is not in the
+    stored history of this log: another identity, another digest, or before the horizon.
     """
 
     tip: Position
@@ -35,81 +35,79 @@ class LogDelta:
 
 @dataclass(frozen=True, slots=True)
 class StoreStats:
-    """What a log's store looks like. `bytes` is its size, -1 where it has none to speak of."""
+    """Facts about the store of a log. `bytes` is its size, -1 if unknown."""
 
     kind: str
     """The backend: memory, sqlite, postgresql, or a Kafka log of either kind."""
     layout: int
-    """Number of the layout of its tables."""
+    """Version of the layout of its tables."""
     bytes: int
     live: int
-    """Rows that are there."""
+    """Number of live rows."""
     tombstones: int
-    """Rows that are gone, and remembered as such."""
+    """Number of tombstones."""
     appends: int
-    """Appends whose place in history is remembered."""
+    """Number of appends with stored digest."""
     oldest: int
-    """Sequence of the oldest of them; who is behind it reads everything again."""
+    """Sequence of the oldest of them; a reader behind it needs a full replay."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """The node that had best decide now. `address` is its door for peers ("" where nobody knows it)."""
+    """The leader. `address` is its URL for peers ("" if unknown)."""
 
     address: str
     mine: bool
-    """Whether it is the node that this log object belongs to."""
+    """Whether the leader is the node of this log object."""
 
 
 class LogUnavailableError(Exception):
-    """The log can't be reached or read now; nothing was written by the call that raised this."""
+    """The log is temporarily unavailable; the call wrote nothing."""
 
 
 class LogDamagedError(Exception):
-    """The log's store is damaged or lost data; the message says what and what to do. Writes must stop."""
+    """The store of the log is damaged or lost data; the message has the damage and a remedy. Writes must stop."""
 
     @property
     def reason(self) -> str:
-        """What is said to those who ask."""
+        """The reason in answers to requests."""
         return f"the log is damaged: {self}"
 
 
 class WrongRootError(LogDamagedError):
-    """The rows of the log do not come to the state root that its last append states: some were changed, or are missing."""
+    """The rows of the log do not match the state root of its last append: some were changed or are missing."""
 
     def __init__(self, url: str, tip: Position, found: bytes) -> None:
-        """Keep both roots: `found` is what the rows come to."""
+        """Keep both roots: `found` is that of the rows."""
         super().__init__(
             f"the rows of {url} come to the state root {found.hex()}, and the append at sequence {tip.sequence} states "
-            f"{tip.root.hex()}: rows were changed by a fault or by hand. `treaty log verify` names the table; "
-            "put the rows back, or accept them as they are with `treaty log repair --accept-state`"
+            f"{tip.root.hex()}: rows were changed by a fault or by hand. `treaty log verify` names the table; restore the rows, or accept them with `treaty log repair --accept-state`"
         )
         self.tip = tip
         self.found = found
 
 
 class NewerLogFormatError(LogDamagedError):
-    """The log is whole, and this version is too old to read it: writes must stop here, and continue at newer nodes."""
+    """The log is valid, but this version is too old to read it: this node must not write."""
 
     @property
     def reason(self) -> str:
-        """What is said to those who ask."""
+        """The reason in answers to requests."""
         return f"the log is {self}"
 
 
 class OlderLogFormatError(LogDamagedError):
-    """The log is whole, and has a format that this version reads only to carry it into a new log: nothing is served from it."""
+    """The log has an old format, which this version reads only for `treaty log upgrade`."""
 
     @property
     def reason(self) -> str:
-        """What is said to those who ask."""
+        """The reason in answers to requests."""
         return f"the log is {self}"
 
 
 class Log(Protocol):
-    """One log. All methods are safe to call concurrently from one event loop.
-
-    Reading raises `LogUnavailableError` or `LogDamagedError`. After ``close`` nothing may be called.
+    """A log. All methods may be called concurrently from one event loop. Reads raise `LogUnavailableError` or
+    `LogDamagedError`. No calls after ``close``.
     """
 
     @property
@@ -119,39 +117,38 @@ class Log(Protocol):
 
     @property
     def lockable(self) -> bool:
-        """Whether `lock` works here: SQL and memory can, a Kafka log can't."""
+        """Whether the log has a `lock`: SQL and memory do, Kafka does not."""
         ...
 
     @property
     def linearizable(self) -> bool:
-        """Whether `tip` never misses an append that was acknowledged before it was called.
-
-        SQL and memory: yes. Kafka: no, because a broker that leads no more may answer; only an accepted append proves it.
+        """Whether `tip` is linearizable. SQL and memory: yes. Kafka: no, because a deposed leader of the partition may
+        answer; only an accepted append proves the tip.
         """
         ...
 
     @property
     def foreign_records(self) -> int:
-        """Records that were read and that Treaty did not write: all nodes ignore them alike. 0 where none can be."""
+        """Number of foreign records that were read; all nodes ignore them. 0 if there cannot be any."""
         ...
 
     @property
     def single_writer(self) -> bool:
-        """Whether only the leader may decide: others must hand their commands to it, and their appends are conflicts."""
+        """Whether only the leader may append: other nodes must forward commands, and their appends are conflicts."""
         ...
 
     async def leader(self) -> Leader | None:
-        """Say who had best decide now; None where none is known, or where all nodes are alike (SQL, memory).
+        """Return the leader; None if unknown, or if all nodes are equal (SQL, memory).
 
-        Where the log is not `single_writer` this is a hint: who just won wins most easily again.
+        If the log is not `single_writer` it is a hint: the node whose append was accepted last.
         """
         ...
 
     async def append(self, append: Append) -> AppendResult:
         """Append if its parent is still the last append (and its first sequence follows).
 
-        Returns only when ACCEPTED means durable. Never raises for errors of the store while the append's result is
-        open: that is UNKNOWN. `LogUnavailableError` and `LogDamagedError` mean that surely nothing was written.
+        ACCEPTED means durable. If an error of the store leaves the result open, the result is UNKNOWN;
+        `LogUnavailableError` and `LogDamagedError` mean that nothing was written.
         """
         ...
 
@@ -160,31 +157,30 @@ class Log(Protocol):
         ...
 
     async def read(self, after: Position) -> LogDelta:
-        """Return everything after a position in one consistent cut. `START` reads all."""
+        """Return all changes after a position, consistent at one tip. `START` reads all rows."""
         ...
 
     async def wait(self, after: Position, timeout: float) -> None:
-        """Return when something may have come after the position, at the latest after `timeout` seconds.
-
-        What was appended through this very object may be no news: who appends reads it back.
+        """Return when there may be changes after the position, at the latest after `timeout` seconds. Appends through
+        this object may not wake it: their writer reads them back.
         """
         ...
 
     def lock(self) -> AbstractAsyncContextManager[None]:
-        """Keep all other writers out, in all processes: `read` and `append` inside are then free of conflicts.
+        """Take the log lock for the block, across processes: `read` and `append` inside have no conflicts.
 
-        An append inside may end it for the others. Tasks begun inside count as inside until the block ends.
+        An append may release it for others. Tasks started in the block count as inside until it ends.
         """
         ...
 
     async def read_stats(self) -> StoreStats:
-        """Look at the store: sizes and counts, in one go, for people."""
+        """Return facts about the store: sizes and counts."""
         ...
 
     async def compact(self) -> None:
-        """Give space back that nothing needs any more; others continue meanwhile, if more slowly."""
+        """Reclaim unused space; nodes keep running, maybe slower."""
         ...
 
     async def close(self) -> None:
-        """Give back files, connections and threads; what is in flight is finished first."""
+        """Close files, connections and threads, after work in flight."""
         ...

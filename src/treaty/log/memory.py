@@ -1,4 +1,4 @@
-"""`memory:` — a log in this process, for tests and for programs that want a registry without a file."""
+"""`memory:`: a log in this process, for tests and for programs that need a registry without a file."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""What the logs in SQL stores share: texts of rows as bytes, positions and table roots as they are stored."""
+"""Shared by logs in SQL stores: the stored forms of rows, positions and table roots."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,8 +19,8 @@ def bind_text(text: str) -> str | bytes:
 
 
 def decode_text(data: bytes) -> str:
-    r"""Decode what `encode_text` encoded. Bytes that were changed and are no UTF-8 any more are shown as ``\xNN``: such a row
-    counts as unreadable and moves the state root, and all other rows can still be read.
+    r"""Decode what `encode_text` encoded. Bytes that were changed and are no UTF-8 any more are shown as ``\xNN``: such
+    a row counts as unreadable and moves the state root, and all other rows can still be read.
     """
     try:
         return str(data, "utf-8", "surrogatepass")
@@ -32,7 +32,9 @@ log = logging.getLogger("treaty.log")
 
 
 def read_position(row: Sequence[Any]) -> Position:
-    """Build a position of identity, sequence, digest and root as they stand in a store, whatever somebody made of the root."""
+    """Build a position of identity, sequence, digest and root as they stand in a store, whatever somebody made of the
+    root.
+    """
     identity, sequence, digest, root = row
     return Position(identity, sequence, digest, root if isinstance(root, bytes) else str(root).encode())
 

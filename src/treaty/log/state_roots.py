@@ -1,4 +1,4 @@
-"""State roots: whether the rows of a log come to what is stated of them, as a whole and by table."""
+"""State roots: comparison of the rows of a log with the stated roots, in total and by table."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,8 +29,8 @@ class RootMismatch:
 def find_root_mismatches(
     root: bytes, stated: Mapping[str, int] | None, found: Mapping[str, int]
 ) -> Iterator[RootMismatch]:
-    """Compare what rows come to (`found`, by table) with the root that is stated for them, and with the shares of the tables
-    where these are kept (None where they are not).
+    """Compare what rows come to (`found`, by table) with the root that is stated for them, and with the shares of the
+    tables where these are kept (None where they are not).
     """
     tables = sorted({*stated, *found}) if stated is not None else ()
     for table in tables:

@@ -1,4 +1,4 @@
-"""From a URL to a log."""
+"""Opens the log of a URL."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -67,11 +67,11 @@ async def _open_postgres(url: str, _: LogOptions) -> Log:
     parts = urlsplit(url)
     if not parts.hostname or parts.path in {"", "/"}:
         raise LogUrlError(
-            "that is no database: write postgresql://user@host:5432/database, with ?schema=name if you like"
+            "this is not the URL of a database: write postgresql://user@host:5432/database, optionally with ?schema=name"
         )
     words = [value for name, value in parse_qsl(parts.query, keep_blank_values=True) if name == "durable"]
     if set(words) - {"yes", "no"}:
-        raise LogUrlError(f"durable={words[0]} says nothing: write durable=yes (the default) or durable=no")
+        raise LogUrlError(f"durable={words[0]} is not allowed: write durable=yes (the default) or durable=no")
     try:
         log: Log = await module.PostgresLog.open(url)
     except import_module("treaty.log.postgres.durability").NotDurableError as refused:
@@ -114,8 +114,8 @@ def is_address(url: str) -> bool:
 async def open_log(url: str, terms: LogOptions = DEFAULT_OPTIONS) -> Log:
     """Open the log that a URL names.
 
-    There are ``memory:``, ``sqlite:///absolute/path.db``, ``postgresql://user@host/database?schema=name&durable=no`` and
-    ``kafka://host:port/topic?writers=any|owner``.
+    There are ``memory:``, ``sqlite:///absolute/path.db``, ``postgresql://user@host/database?schema=name&durable=no``
+    and ``kafka://host:port/topic?writers=any|owner``.
 
     Raises `LogUrlError` for a URL that names none, `LogUnavailableError` or `LogDamagedError` where it can't be used.
     """

@@ -1,1 +1,1 @@
-"""Other people's messages, both ways, without routes: servers print with these modules, clients read with them."""
+"""Wire formats of the dialects, for both directions: servers and clients read and print messages by these modules."""

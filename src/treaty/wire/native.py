@@ -1,9 +1,10 @@
-"""Treaty's native API: any operation by one path, as JSON that loses nothing.
+"""Treaty's native API: any operation at one path, as lossless JSON.
 
-    POST /treaty/v1/ask  {"operation": "get-mode", "request": {"scope": {"name": "orders"}}}  ->  {"answer": {"mode": "READWRITE"}}
+    POST /treaty/v1/ask  {"operation": "get-mode", "request": {"scope": {"name": "orders"}}}  ->  {"answer": {"mode":
+"READWRITE"}}
 
-An error has Confluent's body, with the error itself beside it as the member `error`; that member tells an answer of this
-API from one of a server that has no such path. Position, consistency and command id are headers, as everywhere.
+An error has Confluent's body, with the error itself beside it as the member `error`; that member tells an answer of
+this API from one of a server that has no such path. Position, consistency and command id are headers, as everywhere.
 """
 
 from collections.abc import Iterator
@@ -47,8 +48,9 @@ def ask_bytes(request: Request[Any]) -> bytes:
 def request_from(data: bytes) -> Request[Any]:
     """Read the body of a POST.
 
-    Raises `Invalid` with the rule BODY where it is no JSON or no object, MEMBER where a member is unknown, missing or of
-    the wrong type, and CREATE_WITH for what only an API says of its subjects; `UnknownOperationError` with the rule OPERATION.
+    Raises `Invalid` with the rule BODY where it is no JSON or no object, MEMBER where a member is unknown, missing or
+    of the wrong type, and CREATE_WITH for what only an API says of its subjects; `UnknownOperationError` with the rule
+    OPERATION.
     """
     body = _object(data)
     strange = min(body.keys() - _MEMBERS, default=None)

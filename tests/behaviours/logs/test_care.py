@@ -279,7 +279,7 @@ def test_a_log_is_packed_while_others_use_it(node: Node) -> None:
         (lambda lines: [lines[0], lines[2], lines[1], *lines[3:]], "not in its order"),
         (lambda lines: [lines[0], lines[1], *lines[1:]], "not in its order, or there twice"),
         (lambda lines: [lines[0].replace(b'"sequence":1', b'"sequence":2'), *lines[1:]], "SHA-256"),
-        (lambda lines: lines[1:], "no head of a dump"),
+        (lambda lines: lines[1:], "not the head of a dump"),
     ],
     ids=["short", "changed", "row-missing", "no-row", "no-json", "newer", "older", "order", "twice", "head", "no-head"],
 )

@@ -1,1 +1,1 @@
-"""Avro frames to Arrow, read by fastavro along a plan."""
+"""Decodes Avro frames to Arrow by a plan."""

@@ -1,4 +1,4 @@
-"""What a program calls: the longer forms of whole numbers, and what becomes of raw values."""
+"""Functions that generated programs call: long varints, and conversions of raw values."""
 
 import copy
 from collections.abc import Mapping
@@ -7,7 +7,9 @@ from typing import Any
 
 MASK_INT, MASK_LONG = 2**32 - 1, 2**64 - 1
 MOST_INT, MOST_LONG = 28, 63
-"""How far the last byte of a number is shifted; what of it lies beyond the number's bits is dropped, as Java's library drops it."""
+"""How far the last byte of a number is shifted; what of it lies beyond the number's bits is dropped, as Java's library
+drops it.
+"""
 
 
 class WrongBytesError(ValueError):

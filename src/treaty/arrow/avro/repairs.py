@@ -1,4 +1,4 @@
-"""From an envelope to its record: fields whose value came through a hidden field take it from there, converted."""
+"""Extracts the record of an envelope; values of hidden fields are converted and moved to their fields."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -15,7 +15,8 @@ RepairRecord = Callable[[Any, bytes], Any]
 def make_repair(format_plan: AvroFormatPlan) -> RepairRecord:
     """What takes the record out of an envelope. Hidden fields stay in it: Arrow passes over what has no column.
 
-    It raises `WrongBytesError` for a value that its new unit has no room for, else `LostDigitsError` for one that would be cut.
+    It raises `WrongBytesError` for a value that its new unit has no room for, else `LostDigitsError` for one that would
+    be cut.
     """
     exact = frozenset(format_plan.exact_repairs)
     by_head: dict[bytes, list[FieldRepair]] = {}

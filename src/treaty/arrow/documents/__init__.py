@@ -1,1 +1,1 @@
-"""JSON frames to Arrow, to the same values as Spark's `from_json` makes of them."""
+"""Decodes JSON frames to Arrow, to the same values as Spark's `from_json`."""

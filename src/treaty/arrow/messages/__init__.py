@@ -1,1 +1,1 @@
-"""Protobuf frames to Arrow: whole columns at once where that is safe, row by row by Protobuf's runtime where not."""
+"""Decodes Protobuf frames to Arrow: by columns where that is safe, else row by row with Protobuf's runtime."""

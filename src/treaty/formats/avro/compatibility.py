@@ -1,4 +1,4 @@
-"""Can a reader's schema read what a writer's schema wrote: the findings of Java's `SchemaCompatibility`, in its order."""
+"""Compatibility of a reader's schema with a writer's: the findings of Java's `SchemaCompatibility`, in its order."""
 
 from collections.abc import Generator, Mapping
 
@@ -229,7 +229,9 @@ class _Comparison:
         return of_logical_types or [_no_branch(reader, writer, path)]
 
     def _attempt(self, branch: AvroType, writer: ResolvedType, path: ValuePath) -> Task:
-        """Compare one of several branches. Java keeps what it only assumed on the way to a branch that then does not fit."""
+        """Compare one of several branches. Java keeps what it only assumed on the way to a branch that then does not
+        fit.
+        """
         begun, assumed = len(self._begun), self._assumed
         findings = yield branch, writer, path
         if findings and self._assumed > assumed:

@@ -1,4 +1,4 @@
-"""What the Kafka logs need of Kafka: one partition as one node reaches it. Real brokers and models stand behind it."""
+"""The interface of the Kafka logs to one partition, implemented by real brokers and by models in tests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,8 +40,9 @@ class OffsetOutOfRangeError(Exception):
 class PartitionClient(Protocol):
     """Reading from the partition, and producing to it outside transactions.
 
-    All methods raise `LogUnavailableError` where the brokers can't be reached, `LogDamagedError` where the topic is gone,
-    is another one than at the start, or has settings that lose data. Safe to call concurrently from one event loop.
+    All methods raise `LogUnavailableError` where the brokers can't be reached, `LogDamagedError` where the topic is
+    gone, is another one than at the start, or has settings that lose data. Safe to call concurrently from one event
+    loop.
     """
 
     @property
@@ -64,11 +65,12 @@ class PartitionClient(Protocol):
         ...
 
     async def fetch(self, offset: int, timeout: float) -> RecordBatch:
-        """Return records from an offset on, as soon as there are any, at the latest after `timeout` seconds (then none).
+        """Return records from an offset on, as soon as there are any, at the latest after `timeout` seconds (then
+        none).
 
         A gap up to the end is news too: after the last record of a transaction lies the marker of its commit, and who
-        asks for that offset is sent on at once (no records, `next` past the marker) and does not wait for the next commit.
-        Raises `OffsetOutOfRangeError` for an offset before the first or after the end.
+        asks for that offset is sent on at once (no records, `next` past the marker) and does not wait for the next
+        commit. Raises `OffsetOutOfRangeError` for an offset before the first or after the end.
         """
         ...
 
@@ -99,8 +101,8 @@ class TransactionalProducer(Protocol):
     async def fence(self) -> None:
         """Take the transactional id: from now on no older owner can commit, and its open transaction is aborted.
 
-        A transaction that was being committed is over too when this returns: `fetch_offset_range` tells what became of it.
-        Raises `ProducerFencedError` where yet another node took the id meanwhile.
+        A transaction that was being committed is over too when this returns: `fetch_offset_range` tells what became of
+        it. Raises `ProducerFencedError` where yet another node took the id meanwhile.
         """
         ...
 

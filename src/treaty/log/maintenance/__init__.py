@@ -1,1 +1,1 @@
-"""What operators do to a log: look at it, check it, carry it elsewhere, mend it. Nodes need none of it."""
+"""Maintenance of logs: inspection, verification, backup, migration and repair. Nodes do not use it."""

@@ -1,7 +1,7 @@
-"""A copy of a SQLite log's file, made while nodes write; no log itself, but what `treaty log restore` makes one of.
+"""Backups: copies of a SQLite log's file, made while nodes write, from which `treaty log restore` makes a new log.
 
-A copy that could be opened as a log would be a second history under the identity of the first one: both would give the
-same ids, and each would take the other's tokens. So a mark in its head says that it is a copy, and nodes refuse it.
+A copy opened as a log would be a second history with the same identity: both would assign the same ids and accept each
+other's position tokens. So a mark in its header says that it is a backup, and nodes refuse it.
 """
 
 import os

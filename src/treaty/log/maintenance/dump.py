@@ -1,8 +1,8 @@
-"""A log as one portable file: its position in history, every live row, and digests that say whether the file is whole.
+"""Dumps: a log as one portable file, with its position, every live row, and digests that prove its integrity.
 
-Lines of JSON in ASCII. The first one is the head, with the state root that the log states and what each table adds to it; then
-a list ``[table, key, value]`` for each row, sorted, and last the number of rows and the SHA-256 of all lines before.
-Files are compressed with zstandard, as a stream.
+Lines of JSON in ASCII. The first one is the head, with the state root that the log states and what each table adds to
+it; then a list ``[table, key, value]`` for each row, sorted, and last the number of rows and the SHA-256 of all lines
+before. Files are compressed with zstandard, as a stream.
 """
 
 import hashlib
@@ -32,8 +32,8 @@ class DumpError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class DumpHead:
-    """What a dump says of itself. `position` has the state root that its rows must come to, `roots` what each table adds to
-    it; `time` is in ms.
+    """What a dump says of itself. `position` has the state root that its rows must come to, `roots` what each table
+    adds to it; `time` is in ms.
     """
 
     log_url: str
@@ -88,7 +88,7 @@ def read_head(line: bytes) -> DumpHead:
     """Read the first line. Raises `DumpError` where it is none of ours, or of another format."""
     members = _parse_json(line, 1)
     if not isinstance(members, dict) or members.get("kind") != KIND:
-        raise DumpError("line 1 is no head of a dump: this file was not written by `treaty log dump`")
+        raise DumpError("line 1 is not the head of a dump: this file was not written by `treaty log dump`")
     found = members.get("format")
     if found != FORMAT:
         old = type(found) is int and found < FORMAT
@@ -106,8 +106,8 @@ def read_head(line: bytes) -> DumpHead:
 def read_rows(head: DumpHead, first: bytes, lines: Iterable[bytes], *, lenient: bool = False) -> Iterator[EncodedRow]:
     """Yield the rows after the head, whose line is `first`.
 
-    Raises `DumpError`: at once for a line that is no row, at the end where lines are missing or changed. So nothing
-    may be believed before the last row was yielded and the iteration has ended. Who is `lenient` compares the rows with the
+    Raises `DumpError`: at once for a line that is no row, at the end where lines are missing or changed. So nothing may
+    be believed before the last row was yielded and the iteration has ended. Who is `lenient` compares the rows with the
     head himself: what was changed is then no error, only what is missing.
     """
     checksum = hashlib.sha256(first)
@@ -134,7 +134,7 @@ def read_rows(head: DumpHead, first: bytes, lines: Iterable[bytes], *, lenient: 
 
 def _refuse_end(head: DumpHead, end: dict[str, object], count: int, number: int) -> None:
     if (end.get("end"), count) != (head.rows, head.rows):
-        raise DumpError(f"line {number}: {count} rows are there, {head.rows} should be; copy the dump again")
+        raise DumpError(f"line {number}: the dump has {count} rows instead of {head.rows}; copy it again")
 
 
 def _refuse_changed(head: DumpHead, end: dict[str, object], sha256: str, found: Mapping[str, int]) -> None:
@@ -142,7 +142,7 @@ def _refuse_changed(head: DumpHead, end: dict[str, object], sha256: str, found: 
     cure = "it is what the log was: see `treaty log verify`" if whole else "it was changed: copy it again"
     refuse_root_mismatch(head, found, f"the dump does not add up, and {cure}")
     if not whole:
-        raise DumpError("the dump was changed: the SHA-256 of its lines is another one; copy it again")
+        raise DumpError("the dump was changed: the SHA-256 of its lines is wrong; copy it again")
 
 
 def refuse_root_mismatch(head: DumpHead, found: Mapping[str, int], what: str) -> None:
@@ -157,7 +157,7 @@ def refuse_root_mismatch(head: DumpHead, found: Mapping[str, int], what: str) ->
 
 def _parse_row(value: object, number: int) -> EncodedRow:
     if not isinstance(value, list) or len(value) != 3 or not all(isinstance(part, str) for part in value):
-        raise DumpError(f"line {number} is no row: a list of table, key and value")
+        raise DumpError(f"line {number} is not a row: a list of table, key and value")
     return EncodedRow(value[0], value[1], value[2])
 
 

@@ -1,7 +1,5 @@
-"""Moving a log to another backend: the old one is sealed, so that nothing is written to it any more, and its state goes
-into the new one, which knows where it comes from.
-
-What was acknowledged by the old log is in the new one, and nothing else can be: so ids need no gap.
+"""Migration of a log to another backend: the old log is sealed against writes, and its state is written to the new one,
+with its origin. The new log has exactly the acknowledged commits of the old one, so ids need no gap.
 """
 
 from dataclasses import dataclass
@@ -52,7 +50,9 @@ async def migrate_log(
 
 
 def _find_seal_position(delta: LogDelta) -> Position:
-    """The position that a seal was set at. The end may lie further: a log that makes snapshots names them in appends, sealed or not."""
+    """The position that a seal was set at. The end may lie further: a log that makes snapshots names them in appends,
+    sealed or not.
+    """
     seal = find_seal(delta)
     assert seal is not None
     return Position(delta.tip.identity, seal.sequence, bytes.fromhex(seal.digest))
@@ -77,11 +77,11 @@ async def _read_sealed(source: Log, url: str, time: int) -> LogDelta:
 async def _set_seal(source: Log, url: str, time: int) -> None:
     delta = await source.read(START)
     if delta.tip == START:
-        raise RestoreError(f"{source.url} is empty: there is nothing to move; point the nodes to {url}")
+        raise RestoreError(f"{source.url} is empty: there is nothing to migrate; start the nodes on {url}")
     refuse_wrong_root(source, delta)
     seal = find_seal(delta)
     if seal is not None and seal.url != url:
-        raise RestoreError(f"{source.url} was moved to {seal.url} already; take that seal away with --cancel first")
+        raise RestoreError(f"{source.url} was migrated to {seal.url} already; remove the seal with --cancel first")
     if seal is None:
         mark = LogOrigin(delta.tip.identity.hex(), delta.tip.sequence, delta.tip.digest.hex(), time, 0, url)
         await append_to_state(source, delta, [encode_row(Row("log_origin", SUCCESSOR, mark))], time)

@@ -1,5 +1,5 @@
-"""Repairing, by one commit: rows that this version can't read are moved out of the way and kept beside the others, counters of
-ids that ids far above the rest hold up are lowered, and the root of rows that were changed past the log is stated.
+"""Repairs, each in one commit: unreadable rows are moved into quarantine, id counters raised by very high ids are
+lowered, and the state root of changed rows is accepted.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,13 +19,13 @@ from treaty.log.log import Log, LogDelta
 from treaty.log.maintenance.restore import append_rows, append_to_state, compute_roots_with
 from treaty.log.state_roots import differing_tables, read_with_table_roots
 
-NO_APPEND = "it belonged to no append: half of a transaction, or somebody else's record"
-"""Why a row is in quarantine that lay in the log without an append."""
+NO_APPEND = "it belonged to no append: part of an incomplete transaction, or a foreign record"
+"""The reason of an orphan row in quarantine."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadableRow:
-    """A row that can't be read: its table, its key, its JSON text, why, and whether only a newer Treaty could."""
+    """An unreadable row: table, key, JSON text, reason, and whether a newer version could read it."""
 
     table: str
     key: Key
@@ -35,7 +35,7 @@ class UnreadableRow:
 
 
 def find_unreadable_rows(rows: Iterable[EncodedRow]) -> tuple[UnreadableRow, ...]:
-    """Return the rows that this version can't read."""
+    """Return the unreadable rows."""
     found = []
     for row in rows:
         decoded = decode_row(row)
@@ -48,8 +48,8 @@ def find_unreadable_rows(rows: Iterable[EncodedRow]) -> tuple[UnreadableRow, ...
 async def quarantine_rows(log: Log, *, time: int, newer: bool = False) -> tuple[tuple[UnreadableRow, ...], Position]:
     """Move unreadable rows into the table ``quarantine`` in one commit; return them, and the position after it.
 
-    Rows that a newer version of Treaty may have written are left alone unless `newer` says so.
-    Raises `RestoreError` where somebody else writes at the same time.
+    Rows that a newer version may have written are included only if `newer`.
+    Raises `RestoreError` if another process writes at the same time.
     """
     delta = await log.read(START)
     chosen = tuple(one for one in find_unreadable_rows(delta.rows) if newer or not one.newer)
@@ -78,11 +78,12 @@ def _replace_orphan_rows(orphan_rows: Iterable[OrphanRow], time: int) -> list[En
 
 @dataclass(frozen=True, slots=True)
 class StateCheck:
-    """Whether a log's rows are those that it states: the root that its last append states, and the one that they come to.
+    """Whether a log's rows are those that it states: the root that its last append states, and the one that they come
+    to.
 
-    `foreign` are records that Treaty did not write, which lie among the rows of a log with one owner. `tables` are those
-    whose rows do not come to the root that the log keeps for them, where it keeps any. `find_orphan_rows` are rows that belong to no
-    append, as half of a transaction does, as far as they can be known.
+    `foreign` are records that Treaty did not write, which lie among the rows of a log with one owner. `tables` are
+    those whose rows do not come to the root that the log keeps for them, where it keeps any. `find_orphan_rows` are
+    rows that belong to no append, as half of a transaction does, as far as they can be known.
     """
 
     position: Position
@@ -123,8 +124,8 @@ async def find_orphan_rows(log: Log) -> tuple[OrphanRow, ...]:
 async def accept_state(log: Log, *, time: int) -> tuple[StateCheck, Position]:
     """State the root of the rows as they are, in one forced commit; return what was wrong, and the position after it.
 
-    Foreign records and rows that belong to no append are moved into quarantine by it, and what these replaced is put back.
-    Raises `RestoreError` where somebody else writes at the same time.
+    Foreign records and rows that belong to no append are moved into quarantine by it, and what these replaced is put
+    back. Raises `RestoreError` where somebody else writes at the same time.
     """
     delta, stated = await read_with_table_roots(log)
     found = check_state(delta, stated, await find_orphan_rows(log))
@@ -142,7 +143,8 @@ def find_reserved_ids(rows: Iterable[EncodedRow]) -> tuple[ReservedIds, ...]:
 
 
 async def lower_id_counters(log: Log, *, time: int) -> tuple[tuple[ReservedIds, ...], Position]:
-    """Lower every counter of ids that is held up, and keep what holds it up as reserved; return that, and the position after.
+    """Lower every counter of ids that is held up, and keep what holds it up as reserved; return that, and the position
+    after.
 
     Raises `RestoreError` where somebody else writes at the same time.
     """

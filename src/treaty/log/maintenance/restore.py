@@ -1,8 +1,8 @@
-"""Restoring: a dump becomes a new log, with an identity of its own, that knows where it comes from.
+"""Restore: makes a new log from a dump, with its own identity and its origin.
 
-It is written in several appends. Until the last one a row says that the log is not whole, and nodes do not serve it;
-a restore that was cut off is begun again and goes through. Id counters are raised by a gap, so that ids that the old
-log may have given after the dump was taken are not given again.
+It is written in several appends. Until the last one a row marks the log as incomplete, and nodes do not serve it; an
+interrupted restore can be run again. Id counters are raised by a gap, so that ids assigned by the old log after the
+dump are not assigned again.
 """
 
 import os
@@ -77,8 +77,8 @@ async def restore_log(
 
 
 async def _begin_restore(log: Log, mark: LogOrigin) -> tuple[Position, dict[tuple[str, str], EncodedRow]]:
-    """Mark an empty log as one that is being restored, and return its end and its rows; one with another mark, or with rows
-    of its own, is refused.
+    """Mark an empty log as one that is being restored, and return its end and its rows; one with another mark, or with
+    rows of its own, is refused.
     """
     delta = await log.read(START)
     there = {(row.table, row.key): row for row in delta.rows}
@@ -112,13 +112,14 @@ def _refuse_used_log(log: Log, delta: LogDelta) -> LogOrigin:
     if isinstance(found, LogOrigin):
         return found
     raise RestoreError(
-        f"{log.url} is not empty (it ends at sequence {delta.tip.sequence}): a dump is restored into a new log; "
-        "name an empty database, or a file or topic that is not there"
+        f"{log.url} is not empty (it ends at sequence {delta.tip.sequence}): a dump is restored into a new log; give an empty database, or a new file or topic"
     )
 
 
 def refuse_wrong_root(log: Log, delta: LogDelta) -> None:
-    """Raise `RestoreError` where the rows of a log are not those that it states: a commit on them would state that they are."""
+    """Raise `RestoreError` where the rows of a log are not those that it states: a commit on them would state that they
+    are.
+    """
     if not has_stated_root(delta):
         raise RestoreError(
             f"the rows of {log.url} do not come to the state root that it states at sequence {delta.tip.sequence}: {ROOT_REMEDY}"
@@ -133,7 +134,8 @@ LOG_LOCAL_TABLES = frozenset({"log_origin", "snapshot"})
 
 
 def _prepare_rows(rows: Iterable[EncodedRow], gap: int) -> Iterator[EncodedRow]:
-    """The rows as the new log has them: counters of schema and encoding ids raised, and what is about the old log itself left out.
+    """The rows as the new log has them: counters of schema and encoding ids raised, and what is about the old log
+    itself left out.
 
     Contexts that the dump does not know may have been made after it: their ids begin after the gap too.
     """
@@ -190,7 +192,7 @@ async def append_rows(
             return tip
         if tip != base:
             raise ConcurrentWriteError(
-                f"somebody else writes to {log.url} (it is at sequence {tip.sequence}): stop all nodes, then try again"
+                f"another process writes to {log.url} (it is at sequence {tip.sequence}): stop all nodes, then try again"
             )
     raise reason or LogUnavailableError(f"{log.url}: no append could be settled in {TRIES} tries")
 

@@ -1,4 +1,4 @@
-"""One connection to a PostgreSQL server, made again when it is lost, and the server's errors in the log's words."""
+"""A connection to a PostgreSQL server, reopened when it is lost; the server's errors become errors of the log."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
@@ -122,7 +122,7 @@ class PostgresConnection:
     async def _connect(self) -> Connection:
         loop = asyncio.get_running_loop()
         if self._closed:
-            raise LogUnavailableError(f"{self._where} was closed here")
+            raise LogUnavailableError(f"{self._where}: this log is closed")
         if loop.time() < self._backoff.next_try:
             raise LogUnavailableError(self._backoff.last)
         try:

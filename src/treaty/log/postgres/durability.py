@@ -1,4 +1,4 @@
-"""Settings of a server under which a crash loses commits that it has confirmed: raised, refused, or warned of by name."""
+"""Settings of a server with which a crash loses confirmed commits: they are raised, refused, or warned of."""
 
 import logging
 
@@ -19,7 +19,8 @@ select pg_advisory_xact_lock($1, $2),
 """Take the lock of the log; from here to its end the transaction is one that waits for the disk, and for standbys where
 the server names some. Stronger settings stay, and so does the session's own.
 
-The setting is looked at in each transaction, because a reload of the server's configuration changes it under a connection.
+The setting is looked at in each transaction, because a reload of the server's configuration changes it under a
+connection.
 """
 
 SETTINGS = (

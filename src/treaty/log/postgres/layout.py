@@ -1,4 +1,4 @@
-"""What a PostgreSQL schema that holds a log looks like inside, and how one is made, recognised and brought up to date."""
+"""The layout of a log in a PostgreSQL schema: how it is created, recognised and upgraded."""
 
 from asyncpg import Connection
 
@@ -76,8 +76,8 @@ fits as (
 )
 select pg_notify($11, '') from note
 """
-"""Write an append and the table roots that it changes, if its parent is the tip: a row where it was, none where it was not.
-Table roots of $15 go, and where $16 all that $13 does not name.
+"""Write an append and the table roots that it changes, if its parent is the tip: a row where it was, none where it was
+not. Table roots of $15 go, and where $16 all that $13 does not name.
 """
 FORGET = """
 delete from log_append where last in (
@@ -152,5 +152,5 @@ async def _read_layout(connection: Connection, name: str, url: str) -> int:
             raise LogDamagedError(f"schema {name} has lost its tables: stop all nodes and restore a backup")
         return layout
     if row["tables"]:
-        raise LogDamagedError(f"schema {name} holds somebody else's tables: name another with ?schema=…")
+        raise LogDamagedError(f"schema {name} has tables of another program: give another schema with ?schema=…")
     return 0

@@ -1,8 +1,8 @@
 """`postgresql://…`: a log in one schema of a database, for any number of nodes on any number of machines.
 
-An append is one transaction under an advisory lock; NOTIFY tells other nodes to look, and they look without it too. Two
-connections: one appends, one looks, reads and listens, so that a look does not wait for another append. Durable means: the
-server said that the transaction is committed, with `synchronous_commit` at least `on` for it and with `fsync` on.
+An append is a transaction under an advisory lock; NOTIFY wakes other nodes, which also poll. Of two connections one
+appends, the other reads and listens, so that reads do not wait for appends. Durable means: the server has confirmed the
+commit, with `synchronous_commit` at least `on` and `fsync` on.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Texts of rows in a SQLite file: as they are, or compressed with a dictionary that lies in a row of its own."""
+"""Texts of rows in a SQLite file: plain, or compressed with a dictionary that is stored in its own row."""
 
 import logging
 import sqlite3
@@ -75,8 +75,8 @@ class RowCompressor:
         return bind_text(text), False
 
     def decompress(self, kind: str, key: str, value: str | bytes | None) -> str | None:
-        """A text as it was. One that is damaged is warned of by its row; what is given back then can't be read by anybody, and
-        moves the state root.
+        """A text as it was. One that is damaged is warned of by its row; what is given back then can't be read by
+        anybody, and moves the state root.
         """
         if value is None or isinstance(value, str):
             return value
@@ -118,8 +118,8 @@ class RowCompressor:
         return True
 
     def compress_some(self, after: int) -> int:
-        """Compress some rows that are not, after a row's number, in the transaction that is open; return the last number,
-        0 where there was none left.
+        """Compress some rows that are not, after a row's number, in the transaction that is open; return the last
+        number, 0 where there was none left.
         """
         rows = self._db.execute(_UNCOMPRESSED, (after, MIN_TEXT_BYTES, ROWS_AT_ONCE)).fetchall()
         packed = ((self.compress(COMPRESSED_TABLE, text)[0], number) for number, text in rows)

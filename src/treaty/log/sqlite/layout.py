@@ -1,4 +1,4 @@
-"""What a SQLite file that holds a log looks like inside, how one is made or recognised, and what its errors mean."""
+"""The layout of a log in a SQLite file: how it is created and recognised, and the meaning of SQLite's errors."""
 
 import os
 import sqlite3
@@ -91,9 +91,9 @@ create table table_root (
 {DICTIONARY_TABLE}
 """,
 )
-"""What makes the tables of the oldest layout, and what leads from each layout to the next one. Nodes of an older version may
-have the file open meanwhile: a step after which they would write wrongly gives another name to what they write to, so that
-they stop.
+"""What makes the tables of the oldest layout, and what leads from each layout to the next one. Nodes of an older
+version may have the file open meanwhile: a step after which they would write wrongly gives another name to what they
+write to, so that they stop.
 """
 _OURS = "select count(*) from sqlite_master where type = 'table' and name in ('state_row', 'log_append', 'table_root')"
 _TABLES = 3
@@ -127,10 +127,11 @@ def sync_folder(folder: Path) -> None:
 
 
 def prepare_log(connection: sqlite3.Connection, path: str, seconds: float, *, durable: bool = True) -> None:
-    """Recognise the file as a log, bring an older one up to date, or make a log of an empty one; wait at most `seconds` for
-    others who do the same.
+    """Recognise the file as a log, bring an older one up to date, or make a log of an empty one; wait at most `seconds`
+    for others who do the same.
 
-    A copy that SQLite made of a log has lost WAL, and gets it back. Raises `LogDamagedError` for what is no log, and leaves it as it is.
+    A copy that SQLite made of a log has lost WAL, and gets it back. Raises `LogDamagedError` for what is no log, and
+    leaves it as it is.
     """
     connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
     connection.execute(f"pragma journal_size_limit = {WAL_BYTES}")
@@ -149,10 +150,12 @@ def prepare_log(connection: sqlite3.Connection, path: str, seconds: float, *, du
 
 
 def prepare_backup(connection: sqlite3.Connection, path: str) -> None:
-    """Recognise the file as a backup, and bring one of an older version up to date. Raises `LogDamagedError` for another thing."""
+    """Recognise the file as a backup, and bring one of an older version up to date. Raises `LogDamagedError` for
+    another thing.
+    """
     found = read_layout(connection, path, BACKUP)
     if not found:
-        raise LogDamagedError(f"{path} is empty, and no backup of a log")
+        raise LogDamagedError(f"{path} is empty, not a backup of a log")
     if found < LAYOUT:
         connection.execute("begin immediate")
         _migrate(connection, found, BACKUP)
@@ -178,8 +181,8 @@ def _read_layout_in(connection: sqlite3.Connection, path: str, begin: str, *, ke
 
 
 def read_layout(connection: sqlite3.Connection, path: str, mark: int = APPLICATION) -> int:
-    """Return the layout of a log, 0 for an empty file. Raises `LogDamagedError` where it is another thing than `mark` says, and
-    `OlderLogFormatError` for a layout that is not opened any more.
+    """Return the layout of a log, 0 for an empty file. Raises `LogDamagedError` where it is another thing than `mark`
+    says, and `OlderLogFormatError` for a layout that is not opened any more.
     """
     application = _fetch_value(connection, "pragma application_id")
     layout = int(_fetch_value(connection, "pragma user_version"))
@@ -199,7 +202,7 @@ def read_layout(connection: sqlite3.Connection, path: str, mark: int = APPLICATI
     if application == mark and layout > LAYOUT:
         raise LogDamagedError(f"{path} has layout {layout}, known here is {LAYOUT}: upgrade this node")
     if application or layout or _fetch_value(connection, _ANYTHING):
-        raise LogDamagedError(f"{path} is somebody else's SQLite file, not a log of Treaty: name another file")
+        raise LogDamagedError(f"{path} is a SQLite file of another program, not a log of Treaty: give another file")
     return 0
 
 

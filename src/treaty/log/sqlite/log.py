@@ -1,7 +1,7 @@
-"""`sqlite:///…` — the default log: one file, any number of processes.
+"""`sqlite:///…`: the default log, one file for any number of processes.
 
-Two connections, each on a thread of its own: one appends, one looks and reads, so that a look does not wait for
-another append's fsync. Durable means: WAL, synchronous=FULL, the commit returned.
+Of two connections, each on its own thread, one appends and the other reads, so that reads do not wait for an append's
+fsync. Durable means: the commit has returned, with WAL and synchronous=FULL.
 """
 
 import asyncio
@@ -70,8 +70,8 @@ class SqliteLog:
         """Open the file, and make it and its folder where they are missing.
 
         It remembers the last `kept` appends, in steps. It finds what others wrote by hints (where the system has them)
-        and by looking every `poll` seconds. What is not `durable` is quicker, and may lose its last commits at a power cut.
-        Raises `LogUnavailableError` or `LogDamagedError` with what to do.
+        and by looking every `poll` seconds. What is not `durable` is quicker, and may lose its last commits at a power
+        cut. Raises `LogUnavailableError` or `LogDamagedError` with what to do.
         """
         executors = SerialExecutor("treaty-log-writer"), SerialExecutor("treaty-log-reader")
         files: list[SqliteConnection] = []

@@ -1,4 +1,4 @@
-"""What an operator asks of a SQLite file that holds a log: what it looks like, and to be packed again."""
+"""Maintenance of a log in a SQLite file: its facts, and its compaction."""
 
 import sqlite3
 import time
@@ -26,7 +26,8 @@ def read_stats(file: SqliteConnection) -> StoreStats:
 
 
 def compact(file: SqliteConnection) -> None:
-    """Compress texts, forget appends and tombstones that are due, write the file again without gaps, and cut the one beside it.
+    """Compress texts, forget appends and tombstones that are due, write the file again without gaps, and cut the one
+    beside it.
 
     Raises `LogUnavailableError` where others write or read for so long that it does not come to its turn.
     """

@@ -1,4 +1,4 @@
-"""The copy of the state file in a log in SQLite: its bytes in pieces, in the log's own file, and so in every copy of it."""
+"""The state copy of a SQLite log: the bytes of the state file, in chunks, in the log's file."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""Hints that a file's owner has rung: inotify where the system has it, given to the event loop; silence elsewhere."""
+"""Notifications of changes to a file: by inotify, if the system has it."""
 
 import asyncio
 import ctypes

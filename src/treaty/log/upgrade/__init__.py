@@ -1,4 +1,4 @@
-"""Carrying a log of format 1 into a new log of today's format.
+"""Upgrade of a log of format 1 to a new log of the current format.
 
-Everything here that reads format 1 is frozen: it says by itself what format 1 was, and asks today's tables nothing.
+The code that reads format 1 is frozen and does not depend on the current tables.
 """

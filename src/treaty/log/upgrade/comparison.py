@@ -1,5 +1,5 @@
-"""Comparing a log of format 1 with the one that it was carried into, row by row: every row that is there now is written in the
-words of format 1 again, and must be what stood there. Pure.
+"""Compares a log of format 1 with the new log, row by row: every new row is converted back to format 1 and must equal
+the old one. Pure.
 """
 
 import json
@@ -67,8 +67,8 @@ class RowDifference:
 def find_differences(old: Iterable[OldRow], new: tuple[EncodedRow, ...], gap: int) -> Iterator[RowDifference]:
     """Compare all rows, and the policy in force at every subject as the laws of then and now see it.
 
-    Counters of ids and of encoding ids are higher by `gap`. Nothing means that all ids, guids, versions, numbers, configs, modes and all else
-    are equal.
+    Counters of ids and of encoding ids are higher by `gap`. Nothing means that all ids, guids, versions, numbers,
+    configs, modes and all else are equal.
     """
     before = {(row.table, row.key): row for row in old}
     known = read_context(before.values())
@@ -203,8 +203,8 @@ def _write_old_config(members: Members) -> Members:
 
 
 def _compare_policies(known: ConversionContext, new: tuple[EncodedRow, ...]) -> Iterator[RowDifference]:
-    """Compare the policy in force at every subject, by the law of format 1 then, and by today's law now; and all else of the config
-    in force where a subject's own policy came into its config row.
+    """Compare the policy in force at every subject, by the law of format 1 then, and by today's law now; and all else
+    of the config in force where a subject's own policy came into its config row.
     """
     tables = DictTables()
     tables.load((row for row in new if row.table == "config"), START)

@@ -1,4 +1,4 @@
-"""What format 1 was: rows as texts, positions, appends as records, and what every store of them can do for an upgrade."""
+"""Format 1: rows as texts, positions, appends as records, and the interface of its stores for an upgrade."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Associations as bodies, and questions about them as query members."""
+"""Associations as bodies, and their queries as query parameters."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""What each error code of the dialect means, what causes it, and what to do: for the OpenAPI document and the index of errors."""
+"""Meaning, cause and remedy of each error code, for the OpenAPI document and the index of errors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

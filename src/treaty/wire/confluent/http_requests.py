@@ -1,4 +1,4 @@
-"""A request of core as an HTTP request."""
+"""Converts a request of core to an HTTP request."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

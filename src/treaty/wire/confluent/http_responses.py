@@ -1,4 +1,4 @@
-"""An HTTP answer as an answer of core, or the error that it tells."""
+"""Converts an HTTP response to an answer of core, or to its error."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Small bodies of answers: uses and places of a schema, associations, outcomes of commands."""
+"""Small bodies of answers: versions and ids of a schema, associations, outcomes of commands."""
 
 from msgspec import Struct
 

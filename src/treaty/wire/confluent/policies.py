@@ -1,5 +1,5 @@
-"""Policies as bodies: what Confluent's words have no name for. They stand in the member `treaty` of a config, and in
-`createWith` of a registration.
+"""Policies without a Confluent name as bodies: in the member `treaty` of a config, and in `createWith` of a
+registration.
 """
 
 from dataclasses import replace
@@ -24,9 +24,11 @@ class RangeBody(Struct):
 
 
 class PolicyBody(Struct, rename="camel"):
-    """A policy. `backward`, `forward` and `deny` are the level: where one of them is given, the others stand at none and false.
+    """A policy. `backward`, `forward` and `deny` are the level: where one of them is given, the others stand at none
+    and false.
 
-    `level` is one of Confluent's words, which says the same where they are left out. `partition` is empty, `type` or `property:NAME`; `strictness` and `validators` are those of the config.
+    `level` is one of Confluent's words, which says the same where they are left out. `partition` is empty, `type` or
+    `property:NAME`; `strictness` and `validators` are those of the config.
     """
 
     backward: RangeBody | UnsetType = UNSET

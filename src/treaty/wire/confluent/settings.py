@@ -1,5 +1,5 @@
-"""Config and mode as bodies. The level is called `compatibility` where it is put and `compatibilityLevel` where it is
-got, and a member that is put as null is one to forget.
+"""Config and mode as bodies. The level is `compatibility` in a PUT and `compatibilityLevel` in a GET; a member that is
+null in a PUT is unset.
 """
 
 from dataclasses import replace

@@ -1,1 +1,1 @@
-"""Node to node: commands that one node hands to another, and what comes of them."""
+"""The protocol between nodes: forwarded commands and their replies."""

@@ -1,6 +1,6 @@
-"""Batches: commands that travel from node to node in one body, and the lines in which their answers come back.
+"""Batches: several forwarded commands in one body, and the lines of their replies.
 
-Each command is read for itself, and each answer: what can't be read in one says nothing of the others.
+Each command and each reply is parsed separately, so that an unreadable one does not affect the others.
 """
 
 import json
@@ -137,7 +137,9 @@ def decode_command(json: Json, known: "KnownAccess") -> ForwardedCommand:
 
 @dataclass(slots=True)
 class KnownAccess:
-    """KnownAccess of rights that came with commands: the same rules are the same `Access`, so that answers about it are kept."""
+    """KnownAccess of rights that came with commands: the same rules are the same `Access`, so that answers about it are
+    kept.
+    """
 
     known: OrderedDict[str, Access] = field(default_factory=OrderedDict)
     most: int = CREDENTIALS_KNOWN // 10
@@ -225,7 +227,7 @@ def decode_reply(json: Json, request: Request[Any]) -> ForwardReply:
             return FailedReply(message)
         case {"declined": str(message), **rest} if not rest:
             return DeclinedReply(message)
-    raise DecodeError(f"that is nothing to say of a command: {sorted(members)[:5]}")
+    raise DecodeError(f"invalid peer reply: unknown members {sorted(members)[:5]}")
 
 
 # ---------------------------------------------------------------------------------------------------- bytes

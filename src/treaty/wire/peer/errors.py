@@ -1,4 +1,4 @@
-"""What a registry raises, as JSON and back: the same class with the same members, whoever decided."""
+"""Errors of a registry as JSON and back, with class and members."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def decode_error(json: Json) -> RegistryError:
     """Build an error from its JSON; raises `DecodeError`."""
     known = ERROR_CLASSES.get(json.get("kind", "")) if isinstance(json, dict) else None
     if known is None:
-        raise DecodeError(f"no error that this version knows: {str(json)[:100]}")
+        raise DecodeError(f"unknown error type in peer reply: {str(json)[:100]}")
     given: dict[str, Json] = {name: member for name, member in json.items() if name != "kind"}
     try:
         error = _build_error(known, given)

@@ -1,4 +1,4 @@
-"""A command on its way to another node, that node's reply, and the path and headers of both."""
+"""Forwarded commands, replies, and the path and headers of both."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,8 +30,8 @@ class ForwardedCommand:
     """A command that another node is to decide in this one's place.
 
     Its commit has a sequence of at most `last`, or there is none: once the log is past it, whoever handed it over knows
-    from the log alone what became of it. It may be with a third node, which decides it up to `elsewhere` (0: it is not):
-    an answer that writes nothing holds only at that sequence or later.
+    from the log alone what became of it. It may be with a third node, which decides it up to `elsewhere` (0: it is
+    not): an answer that writes nothing holds only at that sequence or later.
     """
 
     command: Command[Any]

@@ -1,1 +1,1 @@
-"""Advice about Avro schemas, a row for each piece: off unless somebody asks for it by name."""
+"""Lints of Avro schemas, one row each."""

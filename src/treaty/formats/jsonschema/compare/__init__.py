@@ -1,1 +1,1 @@
-"""Can a JSON Schema read what another one allowed: the established rules, and a proof where these say yes."""
+"""Compatibility of JSON Schemas: Confluent's rules, and a proof where these find nothing."""

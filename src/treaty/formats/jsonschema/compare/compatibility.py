@@ -1,4 +1,4 @@
-"""Can a reader's JSON Schema read what a writer's allowed: the findings, and everything that differs at all."""
+"""Compatibility of a reader's JSON Schema with a writer's: the findings, and all other differences."""
 
 from typing import Any
 
@@ -47,7 +47,8 @@ def _make_finding(one: SchemaDifference) -> Finding:
 def _compare_documents(
     reader: JsonSchema, writer: JsonSchema, policy: str, *, noted: bool = False
 ) -> tuple[list[SchemaDifference], list[SchemaDifference]]:
-    """Harms and notes by the established rules, and where these find no harm a proof; a lenient reader asks for no proof.
+    """Harms and notes by the established rules, and where these find no harm a proof; a lenient reader asks for no
+    proof.
 
     Where there is harm already the proof only looks for more of it, and gives up sooner.
     """

@@ -1,1 +1,1 @@
-"""The real Kafka: one partition of a topic, through librdkafka."""
+"""Access to one partition of a topic by librdkafka."""

@@ -1,4 +1,4 @@
-"""The partition of a real topic as the logs on Kafka reach it, and the log that a URL names."""
+"""The client of a log's partition, and opening the log of a URL."""
 
 import asyncio
 import time

@@ -1,4 +1,6 @@
-"""Who owns a log, by a consumer group over its one partition: as a member of it, as an observer, and for one command."""
+"""Election of a log's owner by a consumer group over its partition: members, observers, and a lookup for single
+commands.
+"""
 
 import asyncio
 import threading
@@ -51,8 +53,8 @@ class ElectionGroup:
     async def _ask(self) -> str | None:
         """Ask, by a client that is given up where no answer came in time.
 
-        librdkafka ends the whole process when a broker that was away comes back to such a question later (its issue 4605).
-        So nothing is asked while no broker is there, and no question outlives its time.
+        librdkafka ends the whole process when a broker that was away comes back to such a question later (its issue
+        4605). So nothing is asked while no broker is there, and no question outlives its time.
         """
         self.empty = False
         admin, self._admin = self._admin or AdminClient(self._settings, logger=LIBRARY_LOGGER), None
@@ -66,7 +68,9 @@ class ElectionGroup:
             if self.empty:
                 self._admin = admin
             else:
-                LOGGER.warning("the group %s can't be asked for the log's owner: %s", self.name, error.args[0].str())
+                LOGGER.warning(
+                    "cannot read the log's owner from the election group %s: %s", self.name, error.args[0].str()
+                )
                 given_up = [admin]
                 del admin
                 await asyncio.to_thread(given_up.clear)  # ending its threads takes a while
@@ -128,9 +132,9 @@ class GroupElection:
                 message = self._consumer.poll(POLL_SECONDS)
                 error = None if message is None else message.error()
                 if error is not None:
-                    LOGGER.warning("the group %s of the log's owner: %s", self._group.name, error.str())
+                    LOGGER.warning("error of the election group %s: %s", self._group.name, error.str())
         except KafkaException as error:
-            LOGGER.error("the group %s of the log's owner can't be joined: %s", self._group.name, error)
+            LOGGER.error("cannot join the election group %s: %s", self._group.name, error)
         self._consumer.close()
 
     def _assigned(self, consumer: Any, partitions: list[Any]) -> None:
@@ -169,7 +173,9 @@ class GroupElection:
 
 
 class ObserverElection:
-    """An `OwnerElection` for a node that no other node reaches: it never becomes the owner of others, and decides while there is none."""
+    """An `OwnerElection` for a node that no other node reaches: it never becomes the owner of others, and decides while
+    there is none.
+    """
 
     def __init__(self, topic_url: TopicUrl) -> None:
         """Join nothing."""

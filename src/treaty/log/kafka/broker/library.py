@@ -1,4 +1,4 @@
-"""What all clients of the Kafka library have in common: their settings, their loggers, and its errors in the log's words."""
+"""Shared by all clients of the Kafka library: settings, loggers, and the conversion of its errors."""
 
 import logging
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`RecordSender`: the producer outside transactions, and the thread that hears what became of its records."""
+"""`RecordSender`: the producer without transactions, and the thread that receives its delivery reports."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""`LogTopic`: the topic of a log, made where it is not there, and looked at while it is used."""
+"""`LogTopic`: the topic of a log; it is created if missing, and checked while in use."""
 
 import asyncio
 from collections.abc import Mapping

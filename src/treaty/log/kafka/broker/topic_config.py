@@ -1,4 +1,4 @@
-"""Which topic holds a log, and who may write to it, from the log's URL; how that topic has to be set so that the log loses nothing."""
+"""The topic and the writers in the URL of a log, and the settings with which the topic loses no data."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Compaction: the state goes into the log itself, and what was before it is deleted."""
+"""Compaction: writes a snapshot to the log and deletes the records before it."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,9 @@ RunWork = Callable[[Callable[[], tuple[SnapshotChunk, ...]]], Awaitable[tuple[Sn
 
 @dataclass(frozen=True, slots=True)
 class CompactionPlan:
-    """What goes into a snapshot: the appends up to a position that ended one of them, and the offset after that append's record."""
+    """What goes into a snapshot: the appends up to a position that ended one of them, and the offset after that
+    append's record.
+    """
 
     position: Position
     appends: tuple[BufferedAppend, ...]
@@ -37,7 +39,8 @@ class CompactionPlan:
 
 
 def plan_compaction(scanned: ScanResult, margin: int) -> CompactionPlan | None:
-    """Choose the position: the end of the log but for `margin` appends. None where nothing came since the last snapshot.
+    """Choose the position: the end of the log but for `margin` appends. None where nothing came since the last
+    snapshot.
 
     The position is always the end of an append, never inside its chain. Its record is the one that was checked valid by
     who read all before it: another record of the same append may come again, later, and cutting there would lose what
@@ -65,10 +68,10 @@ async def write_snapshot(
 ) -> bool:
     """Write a snapshot, name it, and delete what it stands for; return whether that was done.
 
-    Broken off at any step it leaves chunks that no append names, or a prefix that the next snapshot deletes. `arrived` returns
-    when all chunks of a snapshot were read back with the CRC-32 that each was sent with, `knows` tells whether a position is in the
-    history that the log shows now. Raises `LogDamagedError` where the rows do not come to the root that the log states at the
-    place: the prefix is all that can show what they should be.
+    Broken off at any step it leaves chunks that no append names, or a prefix that the next snapshot deletes. `arrived`
+    returns when all chunks of a snapshot were read back with the CRC-32 that each was sent with, `knows` tells whether
+    a position is in the history that the log shows now. Raises `LogDamagedError` where the rows do not come to the root
+    that the log states at the place: the prefix is all that can show what they should be.
     """
     try:
         chunks = await work(lambda: make_chunks(chosen.position, build_state(scanned.state.chunks, chosen.appends)))

@@ -1,4 +1,4 @@
-"""`MultiWriterLog`: a `Log` in one partition that any node may write to, without a coordinator."""
+"""`MultiWriterLog`: a `Log` in one partition to which any node appends, without a coordinator."""
 
 import asyncio
 import logging
@@ -139,7 +139,7 @@ class MultiWriterLog:
 
     def lock(self) -> AbstractAsyncContextManager[None]:
         """No node can be kept out here."""
-        raise NotImplementedError("a log that any node may write to can't be held; ask `lockable` first")
+        raise NotImplementedError("a Kafka log with writers=any has no lock; check `lockable` first")
 
     # ---------------------------------------------------------------------------------------------------- reading
 
@@ -257,7 +257,7 @@ class MultiWriterLog:
         try:
             return await self._without_wrong_snapshots(lambda: self._write_snapshot(self._policy.margin))
         except (LogUnavailableError, LogDamagedError) as error:
-            log.warning("a snapshot of the log was broken off, and will be tried again: %s", error)
+            log.warning("a snapshot of the log was interrupted and will be tried again: %s", error)
             return False
 
     async def _write_snapshot(self, margin: int) -> bool:

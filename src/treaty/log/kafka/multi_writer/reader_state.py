@@ -1,4 +1,4 @@
-"""What one reader has made of the partition: its history, the last appends at hand, and the snapshots on their way. No I/O."""
+"""The state of a reader of the partition: its history, the last appends, and incomplete snapshots. No I/O."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -135,7 +135,8 @@ class RecordCounts:
 
 @dataclass(slots=True)
 class ReaderState:
-    """One reader. `base` is where it began, `chunks` the snapshot there, until the state was given away and they are dropped.
+    """One reader. `base` is where it began, `chunks` the snapshot there, until the state was given away and they are
+    dropped.
 
     `results` says what became of the attempts in `in_flight`, which are this node's own.
     """

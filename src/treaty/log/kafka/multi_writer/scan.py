@@ -1,4 +1,4 @@
-"""Reading a whole partition: every record from the first one to the end, the first ones in memory and the others in a file, and where to begin."""
+"""Reads a whole partition: finds the start, and buffers the first records in memory and all others in a file."""
 
 import logging
 from array import array

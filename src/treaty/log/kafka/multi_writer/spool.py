@@ -1,4 +1,4 @@
-"""Bytes of chunks that lie in a file until somebody wants them: all of a large log is too much for memory."""
+"""A temporary file for bytes of records that exceed the memory limit."""
 
 import os
 import tempfile

@@ -1,4 +1,4 @@
-"""One task that reads the partition on and on, and notifies all who wait for an offset, a position or a chunk."""
+"""The task that follows the partition, and notifies waiters for an offset, a position or a chunk."""
 
 import asyncio
 import logging

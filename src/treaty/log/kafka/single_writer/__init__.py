@@ -1,1 +1,1 @@
-"""`writers=owner`: one record per row, truly compacted; one node owns the log, and fences the one before it."""
+"""`writers=owner`: one record per row in a compacted topic; one node owns the log and fences earlier owners."""

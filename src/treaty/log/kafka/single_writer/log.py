@@ -1,4 +1,4 @@
-"""`kafka://…?writers=owner`: one node owns the log, found through a consumer group, and fences the one before it."""
+"""`kafka://…?writers=owner`: one node, elected by a consumer group, owns the log and fences earlier owners."""
 
 import asyncio
 from collections.abc import Mapping
@@ -23,12 +23,14 @@ from treaty.log.log import AppendResult, Leader, LogDamagedError, LogDelta, LogU
 DELETE_RETENTION = 86_400.0
 """Seconds that a topic keeps what says that a row is gone, by default."""
 READ_BACK_SECONDS = 3.0
-"""How long a committed append may take to be seen by its own reader before its result counts as unknown, and is settled.
+"""How long a committed append may take to be seen by its own reader before its result counts as unknown, and is
+settled.
 
 Where a broker forgot to end it, it never is, and everybody's commands wait for so long.
 """
 STEADY_SECONDS = 1.0
-"""After an append that took longer the next one fences first: brokers that hung, or began again, may still send its end once more.
+"""After an append that took longer the next one fences first: brokers that hung, or began again, may still send its end
+once more.
 
 Such an end would commit the first half of what is written then, had that the same epoch of the producer.
 """
@@ -40,9 +42,10 @@ class SingleWriterLog:
     """A `Log` in a compacted topic that one node at a time may write to.
 
     Who owns it is a hint. What makes an append true is the transactional id: who takes it has ended all work of those
-    before it, and then reads to the end, so that nothing can come between what it has read and what it writes. That nothing
-    did is seen by the offset at which its first record lands, before it commits: brokers tell readers of what is committed
-    an end that lies back while any transaction is open, and one that was just started may have left open one of this log.
+    before it, and then reads to the end, so that nothing can come between what it has read and what it writes. That
+    nothing did is seen by the offset at which its first record lands, before it commits: brokers tell readers of what
+    is committed an end that lies back while any transaction is open, and one that was just started may have left open
+    one of this log.
     """
 
     lockable = False
@@ -59,7 +62,9 @@ class SingleWriterLog:
         horizon: float = DELETE_RETENTION,
         kept: int = APPENDS_KEPT,
     ) -> None:
-        """Take the ways to the topic; `horizon` is its delete.retention.ms in seconds, `kept` how many appends to remember."""
+        """Take the ways to the topic; `horizon` is its delete.retention.ms in seconds, `kept` how many appends to
+        remember.
+        """
         self.url = client.url
         self._client = client
         self._producer = producer
@@ -67,7 +72,9 @@ class SingleWriterLog:
         self._reader = TopicReader(client, horizon=horizon, kept=kept)
         self._append_turn = asyncio.Lock()
         self._fenced_generation: int | None = None
-        """Generation of the assignment in which this node has fenced and read to the end; None where it has to do so again."""
+        """Generation of the assignment in which this node has fenced and read to the end; None where it has to do so
+        again.
+        """
         self._unsettled = False
         """Whether the result of an append of this node may be unknown."""
         self._own_base: Position | None = None
@@ -153,7 +160,7 @@ class SingleWriterLog:
 
     def lock(self) -> AbstractAsyncContextManager[None]:
         """No node can keep others out here; the owner alone writes anyway."""
-        raise LogUnavailableError(f"{self.url} can't be held: its owner writes")
+        raise LogUnavailableError(f"{self.url} has no lock: only its owner writes")
 
     # ---------------------------------------------------------------------------------------------------- reading
 

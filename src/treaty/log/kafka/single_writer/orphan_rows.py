@@ -1,8 +1,8 @@
-"""Rows of the topic that belong to no transaction: half of one, or what somebody else wrote. Pure.
+"""Orphan rows of the topic: parts of incomplete transactions, and foreign records. Pure.
 
-An end record says how many rows stand before it. Where two end records follow each other and more rows lie between them, some of these are
-nobody's; the state root says which ones: without them the rows come to it. Where compaction took an end record or a row away this
-can't be known any more.
+An end record says how many rows stand before it. Where two end records follow each other and more rows lie between
+them, some of these are nobody's; the state root says which ones: without them the rows come to it. Where compaction
+took an end record or a row away this can't be known any more.
 """
 
 from collections import defaultdict
@@ -35,8 +35,8 @@ class SurplusRun:
         return len(self.pairs) - self.rows
 
     def without(self, start: int) -> dict[bytes, tuple[bytes | None, bytes | None]]:
-        """What the state has of the keys of the surplus, where that begins so far behind the first end record, and what it would have
-        without it.
+        """What the state has of the keys of the surplus, where that begins so far behind the first end record, and what
+        it would have without it.
         """
         end = start + self.surplus
         changes = {}
@@ -69,7 +69,9 @@ class OrphanRowCollector:
         self._pairs.append((key, value))
 
     def add_end_record(self, rows: int, values: Mapping[bytes, bytes | None], *, follows: bool) -> None:
-        """An end record; `values` is the state before it, `follows` whether it is the next one after the end record before."""
+        """An end record; `values` is the state before it, `follows` whether it is the next one after the end record
+        before.
+        """
         pairs = tuple(self._pairs)
         for run in self.runs:
             run.replaced.update(key for key, _ in pairs)
@@ -89,7 +91,9 @@ class OrphanRowCollector:
 
 
 def _find_surplus(runs: Sequence[SurplusRun], wanted: int) -> list[OrphanRow]:
-    """The surplus of all runs without which the root fits: at their front, where half a transaction lies; of one run anywhere."""
+    """The surplus of all runs without which the root fits: at their front, where half a transaction lies; of one run
+    anywhere.
+    """
     starts = [(0,) * len(runs)]
     if len(runs) == 1:
         starts += [(start,) for start in range(1, min(runs[0].rows, ORPHAN_ROWS_COMPARED // runs[0].surplus) + 1)]

@@ -1,4 +1,4 @@
-"""The reader: keeps a state of the topic, and tells it apart from what must not be shown."""
+"""The reader: keeps the state of the topic up to its last complete transaction."""
 
 import asyncio
 
@@ -122,10 +122,11 @@ class TopicReader:
             return self.state
 
     async def _resume(self, began: float) -> CompactedState | None:
-        """The state from a known position on, up to the end as it is now; None where the topic does not show that it is right.
+        """The state from a known position on, up to the end as it is now; None where the topic does not show that it is
+        right.
 
-        It is, however old the position is, if its end record is still there or the next transaction names it as its parent, and
-        if all after that are whole, deletions included: then nothing was taken away in between.
+        It is, however old the position is, if its end record is still there or the next transaction names it as its
+        parent, and if all after that are whole, deletions included: then nothing was taken away in between.
         """
         known, self._resume_point = self._resume_point, None
         if known is None:

@@ -1,4 +1,4 @@
-"""What lies in the topic: a record for each row, and the end record that ends every transaction."""
+"""Records of the topic: one per row, and the end record of every transaction."""
 
 import hashlib
 import json
@@ -73,7 +73,9 @@ def make_transaction(append: Append) -> list[KeyedValue]:
 
 
 def _checksum(members: Mapping[str, object]) -> str:
-    """What an end record says of itself, so that a bit of it that has changed is noticed: SHA-256 over all other members, cut short."""
+    """What an end record says of itself, so that a bit of it that has changed is noticed: SHA-256 over all other
+    members, cut short.
+    """
     return hashlib.sha256(dumps(members).encode()).hexdigest()[:32]
 
 

@@ -1,4 +1,4 @@
-"""What the records of the topic add up to: the rows, the position that they show, and the last appends. Pure."""
+"""The state of the topic's records: rows, position, and the last appends. Pure."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -92,10 +92,11 @@ class HistoryForkError(Exception):
 class CompactedState:
     """Follows the records of one topic, in order, as a reader sees them who sees only committed ones.
 
-    It shows nothing but ends of transactions. While it loads it takes gaps for what they are, the work of compaction, and
-    must not be shown before it has come to the end. Afterwards it takes nothing but whole transactions, each on the
-    one before: `rows` of the end record, no more and no less. A lagging reader could otherwise see a transaction by half,
-    because the broker may take away what a later transaction replaces before it takes away the earlier one's end record.
+    It shows nothing but ends of transactions. While it loads it takes gaps for what they are, the work of compaction,
+    and must not be shown before it has come to the end. Afterwards it takes nothing but whole transactions, each on the
+    one before: `rows` of the end record, no more and no less. A lagging reader could otherwise see a transaction by
+    half, because the broker may take away what a later transaction replaces before it takes away the earlier one's end
+    record.
     """
 
     def __init__(self, offset: int = 0, *, kept: int = APPENDS_KEPT, bytes_kept: int = WINDOW_BYTES) -> None:
@@ -122,8 +123,8 @@ class CompactedState:
     def after(
         cls, position: Position, end_record_offset: int, *, kept: int = APPENDS_KEPT, bytes_kept: int = WINDOW_BYTES
     ) -> "CompactedState":
-        """Begin at the end record of a position, for somebody who has the rows there. It takes nothing but whole transactions, from
-        the first one on; it is no good until it is `is_proven`.
+        """Begin at the end record of a position, for somebody who has the rows there. It takes nothing but whole
+        transactions, from the first one on; it is no good until it is `is_proven`.
         """
         state = cls(end_record_offset, kept=kept, bytes_kept=bytes_kept)
         state.loading, state.position, state.values = False, position, None
@@ -151,10 +152,11 @@ class CompactedState:
         return self._end_record_offset + OFFSETS_AFTER_END if self.is_proven else 0
 
     def covers(self, end: int) -> bool:
-        """Whether surely no end record is missing before an offset: the last one stands there, and the marker of its commit.
+        """Whether surely no end record is missing before an offset: the last one stands there, and the marker of its
+        commit.
 
-        Otherwise some may have been there that compaction took away, since later ones replace them; who asks for the end
-        again learns of these.
+        Otherwise some may have been there that compaction took away, since later ones replace them; who asks for the
+        end again learns of these.
         """
         return end <= self._next_possible_offset
 
@@ -177,9 +179,11 @@ class CompactedState:
         self.offset = max(self.offset, batch.next)
 
     def finish_loading(self) -> None:
-        """The end was reached: from here on, only what follows exactly. Raises `HistoryForkError` where rows have no end record."""
+        """The end was reached: from here on, only what follows exactly. Raises `HistoryForkError` where rows have no
+        end record.
+        """
         if self.position == START and self._pending:
-            raise HistoryForkError("it has records, but none says where a log ends")
+            raise HistoryForkError("the topic has records but no end record")
         self.loading = False
 
     def _add_end_record(self, value: bytes | None, offset: int) -> None:
