@@ -222,7 +222,7 @@ def test_tables_that_are_gone_are_damage(server: Postgres, url: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [(("@127.0.0.1", "@127.0.0.2"), "does not answer"), (("/postgres", "/none"), "make that database")],
-    ids=["nobody there", "not the URL of a database"],
+    ids=["nobody there", "no database"],
 )
 def test_what_cannot_be_opened_says_what_to_do(server: Postgres, change: tuple[str, str], message: str) -> None:
     async def story() -> None:

@@ -6,8 +6,7 @@ from contextlib import contextmanager
 import click
 
 from treaty.cli.terminal.source import UnusableError
-from treaty.client.kafka.errors import KafkaClientError
-from treaty.client.kafka.library import KafkaMissingError
+from treaty.client.kafka.library import KafkaClientError, KafkaMissingError
 from treaty.core.kafka import KafkaSettingsError
 
 kafka_config = click.option(

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Literal
 
-from treaty.client.kafka.errors import KafkaClientError, make_client_error, translate_errors
-from treaty.client.kafka.library import LOGGER, load_library
+from treaty.client.kafka.library import LOGGER, KafkaClientError, load_library, make_client_error, translate_errors
 from treaty.client.serializers.frames import Headers
 from treaty.core.kafka import KafkaCluster, LastBrokerError
 

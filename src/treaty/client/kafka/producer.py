@@ -7,8 +7,7 @@ from types import ModuleType, TracebackType
 from typing import Any, Self
 
 from treaty.client.kafka.consumer import partitions_of
-from treaty.client.kafka.errors import KafkaClientError, make_client_error, translate_errors
-from treaty.client.kafka.library import LOGGER, load_library
+from treaty.client.kafka.library import LOGGER, KafkaClientError, load_library, make_client_error, translate_errors
 from treaty.client.serializers.frames import Headers
 from treaty.core.kafka import KafkaCluster, LastBrokerError
 

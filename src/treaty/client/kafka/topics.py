@@ -5,8 +5,7 @@ from types import ModuleType
 from typing import Any
 
 from treaty.client.kafka.consumer import ASK, fetch_metadata, partitions_of
-from treaty.client.kafka.errors import KafkaClientError, translate_errors
-from treaty.client.kafka.library import LOGGER, load_library
+from treaty.client.kafka.library import LOGGER, KafkaClientError, load_library, translate_errors
 from treaty.core.kafka import KafkaCluster, LastBrokerError
 
 REPLICAS = 3

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from treaty.client.kafka.errors import KafkaClientError
-from treaty.client.kafka.library import KafkaMissingError
+from treaty.client.kafka.library import KafkaClientError, KafkaMissingError
 from treaty.core.kafka import KafkaSettingsError
 from treaty.plan.value import DecodePlan
 from treaty.spark.lake import tables
