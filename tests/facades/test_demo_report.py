@@ -10,7 +10,7 @@ from rich.console import Console
 from treaty.cli.demo.charts import ChartBar, draw_vertical_bars
 from treaty.cli.demo.demo_run import DemoResult
 from treaty.cli.demo.page import build_page
-from treaty.cli.demo.progress import print_report
+from treaty.cli.demo.progress import print_report, show_progress
 from treaty.spark.demo_data.schemas import VERSIONS
 
 PROOF = {"expected": 30, "good": 28, "bad": 2, "distinct": 30, "rows": 30, "misplaced": 0, "holds": True}
@@ -80,3 +80,13 @@ def test_the_page_says_what_each_axis_is_and_has_the_schemas(result: DemoResult)
     assert page.count("<details>") == len(VERSIONS) + 1
     assert '"name": "air_time"' in page
     assert "http" not in page.replace("http-equiv", "")
+
+
+def test_a_step_that_takes_two_lines_is_indented() -> None:
+    out = io.StringIO()
+    with show_progress(Console(file=out, width=80, color_system=None), 10) as listener:
+        listener.say("[b]version 2[/b] registered with id 7: " + "a long sentence " * 4)
+    lines = [line.rstrip() for line in out.getvalue().splitlines() if "sentence" in line]
+
+    assert lines[0].startswith("  · version 2 registered")
+    assert lines[1].startswith("    ")

@@ -130,7 +130,7 @@ class DemoRun:
             write(batch, self.folder, one.name, "all")
             self.result.written[one.name] = len(batch)
             many = "a version" if len(one.versions) == 1 else f"{len(one.versions)} versions"
-            self.listener.say(f"[b]{one.name}[/b]: {many} in {one.format.title()}, {len(batch):,} events")
+            self.listener.say(f"[b]{one.name}[/b]: {many} in {one.format_label}, {len(batch):,} events")
         return ids["planes"][0]
 
     def start_next_phase(self) -> None:

@@ -202,7 +202,7 @@ def _join_section(story: DemoResult) -> str:
     topics = [
         (
             f"<b>{escape(one.name)}</b>",
-            one.format.title(),
+            one.format_label,
             f"{len(one.versions)}",
             *(f"{figures['dimensions'][one.name][name]:,}" for name in ("expected", "good", "bad", "misplaced")),
         )

@@ -24,7 +24,9 @@ class ProgressBars:
 
     def say(self, words: str) -> None:
         """Print a line above the bars."""
-        self.progress.console.print(f"  [dim]·[/dim] {words}", highlight=False)
+        line = Table.grid(padding=(0, 1))
+        line.add_row("  [dim]·[/dim]", words)
+        self.progress.console.print(line, highlight=False)
 
     def wrote(self, rows: int) -> None:
         """Move the first bar."""

@@ -12,6 +12,9 @@ from treaty.core.state.commit import START, Position
 from treaty.core.state.rows import EncodedRow, decode_row
 from treaty.core.state.values import LogOrigin
 
+LINES = {"appendsRemembered": "remembered appends", "oldestRemembered": "oldest of these"}
+"""Members that people read under another name than programs."""
+
 
 @click.command("info")
 @log
@@ -48,7 +51,7 @@ def info(*, log: str, as_json: bool) -> None:
         screen.say_json(members)
         return
     lines = {
-        name: str(value)
+        LINES.get(name, name): f"{value:,}" if isinstance(value, int) else str(value)
         for name, value in members.items()
         if name not in {"tables", "log_origin"} and value is not None
     }

@@ -80,7 +80,10 @@ def open_registry(url: str, missing: registry_url.MISSING = "refuse") -> Iterato
     except Refusal as no:
         raise RefusedError(no) from no
     except (*UNUSABLE_ERRORS, *PASSING_ERRORS, ValueError) as error:
-        raise UnusableError(f"{error}; give the registry with --registry http://host:port", UNREACHABLE) from error
+        raise UnusableError(
+            f"{str(error).removesuffix('?')}{'? Or ' if str(error).endswith('?') else '; '}give the registry with --registry http://host:port",
+            UNREACHABLE,
+        ) from error
     except RegistryError as error:
         message = f"the registry does not answer: {error}; check that it runs"
         raise UnusableError(message, UNREACHABLE) from error

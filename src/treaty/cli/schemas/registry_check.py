@@ -84,7 +84,9 @@ def _connect(url: str) -> Connection:
 
 
 def _make_registry_error(error: Exception) -> UnusableError:
-    return UnusableError(f"{error}; give the registry with --registry http://host:port")
+    return UnusableError(
+        f"{str(error).removesuffix('?')}{'? Or ' if str(error).endswith('?') else '; '}give the registry with --registry http://host:port"
+    )
 
 
 def _refuse_empty(url: str) -> None:

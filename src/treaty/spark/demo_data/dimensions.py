@@ -57,6 +57,11 @@ class DimensionTopic:
     encoder: Callable[[str], Encode]
 
     @property
+    def format_label(self) -> str:
+        """The format as people write it."""
+        return "Protobuf" if self.format == "PROTOBUF" else self.format
+
+    @property
     def subject(self) -> str:
         """The subject of the topic's values."""
         return f"{self.name}-value"

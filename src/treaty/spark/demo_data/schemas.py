@@ -61,7 +61,7 @@ V4 = _schema(
 """Incompatible in three ways: a string becomes an int, a new field has no default, a long becomes narrower."""
 VERSIONS = (V1, V2, V3)
 STORY = (
-    "the flight as it was planned and how late it was",
+    "the flight as planned, and how late it was",
     "adds air_time (nullable), cancelled and data_source (with defaults)",
     "widens distance to long, renames dest to destination (alias), nests the weather of that hour",
 )

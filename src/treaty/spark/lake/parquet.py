@@ -10,7 +10,7 @@ from pyspark.sql.types import StructType
 
 from treaty.plan.ddl import quote_name
 from treaty.spark.lake.changes import merge_columns
-from treaty.spark.lake.table import LakeTable, WriteId
+from treaty.spark.lake.table import LakeTable, WriteId, is_missing
 
 ROWS, COLUMNS, BATCH = "rows", "_columns", "_batch"
 
@@ -39,6 +39,8 @@ def schema(spark: SparkSession, table: LakeTable) -> StructType | None:
 
     All sets of columns that were ever kept are put together, so that of two writers at one time none loses its columns.
     """
+    if is_missing(spark, f"{table.folder}/{COLUMNS}"):
+        return None
     try:
         rows = spark.read.schema("number INT, columns STRING").json(f"{table.folder}/{COLUMNS}").collect()
     except AnalysisException as missing:
@@ -59,6 +61,8 @@ def store_columns(spark: SparkSession, table: LakeTable, columns: StructType) ->
 
 
 def _read_last_version(spark: SparkSession, table: LakeTable) -> int:
+    if is_missing(spark, f"{table.folder}/{COLUMNS}"):
+        return 0
     try:
         rows = spark.read.schema("number INT").json(f"{table.folder}/{COLUMNS}").collect()
     except AnalysisException as missing:

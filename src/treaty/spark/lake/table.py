@@ -6,6 +6,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from treaty.spark.session import is_on_connect
+
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 FORMATS = ("delta", "iceberg", "parquet")
 
@@ -63,6 +65,19 @@ def resolve_folder(spark: SparkSession | None, folder: str) -> str:
     path = _hadoop(context).Path(folder)
     found: str = path.getFileSystem(context._jsc.hadoopConfiguration()).makeQualified(path).toString()  # noqa: SLF001 - as below
     return found.removeprefix("file:")
+
+
+def is_missing(spark: SparkSession, folder: str) -> bool:
+    """Whether nothing is at a folder. Spark logs a stack trace when it reads a folder that is missing, so this is asked before.
+
+    On Spark Connect the answer is unknown, and False.
+    """
+    if is_on_connect(spark):
+        return False
+    context = spark.sparkContext
+    path = _hadoop(context).Path(folder)
+    is_there: bool = path.getFileSystem(context._jsc.hadoopConfiguration()).exists(path)  # noqa: SLF001 - as below
+    return not is_there
 
 
 def _hadoop(context: Any) -> Any:

@@ -8,6 +8,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from treaty.spark.lake.table import is_missing
 from treaty.spark.pipelines.counts import Counts, RowTotals, add_counts, sum_counts
 
 BATCHES = "treaty-batches"
@@ -75,6 +76,8 @@ class BatchHistory:
 
     def load(self) -> None:
         """Read what was kept; a stream that never ran has nothing."""
+        if is_missing(self.spark, f"{self.checkpoint}/{BATCHES}"):
+            return
         try:
             found = self.spark.read.schema("report STRING").json(f"{self.checkpoint}/{BATCHES}").collect()
         except AnalysisException as missing:
