@@ -26,6 +26,7 @@ MODULES = {
     "loop": "the longest turn of the event loop: all routes with 100,000 subjects, and schemas that are made to cost much",
     "formats": "schemas without a registry: read, printed, named, compared, next to other libraries",
     "serializers": "records to bytes and back, against Confluent's serializers for Python and bare fastavro",
+    "arrow": "frames to Arrow without Spark, beside a loop with fastavro and one with json.loads",
     "spark": "decoding 1 to 100 mixed ids, bad rows, three formats, encoding, a stream, a history check; against Spark's own functions",
 }
 """Modules of this package with a function `run`, and what they measure."""

@@ -4,13 +4,27 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from tests.frames import SPOILT, frame, header, record
-from treaty.arrow import Names, PlanError, batches, decode, from_registry, make_plan, to_pandas, to_polars
+from treaty.arrow import (
+    DecodePlan,
+    Names,
+    PlanError,
+    batches,
+    decode,
+    from_registry,
+    make_plan,
+    readers,
+    to_pandas,
+    to_polars,
+)
+from treaty.arrow.decoded import ReadBatch
 from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.core.answers import Config
@@ -20,6 +34,7 @@ from treaty.core.schema import Draft
 from treaty.formats.avro.fingerprint import crc64
 from treaty.plan.registry_queries import parse_avro
 
+arrow_decode = import_module("treaty.arrow.decode")  # the package has a function of that name
 V1 = record(("name", "string"), ("n", "int"))
 V2 = record(("name", "string"), ("n", "long"), ("tags", {"type": "map", "values": "int"}, {}))
 
@@ -113,6 +128,27 @@ def test_arrays_chunks_batches_and_tables_are_frames(registry: Connection) -> No
     assert (nothing.num_rows, nothing.column_names) == (0, ["value", "error", "name", "n"])
     flat = decode(values, plan, flatten=True)
     assert flat.drop_columns(["value", "error"]).to_pylist() == expected
+
+
+def test_a_plan_is_compiled_once_for_all_batches(registry: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream of small batches compiled the reader of its plan for each of them."""
+    text = record(("n", "int"), name="CompiledOnce")
+    (schema_id,) = put(registry, text)
+    values = column([frame(schema_id, text, {"n": n}) for n in range(40)])
+    plan = make_plan(registry, "orders-value", engine="fastavro")
+    made: list[str] = []
+
+    def counted(plan: DecodePlan, kind: pa.DataType) -> ReadBatch:
+        made.append(plan.format)
+        return readers.reader_of(plan, kind)
+
+    monkeypatch.setattr(arrow_decode, "reader_of", counted)
+    found = list(batches(pa.table({"value": values}).to_batches(max_chunksize=1), plan))
+    assert [one["record"].to_pylist()[0]["n"] for one in found] == list(range(40))
+    assert made == ["AVRO"]
+    with ThreadPoolExecutor(4) as pool:
+        tables = list(pool.map(lambda _: decode(values, plan)["record"].to_pylist(), range(8)))
+    assert tables == [[{"n": n} for n in range(40)]] * 8
 
 
 def test_fields_with_another_unit_are_converted(registry: Connection) -> None:

@@ -1,6 +1,7 @@
 """Decodes frames in Arrow columns by a decode plan, to the same rows as on Spark."""
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +25,8 @@ ERROR = pa.struct(
     [("code", pa.string()), ("message", pa.string()), ("schema_id", pa.int32()), ("payload", pa.binary())]
 )
 """The type of an error."""
+PLANS = 8
+"""Plans whose readers are kept."""
 Frames = Any
 """An array, a chunked array, a record batch or a table."""
 
@@ -72,18 +75,17 @@ def decode(
     refuse_part(part)
     refuse_twins(table.column_names, names, [name for name, _ in plan.columns] if flatten else (), exact=True)
     kind = find_record_type(plan)
-    judge = _FrameReader(plan, reader_of(plan, kind_of(plan)))
     wanted = table.column_names
     made: list[pa.RecordBatch] = []
-    for batch in table.to_batches(max_chunksize=ARROW_ROWS):
-        there = batch.column(headers).to_pylist() if plan.framing.name == "header" and headers in wanted else None
-        record, error, source = judge.rows(batch.column(column).cast(pa.binary()), there, part)
-        added = {names.record: shape_records(plan, record, kind), names.error: error} | _list_frame_columns(
-            plan, names, source
-        )
-        kept = [name for name in added if name]
-        columns = [*batch.columns, *(added[name] for name in kept)]
-        made.append(pa.RecordBatch.from_arrays(columns, names=[*wanted, *kept]))
+    with _READERS.lend(plan) as reader:
+        for batch in table.to_batches(max_chunksize=ARROW_ROWS):
+            there = batch.column(headers).to_pylist() if plan.framing.name == "header" and headers in wanted else None
+            record, error, source = reader.rows(batch.column(column).cast(pa.binary()), there, part)
+            added = {names.record: shape_records(plan, record, kind), names.error: error}
+            added |= _list_frame_columns(plan, names, source)
+            kept = [name for name in added if name]
+            columns = [*batch.columns, *(added[name] for name in kept)]
+            made.append(pa.RecordBatch.from_arrays(columns, names=[*wanted, *kept]))
     found = pa.Table.from_batches(made) if made else _make_empty(table, plan, kind, names)
     return _flatten(found, names) if flatten and plan.columns else found
 
@@ -211,6 +213,28 @@ class _FrameReader:
         number = _read_id(frame)
         negative = NEGATIVE_ID % int.from_bytes(frame[1:5], "big", signed=True)
         return "UNKNOWN_ID", UNKNOWN_ID % number if number is not None else negative
+
+
+class _ReaderCache:
+    """Readers of the last plans: what is compiled for a plan is compiled once, and each reader is in one thread's hands at a time."""
+
+    __slots__ = ("_free", "_most")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._free: dict[DecodePlan, _FrameReader] = {}
+
+    @contextmanager
+    def lend(self, plan: DecodePlan) -> Iterator[_FrameReader]:
+        """A reader of the plan that nobody else has meanwhile."""
+        found = self._free.pop(plan, None) or _FrameReader(plan, reader_of(plan, kind_of(plan)))
+        yield found
+        self._free[plan] = found
+        for old in list(self._free)[: -self._most]:
+            self._free.pop(old, None)
+
+
+_READERS = _ReaderCache(PLANS)
 
 
 class _LazyList:

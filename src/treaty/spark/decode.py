@@ -48,6 +48,8 @@ FRAME, HEADLESS = "_treaty_frame", "_treaty_headless"
 ROW, FRAMES = "_treaty_row", "_treaty_frames"
 BLIND = (("AVRO", "spark"), ("JSON", "spark"))
 """Engines that need not know the types of a frame's columns."""
+UNSEEN = {("JSON", "arrow"): "spark"}
+"""Engines that have to know them, and the one that takes their place without a look at the frame: it gives the same rows."""
 
 
 def from_registry(
@@ -125,6 +127,7 @@ def decode(
 
 def _add_record_unseen(frame: DataFrame, plan: DecodePlan, names: Names, source: "_FrameColumns") -> DataFrame:
     """`_add_record` to a frame whose columns nobody looks at: all of them go through it as one struct."""
+    plan = replace(plan, engine=UNSEEN.get((plan.format, plan.engine), plan.engine))
     if (plan.format, plan.engine) not in BLIND:
         able = " or ".join(engine for format_, engine in BLIND if format_ == plan.format)
         remedy = f"make the plan with engine = {able!r}" if able else "decode it with analyze = True"
