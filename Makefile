@@ -16,13 +16,15 @@ SEED ?= 20260321
 PARTS := simulation examples data facades servers jvm spark
 PART ?= $(PARTS)
 SOAK_SEEDS ?= 4000
-FIRST_SEED ?= 250
+FIRST_SEED ?= 150
 SHUFFLED = -p randomly --randomly-seed=$(SEED)
 PARALLEL = -n $(WORKERS) --dist loadgroup
-# Tests wait for servers and for Spark now and then: one worker more keeps the cores busy. With a JVM each has up to 3 GB.
+# Tests wait for servers and for Spark now and then: one worker more keeps the cores busy. With a JVM they wait half of their
+# time, so there are two more, where each has the 3 GB that it may take.
 MORE = -n $$(($(WORKERS) + 1)) --dist loadgroup
-ROOMY := $(shell awk '/^MemTotal/ {print ($$2 > 12000000)}' /proc/meminfo 2>/dev/null || echo 0)
-JVM_WORKERS ?= $(if $(filter 1,$(ROOMY)),$(shell echo $$(($(WORKERS) + 1))),$(WORKERS))
+FITTING := $(shell awk '/^MemTotal/ {print int($$2 / 4000000)}' /proc/meminfo 2>/dev/null || echo 0)
+JVM_WORKERS ?= $(shell wanted=$$(($(WORKERS) + 2)); fitting=$$(($(FITTING) + 0)); \
+  echo $$((fitting >= wanted ? wanted : fitting > $(WORKERS) ? fitting : $(WORKERS))))
 IN_ORDER = -n $(JVM_WORKERS) --dist loadgroup --no-loadscope-reorder
 
 # Servers and commands that tests start by the hundred load what was compiled once, whatever this shell says about it.
@@ -57,7 +59,7 @@ jars: $(STAMP) ## Fetch the jars of Spark and Kafka now, not in the first test t
 demo: $(STAMP) ## Send 336,776 real flights through registry, Spark and back; ends with a report
 	$(BIN)/treaty demo
 
-quick: $(STAMP) ## Tests that are quick and need no JVM, in three minutes
+quick: $(STAMP) ## Tests that are quick and need no JVM, in two minutes
 	$(PYTEST) -m "not jvm and not slow and not soak" $(SHUFFLED) $(MORE) --hypothesis-profile=quick --budget=quick
 
 test: $(STAMP) ## All tests but the soak, in twenty minutes

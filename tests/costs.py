@@ -94,6 +94,8 @@ class Cost:
 
 
 METER = pytest.StashKey[Meter]()
+COLLECTED = pytest.StashKey[float]()
+"""CPU seconds until all tests were collected; told with the first test that this process runs."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -112,11 +114,19 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     session.config.stash[METER] = Meter()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    session.config.stash[COLLECTED] = session.config.stash[METER].read()
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """The report of each phase tells how much CPU was used since the one before."""
+    """The report of the last phase tells how much CPU was used since the test before."""
     report = yield
-    report.user_properties.append(("cpu", round(item.config.stash[METER].read(), 3)))
+    if report.when == "teardown":  # asking costs too, and there are ten thousand tests
+        cpu, collecting = item.config.stash[METER].read(), item.config.stash[COLLECTED]
+        report.user_properties += [("cpu", round(cpu, 3)), ("collecting", round(collecting, 3))]
+        item.config.stash[COLLECTED] = 0.0
     return report
 
 
@@ -131,15 +141,22 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.section(f"budgets of {config.option.budget}, in seconds of CPU")
         for line in table(folders(tests), allowed):
             terminalreporter.line(line)
+        collecting = _sum("collecting", (one for several in terminalreporter.stats.values() for one in several))
+        terminalreporter.line(f"collecting the tests took {collecting:.1f} s of CPU beside them")
 
 
 def _tests(reports: Iterable[Iterable[Any]]) -> dict[str, Cost]:
     """What each test took, from the reports of its phases."""
     found: defaultdict[str, Cost] = defaultdict(lambda: Cost(1))
     for report in (one for several in reports for one in several if isinstance(one, pytest.TestReport)):
-        cpu = sum(value for name, value in report.user_properties if name == "cpu" and isinstance(value, float))
-        found[report.nodeid].add(Cost(0, report.duration, cpu))
+        found[report.nodeid].add(Cost(0, report.duration, _sum("cpu", [report])))
     return dict(found)
+
+
+def _sum(wanted: str, reports: Iterable[Any]) -> float:
+    """What reports tell under a name, together."""
+    told = (one for report in reports for one in getattr(report, "user_properties", ()))
+    return sum(value for name, value in told if name == wanted and isinstance(value, float))
 
 
 def folders(tests: dict[str, Cost]) -> dict[str, Cost]:

@@ -24,8 +24,8 @@ from treaty.core.requests import ForceReason, Scope
 from treaty.core.schema import Draft, Reference
 
 SHARE = 300
-MANY, ALL = 12_000, 50_000
-"""Schemas of a large dump: more than one page, and as many as a company has."""
+MANY, ALL = 4_000, 50_000
+"""Schemas of a large dump: several pages, and as many as a company has."""
 
 
 def told(version: VersionFound) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ from treaty.formats.jsonschema.compare.compatibility import compare, find_unprov
 from treaty.formats.jsonschema.compare.view import SchemaSide
 from treaty.formats.jsonschema.compare.walk.pairs import compare_views
 
-PAIRS = 800
+PAIRS = 400
 SOAK = 5_000
 VALUES = 60
 SHARE = 0.3

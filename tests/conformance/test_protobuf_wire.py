@@ -17,9 +17,9 @@ from treaty.formats.protobuf.parser import parse_schema
 from treaty.formats.seeded_random import SeededRandom
 
 SAMPLES = 3
+"""Messages of every type that are written for a pair."""
 FEW = 800
 """Seeds outside the soak, which takes those from here on."""
-"""Messages of every type that are written for a pair."""
 
 
 def model(texts: tuple[str, str]) -> ProtoSchema:

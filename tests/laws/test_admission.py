@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.laws.toy import Bench, S, lacking, toy, version_row
 from treaty.core.answers import CompatibilityResult, Config
 from treaty.core.policy import ALL, LEVELS, NONE, STRICTNESS, Level, VersionRange
@@ -79,7 +80,7 @@ def at_most(level: Level, highest: int) -> Level:
 
 
 @pytest.mark.parametrize("slow", [False, True], ids=["at-once", "after-needs"])
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(
     history=st.lists(texts, min_size=1, max_size=4, unique=True),
     new=texts,
@@ -199,7 +200,7 @@ drafts = st.builds(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(history=st.lists(drafts, max_size=3), new=drafts, config=configs)
 def test_a_check_says_what_a_registration_says(history: list[Draft], new: Draft, config: Config) -> None:
     bench = Bench()

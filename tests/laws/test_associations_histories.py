@@ -6,9 +6,10 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.laws.tied import NEXT, TOPIC, batch, schema
 from tests.laws.toy import Bench, toy
 from treaty.core import associations as t
@@ -94,7 +95,7 @@ def hold(bench: Bench) -> None:
 
 
 @given(st.lists(steps(), min_size=1, max_size=25))
-@settings(max_examples=300)
+@examples(300)
 def test_whatever_happens_associations_stay_sound(requests: list[q.Request[Any]]) -> None:
     bench = Bench()
     for request in requests:

@@ -11,9 +11,10 @@ from typing import Any, cast
 
 import fastavro
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from treaty.client.compiled import program, reader_program
 from treaty.client.compiled.reader_program import make_reader
 from treaty.client.compiled.writer_program import make_writer
@@ -176,7 +177,7 @@ def test_what_is_right_is_read_at_once(drawn: Drawn, data: st.DataObject) -> Non
         )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(SCHEMAS, st.data())
 def test_damage_that_is_read_at_once_the_slow_way_reads_alike(drawn: Drawn, data: st.DataObject) -> None:
     one, value = made(drawn[0]), data.draw(drawn[1])

@@ -7,9 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.laws.test_avro_programs import SCHEMAS, Drawn, made, renamed
 from treaty.client.serializers import avro_codec
 from treaty.client.serializers.avro_codec import AvroCodec
@@ -66,7 +67,7 @@ def resolved(writer: AvroCodec, reader: AvroCodec, payload: bytes, *, slowly: bo
         return bad.code
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(SCHEMAS, st.data())
 def test_what_is_resolved_at_once_is_what_the_slow_way_resolves(drawn: Drawn, data: st.DataObject) -> None:
     schema, value = renamed(drawn[0], iter(range(10**6))), data.draw(drawn[1])

@@ -4,15 +4,16 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from tests.examples import examples
 from tests.laws.test_peer_words import of
 from treaty.core.associations import ListAssociations, OfId, OfName, OfSubject
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, Operation
 from treaty.core.state.codec import DecodeError, decode_message, encode_message
 
-QUICK = settings(max_examples=40, deadline=None)
+QUICK = examples(40)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS.values(), ids=lambda one: one.name)

@@ -4,9 +4,10 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.laws.test_indexes import place
 from tests.simulation.clients.errands import errand
 from tests.simulation.texts import Truth
@@ -49,7 +50,7 @@ def gone(rows: tuple[Row, ...], table: str) -> set[Key]:
     return {row.key for row in rows if row.table == table and row.value is None}
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(0, 2**32))
 def test_a_counter_goes_only_with_its_subject(seed: int) -> None:
     for before, command, decision in history(seed):
@@ -65,7 +66,7 @@ def test_a_counter_goes_only_with_its_subject(seed: int) -> None:
             assert counters <= gone(decision.rows, "counter"), (subject, command)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(0, 2**32))
 def test_no_counter_goes_down_and_no_id_is_given_twice(seed: int) -> None:
     """Not even by a context that was deleted and made again; only who imports says an id."""

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from tests.examples import examples
 from tests.laws.toy import Bench, fields_of
 from treaty.core.answers import Config
 from treaty.core.command import Decision
@@ -170,7 +171,5 @@ class History(RuleBasedStateMachine):
         assert replayed.roots == loaded.roots == self.bench.tables.roots
 
 
-History.TestCase.settings = settings(
-    max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
-)
+History.TestCase.settings = settings(examples(60), stateful_step_count=30, suppress_health_check=list(HealthCheck))
 TestHistory = History.TestCase

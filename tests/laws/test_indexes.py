@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from treaty.core.names import Subject
 from treaty.core.state import values
 from treaty.core.state.commit import Position
@@ -283,7 +284,7 @@ def check(universe: Universe, views: Iterable[View], plain: Plain) -> None:
         assert not [*universe.differences(view, plain)], type(view).__name__
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(histories())
 def test_a_view_shows_what_its_rows_say_after_every_commit(
     history: tuple[list[EncodedRow], list[list[EncodedRow]]],

@@ -6,9 +6,10 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from treaty.core import refusals
 from treaty.core.access.rights import Access, AccessRule
 from treaty.core.command import Command
@@ -57,7 +58,7 @@ COMMANDS = sorted((kind for kind, operation in OPERATIONS.items() if operation.w
 ANYTHING = st.text(st.characters(exclude_categories=()), max_size=12)
 """Halves of surrogate pairs too: the law refuses them with a sentence of its own, and must see them for that."""
 TOKENS = st.builds(PositionToken, st.text("0123456789abcdef"), st.integers(0, 10**17), st.text("0123456789abcdef"))
-QUICK = settings(max_examples=60, deadline=None)
+QUICK = examples(60)
 
 
 def of(hint: Any) -> st.SearchStrategy[Any]:
@@ -128,7 +129,7 @@ def test_commands_travel_exactly(some: list[ForwardedCommand]) -> None:
 
 @pytest.mark.parametrize("kind", COMMANDS)
 def test_every_kind_of_command_travels_exactly(kind: type) -> None:
-    @settings(max_examples=25, deadline=None)
+    @examples(25)
     @given(of(kind))
     def each(request: Any) -> None:
         handed = ForwardedCommand(Command(request, "id", 7, "user:ada"), 1.5, 9)
@@ -141,7 +142,7 @@ def test_every_kind_of_command_travels_exactly(kind: type) -> None:
 def test_every_kind_of_answer_travels_exactly(kind: type) -> None:
     request: Any = object.__new__(kind)  # only its class counts
 
-    @settings(max_examples=25, deadline=None)
+    @examples(25)
     @given(of(OPERATIONS[kind].answer), TOKENS)
     def each(answer: Any, token: PositionToken) -> None:
         assert heard(DecidedReply(Reply(answer, token)), request) == DecidedReply(Reply(answer, token))
@@ -164,7 +165,7 @@ def errors() -> st.SearchStrategy[Any]:
     return st.one_of(*(plain | special).values())
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(errors(), TOKENS)
 def test_an_error_is_the_same_class_with_the_same_members(error: Any, token: PositionToken) -> None:
     told = heard(RefusedReply(error, token), DeleteSubject(Subject(".", "s")))

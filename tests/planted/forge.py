@@ -4,6 +4,7 @@
 """
 
 import atexit
+import inspect
 import json
 import os
 import sys
@@ -21,6 +22,7 @@ from hypothesis import Phase, settings
 import treaty.assemble  # noqa: F401 - what most tests need is imported once, before any fork
 from tests.planted.bug import Bug, ByTests, Edit
 from tests.planted.planting import TargetMovedError, planted
+from tests.planted.table import BUGS
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = (
@@ -28,7 +30,7 @@ OPTIONS = (
     "--assert=plain",
     "--no-header",
     "--tb=short",
-    "--timeout=60",
+    "--timeout=300",
     "-p",
     "no:cacheprovider",
     "-p",
@@ -151,9 +153,27 @@ def read_bug(line: str) -> Bug:
     return Bug(members["name"], members["does"], changes, finder)
 
 
+def warm_up() -> None:
+    """Have pytest collect the tests of all bugs, and show a failure: its plugins, the tests and what they import are loaded
+    here once, and not in each child.
+    """
+    tests = {one.partition("::")[0] for bug in BUGS if isinstance(bug.finder, ByTests) for one in bug.finder.tests}
+    stdout = os.dup(1)
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+    try:
+        pytest.main([*OPTIONS, "--collect-only", *sorted(tests)])
+        inspect.getmodule(warm_up.__code__)  # finds the source of every module; a traceback needs that
+    finally:
+        sys.stdout.flush()
+        os.dup2(stdout, 1)
+        os.close(stdout)
+
+
 def main() -> None:
     """Answer bugs until nobody asks any more."""
     os.chdir(ROOT)
+    warm_up()
     for line in sys.stdin:
         print(json.dumps(asdict(forked(read_bug(line)))), flush=True)
 

@@ -15,8 +15,8 @@ from tests.simulation.scenario import run
 from tests.simulation.workload import Asker, made_of_types
 from treaty.core.operations import OPERATIONS
 
-SEEDS = 250
-QUICK = 30
+SEEDS = 150
+QUICK = 14
 """The first seeds, which `make quick` runs too."""
 WANTED = (
     "reloads",
@@ -38,7 +38,7 @@ WANTED = (
     "states accepted",
 )
 """What has to happen in some of the seeds, besides every event and every errand."""
-BLOCK = 110
+BLOCK = 136
 """Seeds in one test, so that the work can be shared."""
 
 

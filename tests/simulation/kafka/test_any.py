@@ -12,10 +12,10 @@ from tests.simulation.runs.lives import live
 from tests.simulation.scenario import run
 from treaty.log.log import LogDamagedError
 
-SEEDS = 250
-QUICK = 15
+SEEDS = 150
+QUICK = 10
 """The first seeds, which `make quick` runs too."""
-BLOCK = 47
+BLOCK = 70
 """Seeds in one test, so that the work can be shared."""
 PLANTED = 60
 """In how many seeds a planted bug must be found."""

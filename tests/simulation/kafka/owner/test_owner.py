@@ -11,10 +11,10 @@ import pytest
 from tests.simulation.runs.lives import first_broken, live
 from tests.simulation.scenario import run
 
-SEEDS = 250
-QUICK = 15
+SEEDS = 150
+QUICK = 10
 """The first seeds, which `make quick` runs too."""
-BLOCK = 47
+BLOCK = 70
 """Seeds in one test, so that the work can be shared."""
 WITHIN = 120
 """In how many seeds a planted bug must be found."""
