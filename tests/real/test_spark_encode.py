@@ -24,6 +24,7 @@ from treaty.formats.jsonschema.data.value import check_value
 from treaty.formats.protobuf.runtime import build_pool
 from treaty.plan.registry_queries import parse_text
 from treaty.spark import DeriveOptions, EncodeColumns, EncodeOptions, Names, decode, make_plan, to_registry, to_topic
+from treaty.spark.encoding.conversion import UNLIKELY
 from treaty.spark.types import spark_schema
 
 pytestmark = pytest.mark.jvm
@@ -277,6 +278,34 @@ def test_rows_are_encoded_once_whatever_is_asked_of_them(spark: SparkSession, re
         "/tags is null, and the schema has no null there",
         "/tags/[] is null, and the schema has no null there",
     ]
+
+
+IN_PART = {"type": "record", "name": "Part", "fields": [{"name": "n", "type": "int"}, {"name": "s", "type": "string"}]}
+ITEM = {"type": "record", "name": "Item", "fields": [{"name": "p", "type": IN_PART}, {"name": "d", "type": "double"}]}
+LISTS: dict[str, tuple[Any, str]] = {
+    "s": ("string", f"'{UNLIKELY['STRING']}'"), "i": ("int", f"int({UNLIKELY['INT']})"), "l": ("long", f"bigint({UNLIKELY['BIGINT']})"),
+    "d": ("double", f"double({UNLIKELY['DOUBLE']!r})"), "b": ("boolean", "true"), "x": ("bytes", "binary('x')"),
+    "r": (ITEM, "named_struct('p', named_struct('n', 1, 's', 'a'), 'd', 2D)"),
+}  # fmt: skip
+"""By name: the items of a list, and a value of them: one that nulls are looked for with, where there is one."""
+
+
+def test_a_null_in_a_list_is_found_whatever_else_the_list_holds(spark: SparkSession, registry: Connection) -> None:
+    fields = ((name, {"type": "array", "items": kind}) for name, (kind, _) in LISTS.items())
+    registry.ask(Register(subject_of("lists-value"), Draft(record(*fields))))
+    spoilt = [(f"/{name}/[]", name, f"array({value}, null, {value})") for name, (_, value) in LISTS.items()]
+    item = LISTS["r"][1]
+    parts = {"p/n": ("'n', 1", "'n', int(null)"), "p/s": ("'a'", "string(null)"), "d": ("2D", "double(null)")}
+    spoilt += [(f"/r/[]/{part}", "r", f"array({item}, {item.replace(*pair)})") for part, pair in parts.items()]
+    spoilt.append(("/r/[]/p", "r", f"array({item}, if(id < 0, {item}, named_struct('p', null, 'd', 2D)))"))
+    cases = [("", {}), *((path, {name: text}) for path, name, text in spoilt)]
+    every = [{**{name: f"array({value}, {value})" for name, (_, value) in LISTS.items()}, **one} for _, one in cases]
+    pick = {name: " ".join(f"when {at} then {one[name]}" for at, one in enumerate(every)) for name in LISTS}
+    rows = spark.range(len(every)).repartition(1)
+    frame = rows.select(*(F.expr(f"case id {whens} end").alias(name) for name, whens in pick.items()))
+    encoded = to_registry(frame, registry, "lists-value")
+    found = [(one["error"] and one["error"]["message"]) or "" for one in encoded.collect()]
+    assert sorted(found) == sorted(path and f"{path} is null, and the schema has no null there" for path, _ in cases)
 
 
 def test_a_topic_gets_keys_values_and_headers_and_bad_rows_stay_behind(

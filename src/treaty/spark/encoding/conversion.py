@@ -1,7 +1,7 @@
 """Fits as Spark columns: the value that the schema wants, and what may be wrong with it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,11 +29,13 @@ class ConvertedColumn:
 def convert(fit: ColumnConversion, column: Column) -> ConvertedColumn:
     """A column (for the whole row: a struct) brought to what the schema has there."""
     made = column if fit.same else _convert_value(fit, column)
-    missing = (
-        Violation(column.isNull(), F.lit(f"{fit.path or 'the value'} is null, and the schema has no null there")),
-    )
+    missing = (Violation(column.isNull(), _make_null_message(fit)),) if fit.required else ()
     inside = () if fit.clean else _list_inner_violations(fit, column)
-    return ConvertedColumn(made, (*(missing if fit.required else ()), *inside, *list_violations(fit, column, made)))
+    return ConvertedColumn(made, (*missing, *inside, *list_violations(fit, column, made)))
+
+
+def _make_null_message(fit: ColumnConversion) -> Column:
+    return F.lit(f"{fit.path or 'the value'} is null, and the schema has no null there")
 
 
 def _convert_value(fit: ColumnConversion, column: Column) -> Column:
@@ -131,7 +133,13 @@ def _list_inner_violations(fit: ColumnConversion, column: Column) -> tuple[Viola
 
 
 def _list_item_violations(fit: ColumnConversion, items: Column) -> tuple[Violation, ...]:
-    """What is wrong with an item of a list, of the first one that has something."""
+    """What is wrong with an item of a list, of the first one that has something.
+
+    Where only nulls can be wrong, all items are asked at once: Spark interprets a function of an item, and compiles nothing of its step.
+    """
+    places = _list_null_places(fit, items)
+    if places is not None:
+        return tuple(Violation(_has_null(inside, one.have), _make_null_message(one)) for one, inside in places)
 
     def is_wrong(item: Column) -> Column:
         return is_any_wrong(convert(fit, item).violations)
@@ -141,6 +149,40 @@ def _list_item_violations(fit: ColumnConversion, items: Column) -> tuple[Violati
 
     first = F.try_element_at(F.filter(F.transform(items, find_message), lambda one: one.isNotNull()), F.lit(1))
     return (Violation(F.coalesce(F.exists(items, is_wrong), F.lit(False)), first),)
+
+
+def _list_null_places(fit: ColumnConversion, items: Column) -> list[tuple[ColumnConversion, Column]] | None:
+    """Places in the items of a list that must not be null, each as a list of its own; None where something else may be wrong."""
+    if fit.clean:
+        return []
+    plain = fit.way in {"keep", "cast", "record"} and "MAP<" not in fit.have and "VARIANT" not in fit.have
+    if fit.checks or not fit.required or not plain:  # below an item that may be null, a null may be right
+        return None
+    found = [(fit, items)]
+    for part in fit.parts:
+        inside = _list_null_places(part.fit, items[part.source]) if fit.way == "record" and part.source else None
+        if inside is None and not part.fit.clean:
+            return None
+        found += inside or []
+    return found
+
+
+UNLIKELY: Mapping[str, str | int | float] = {
+    "STRING": "d41b6f0e-52c3-4c57-9a0f-6a1f2a7b93e8", "INT": -1_904_713_207, "BIGINT": -7_316_204_955_118_263_407, "DOUBLE": -7.316204955118263e-207,
+}  # fmt: skip
+"""By Spark's type, a value that hardly any list holds."""
+
+
+def _has_null(items: Column, kind: str) -> Column:
+    """Whether a list holds a null; never null itself.
+
+    A search for a value that is not there ends in null where the list holds one. Should it be there, the null is looked for itself.
+    """
+    nothing = F.array(F.lit(None).cast(kind))
+    found = F.size(F.array_except(nothing, items)) == 0
+    if kind in UNLIKELY:
+        found = F.array_contains(items, F.lit(UNLIKELY[kind]).cast(kind)) & found
+    return F.coalesce(found, items.isNotNull())
 
 
 def is_any_wrong(violations: Sequence[Violation]) -> Column:

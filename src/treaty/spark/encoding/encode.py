@@ -100,12 +100,10 @@ def encode(
     row = _make_row(plan, found, columns)
     packed = (_pack_in_stages if ENCODERS[plan.format].needs_workers(plan) else _pack_at_once)(frame, plan, row)
     payload, message = F.col(PACKED)["payload"], F.col(PACKED)["said"]
-    head = bytes.fromhex(plan.head)
-    framed = F.concat(F.lit(head), payload) if plan.framing == "prefix" else payload
-    made = {names.value: framed, names.error: _make_error(plan, message)}
+    made = {names.value: payload, names.error: _make_error(plan, message)}
     if plan.framing == "header":
         had = F.col(quote_name(names.headers)) if names.headers in frame.columns else None
-        made[names.headers] = add_schema_header(had, plan.part, head, payload.isNotNull())
+        made[names.headers] = add_schema_header(had, plan.part, bytes.fromhex(plan.head), payload.isNotNull())
     return packed.withColumns(made).drop(PACKED)
 
 
@@ -116,7 +114,8 @@ def _pack_at_once(frame: DataFrame, plan: EncodePlan, row: Column) -> DataFrame:
     """
     converted = convert(plan.fit, row)
     message = find_first_message(converted.violations).cast("string")
-    nothing, payload = F.lit(None).cast("string"), ENCODERS[plan.format].encode(plan, converted.value)
+    nothing = F.lit(None).cast("string")
+    payload = _frame_payload(plan, ENCODERS[plan.format].encode(plan, converted.value))
     bad = F.struct(F.lit(None).cast("binary").alias("payload"), message.alias("said"))
     good = F.struct(payload.alias("payload"), nothing.alias("said"))
     packed_row = F.when(row.isNotNull() & message.isNotNull(), bad).when(row.isNotNull(), good)
@@ -133,7 +132,13 @@ def _pack_in_stages(frame: DataFrame, plan: EncodePlan, row: Column) -> DataFram
     right = F.when(F.col(WRONG).isNull() & row.isNotNull(), converted.value)
     packed = checked.select(*kept, F.col(WRONG), ENCODERS[plan.format].encode(plan, right).alias(PACKED))
     message = F.coalesce(F.col(WRONG), F.col(PACKED)["said"])
-    return packed.select(*kept, F.struct(F.col(PACKED)["payload"], message.alias("said")).alias(PACKED))
+    payload = _frame_payload(plan, F.col(PACKED)["payload"]).alias("payload")
+    return packed.select(*kept, F.struct(payload, message.alias("said")).alias(PACKED))
+
+
+def _frame_payload(plan: EncodePlan, payload: Column) -> Column:
+    """The frame of a payload, in the step that makes it: another step would copy it once more."""
+    return F.concat(F.lit(bytes.fromhex(plan.head)), payload) if plan.framing == "prefix" else payload
 
 
 def _read_source(frame: DataFrame, columns: Sequence[str] | str) -> StructType:

@@ -1,7 +1,7 @@
 """Texts that are none: Spark takes any bytes for a string of Avro, and whoever reads its column later meets them.
 
-All texts of a record are joined and tested once: a test of its own for each field would be an expression of a thousand terms, which
-neither Spark's analyzer nor its generated code is made for. An ASCII character between them keeps a cut character from being completed by
+Texts in lists are joined and tested once, and so are more than `FEW` fields: a test of its own for each would be an expression of a
+thousand terms, which neither Spark's analyzer nor its generated code is made for. An ASCII character between them keeps a cut character from being completed by
 the next text, so the whole is UTF-8 exactly when each part is. `concat_ws` leaves nulls out.
 """
 
@@ -27,6 +27,8 @@ from treaty.plan.registry_queries import parse_avro
 from treaty.spark.engines.engine import join_conditions
 
 BETWEEN = "\x00"
+FEW = 16
+"""Fields that are tested one by one, which saves a copy of their texts."""
 
 
 def find_wrong_text(reader_text: str, value: Column) -> Column | None:
@@ -47,6 +49,7 @@ class _TextCollector:
 
     names: Mapping[str, NamedType]
     texts: list[Column] = field(default_factory=list)
+    lists: list[Column] = field(default_factory=list)
     tests: list[Column] = field(default_factory=list)
 
     def add(self, node: AvroType, value: Column) -> None:
@@ -62,7 +65,7 @@ class _TextCollector:
             case AvroArray():
                 self._add_items(node.items, value, has_null=False)
             case AvroMap():
-                self.texts.append(F.map_keys(value))
+                self.lists.append(F.map_keys(value))
                 self._add_items(node.values, F.map_values(value), has_null=False)
             case AvroUnion():
                 parts = [one for one in node.branches if not is_null(one)]
@@ -99,7 +102,7 @@ class _TextCollector:
                     self._add_items(parts[-1], items, has_null=True)
             case AvroPrimitive():
                 if node.kind == "string":
-                    self.texts.append(items)
+                    self.lists.append(items)
             case AvroArray() if not has_null:
                 self._add_items(node.items, F.flatten(items), has_null=False)
             case AvroArray() | AvroMap():
@@ -124,7 +127,14 @@ class _TextCollector:
 
     def condition(self) -> Column | None:
         """Whether one of the texts is no UTF-8; None where there is none."""
-        tests = list(self.tests)
-        if self.texts:
-            tests.insert(0, ~F.is_valid_utf8(F.concat_ws(BETWEEN, *self.texts)))
+        single = self.texts if len(self.texts) <= FEW else []
+        joined = [*([] if single else self.texts), *self.lists]
+        tests = [*map(_is_wrong, single), *self.tests]
+        if joined:
+            tests.append(_is_wrong(F.concat_ws(BETWEEN, *joined)))
         return join_conditions(tests, Column.__or__) if tests else None
+
+
+def _is_wrong(text: Column) -> Column:
+    """Whether a text is no UTF-8; never null. Where Spark interprets, `is_valid_utf8` would look its method up for each row."""
+    return text.isNotNull() & F.try_validate_utf8(text).isNull()
