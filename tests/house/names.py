@@ -271,6 +271,21 @@ def retired_messages(modules: Iterable[Module], glossary: Glossary) -> Iterator[
                             yield f"{module.path}:{part.lineno} not {word!r} but {say}"
 
 
+def retired_docstrings(modules: Iterable[Module], glossary: Glossary) -> Iterator[str]:
+    """A docstring uses no retired word outside of code."""
+    for module in modules:
+        for node in module.nodes:
+            if (
+                isinstance(node, ast.Expr)
+                and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str)
+            ):
+                prose = re.sub(r"``[^`]*``|`[^`]*`", _blank, node.value.value)
+                for number, line in enumerate(prose.splitlines(), node.lineno):
+                    for word, say in _retired(line, glossary):
+                        yield f"{module.path}:{number} not {word!r} but {say}"
+
+
 def _is_log_call(node: ast.Call) -> bool:
     levels = {"debug", "info", "warning", "error", "exception", "critical"}
     return isinstance(node.func, ast.Attribute) and node.func.attr in levels

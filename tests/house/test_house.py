@@ -80,7 +80,8 @@ def test_offenders_only_become_fewer(rule: rules.Rule) -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", [names.retired_names, names.vague_classes, names.verbal_modules, names.retired_messages]
+    "rule",
+    [names.retired_names, names.vague_classes, names.verbal_modules, names.retired_messages, names.retired_docstrings],
 )
 def test_names_and_messages_use_the_words_of_the_glossary(rule: names.WordRule) -> None:
     assert not list(ratchet.broken(RATCHET, rule.__name__, rule(modules("src"), GLOSSARY))), rule.__doc__

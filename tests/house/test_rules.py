@@ -112,6 +112,7 @@ CLEAN = module(
         (names.vague_classes, "class _Maker: ..."),
         (names.retired_messages, "def f(): raise ValueError(f'{x} is a FOLD')"),
         (names.retired_messages, "log.warning('%s breaks the law', x)"),
+        (names.retired_docstrings, 'def f():\n    """A fold of `folds` and ``fold``."""'),
     ],
 )
 def test_a_word_that_the_glossary_retires_is_named(rule: names.WordRule, text: str) -> None:

@@ -190,7 +190,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"}
 
 @dataclass(slots=True)
 class _Answer:
-    """`send`, remembering status and headers, and telling the request's id."""
+    """Wraps `send`: keeps status and headers, and adds the request id."""
 
     send: Send
     request_id: bytes

@@ -1,4 +1,4 @@
-"""One worker: the application on a listening socket, until it is told to stop."""
+"""One worker: the application on a listening socket, until it is stopped."""
 
 import asyncio
 import contextlib
@@ -35,7 +35,9 @@ RENEW_SECONDS = 5.0
 HTTPS_PORT = 443
 HSTS = ("strict-transport-security", "max-age=31536000")
 BEAT_SECONDS = 1.0
-"""Seconds between two beats of a worker: it writes gauges, checks its parent process, and checks for clients that are slow or gone."""
+"""Seconds between two beats of a worker: it writes gauges, checks its parent process, and checks for clients that are
+slow or gone.
+"""
 HANDSHAKE_SECONDS = 10.0
 """Time-out of the TLS handshake, in seconds."""
 TURN_CONNECTIONS = 500
@@ -52,7 +54,7 @@ class ListenerSettings:
     socket: Socket
     access_log: bool = False
     parent: int = 0
-    """Process that started this worker; the worker stops when it is gone. 0: nobody."""
+    """Process that started this worker; the worker stops when it is gone. 0: none."""
     tls: TlsFiles | None = None
     own: Socket | None = None
     """One more socket, that leads to this very worker and to none of its siblings."""

@@ -14,7 +14,7 @@ A = TypeVar("A")
 ROUTE = "treaty.route"
 """The path pattern of the route that took the request; metrics count by it."""
 PEER = "treaty.peer"
-"""The certificate that the client of this connection has shown, verified by TLS, as `getpeercert` tells it."""
+"""The certificate that the client of this connection has shown, verified by TLS, as returned by `getpeercert`."""
 _CACHE_PERMIT = "treaty.cache_permit"
 _CONNECTION = "treaty.connection"
 
@@ -71,7 +71,8 @@ def connection_of(scope: Scope) -> RequestConnection | None:
 async def ask_registry(scope: Scope, registry: AsyncRegistry, request: Request[A], call: CallOptions) -> Reply[A]:
     """Ask a registry for a request (see `AsyncRegistry` for what it raises).
 
-    A query ends when the client closes its connection, because nobody reads the answer. A command is decided all the same.
+    A query ends when the client closes its connection, because no client reads the answer. A command is decided all the
+    same.
     """
     connection = connection_of(scope)
     if connection is None or is_command(request):

@@ -5,8 +5,9 @@ block is known once a request with it went the slow path whole, in one chunk, wi
 could change the answer but ``Accept``. Whatever else comes (another method, another order of headers, half a request,
 two at once) takes the slow path. Finished answers are forgotten as soon as a commit has been applied.
 
-With rights (`ResponseCache.digest_key`), a block may hold credentials: it is known as a keyed digest, together with the certificate of
-its connection, belongs to one class of rights, and ends when the credentials do. Answers are kept by class of rights.
+With rights (`ResponseCache.digest_key`), a block may hold credentials: it is known as a keyed digest, together with the
+certificate of its connection, belongs to one class of rights, and ends when the credentials do. Answers are kept by
+class of rights.
 
 The class uses attributes of uvicorn's protocol that are not documented; where one is missing, every request takes
 the slow path (see `supported`), and `pyproject.toml` keeps uvicorn within the range that was tested.
@@ -127,7 +128,7 @@ class CacheableRequest:
     block: bytes
     epoch: int
     rights: object = None
-    """Whoever has the same rights gets the same answer."""
+    """Callers with the same rights get the same answer."""
     until: float = math.inf
 
     def for_rights(self, rights: object, until: float) -> "CacheableRequest":
@@ -168,7 +169,7 @@ class CachingProtocol(HttpToolsProtocol):
     certificate: dict[str, Any] | None = None
     """What the client's certificate says, where it has shown one."""
     last_answer = 0.0
-    """Loop time of the last answer from memory; the keep-alive timer looks at it instead of being set anew."""
+    """Loop time of the last answer from memory; the keep-alive timer looks at it instead of being restarted."""
 
     query: "asyncio.Task[Any] | None" = None
     """The task that answers a query; it is cancelled when the client is gone."""
@@ -225,7 +226,7 @@ class CachingProtocol(HttpToolsProtocol):
         return self.transport.get_write_buffer_size()
 
     def count_sent(self) -> int:
-        """Return the bytes that it has taken and the client's has not acknowledged, as far as it tells."""
+        """Return the bytes that it has taken and the client's has not acknowledged, as far as known."""
         connected = self.transport.get_extra_info("socket")
         return 0 if connected is None else count_sent(connected.fileno())
 
@@ -242,7 +243,9 @@ class CachingProtocol(HttpToolsProtocol):
         return self.transport.is_closing()
 
     def is_abandoned(self) -> bool:
-        """Return whether the client has left while a query is answered and no more requests are read, which hides it from the loop."""
+        """Return whether the client has left while a query is answered and no more requests are read, which hides it
+        from the loop.
+        """
         connected = self.transport.get_extra_info("socket")
         return (
             self.query is not None and bool(self.pipeline) and connected is not None and is_closed(connected.fileno())
@@ -342,7 +345,9 @@ class CachingProtocol(HttpToolsProtocol):
             scope[PEER] = self.certificate
 
     def on_headers_complete(self) -> None:
-        """Note that only a body can follow; refuse headers that are complete and too long, in however many chunks they came."""
+        """Note that only a body can follow; refuse headers that are complete and too long, in however many chunks they
+        came.
+        """
         if self.waiting + self.chunk > HEAD_BYTES and self._head() > HEAD_BYTES:
             self.refusing = TOO_LARGE
             raise ValueError(TOO_LARGE)  # the parser ends then, and asks for a refusal

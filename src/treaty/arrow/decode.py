@@ -66,7 +66,7 @@ def decode(
 
     A good row has a record and no error; a bad row an error ``{code, message, schema_id, payload}`` and no record; a
     null value neither. An array of frames is taken for a table with the one column `column`. With `flatten` the
-    record's fields stand as columns of their own. With the framing ``header`` the guid stands in the column `headers`
+    record's fields stand as columns of their own. With the framing ``header`` the guid is in the column `headers`
     (pairs of key and value), under the name for this `part` of a record. Raises `PlanError` for a plan whose reader is
     ``variant`` (Arrow has no such type), for a column that holds no bytes, and where two columns would have one name.
     """

@@ -12,7 +12,7 @@ def add_message(file: FileDescriptorProto) -> DescriptorProto:
 
 
 def add_field(made: DescriptorProto, number: int, kind: int, label: int = ONE, *, asks: bool = False) -> None:
-    """Give a message a field; `asks`: one that is not there is told apart from one that is zero."""
+    """Give a message a field; `asks`: a missing one is distinguished from zero."""
     one = made.field.add(name=f"f{number}", number=number, type=kind, label=label)
     if asks and label == ONE:
         one.proto3_optional = True

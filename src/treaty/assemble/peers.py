@@ -25,7 +25,7 @@ class PeerSettings:
     """Options for peer nodes. Without a secret and names a node neither forwards commands nor accepts them.
 
     `advertise` is the URL under which other nodes reach this server (empty: made from where it listens). `names` are
-    those that certificates of nodes have. `ca` vouches for other nodes. `port` is the first of the ports of several
+    those that certificates of nodes have. `ca` verifies other nodes. `port` is the first of the ports of several
     workers, which each have one of their own (0: any that is free). `plaintext` lets the secret travel as everybody on
     the way can read it.
     """

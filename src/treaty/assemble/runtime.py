@@ -50,7 +50,9 @@ LOG_CONFIG = "TREATY_LOG_CONFIG"
 
 
 def log_environment(url: str, terms: LogOptions) -> dict[str, str]:
-    """The variables that tell another process which log to open, and how; both may hold passwords, so no arguments do."""
+    """The environment variables with log and settings for another process; both may contain passwords, so they are no
+    arguments.
+    """
     return {"TREATY_LOG": url, LOG_CONFIG: "\n".join(f"{name}={value}" for name, value in terms.settings)}
 
 
@@ -112,7 +114,7 @@ async def open_node(
 ) -> AsyncIterator[Node]:
     """Run a node over the log that a URL names, while the block runs.
 
-    It stands on the state file, and where it `writes_state` has a new one written when much has changed.
+    It reads the state file, and with `writes_state` has a new one written when much has changed.
     Sensitive metadata is sealed with the keys of a file, if there is one.
     The log is opened on `terms`; a `transport` reaches other nodes, unless this one is `alone`.
     Raises `LogUrlError` for a URL that names none, `LogUnavailableError` or `LogDamagedError` where it can't be used,

@@ -45,9 +45,7 @@ def check_files(protection: ProtectionSettings, tls: TlsFiles | None) -> None:
 
 
 def allowed_hosts(listening: ListenerSettings, protection: ProtectionSettings, peering: PeerSettings) -> AllowedHosts:
-    """Which hosts requests may be meant for: only where the server asks nobody who they are, and others don't reach it,
-    not any.
-    """
+    """Return the allowed hosts of requests; limited for a server without authentication on a loopback address."""
     advertised = urlsplit(peering.advertise).hostname
     names = {host_of(one) for one in (*listening.hosts, advertised or "")} - {""}
     is_guarded = protection.auth is None and is_loopback(listening.socket.getsockname()[0])
@@ -62,7 +60,7 @@ def load_formats() -> None:
 
 
 def ignore_ready() -> None:
-    """Nobody wants to know that the server is ready."""
+    """Ignore that the server is ready."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,10 @@
-"""Reserved ids: those far above the rest of their context, which hold its counter up so that all ids between are used up.
+"""Reserved ids: those far above the rest of their context, which hold its counter up so that all ids between are used
+up.
 
-They are told by `treaty log verify`, and `treaty log repair --ids` heals them: the counter goes back to the highest id that is
-not reserved, and the reserved ones are kept in its row and passed over when their turn would come. This is the one way in which
-a counter is lowered. Rows can't tell whether ids between were given and deleted for good; so nothing is lowered unasked.
+`treaty log verify` lists them, and `treaty log repair --ids` repairs the counter: the counter goes back to the highest
+id that is not reserved, and the reserved ones are kept in its row and passed over when their turn would come. This is
+the one way in which a counter is lowered. Rows do not show whether ids between were given and deleted for good; so
+nothing is lowered unasked.
 """
 
 from collections import defaultdict

@@ -32,15 +32,13 @@ log = logging.getLogger("treaty.log")
 
 
 def read_position(row: Sequence[Any]) -> Position:
-    """Build a position of identity, sequence, digest and root as they stand in a store, whatever somebody made of the
-    root.
-    """
+    """Build a position of identity, sequence, digest and root as stored, with any value of the root."""
     identity, sequence, digest, root = row
     return Position(identity, sequence, digest, root if isinstance(root, bytes) else str(root).encode())
 
 
 def read_table_roots(rows: Iterable[tuple[str, object]]) -> Mapping[str, int]:
-    """Build the table roots of names and roots as they stand in a store; one that is not 32 bytes is no table's root."""
+    """Build the table roots of names and roots as stored; one that is not 32 bytes is no table's root."""
     return {
         table: int.from_bytes(root, "big") if isinstance(root, bytes) and len(root) == 32 else -1
         for table, root in rows

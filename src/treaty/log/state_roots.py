@@ -73,7 +73,7 @@ def differing_tables(one: Mapping[str, int], other: Mapping[str, int]) -> tuple[
 def warn_of_wrong_table_roots(where: str, tip: Position, stored: Mapping[str, int], rows: Iterable[EncodedRow]) -> None:
     """Warn where the table roots of a store do not add up to the root of its last append, and name what is wrong.
 
-    Nodes compare the rows with that root by themselves. This tells them which of the store's own copies was changed.
+    Nodes compare the rows with that root by themselves. This shows which of the store's own copies was changed.
     """
     if as_root(stored) == tip.root:
         return

@@ -23,7 +23,7 @@ class LogOptions:
     address: str = ""
     """URL under which other nodes reach this one ("" where they can't)."""
     create: bool = True
-    """Whether a store that is not there is made, by backends that can tell."""
+    """Whether a missing store is created, by backends that distinguish this."""
     is_command: bool = False
     """Whether who opens it is no node but a command, which does its work and goes."""
 

@@ -141,6 +141,6 @@ class ReadBarriers:
 
 
 def _ignore_error(future: asyncio.Future[None]) -> None:
-    """An error that nobody waits for any more is no news."""
+    """Retrieve the exception of an abandoned wait, so that it is not logged."""
     if not future.cancelled():
         future.exception()

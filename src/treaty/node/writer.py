@@ -268,7 +268,7 @@ class Writer:
         """Find out the result of an append by appending at its position.
 
         Returns the append that is in the log with these commits, or None when the tables have left the base: then
-        another append has the position, and outcomes tell whether the commands were executed. None too if another node
+        another append has the position, and outcomes show whether the commands were executed. None too if another node
         owns the log by now: it will take the position, and until then the commands may be written.
         """
         pause = FIRST_PAUSE

@@ -1,4 +1,6 @@
-"""Recipes: what a decode plan holds for one format only, or for several record types, as frozen values that can be stored."""
+"""Recipes: what a decode plan holds for one format only, or for several record types, as frozen values that can be
+stored.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +14,7 @@ LOSSY = (REFUSE, DOUBLE, ALLOW)
 
 @dataclass(frozen=True, slots=True)
 class FieldRepair:
-    """A field whose value stands in a hidden field for rows of some writers.
+    """A field whose value is in a hidden field for rows of some writers.
 
     `path` leads from the record to the field's owner: names, ``[]`` for the items of an array, ``{}`` for the values of
     a map. `how` is the conversion, `type` the Spark type that the field shall have.

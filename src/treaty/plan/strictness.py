@@ -73,7 +73,7 @@ def refuse_part(part: str) -> None:
 
 
 def find_twins(*groups: Iterable[str], exact: bool = False) -> tuple[str, ...]:
-    """Names that stand in these groups more than once, whatever their case unless `exact`; empty ones are none."""
+    """Names that these groups have more than once, whatever their case unless `exact`; empty ones are none."""
     seen: set[str] = set()
     double: dict[str, None] = {}
     for name in (one for group in groups for one in group if one):
@@ -85,7 +85,9 @@ def find_twins(*groups: Iterable[str], exact: bool = False) -> tuple[str, ...]:
 
 
 def refuse_twins(frame: Iterable[str], names: Names, fields: Iterable[str], *, exact: bool) -> None:
-    """Raise `PlanError` where decoding would add a column of a name that another one has. `fields` are those that get columns of their own."""
+    """Raise `PlanError` where decoding would add a column of a name that another one has. `fields` are those that get
+    columns of their own.
+    """
     own = [f"{names.prefix}{name}" for name in fields]
     record = () if own else (names.record,)
     double = find_twins(frame, (*record, names.error, names.schema_id, names.version, names.subject), own, exact=exact)

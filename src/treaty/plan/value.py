@@ -9,8 +9,9 @@ from treaty.plan.format_plans import FORMAT_PLANS, AvroFormatPlan, FormatPlan, J
 from treaty.plan.frame_format import PREFIX, FrameFormat
 
 FORMAT, READ = 5, (2, 3, 4, 5)
-"""Of the stored form, and the formats that are read; a plan of another one is not run. A stream that has one of an older
-format replays its open batch with it, and is then planned anew."""
+"""Of the stored form, and the formats that are read; a plan of another one is not run. A stream that has one of an
+older format replays its open batch with it, and then gets a new plan.
+"""
 ENGINES = {
     ("AVRO", "spark"): "Spark's from_avro, one call for all ids",
     ("AVRO", "fastavro"): "Treaty's own reader in Python workers (slower)",
@@ -46,8 +47,8 @@ class DecodePlan:
     """How frames are decoded. Made on the driver, equal for equal registries; executors never ask anybody.
 
     `reader_name` says which reader was wanted (``latest``, ``union``, a number, ``given``) and `reader` is its text.
-    `writers` are in the order of their branches. `columns` are name and Spark type, empty where the reader is no record;
-    `type` is the Spark type of the whole. `recipe` is what only this format needs.
+    `writers` are in the order of their branches. `columns` are name and Spark type, empty where the reader is no
+    record; `type` is the Spark type of the whole. `recipe` is what only this format needs.
     """
 
     subject: str

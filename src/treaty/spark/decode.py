@@ -100,7 +100,7 @@ def decode(
 
     A good row has a record; a bad row has an error ``{code, message, schema_id, payload}``; a null value has neither.
     With `flatten` the fields of the record become columns, with `names.prefix`. Filters on the result are not pushed
-    below the decoding, so filter on other columns first. With the framing ``header`` the guid stands in the column
+    below the decoding, so filter on other columns first. With the framing ``header`` the guid is in the column
     `headers` (Kafka's: key and value), under the name for this `part` of a record. Without `analyze` nothing is asked
     about the frame, as query functions of Declarative Pipelines want it, and Connect saves a question to its server:
     then Spark finds what is wrong with a column, once the query runs, and the framing ``header`` needs the column

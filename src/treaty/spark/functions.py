@@ -1,7 +1,7 @@
 """Columns for those who come from elsewhere: the signatures of Databricks' `from_avro` and `to_avro`, and views.
 
-The registry is asked once, on the driver, when the column is made. Better than these are `decode` and `to_registry`, which keep
-the reasons of bad rows; here a bad row is null, or ends the query.
+The registry is asked once, on the driver, when the column is made. Better than these are `decode` and `to_registry`,
+which keep the reasons of bad rows; here a bad row is null, or ends the query.
 """
 
 from collections.abc import Mapping
@@ -66,15 +66,17 @@ def from_avro(
     *,
     registry: Registry | str | None = None,
 ) -> Column:
-    """The record of each frame of a column: the subject's schemas are the writers, its latest (or another `reader`) the reader.
+    """The record of each frame of a column: the subject's schemas are the writers, its latest (or another `reader`) the
+    reader.
 
-    Names and order of the arguments are those of Databricks' function, and without a subject it is Spark's own; texts may be ``lit`` of
-    a text. `registry` is another name for `schemaRegistryAddress`, and both take an address or an open registry. `jsonFormatSchema` is the
-    reader's text. The column is called ``from_avro(DATA)``. Options, in any case: ``mode`` is ``FAILFAST`` (the default: a bad row
-    ends the query) or ``PERMISSIVE`` (it is null); ``reader`` is ``latest``, ``union`` or a version's number, and ``avroSchema`` the
-    reader's text; with ``avroSchemaEvolutionMode`` as ``restart`` a row of an id that came after the plan ends the query, even where other bad
-    rows are null; ``recursiveFieldMaxDepth`` is the depth of recursive records; those that begin with ``confluent.schema.registry.`` are
-    settings for the address. Raises what `make_plan` raises, and `PlanError` for options that are none.
+    Names and order of the arguments are those of Databricks' function, and without a subject it is Spark's own; texts
+    may be ``lit`` of a text. `registry` is another name for `schemaRegistryAddress`, and both take an address or an
+    open registry. `jsonFormatSchema` is the reader's text. The column is called ``from_avro(DATA)``. Options, in any
+    case: ``mode`` is ``FAILFAST`` (the default: a bad row ends the query) or ``PERMISSIVE`` (it is null); ``reader`` is
+    ``latest``, ``union`` or a version's number, and ``avroSchema`` the reader's text; with ``avroSchemaEvolutionMode``
+    as ``restart`` a row of an id that came after the plan ends the query, even where other bad rows are null;
+    ``recursiveFieldMaxDepth`` is the depth of recursive records; those that begin with ``confluent.schema.registry.``
+    are settings for the address. Raises what `make_plan` raises, and `PlanError` for options that are none.
     """
     given, settings = split_options(options)
     text = (
@@ -168,16 +170,19 @@ def to_avro(
     *,
     registry: Registry | str | None = None,
 ) -> Column:
-    """A column as registry frames of a subject's latest version, or of the text `jsonFormatSchema`, which must be a version.
+    """A column as registry frames of a subject's latest version, or of the text `jsonFormatSchema`, which must be a
+    version.
 
-    Names and order of the arguments are those of Databricks' function. `registry` is another name for `schemaRegistryAddress`, and both
-    take an address or an open registry; the subject may be ``lit`` of a text. As in Spark's function, a schema's text may stand in the second
-    place: then no subject is named. The column is called ``to_avro(DATA)``. Spark's own `to_avro` writes: it fills in no defaults and widens no numbers, a row that the schema can't hold ends
-    the query, and null stays null. `to_registry` does better. Without a subject it is Spark's own function. `options`: with
-    ``register`` as ``true`` a text that is no version becomes one; those that begin with ``confluent.schema.registry.`` are settings for the address.
+    Names and order of the arguments are those of Databricks' function. `registry` is another name for
+    `schemaRegistryAddress`, and both take an address or an open registry; the subject may be ``lit`` of a text. As in
+    Spark's function, a schema's text may be the second argument: then no subject is named. The column is called
+    ``to_avro(DATA)``. Spark's own `to_avro` writes: it fills in no defaults and widens no numbers, a row that the
+    schema can't hold ends the query, and null stays null. `to_registry` does better. Without a subject it is Spark's
+    own function. `options`: with ``register`` as ``true`` a text that is no version becomes one; those that begin with
+    ``confluent.schema.registry.`` are settings for the address.
 
-    Raises `PlanError` for options that are none and for subjects that are not Avro, `NotFound` for a subject or a text that is
-    not there, `Incompatible` where a new version is refused, and `Unavailable`.
+    Raises `PlanError` for options that are none and for subjects that are not Avro, `NotFound` for a subject or a text
+    that is not there, `Incompatible` where a new version is refused, and `Unavailable`.
     """
     if isinstance(subject, str) and subject.lstrip()[:1] in SCHEMA_BEGINS and jsonFormatSchema is None:
         subject, jsonFormatSchema = None, subject  # noqa: N806 - as above
@@ -202,7 +207,9 @@ def to_avro(
 
 
 def _text(column: Column) -> str:
-    """The text that a column of no frame is. Raises `PlanError` for any other: the subject must be known before the first row."""
+    """The text that a column of no frame is. Raises `PlanError` for any other: the subject must be known before the
+    first row.
+    """
     try:
         row = SparkSession.active().sql("SELECT 1").select(column).first()
     except AnalysisException:
@@ -249,8 +256,8 @@ def view(
 ) -> DataFrame:
     """Make a temporary view of a frame's rows, decoded: one column per field, the frame's others, and ``error``.
 
-    `frame` may be a topic, files or a table; with a stream the view is a stream. `names` are those of what is added. Returns what the
-    view shows. Raises what `make_plan` and `decode` raise.
+    `frame` may be a topic, files or a table; with a stream the view is a stream. `names` are those of what is added.
+    Returns what the view shows. Raises what `make_plan` and `decode` raise.
     """
     require_frames(frame, column)
     plan = fit_to_session(make_plan(registry, subject, reader=reader), frame.sparkSession)

@@ -104,7 +104,7 @@ def check_history(
     `data` has frames of the subject in a binary `column`, as they came from a topic; a `share` (0 to 1) of them is
     read, chosen at random but alike in every run. A version of which the candidate takes some values and not others is
     read, and its rows fail one by one. Raises what `make_plan` raises; a candidate that can read no version at all is
-    told as trouble, not raised. `registry` may be the address of a server.
+    reported, not raised. `registry` may be the address of a server.
     """
     require_frames(data, column)
     with open_registry(registry) as known:

@@ -12,7 +12,8 @@ from treaty.spark.jars import IVY_JARS, JVM_OPTIONS, fetch_token_jar, jar_name, 
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=160m -XX:+UseSerialGC"
 """JVM options for short runs on a small machine: starting costs a third less, long runs are slower.
 
-With one compiler the JVM keeps room for 48 MB of code alone. A program of a hundred plans fills that, and is interpreted from then on.
+With one compiler the JVM keeps room for 48 MB of code alone. A program of a hundred plans fills that, and is
+interpreted from then on.
 """
 
 
@@ -38,9 +39,9 @@ def session(
 ) -> SparkSession:
     """Start Spark, or return the session that runs; `settings` and `java_options` are added to Treaty's own.
 
-    The JVM packages are fetched by Spark's Ivy at the first start (about 50 MB), which is said on stderr; later starts take the
-    same jars from the disk. `kafka` adds Spark's own source and sink for topics. Raises `NotFetchedError` where the one jar that
-    Ivy has to be told of can't be had.
+    The JVM packages are fetched by Spark's Ivy at the first start (about 50 MB), which is said on stderr; later starts
+    take the same jars from the disk. `kafka` adds Spark's own source and sink for topics. Raises `NotFetchedError`
+    where the one jar that Ivy must be given is not available.
     """
     # Python workers run in this interpreter, with its libraries; Spark has no other way of being told.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # noqa: TID251

@@ -1,4 +1,4 @@
-"""`TreatyRegistry`: an empty registry in this process, with a server before it for whoever needs one."""
+"""`TreatyRegistry`: an empty registry in this process, optionally with a server."""
 
 from pathlib import Path
 from types import TracebackType
@@ -54,8 +54,8 @@ class TreatyRegistry:
     ) -> VersionFound:
         """Register the schema in a file; the subject is the file's name without its ending, if none is given.
 
-        The format is told by the ending (.avsc, .json, .proto) if it is not given. Raises `ValueError` where that says
-        nothing, and what a registry raises.
+        The format is determined by the suffix (.avsc, .json, .proto) if it is not given. Raises `ValueError` where that
+        says nothing, and what a registry raises.
         """
         place = Path(path)
         kind = format or ENDINGS.get(place.suffix, "")

@@ -3,8 +3,8 @@
     POST /treaty/v1/ask  {"operation": "get-mode", "request": {"scope": {"name": "orders"}}}  ->  {"answer": {"mode":
 "READWRITE"}}
 
-An error has Confluent's body, with the error itself beside it as the member `error`; that member tells an answer of
-this API from one of a server that has no such path. Position, consistency and command id are headers, as everywhere.
+An error has Confluent's body, with the error itself beside it as the member `error`; that member distinguishes an
+answer of this API from one of a server without it. Position, consistency and command id are headers, as everywhere.
 """
 
 from collections.abc import Iterator

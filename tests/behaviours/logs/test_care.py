@@ -139,7 +139,7 @@ async def moved(node: Node) -> None:
         assert isinstance(sealed, LogOrigin)
         assert sealed.url == target.url
 
-        with pytest.raises(RestoreError, match="was moved to"):
+        with pytest.raises(RestoreError, match="was migrated to"):
             await migrate_log(old, _Elsewhere(), time=9)
         assert await unseal_log(old, time=9) == sealed
         assert await unseal_log(old, time=9) is None

@@ -63,7 +63,8 @@ class ConfluentDialect:
     ) -> tuple[RequestContext, Endpoint]:
         """Find the endpoint; raises `HttpError` where there is none, or where it doesn't take such a request.
 
-        What is wrong with the path is told first, then the method, the body's type and the answer's, as servers of Java do.
+        An error of the path is reported first, then those of the method, the body's type and the accepted types, as in
+        Java servers.
         """
         try:
             segments = decode_path(http.scope["raw_path"])

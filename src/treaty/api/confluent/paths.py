@@ -37,7 +37,7 @@ def _qualify_name(prefix: str, name: str) -> str:
 
 
 def _subject_place(segments: Segments) -> int | None:
-    """Where the subject stands in a path that names one; config and mode are left out."""
+    """The index of the subject in a path with one; config and mode are left out."""
     for at in (0, 1):
         if (
             len(segments) > at + 1

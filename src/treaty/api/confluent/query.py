@@ -13,7 +13,9 @@ _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 
 
 class PathNotFoundError(ValueError):
-    """A number or a word in the path or query is not one: Confluent's registry has no such address then. The message says why."""
+    """A number or a word in the path or query is not one: Confluent's registry has no such address then. The message
+    says why.
+    """
 
 
 def integer(text: str) -> int:
@@ -24,7 +26,7 @@ def integer(text: str) -> int:
 
 
 def version_of(text: str, subject: Subject) -> int:
-    """Read a version of a subject in a path: 1 and up, ``latest`` or -1; raises `InvalidVersion`, as the law does."""
+    """Read a version of a subject in a path: 1 and up, ``latest`` or -1; raises `InvalidVersion`."""
     word = text.strip()
     if word.lower() == "latest" or word == "-1":
         return LATEST

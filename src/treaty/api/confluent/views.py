@@ -87,7 +87,7 @@ async def _resolve_schema(
 ) -> ResolvedSchema:
     """Follow references to what they mean; each version is asked for once.
 
-    Memory is good enough: the tables that showed the schema show what it refers to, which nobody may remove before it.
+    Eventual reads are enough: tables with the schema have its references, which cannot be removed before it.
     """
     bindings = []
     for one in found.references:

@@ -1,7 +1,8 @@
-"""Connections of one worker: how many it holds, how many of one address, and how long a client may leave an answer unread.
+"""Connections of one worker: how many it holds, how many of one address, and how long a client may leave an answer
+unread.
 
-A full table closes a connection of the address that has most of them, the oldest one on which nothing is answered, before it
-refuses a new one. So an address that takes all it can get takes it from itself.
+A full table closes a connection of the address that has most of them, the oldest one on which nothing is answered,
+before it refuses a new one. So an address that takes all it can get takes it from itself.
 """
 
 from collections import defaultdict
@@ -31,7 +32,7 @@ class ClientConnection(Protocol):
         ...
 
     def count_sent(self) -> int:
-        """Return the bytes that it has taken and the client's has not acknowledged, as far as it tells."""
+        """Return the bytes that it has taken and the client's has not acknowledged, as far as known."""
         ...
 
     def close(self) -> None:
@@ -85,7 +86,9 @@ class ConnectionTable:
     """Connections whose clients left answers unread."""
 
     def admit(self, connection: ClientConnection) -> str:
-        """Take a connection in, closing another one if need be. Returns the limit that it would pass, empty where it is in."""
+        """Take a connection in, closing another one if need be. Returns the limit that it would pass, empty where it is
+        in.
+        """
         own = self.by_address.get(connection.address, {})
         if len(own) >= self.most_each and not self.is_shared(connection.address) and not self._close_one(own):
             self.refused += 1
@@ -154,7 +157,8 @@ class ConnectionTable:
             self.unread_bytes -= known.size
 
     def relieve(self) -> None:
-        """Cut off clients until unread answers are within their bound: of the address with most bytes, who waits longest.
+        """Cut off clients until unread answers are within their bound: of the address with most bytes, who waits
+        longest.
 
         Clients that take what they get are left alone until there is twice as much, and so is one that is alone.
         """

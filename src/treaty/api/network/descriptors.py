@@ -1,4 +1,6 @@
-"""Open files of a process: how many connections there is room for beside logs, state files and pools, and what one holds."""
+"""Open files of a process: how many connections there is room for beside logs, state files and pools, and what one
+holds.
+"""
 
 import logging
 import select
@@ -50,7 +52,7 @@ def make_room() -> ConnectionRoom:
 
 
 def count_sent(descriptor: int) -> int:
-    """Return the bytes in a socket that the other side has not acknowledged; 0 where the operating system does not tell."""
+    """Return the bytes in a socket that the other side has not acknowledged; 0 if the operating system does not say."""
     if sys.platform == "win32":
         return 0
     import fcntl  # noqa: PLC0415 (does not exist for Windows)
@@ -63,7 +65,7 @@ def count_sent(descriptor: int) -> int:
 
 
 def is_closed(descriptor: int) -> bool:
-    """Return whether the other side of a socket has closed it; False where the operating system does not tell."""
+    """Return whether the other side of a socket has closed it; False if the operating system does not say."""
     if not hasattr(select, "POLLRDHUP"):
         return False
     looked = select.poll()

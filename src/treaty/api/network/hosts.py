@@ -1,8 +1,9 @@
-"""Hosts that a server is asked under, and origins of the web pages that ask: a foreign page can neither read nor change a registry.
+"""Hosts that a server is asked under, and origins of the web pages that ask: a foreign page can neither read nor change
+a registry.
 
-A browser sends requests of any page to any address, this machine's among them. A page whose own name leads to this machine
-(DNS rebinding) may even read the answers. So a server that only this machine reaches, and that asks nobody who they are,
-answers under its own names alone. Every server refuses changes that a browser marks as another site's.
+A browser sends requests of any page to any address, this machine's among them. A page whose own name leads to this
+machine (DNS rebinding) may even read the answers. So a server that only this machine reaches, without authentication,
+answers only under its own names. Every server refuses changes that a browser marks as another site's.
 """
 
 import ipaddress

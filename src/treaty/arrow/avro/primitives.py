@@ -21,7 +21,7 @@ class LostDigitsError(ValueError):
 
 
 def more_int(data: bytes, at: int, first: int) -> tuple[int, int]:
-    """The number that goes on behind its first byte, before its zig-zag is undone, and the next position."""
+    """Read a varint of several bytes without zig-zag decoding; return it and the next position."""
     return _more(data, at, first, MOST_INT, MASK_INT)
 
 
@@ -68,4 +68,4 @@ NAMES: Mapping[str, Any] = {
     "entries": entries,
     "copied": copy.deepcopy,
 }
-"""By the names that stand in programs."""
+"""By the names in programs."""

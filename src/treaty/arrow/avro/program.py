@@ -1,8 +1,8 @@
 """A program that reads payloads of one writer as a reader's values, in the way of Avro's library for Java.
 
-What it takes and what it refuses is what that library takes and refuses, damage included: negative indexes, numbers of too
-many bytes, lengths that lead elsewhere. Values come as Arrow takes them. The program is written for the two schemas once;
-only numbers and names made here stand in its lines, everything else that a schema says comes in through constants.
+What it takes and what it refuses is what that library takes and refuses, damage included: negative indexes, numbers of
+too many bytes, lengths that lead elsewhere. Values come as Arrow takes them. The program is written for the two schemas
+once; its lines contain only numbers and names made here, everything else that a schema says comes in through constants.
 """
 
 from collections.abc import Callable, Iterator
@@ -117,7 +117,9 @@ class _ReaderCompiler:
         self.search(place, range(count), part)
 
     def search(self, place: str, places: range, part: Callable[[int], None]) -> None:
-        """The lines for one of these branches: a few one after the other, many by halves, as Python nests no 1,000 `elif`."""
+        """The lines for one of these branches: a few one after the other, many by halves, as Python nests no 1,000
+        `elif`.
+        """
         if len(places) > CHAIN:
             half = len(places) // 2
             with self.code.block(f"if {place} < {places[half]}:"):
@@ -199,7 +201,7 @@ class _ReaderCompiler:
         return self.function((old.full, new.full), body)
 
     def default(self, value: Any) -> str:
-        """A constant; what can be changed is made anew for each record."""
+        """A constant; a mutable one is a new object for each record."""
         made = self.code.add_constant(value)
         return f"copied({made})" if isinstance(value, list | dict) else made
 

@@ -1,6 +1,6 @@
 """Avro row by row: an envelope as Spark's `from_avro` would make it, and the record inside.
 
-It is slower than Spark's, and there for programs without Spark, for sessions without spark-avro, and as the judge of
+It is slower than Spark's, and there for programs without Spark, for sessions without spark-avro, and as the oracle of
 the other.
 """
 
@@ -86,7 +86,9 @@ def make_decoder(plan: DecodePlan) -> Callable[[bytes], Envelope | None]:
 
 
 def _is_whole(skip: Read, value: bytes) -> bool:
-    """Whether a frame can be passed over to its last byte: then it is well formed, and has a value that the reader does not take."""
+    """Whether a frame can be passed over to its last byte: then it is well formed, and has a value that the reader does
+    not take.
+    """
     try:
         return skip(value)[1] == len(value)
     except Exception:  # noqa: BLE001 - as above

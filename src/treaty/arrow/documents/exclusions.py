@@ -1,7 +1,8 @@
 """Documents that are left to the row reader, found in the bytes of a whole batch.
 
-pyarrow's reader takes some that Spark does not: bytes that are no UTF-8, numbers that are none, deep nesting. It looks at values
-that have a column; these stand anywhere, in members that nobody asked for too. And the validator refuses to look at some.
+pyarrow's reader takes some that Spark does not: bytes that are no UTF-8, numbers that are none, deep nesting. It looks
+at values that have a column; these may be anywhere, also in members without a column. And the validator refuses to look
+at some.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,9 @@
-"""Proof in whole columns that documents are valid: enough for most schemas and most rows; what it leaves open the validator decides.
+"""Proof in whole columns that documents are valid: enough for most schemas and most rows; what it leaves open the
+validator decides.
 
-A proof says of a column that each value which is there is valid. It knows types, members, items, bounds, lengths and lists of
-values; a schema that says more has none. A null of a column was null or absent in its document, which a proof tells apart
-by the text alone: a document without the word ``null`` holds none.
+A proof says of a column that each value which is there is valid. It knows types, members, items, bounds, lengths and
+lists of values; a schema that says more has none. A null of a column was null or absent in its document, which a proof
+distinguishes by the text alone: a document without the word ``null`` holds none.
 """
 
 import json
@@ -18,7 +19,9 @@ import pyarrow.compute as pc
 Mask = Any
 """A numpy array of booleans, one for each row."""
 Prove = Callable[[pa.Array, Mask], Mask]
-"""From a column, and which of its rows stand in a document with the word ``null``, to the rows that are proven: valid, or null."""
+"""From a column, and which of its rows are of a document with the word ``null``, to the rows that are proven: valid, or
+null.
+"""
 Rule = Callable[[pa.Array], pa.Array]
 """From a column to whether each value follows one keyword."""
 
@@ -199,7 +202,9 @@ def _whole_rule(keyword: str, limit: int | Decimal) -> Rule:
 
 
 def _real_rule(keyword: str, limit: float) -> Rule:
-    """A bound of doubles. The number in the text may be rounded to the bound from beyond it, so the bound itself proves nothing."""
+    """A bound of doubles. The number in the text may be rounded to the bound from beyond it, so the bound itself proves
+    nothing.
+    """
     if keyword in {"minimum", "exclusiveMinimum"}:
         return lambda column: pc.greater(column, limit)
     if keyword in {"maximum", "exclusiveMaximum"}:

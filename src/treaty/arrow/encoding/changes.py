@@ -1,6 +1,6 @@
 """From columns of fitted rows to the bare fields of a message's outline: whole arrays at once.
 
-A value that Protobuf's own runtime would refuse raises one of `REFUSED`; which row it stands in is not looked for.
+A value that Protobuf's own runtime would refuse raises one of `REFUSED`; its row is not determined.
 """
 
 from collections.abc import Callable, Mapping, Sequence

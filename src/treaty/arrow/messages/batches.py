@@ -1,4 +1,6 @@
-"""Protobuf in whole columns: Protobuf's runtime judges, ptars reads, and what neither of both may decide is read row by row."""
+"""Protobuf in whole columns: Protobuf's runtime validates, ptars reads, and rows that neither can decide are read one
+by one.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,7 +25,9 @@ END = 2**31 - 1
 
 
 def make_batch_reader(plan: DecodePlan, kind: pa.DataType) -> ReadBatch:
-    """A reader of whole batches; one that reads row by row where there is no ptars, and for a message without an outline."""
+    """A reader of whole batches; one that reads row by row where there is no ptars, and for a message without an
+    outline.
+    """
     recipe = plan.recipe
     assert isinstance(recipe, ProtobufFormatPlan)
     row = decoder_of(plan, kind)

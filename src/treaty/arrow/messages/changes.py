@@ -1,7 +1,7 @@
 """From columns of a message's bare fields to the columns of a plan: whole arrays at once.
 
 A change is a function from an array and a `Blame` to an array. It blames the places whose value only Protobuf's own
-runtime may tell: those that are wrong, and those that say something twice.
+runtime may decide: those that are wrong, and those that say something twice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -114,7 +114,7 @@ def change_messages(descriptor: Descriptor, shape: Shape, kind: pa.DataType, *, 
 
 @dataclass(frozen=True, slots=True)
 class OneofGroup:
-    """Members of a oneof, of which the last one counts; `many` are those whose bytes stand in lists."""
+    """Members of a oneof, of which the last one counts; `many` are those whose bytes are in lists."""
 
     members: tuple[str, ...]
     many: frozenset[str]

@@ -2,7 +2,7 @@
 
 An outline has no enums, no maps, no oneofs, no known messages and no circles: what those mean is the business of the
 changes (see `changes`), so nothing hangs on what ptars makes of them. A field that knows that it is not set is
-optional; a message whose fields nobody looks at is the list of its bytes, because what comes twice belongs together.
+optional; a message whose fields are not read is the list of its bytes, because what comes twice belongs together.
 """
 
 from dataclasses import dataclass, field

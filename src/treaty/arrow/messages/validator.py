@@ -1,4 +1,4 @@
-"""The judge of Protobuf payloads: its own runtime, asked about a whole batch at once.
+"""Validation of Protobuf payloads by Protobuf's runtime, a whole batch at once.
 
 A batch becomes one message with a repeated field of the message that is read. That one is read exactly if each of them
 is, and one call into the runtime costs less than many.
@@ -30,7 +30,9 @@ class PayloadValidator:
     batch: Any
     message: Any
     demanding: bool
-    """Whether a message that can be read may still lack something: looking through all of them costs a quarter of reading."""
+    """Whether a message that can be read may still lack something: looking through all of them costs a quarter of
+    reading.
+    """
 
     def good(self, payloads: pa.Array) -> Any:
         """A mask of the payloads (none of them null) that can be read, and in which all required fields are set."""
@@ -70,7 +72,7 @@ def wrap_payloads(payloads: pa.Array, tag: bytes) -> pa.Array:
 
 
 def make_validator(descriptor: Descriptor, pool: DescriptorPool) -> PayloadValidator:
-    """The judge for a message of the pool, to which the message of a batch is added."""
+    """The validator of a message of the pool, to which the message of a batch is added."""
     file = FileDescriptorProto(name="treaty/batch.proto", package="treaty.batch", syntax="proto2")
     file.dependency.append(descriptor.file.name)
     made = file.message_type.add(name="Batch")

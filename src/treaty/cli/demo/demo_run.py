@@ -91,7 +91,9 @@ class DemoRun:
         self.result = DemoResult(self.total)
 
     def run(self) -> DemoResult:
-        """Run all steps, and return the figures. The job is a process of its own, which is killed once and started again."""
+        """Run all steps, and return the figures. The job is a process of its own, which is killed once and started
+        again.
+        """
         began = time.monotonic()
         subject = Subject(".", schemas.SUBJECT)
         self.registry.ask(SetConfig(Scope(subject.context, subject.name), Config(level="BACKWARD_TRANSITIVE")))

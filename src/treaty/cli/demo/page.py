@@ -17,7 +17,7 @@ SENTENCES = {
     "UNKNOWN_ID": "the registry has no schema with this id",
     "WRONG_SUBJECT": "the id is a schema of another subject",
     "MALFORMED": "truncated, or an impossible length",
-    "TRAILING": "extra extra extra bytes after the end of the record",
+    "TRAILING": "extra extra extra extra extra bytes after the end of the record",
     "RESOLUTION": "the writer's schema does not resolve to the table's",
 }
 
@@ -116,7 +116,7 @@ def _versions_section(story: DemoResult) -> str:
 
 
 def _schema_text(text: str) -> str:
-    """A schema, field by field, folded until it is opened."""
+    """A schema, field by field, collapsed until it is opened."""
     lines = [f"  {json.dumps(field)}" for field in json.loads(text)["fields"]]
     shown = escape("\n".join(["fields:", *lines]), quote=False)
     return f"<details><summary>the schema</summary><pre>{shown}</pre></details>"

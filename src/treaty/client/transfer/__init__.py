@@ -1,1 +1,1 @@
-"""All of a registry as a value: folded from a topic, read from a registry, written to another one."""
+"""Snapshots of registries: read from a topic or a registry, and written to another one."""

@@ -41,7 +41,7 @@ class ApplyResult:
 
     @property
     def fine(self) -> bool:
-        """Whether nothing stands in the way."""
+        """Whether there are no problems."""
         return not self.problems and all(change.kind != "refused" for change in self.changes)
 
 
@@ -53,10 +53,11 @@ def apply(
     dry_run: bool = False,
     report: ReportProgress = ignore_progress,
 ) -> ApplyResult:
-    """Register all subjects in the `trial` registry first; if none is refused (and it is no dry run), then in `registry`.
+    """Register all subjects in the `trial` registry first; if none is refused (and it is no dry run), then in
+    `registry`.
 
-    Settings of a subject are changed before its schema is registered, so that the wished level judges it. The real run
-    says which version it believes to be the latest, so that a change in between is refused.
+    Settings of a subject are changed before its schema is registered, so that the desired level applies to it. The real
+    run sends the version that it expects to be the latest, so that a change in between is refused.
     """
     if plan.problems:
         return ApplyResult(problems=plan.problems)

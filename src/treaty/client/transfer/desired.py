@@ -18,8 +18,8 @@ from treaty.formats.registry import FormatRegistry
 class DesiredSubject:
     """One subject as it should be: its text (from the file at `path`), and settings where some are wished for.
 
-    `references` say which subject a name leads to, where the other desired subjects do not; ``subject`` means its latest version,
-    ``subject:3`` that one.
+    `references` say which subject a name leads to, where the other desired subjects do not; ``subject`` means its
+    latest version, ``subject:3`` that one.
     """
 
     subject: Subject
@@ -42,7 +42,7 @@ class OrderedSubject:
 
 @dataclass(frozen=True, slots=True)
 class DesiredState:
-    """Wishes in an order in which each needs only earlier ones, and what is wrong with the others."""
+    """Desired subjects in an order in which each needs only earlier ones, and the problems of the others."""
 
     ordered: tuple[OrderedSubject, ...]
     problems: tuple[TransferProblem, ...] = ()

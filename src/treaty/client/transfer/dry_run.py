@@ -45,7 +45,7 @@ def latest(snapshot: Snapshot, subjects: Iterable[Subject]) -> dict[Subject, int
 
 
 def register(registry: Registry, request: Register) -> RegisteredVersion:
-    """Register; without saying which version is believed to be the latest where a server can't be told that."""
+    """Register a schema; without the expected latest version if the server does not support it."""
     try:
         return registry.ask(request).answer
     except NotOffered:

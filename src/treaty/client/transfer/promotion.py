@@ -82,7 +82,7 @@ def promote(
 ) -> PromotionResult:
     """Promote into the `trial` registry, and if nothing is refused there, into the target.
 
-    The real run says what it believes to be the latest version of each subject, so that a change in between is
+    The real run sends the expected latest version of each subject, so that a change in between is
     refused and not overlooked; run it again then.
     """
     before = stand(target, (*plan.subjects, *sorted(_find_outside_references(plan))))

@@ -49,7 +49,7 @@ B = TypeVar("B")
 
 
 def ignore_progress(what: str, done: int, of: int) -> None:
-    """Tell nobody."""
+    """Ignore progress."""
 
 
 def read(
@@ -83,7 +83,7 @@ def _with_asked(registry: Registry, prefix: Subject, snapshot: Snapshot, report:
 
 
 def _with_listed(registry: Registry, prefix: Subject, snapshot: Snapshot) -> Snapshot:
-    """The snapshot with all settings, as a server that can list them tells them."""
+    """The snapshot with all settings, from a server that can list them."""
     listed: list[ScopeSetting] = []
     seen = _Pages("settings")
     page: tuple[ScopeSetting, ...] | None = None
@@ -227,8 +227,8 @@ def _settings(
 
 
 def own_config(registry: Registry, scope: Scope) -> Config | None:
-    """What is set at a scope, or None. Some registries answer for contexts a default where nothing is set, which is told by
-    what is in force there. Raises `NotFound` for a subject that has none.
+    """What is set at a scope, or None. Some registries answer for contexts a default where nothing is set, which is
+    recognized by what is in force there. Raises `NotFound` for a subject that has none.
     """
 
     def ask(one: Scope, resolve: bool) -> Config:  # noqa: FBT001 - the signature that `_own` calls

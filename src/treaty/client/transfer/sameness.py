@@ -22,7 +22,7 @@ class SchemaEquality:
         self._target = _Side(_by_place(target), parser)
 
     def differs(self, there: VersionFound, one: VersionFound) -> bool:
-        """Tell a version of the target (`there`) and one of the source apart.
+        """Compare a version of the target (`there`) with one of the source.
 
         They are the same if their guids or their contents are. Else the guids of their canonical texts decide: a source
         may come without guids, or with other spaces in its texts than the target. Metadata and rules of the source

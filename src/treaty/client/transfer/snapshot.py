@@ -51,7 +51,7 @@ class Snapshot:
 
     `contexts` are those that stand without a version too; `highest` has the highest id that a context ever gave, where
     no version has it any more. `problems` say what the source holds and this does not, `notes` what its kind of source
-    never tells.
+    lacks.
     """
 
     versions: tuple[VersionFound, ...] = ()
@@ -239,7 +239,8 @@ def build_snapshot(records: Iterable[tuple[str, Record]]) -> Snapshot:
 
 
 def records(snapshot: Snapshot) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values that a Confluent registry reads as this snapshot: contexts, settings, versions by id, then associations.
+    """Keys and values that a Confluent registry reads as this snapshot: contexts, settings, versions by id, then
+    associations.
 
     A mode of IMPORT or READONLY comes last, as it would have been set.
     """

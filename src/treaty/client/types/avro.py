@@ -140,7 +140,7 @@ class _Printer:
 
 
 def _kind(schema: Any) -> str:
-    """What Avro tells branches apart by: the name of a named type, else the type without its logical type."""
+    """The key by which Avro distinguishes branches: the name of a named type, else the type without its logical type."""
     if isinstance(schema, dict) and "name" in schema:
         return str(schema["name"])
     return str(schema["type"]) if isinstance(schema, dict) else str(schema)

@@ -64,7 +64,7 @@ class _AvroClassBuilder:
         self._records: dict[Any, tuple[dict[str, Any], str]] = {}
 
     def of(self, schema: Any, space: str, path: str) -> Any:
-        """The type of a schema that stands in a namespace."""
+        """The type of a schema in a namespace."""
         if isinstance(schema, str):
             return self._known(schema, space, path)
         if isinstance(schema, list):
@@ -146,7 +146,7 @@ class _AvroClassBuilder:
         return dataclasses.dataclass(kw_only=True)(cls)
 
     def _value(self, schema: Any, default: Any, space: str) -> Any:
-        """A default as a value; made anew each time."""
+        """Return a default as a new value."""
         if isinstance(schema, list):
             null = default is None and "null" in schema
             return None if null else self._value(schema[0], default, space)

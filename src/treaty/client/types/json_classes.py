@@ -1,6 +1,6 @@
 """From a JSON Schema to a class: a dataclass for an object with properties, another type for the rest.
 
-What a class can't say (patterns, bounds, conditions) is left to whoever checks values by the schema itself.
+What a class can't say (patterns, bounds, conditions) is left to validation by the schema itself.
 """
 
 import copy
@@ -120,7 +120,7 @@ class _JsonClassBuilder:
 
 
 class _Default:
-    """Makes a default as a value, anew each time."""
+    """Returns a function that makes a default, as a new value each time."""
 
     def __init__(self, kind: Any, default: Any) -> None:
         self._kind = kind

@@ -35,7 +35,7 @@ URLS: Mapping[DraftName, str] = {
 def json_schema(derived: DerivedType, draft: DraftName = "2020-12", *, open_: bool = False) -> dict[str, Any]:
     """Return the JSON Schema of a shape. Raises `NoSchemaError` for what JSON can't say.
 
-    Objects have the properties of their class and no others, so that a new optional property breaks nobody; `open_`
+    Objects have the properties of their class and no others, so that a new optional property is compatible; `open_`
     allows others.
     """
     printer = _Printer(derived, draft, open_=open_)
@@ -50,7 +50,7 @@ def json_schema(derived: DerivedType, draft: DraftName = "2020-12", *, open_: bo
 
 
 class _Printer:
-    """Prints shapes; records other than the root stand in ``$defs`` (in draft 7 ``definitions``)."""
+    """Prints shapes; records other than the root are in ``$defs`` (in draft 7 ``definitions``)."""
 
     def __init__(self, derived: DerivedType, draft: DraftName, *, open_: bool) -> None:
         self.root = derived.shape.name if isinstance(derived.shape, RecordUse) else None

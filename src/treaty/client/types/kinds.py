@@ -1,4 +1,4 @@
-"""The kinds of classes with fields, and how each one tells its fields, reads them from a value, and is made."""
+"""The kinds of classes with fields, and their fields, how these are read from a value, and how a value is made."""
 
 import dataclasses
 import functools
@@ -17,7 +17,7 @@ from treaty.client.types.shapes import ABSENT
 
 @dataclass(frozen=True, slots=True)
 class ClassField:
-    """A field as its class tells it; `default` is a value, or ABSENT beside a `factory`, or both ABSENT and None."""
+    """A field of a class; `default` is a value, or ABSENT beside a `factory`, or both ABSENT and None."""
 
     name: str
     attribute: str
@@ -141,7 +141,7 @@ KINDS: tuple[ClassKind, ...] = (
 
 
 def find_class_kind(cls: Any) -> ClassKind | None:
-    """The kind of a class; None for a class without fields that are told."""
+    """The kind of a class; None for a class without known fields."""
     if not inspect.isclass(cls):
         return None
     return next((kind for kind in KINDS if kind.holds(cls)), None)

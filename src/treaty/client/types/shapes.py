@@ -15,7 +15,8 @@ Convert = Callable[[Any], Any]
 class ScalarShape:
     """A type of values without parts: its class, its words in both formats, and the ways between value and format.
 
-    `avro` and `json` are schemas; `takes` goes from the class's value to what the codec writes, `makes` back. None: as it is.
+    `avro` and `json` are schemas; `takes` goes from the class's value to what the codec writes, `makes` back. None: as
+    it is.
     """
 
     kind: type
@@ -141,7 +142,7 @@ class RecordShape:
     make: Callable[[dict[str, Any]], Any]
     of: Callable[[Any], bool]
     tag: tuple[str, str] | None = None
-    """A property that JSON carries to tell this class from others (msgspec's tags)."""
+    """A property in JSON that distinguishes this class from others (msgspec's tags)."""
 
 
 @dataclass(frozen=True, slots=True)

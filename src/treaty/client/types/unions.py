@@ -1,4 +1,4 @@
-"""What Avro and JSON do differently with values, above all with unions: how a value tells which branch it is of."""
+"""What Avro and JSON do differently with values, above all with unions: how the branch of a value is found."""
 
 import base64
 import datetime as dt
@@ -279,7 +279,7 @@ def _unbase(text: Any) -> bytes:
 
 
 def _json_scalar(scalar: ScalarShape) -> tuple[Convert | None, Convert | None]:
-    """What JSON carries as it is has its type looked at when it comes back: nobody else may have."""
+    """Checks the type of a value that JSON represents directly."""
     kinds = _WORDS[scalar.json["type"]]
     convert = scalar.makes_json
 

@@ -45,7 +45,7 @@ class ValueConverters:
 
 @dataclass(frozen=True, slots=True)
 class EncodingTraits:
-    """What the formats do differently: scalars, symbols, bytes of one length, and how a union tells its branches."""
+    """What the formats do differently: scalars, symbols, bytes of one length, and how the branch of a union is found."""
 
     scalar: Callable[[ScalarShape], tuple[Convert | None, Convert | None]]
     symbol: Callable[[str, enum.Enum], Any]

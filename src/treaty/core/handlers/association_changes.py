@@ -286,7 +286,7 @@ def _tie(stage: StagedView, resource: Resource, spec: AssociationSpec, *, update
 
 
 def _drop_dates(row: Row, time: int) -> Row:
-    """What is only rehearsed has no time, so that asking twice tells the same."""
+    """A dry run has no time, so that its answer is always the same."""
     value = row.value
     return replace(row, value=replace(value, time=0)) if isinstance(value, Version) and value.time == time else row
 
@@ -323,7 +323,7 @@ def _refuse_frozen_weak(lifecycle: str) -> None:
 def _complete_import(
     stage: StagedView, given: ImportedAssociation | None, subject: Subject
 ) -> ImportedAssociation | None:
-    """What comes from elsewhere: only where ids may be given, and a guid that nobody has."""
+    """What comes from elsewhere: only where ids may be given, and with an unused guid."""
     if given is None:
         return None
     mode = mode_in_force(stage.view, Scope(*subject))
@@ -339,7 +339,7 @@ def _complete_import(
 
 
 def _guid(stage: StagedView, resource: Resource, kind: str) -> str:
-    """A guid that follows from the command, because the law has no chance of its own."""
+    """A guid that follows from the command, because handlers have no randomness."""
     told = repr((stage.command.command_id, resource, kind))
     return str(uuid.UUID(bytes=hashlib.sha256(told.encode("utf-8", "surrogatepass")).digest()[:16], version=4))
 

@@ -1,4 +1,4 @@
-"""Associations as they stand: which there are, who has them, and how they are told."""
+"""Queries of associations."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -95,12 +95,12 @@ def resource_of(one: Tied) -> Resource:
 
 
 def describe_associations(view: View, subject: Subject) -> tuple[ResourceAssociation, ...]:
-    """Return what is told of a subject's associations."""
+    """Return the answer about a subject's associations."""
     return tuple(describe_association(one) for one in _rows(view, of_subject(view, subject)))
 
 
 def describe_association(one: Tied) -> ResourceAssociation:
-    """Return what is told of an association."""
+    """Return the answer about an association."""
     value = one[1]
     return ResourceAssociation(
         subject=value.subject,

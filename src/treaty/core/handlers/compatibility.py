@@ -1,7 +1,7 @@
 """Admission: does a schema pass the policy in force, against which versions, and if not, why.
 
-A range for each direction, partition, strictness and denial multiply here and nowhere else: registration and both forms of the
-compatibility check ask `check_compatibility`.
+A range for each direction, partition, strictness and denial multiply here and nowhere else: registration and both forms
+of the compatibility check ask `check_compatibility`.
 """
 
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ def check_compatibility(
     bar: CompatibilityRequirements,
     only: Kept | None = None,
 ) -> CompatibilityResult:
-    """Judge a schema that would follow the live versions of a subject: against those that the policy compares, or the
+    """Check a schema that would follow the live versions of a subject: against those that the policy compares, or the
     `only` one.
 
     The first of them that fails ends it. Reserved names and what validators said come first in the list of reasons.

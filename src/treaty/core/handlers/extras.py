@@ -1,4 +1,6 @@
-"""What a new version carries beside its text: metadata and rules, inherited, by default and by override; tags inside the text."""
+"""What a new version carries beside its text: metadata and rules, inherited, by default and by override; tags inside
+the text.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -119,7 +121,7 @@ def _metadata_over(under: Metadata | None, over: Metadata | None) -> Metadata | 
 
 
 def rules_for(sent: RuleSet | None, last: RuleSet | None, config: Config) -> RuleSet | None:
-    """Return the rules of a new version, by the same order as its metadata; rules are told apart by name."""
+    """Return the rules of a new version, by the same order as its metadata; rules are identified by name."""
     return rules_over(rules_over(config.default_rules, sent if sent is not None else last), config.override_rules)
 
 
@@ -176,7 +178,7 @@ def retag_draft(
 
 
 def tags_in(view: View, context: str, schema: Schema, engine: SchemaEngine) -> tuple[TaggedPath, ...]:
-    """Return what in a stored schema has tags; nothing for a format that nobody here can read."""
+    """Return what in a stored schema has tags; nothing for an unknown format."""
     if schema.format not in engine.formats:
         return ()
     meaning = ResolvedSchema(schema.format, schema.text, resolve_references(view, context, schema.references))

@@ -1,6 +1,6 @@
 """Listings: subjects, versions and settings in their order, page by page.
 
-A page costs what it shows, wherever it begins, if it says `after` which entry it goes on; entries before an `offset` are walked.
+A page costs what it shows if it continues `after` an entry; entries before an `offset` are walked.
 A list may be of very many rows, and may hide as many: the work pauses (None among the entries) every few rows.
 """
 
@@ -146,7 +146,9 @@ def _readable_names(
 
 
 def _list_versions(view: View, visible: requests.Visible, one: SubjectRange, beyond: Key) -> Iterator[ListedEntry]:
-    """Entries (state, context, name) of subjects with a version that may be seen; for deleted ones also of those that live."""
+    """Entries (state, context, name) of subjects with a version that may be seen; for deleted ones also of those that
+    live.
+    """
     live = view.walk(VERSION_LISTED, *one.bounds("live", beyond=beyond))
     if visible == "live":
         return live

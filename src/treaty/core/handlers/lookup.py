@@ -150,7 +150,7 @@ def _find_named(view: View, request: Check, latest: Kept | None) -> Kept | None:
 
 
 def _refuse_unknown_format(view: View, subject: Subject, draft: Draft, engine: SchemaEngine) -> None:
-    """Only a subject of another dialect may hold what nobody here can read."""
+    """Only a subject of another dialect may have an unknown format."""
     row = view.get(SUBJECT, subject)
     if row is None or row.origin == "confluent":
         refuse_unknown_format(draft, engine)

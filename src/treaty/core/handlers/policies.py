@@ -36,7 +36,7 @@ PATHS = {
     "level": "/compatibility", "exact_level": "/treaty/policy", "group": "/compatibilityGroup",
     "partition": "/treaty/policy/partition", "policy": "/compatibilityPolicy", "validators": "/validators"
 }  # fmt: skip
-"""Where these members stand in the body of a config."""
+"""Paths of these members in the body of a config."""
 CREATE_WITH = "/treaty/createWith/policy"
 """Where a registration says which policy a new subject is made with."""
 
@@ -44,7 +44,7 @@ CREATE_WITH = "/treaty/createWith/policy"
 def refuse_bad_policy(view: View, scope: Scope, change: Config, engine: SchemaEngine, at: str = "") -> None:
     """Raise `InvalidSetting` where a change of a config names a policy that can't be, or not at this scope.
 
-    `at` is the one path of all members where they do not stand in the body of a config. Raises `VersionNotFound` where a
+    `at` is the one path of all members if they are not in the body of a config. Raises `VersionNotFound` where a
     range begins at a version that is not there.
     """
     if change.level is not None and change.level not in LEVELS:
@@ -165,7 +165,7 @@ def _refuse_bad_partition(change: Config, at: str) -> None:
 
 
 def _refuse_unknown_validators(named: tuple[str, ...] | None, engine: SchemaEngine, at: str) -> None:
-    """A name that nobody here knows would stop every new version; better to hear of it now."""
+    """Refuse an unknown validator, which would block every new version."""
     missing = [name for name in named or () if name not in engine.validators]
     if missing:
         raise InvalidSetting.of(
@@ -184,8 +184,8 @@ def created_config(view: View, subject: Subject, chosen: Config | None, engine: 
     """Return the config row that a subject is made with: what stands at its scope already, and the policy that a
     registration chose. None where it chose none.
 
-    Raises `NotPermitted` where the subject is there, or its config says something else: a registration makes a policy and
-    never changes one.
+    Raises `NotPermitted` where the subject is there, or its config says something else: a registration makes a policy
+    and never changes one.
     """
     if chosen is None:
         return None

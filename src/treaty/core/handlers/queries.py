@@ -1,4 +1,4 @@
-"""Queries: what the tables say, as it is told to people who ask."""
+"""Queries of schemas, versions and outcomes."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -32,7 +32,7 @@ from treaty.core.state.view import View
 
 
 def get_schema(view: View, command: Command[requests.GetSchema], engine: SchemaEngine) -> Decision[answers.SchemaFound]:
-    """Tell a schema by id. The context is the named subject's, or the default one, or one that holds that subject."""
+    """Return a schema by id. The context is the named subject's, or the default one, or one that holds that subject."""
     request = command.request
     key = _schema_key(view, request.schema_id, request.subject)
     told = _describe_schema(view, key, request.subject)
@@ -89,7 +89,7 @@ def _find_use(view: View, key: SchemaKey, subject: Subject | None) -> Kept | Non
 
 
 def get_guid(view: View, command: Command[requests.GetGuid], engine: SchemaEngine) -> Decision[answers.SchemaFound]:
-    """Tell a schema by guid, in whatever context it is; no subject is named."""
+    """Return a schema by guid, in whatever context it is; no subject is named."""
     request = command.request
     key = next(view.find(SCHEMA_EVERYWHERE, (request.guid,)), None)
     if key is None:
@@ -98,7 +98,7 @@ def get_guid(view: View, command: Command[requests.GetGuid], engine: SchemaEngin
 
 
 def get_guid_ids(view: View, command: Command[requests.GetGuidIds], engine: SchemaEngine) -> Decision[answers.GuidIds]:
-    """Tell the ids of a guid, one per context: the lowest."""
+    """Return the ids of a guid, one per context: the lowest."""
     request = command.request
     ids: dict[str, int] = {}
     for context, schema_id in view.find(SCHEMA_EVERYWHERE, (request.guid,)):
@@ -109,7 +109,7 @@ def get_guid_ids(view: View, command: Command[requests.GetGuidIds], engine: Sche
 def get_version(
     view: View, command: Command[requests.GetVersion], engine: SchemaEngine
 ) -> Decision[answers.VersionFound]:
-    """Tell one version of a subject; an unqualified name is looked for in the other contexts too."""
+    """Return one version of a subject; an unqualified name is looked for in the other contexts too."""
     request = command.request
     visible: requests.Visible = "all" if request.deleted else "live"
     subject = at_home(view, request.subject, visible)
@@ -129,7 +129,7 @@ def at_home(view: View, subject: Subject, visible: requests.Visible) -> Subject:
 def find_version(
     view: View, command: Command[requests.FindVersion], engine: SchemaEngine
 ) -> PausingWork[Decision[answers.VersionFound]]:
-    """Tell the newest version whose metadata has the properties."""
+    """Return the newest version whose metadata has the properties."""
     request = command.request
     visible: requests.Visible = "all" if request.deleted else "live"
     if not has_version(view, request.subject, visible):
@@ -170,7 +170,9 @@ def uses_of(view: View, command: Command[requests.UsesOf], engine: SchemaEngine)
 
 
 def _find_used(view: View, schema_id: int, subject: Subject | None) -> PausingWork[SchemaKey]:
-    """Return the key of a schema as `_schema_key` does; one that is used very often where nothing may be read is paused over."""
+    """Return the key of a schema as `_schema_key` does; one that is used very often where nothing may be read is paused
+    over.
+    """
     base, reads = without_filter(view)
     for context in _contexts(view, subject):
         key = SchemaKey(context, schema_id)
@@ -194,7 +196,7 @@ def referenced_by(
 def get_outcome(
     view: View, command: Command[requests.GetOutcome], engine: SchemaEngine
 ) -> Decision[answers.CommandOutcome]:
-    """Tell what became of a command."""
+    """Return the outcome of a command."""
     request = command.request
     principal = command.principal if request.principal is None else request.principal
     value = view.get(OUTCOME, OutcomeKey(principal, request.command_id))

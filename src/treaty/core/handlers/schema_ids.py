@@ -117,7 +117,8 @@ def new_version(
 ) -> Decision[RegisteredVersion]:
     """Return the commit that makes a schema a version of its subject, and the answer.
 
-    `made` is the config row that the subject is made with; it has then no row of its own yet, or one that this completes.
+    `made` is the config row that the subject is made with; it has then no row of its own yet, or one that this
+    completes.
     """
     request = command.request
     number = _number(view, request, imported=imported)
@@ -249,7 +250,7 @@ def _schema(view: View, command: Command[Register], new: ParsedDraft) -> tuple[i
 
 
 def _may_be_read(view: View, command: Command[Register], schema: SchemaKey) -> bool:
-    """Whether who asks may read some version of a schema; that its id is taken they are told in any case."""
+    """Whether who asks may read some version of a schema; that its id is used is shown in any case."""
     return command.access is None or is_used(AuthorizedView(view, command.access), schema)
 
 

@@ -58,7 +58,7 @@ def answers(engine: SchemaEngine, questions: tuple[Question, ...]) -> tuple[Answ
 def read(
     view: View, subject: Subject, draft: Draft, engine: SchemaEngine, *, visible: Visible, strict: bool, normalize: bool
 ) -> ParsedDraft | InvalidText:
-    """Read a draft as it would stand in the subject.
+    """Read a draft as a version of the subject.
 
     Formats without a plug-in are opaque: their text is its own canonical form. Raises `InvalidSchema` for references
     that lead nowhere, `TooLarge` past a limit; a text that does not parse is returned as `InvalidText`.
@@ -106,7 +106,7 @@ def with_extras(one: ParsedDraft, metadata: Metadata | None, rules: RuleSet | No
 
 
 def refuse_unknown_format(draft: Draft, engine: SchemaEngine) -> None:
-    """Raise `InvalidSchema` where nobody here can read the format: Confluent's clients name one that is there, opaque
+    """Raise `InvalidSchema` for an unknown format: Confluent's clients name one that is there, opaque
     ones belong to other dialects.
     """
     if draft.text and draft.format not in engine.formats:

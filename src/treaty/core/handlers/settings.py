@@ -55,7 +55,7 @@ def scope_key(scope: Scope) -> ScopeKey:
 ROOT = Scope(DEFAULT_CONTEXT)
 ALL = Scope(EVERYWHERE)
 ALWAYS = (ROOT, ALL)
-"""Scopes that are told with the default where nothing is set at them; what others lack is not found."""
+"""Scopes for which an unset value is answered with the default; for others it is not found."""
 
 
 def own_value(view: View, scope: Scope) -> ConfigValue | None:
@@ -181,8 +181,8 @@ def _format_scope(scope: Scope) -> str:
 def merge_config(old: ConfigValue | None, change: Config, clear: Iterable[str] = ()) -> ConfigValue:
     """Return the old config with the members that `change` sets, and without those that `clear` names.
 
-    A word that is already the one of the old level leaves the level as it is: the word may stand for a stricter one, and
-    who puts back what was shown changes nothing.
+    A word that is already the one of the old level leaves the level as it is: the word may stand for a stricter one,
+    and who puts back what was shown changes nothing.
     """
     new = old or UNSET
     level = exact_level(change.level, change.exact_level)

@@ -102,8 +102,8 @@ def set_mode(view: View, command: Command[SetMode], engine: SchemaEngine) -> Dec
 
 
 def _empty_scope(view: View, scope: Scope) -> list[Row]:
-    """Rows that purge what is softly deleted in a scope; refuses where live versions are there. A subject without versions
-    stays.
+    """Rows that purge what is softly deleted in a scope; refuses where live versions are there. A subject without
+    versions stays.
     """
     versions = [one for subject in _subjects(view, scope) for one in stored_versions(view, subject)]
     if any(version.state == "live" for _, version in versions):
@@ -138,7 +138,7 @@ def delete_mode(view: View, command: Command[DeleteMode], engine: SchemaEngine) 
 
 
 def get_config(view: View, command: Command[GetConfig], engine: SchemaEngine) -> Decision[ConfigStored]:
-    """Tell the config at a scope, or the one in force."""
+    """Return the config at a scope, or the one in force."""
     request = command.request
     own = own_config(view, request.scope)
     if request.resolve:
@@ -154,7 +154,7 @@ def get_config(view: View, command: Command[GetConfig], engine: SchemaEngine) ->
 
 
 def get_mode(view: View, command: Command[GetMode], engine: SchemaEngine) -> Decision[ModeStored]:
-    """Tell the mode at a scope, or the one in force."""
+    """Return the mode at a scope, or the one in force."""
     request = command.request
     own = own_mode(view, request.scope)
     if own is None and request.scope not in ALWAYS and not request.resolve:
@@ -168,7 +168,7 @@ def get_mode(view: View, command: Command[GetMode], engine: SchemaEngine) -> Dec
 
 
 def _with_level(config: Config | None) -> Config:
-    """A config without a level is told with the default one."""
+    """Complete a config without level by the default one."""
     config = config or Config()
     return config if config.level is not None else replace(config, level=DEFAULT_LEVEL)
 

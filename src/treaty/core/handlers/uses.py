@@ -1,8 +1,8 @@
 """Uses: which rows need which others, what becomes of them when those go, and the rows that go.
 
 A table declares its uses in `USES`, a line each. Who takes rows away says what goes together, and asks `users_of`.
-Counters of ids and of encodings never go. Those of a subject's ordinals and types go with its row, because another subject
-of the same name is another generation, which has counters of its own.
+Counters of ids and of encodings never go. Those of a subject's ordinals and types go with its row, because another
+subject of the same name is another generation, which has counters of its own.
 """
 
 from collections.abc import Callable, Iterator
@@ -151,7 +151,7 @@ def _drop_going(keys: Iterator[t.VersionKey], going: GoingRows) -> Iterator[t.Ve
 
 
 def subject_associated(subject: Subject) -> SubjectAssociated:
-    """Return the refusal of what an association of the subject stands in the way of."""
+    """Return the refusal of a change that an association of the subject prevents."""
     return SubjectAssociated.of(
         "SUBJECT_ASSOCIATED",
         f"An association already exists for subject '{subject}'",
@@ -200,7 +200,7 @@ def remove_subject(view: View, subject: Subject) -> list[Row]:
 
 
 def remove_versions(view: View, versions: list[Kept], *, spare_schema: int = 0) -> list[Row]:
-    """Return the tombstones for versions, for what goes along with them, and for what nobody else keeps alive.
+    """Return the tombstones for versions, for what goes along with them, and for rows without further users.
 
     A schema goes with its last use, unless it is `spare_schema`; its id stays used up by its counter.
     """

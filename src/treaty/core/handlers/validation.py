@@ -14,7 +14,7 @@ from treaty.core.state.values import PolicyValue
 def inspect(engine: SchemaEngine, subject: Subject, new: ParsedDraft, policy: PolicyValue) -> tuple[Diagnostic, ...]:
     """Return what the validators of a policy find in a text as it was sent; nothing where they are content.
 
-    Raises `NotPermitted` where one is named that is not here, or nobody here can read the format: no validator is
+    Raises `NotPermitted` for a missing validator or an unknown format: no validator is
     skipped for that. Those of other formats have nothing to say.
     """
     named = policy.validators

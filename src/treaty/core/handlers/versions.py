@@ -1,4 +1,4 @@
-"""Versions of a subject: which may be seen, which is the latest, and what is told of one."""
+"""Versions of a subject: which may be seen, which is the latest, and the answer about one."""
 
 from collections.abc import Iterable, Iterator
 from heapq import merge
@@ -33,7 +33,7 @@ Kept = tuple[VersionKey, Version]
 STATES: dict[Visible, tuple[str, ...]] = {"live": ("live",), "all": ("live", "soft"), "deleted": ("soft",)}
 """States of the versions that may be seen."""
 TOLD_NUMBERS = 10
-"""Numbers of versions that are told where one is missing: the highest ones."""
+"""The most version numbers in the error about a missing one: the highest."""
 
 
 def stored_versions(view: View, subject: Subject) -> list[Kept]:
@@ -62,7 +62,9 @@ def latest_version(view: View, subject: Subject, visible: Visible = "live") -> K
 
 
 def oldest_hidden(view: View, subject: Subject) -> Iterator[Kept]:
-    """Return the hidden versions of a subject, the lowest number first, and of one number the lowest ordinal; one by one."""
+    """Return the hidden versions of a subject, the lowest number first, and of one number the lowest ordinal; one by
+    one.
+    """
     return rows_of(view, view.walk(VERSION_BY_NUMBER, *subject_span("hidden", *subject)))
 
 
@@ -222,7 +224,7 @@ def as_sent(references: Iterable[StoredReference]) -> tuple[Reference, ...]:
 
 
 def describe_version(view: View, one: Kept) -> VersionFound:
-    """Return what is told of a version."""
+    """Return the answer about a version."""
     key, version = one
     schema = schema_row(view, key.context, version.schema_id)
     return VersionFound(

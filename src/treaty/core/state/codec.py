@@ -1,9 +1,11 @@
-"""Frozen values as JSON values and back: for rows and outcomes, for digests of requests, and for what nodes and clients say.
+"""Frozen values as JSON values and back: for rows and outcomes, for digests of requests, and for what nodes and clients
+say.
 
-Members at their default are left out, so that a newer version's new member does not count until somebody uses it. The text
-of a value is canonical (members sorted, no blanks), so that equal values have equal bytes and digests can be taken over them.
-There are two forms: `encode` and `decode` for what is stored, which keep members that nobody knows, and `encode_message`
-and `decode_message` for what travels, which pass over nothing: what comes out is equal to what went in.
+Members at their default are left out, so that a newer version's new member does not count until somebody uses it. The
+text of a value is canonical (members sorted, no blanks), so that equal values have equal bytes and digests can be taken
+over them. There are two forms: `encode` and `decode` for what is stored, which keep unknown members, and
+`encode_message` and `decode_message` for what travels, which pass over nothing: what comes out is equal to what went
+in.
 """
 
 import base64
@@ -19,7 +21,7 @@ Json = Any
 """What `json.loads` returns; stands only at this edge."""
 
 SHARED = 1_000
-"""Values of one kind that rows share where the kind says `shared`; what falls out is read anew."""
+"""Values of one kind that rows share where the kind says `shared`; a removed one is read again."""
 _SCALARS = frozenset({str, int, bool, float})
 _PAIRS = tuple[tuple[str, str], ...]
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -142,7 +144,7 @@ class JsonCodec:
         return (lambda items: [to(item) if to else item for (to, _), item in zip(pairs, items, strict=True)], from_json)
 
     def _choice(self, hints: list[Any], where: str, *, optional: bool) -> tuple[_Encode | None, _Decode]:
-        """The converters of a union: of one type and None, or of dataclasses that are told apart by their members."""
+        """The converters of a union: of one type and None, or of dataclasses that are distinguished by their members."""
         if len(hints) == 1:
             to_json, from_json = self.converters(hints[0], where)
         else:
@@ -199,7 +201,7 @@ def decode_message(kind: type[V], members: Json) -> V:
 
 @cache
 def message_reader(hint: Any, where: str) -> Callable[[Json], Any]:
-    """Return what reads values of this type out of a message; `where` stands in its `DecodeError`."""
+    """Return what reads values of this type out of a message; `where` is part of its `DecodeError`."""
     return _MESSAGES.converters(hint, where)[1]
 
 

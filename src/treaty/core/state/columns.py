@@ -1,6 +1,6 @@
 """Columns: what a schema becomes in a table, as small frozen values that need neither Spark nor Arrow.
 
-The types are those that Spark and Arrow share. What a schema says and a table can't hold is told as a `ColumnLoss`.
+The types are those that Spark and Arrow share. What a schema says and a table can't hold is reported as a `ColumnLoss`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -116,7 +116,7 @@ class ColumnLoss:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a schema. `whole`: the top-level type has no fields and stands in one column ``value``."""
+    """The columns of a schema. `whole`: the top-level type has no fields and is the one column ``value``."""
 
     columns: tuple[Column, ...]
     losses: tuple[ColumnLoss, ...] = ()

@@ -24,7 +24,7 @@ _HEAD = _PREFIX.size + 64
 
 
 class EnvelopeError(ValueError):
-    """Bytes that are not a whole, undamaged append; `magic` tells whether they at least claim to be one."""
+    """Bytes that are not a whole, undamaged append; `magic`: whether they begin like one."""
 
     def __init__(self, message: str, *, magic: bool) -> None:
         """Keep whether the magic was there."""
@@ -36,7 +36,8 @@ class EnvelopeError(ValueError):
 class PositionToken:
     """A place in a log's history: the state right after an append. Text form ``identity.sequence.digest``.
 
-    `identity` is hex (empty for a log without an append), `digest` the hex digest of the append that ended at `sequence`.
+    `identity` is hex (empty for a log without an append), `digest` the hex digest of the append that ended at
+    `sequence`.
     """
 
     identity: str
@@ -59,8 +60,8 @@ class PositionToken:
 class Position:
     """A place in the log: its identity, the last sequence of an append, that append's digest, and the state root there.
 
-    The root is the sum of the digests of all rows modulo 2**256, big-endian (see `EncodedRow.digest`). The append's digest
-    covers it, so places are equal where the digests are.
+    The root is the sum of the digests of all rows modulo 2**256, big-endian (see `EncodedRow.digest`). The append's
+    digest covers it, so places are equal where the digests are.
     """
 
     identity: bytes = NO_IDENTITY
@@ -110,8 +111,9 @@ class Append:
     root: bytes = field(repr=False)
     """The state root after its last commit."""
     roots: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
-    """What each table adds to it, for stores that keep this too. Empty where the append was read from a record, and where it
-    repeats the root of its base."""
+    """What each table adds to it, for stores that keep this too. Empty where the append was read from a record, and
+    where it repeats the root of its base.
+    """
 
     @property
     def last(self) -> int:
@@ -203,9 +205,9 @@ def is_undamaged(envelope: bytes) -> bool:
 def make_append(base: Position, attempt: bytes, commits: tuple[Commit, ...], roots: Mapping[str, int] | None) -> Append:
     """Build the append of `commits` on `base`; the first append of a log gives it its identity.
 
-    `roots` is what each table adds to the state root after it (see `treaty.core.state.root`). None repeats the root of the base:
-    for commits without rows that count. Raises `ValueError` for sequences that do not follow the base, and for rows that
-    count where `roots` is None.
+    `roots` is what each table adds to the state root after it (see `treaty.core.state.root`). None repeats the root of
+    the base: for commits without rows that count. Raises `ValueError` for sequences that do not follow the base, and
+    for rows that count where `roots` is None.
     """
     if not commits or any(one.sequence != base.sequence + place for place, one in enumerate(commits, 1)):
         message = "a chain has at least one commit, and its sequences follow the base without a gap"

@@ -1,4 +1,4 @@
-"""Indexes against rows: each index is built anew from the rows, and compared with what the tables hold and answer."""
+"""Indexes against rows: each index is rebuilt from the rows, and compared with what the tables hold and answer."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -83,7 +83,7 @@ def _compare_entries(
 
 
 def _till_unreadable(keys: Iterator[Key]) -> Iterator[Key]:
-    """What is found; that rows which can't be read might be found too is told elsewhere."""
+    """What is found; unreadable rows are reported elsewhere."""
     with suppress(UnreadableRowError):
         yield from keys
 

@@ -1,4 +1,6 @@
-"""What the rows of `log_origin` mean for a node: an unfinished restore serves nobody, a log that was moved takes no writes."""
+"""What the rows of `log_origin` mean for a node: an unfinished restore serves no requests, a migrated log accepts no
+writes.
+"""
 
 from treaty.core.state.state_tables import LOG_ORIGIN, LogOriginKey
 from treaty.core.state.view import View

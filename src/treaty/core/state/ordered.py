@@ -50,7 +50,9 @@ class SortedKeys:
             del self._blocks[at], self._last[at]
 
     def walk(self, low: Key, high: Key, *, reverse: bool = False) -> Iterator[Key]:
-        """Return the keys from `low` on that are below `high`, ascending or descending; the set must not change meanwhile."""
+        """Return the keys from `low` on that are below `high`, ascending or descending; the set must not change
+        meanwhile.
+        """
         if high <= low:
             return iter(())
         return self._descend(low, high) if reverse else self._ascend(low, high)
@@ -72,7 +74,7 @@ class SortedKeys:
         return chain(head[start:], chain.from_iterable(middle), tail[: bisect_left(tail, high)])
 
     def _descend(self, low: Key, high: Key) -> Iterator[Key]:
-        """Nobody who wants the last key alone looks for the first one."""
+        """A descending walk does not look up the first key."""
         if not self._blocks:
             return iter(())
         place = min(bisect_left(self._last, high), len(self._blocks) - 1)

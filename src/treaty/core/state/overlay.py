@@ -29,7 +29,7 @@ class Overlay:
         self._counts: defaultdict[tuple[str, Key], int] = defaultdict(int)
         """By table and entry: how many rows there are more than below."""
         self._waiting: list[Row] = []
-        """Rows that nobody has looked for yet: the last commit of a chain is never read back from here."""
+        """Rows that are not indexed yet: the last commit of a chain is never read back from here."""
         self._sequence = base.sequence
 
     @property

@@ -1,8 +1,8 @@
 """The state root: an order-free digest of all rows, which every append states for the tables after it.
 
-A table adds the sum of the digests of its rows modulo 2**256 (see `EncodedRow.digest`), and the root is the sum over all tables,
-as 32 bytes, big-endian (`commit.as_root`). Adding and taking away rows moves it, so that the root after a commit is known
-without a look at any other row.
+A table adds the sum of the digests of its rows modulo 2**256 (see `EncodedRow.digest`), and the root is the sum over
+all tables, as 32 bytes, big-endian (`commit.as_root`). Adding and taking away rows moves it, so that the root after a
+commit is known without a look at any other row.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ class RootedTables(Protocol):
         ...
 
     def share(self, table: str, key: Key) -> int:
-        """Return the digest of a row as it stands in the log; 0 where there is none."""
+        """Return the digest of a row as stored in the log; 0 where there is none."""
         ...
 
 
@@ -51,7 +51,8 @@ class RowDigests:
 
 
 def roots_after(tables: RootedTables, rows: Iterable[EncodedRow]) -> Mapping[str, int]:
-    """Return what each table adds to the root after some rows were applied; of rows that change again the last state counts.
+    """Return what each table adds to the root after some rows were applied; of rows that change again the last state
+    counts.
 
     A table that adds nothing is missing.
     """

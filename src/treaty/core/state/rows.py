@@ -1,7 +1,7 @@
 """Rows of state tables, and their portable form: JSON, canonical, with a format number.
 
-A row of an unknown table, of a newer row format, or that can't be read is *alien*: it is kept as it is, shown in the
-status (quarantine), and makes the node read-only.
+A row of an unknown table, of a newer row format, or with an invalid value is an unreadable row: it is kept unchanged,
+shown in the status (quarantine), and makes the node read-only.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ Value = StoredValue | UnreadableValue
 
 
 class UnreadableRowError(Unavailable):
-    """A row that this version can't read stands in the way of an answer, or might."""
+    """An unreadable row prevents an answer, or might."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,9 @@ def make_tombstone(table: Table[K, V], key: K) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class EncodedRow:
-    """A row's portable form: key and value as JSON texts, canonical where this version wrote them; value None is a tombstone."""
+    """A row's portable form: key and value as JSON texts, canonical where this version wrote them; value None is a
+    tombstone.
+    """
 
     table: str
     key: str
@@ -64,8 +66,8 @@ class EncodedRow:
 
     @property
     def digest(self) -> int:
-        """The row's share of the state root: 256 bits of SHA-256 over table, key and value as they stand in the log; 0 for a
-        tombstone, and for tables that describe their own log. Computed once.
+        """The row's share of the state root: 256 bits of SHA-256 over table, key and value as stored in the log; 0 for
+        a tombstone, and for tables that describe their own log. Computed once.
         """
         digest = self._digest
         if digest is None:
@@ -108,8 +110,8 @@ def decode_row(encoded: EncodedRow) -> Row:
 
 
 def gives_back(row: Row, text: str | None) -> bool:
-    """Return whether `encode_row` gives back the text of a value that was read as this row: not where somebody wrote it in
-    another way, or with members that nobody knows inside of others.
+    """Return whether `encode_row` gives back the text of a value that was read as this row: not for a text in another
+    form, or with unknown nested members.
     """
     try:
         return encode_row(row).value == text

@@ -92,7 +92,7 @@ class CodecKey(NamedTuple):
 
 
 VERSION_STATES = ("live", "soft", "hidden", "purged")
-"""States of a version, by which indexes tell versions apart."""
+"""States of a version, by which indexes distinguish versions."""
 USED_STATES = VERSION_STATES[:3]
 """States of versions that keep their schema in use."""
 NumberEntry = tuple[str, str, str, int, int, int]
@@ -119,7 +119,7 @@ def _version_listed(key: VersionKey, value: values.Version) -> tuple[ListedEntry
 
 
 def _listed_state(value: values.Version) -> str:
-    """A state that this version of Treaty does not know counts as purged: it is neither listed nor told."""
+    """A state that this version of Treaty does not know counts as purged: it is not visible."""
     return value.state if value.state in VERSION_STATES else "purged"
 
 
@@ -380,7 +380,9 @@ _ALL: tuple[AnyTable, ...] = (
     OUTCOME, RUNNER, TOPIC, ENCRYPTION_KEY, LOG_ORIGIN, SNAPSHOT, QUARANTINE,
 )  # fmt: skip
 TABLES: Mapping[str, AnyTable] = {one.name: one for one in _ALL}
-"""Every state table by its name. Adding a member with a default to a value needs no new row format; changing a meaning does."""
+"""Every state table by its name. Adding a member with a default to a value needs no new row format; changing a meaning
+does.
+"""
 INDEXES: Mapping[str, AnyIndex] = {index.name: index for table in _ALL for index in table.indexes}
 """Every index by its name."""
 ORDERS: Mapping[str, AnyTable | AnyIndex] = {

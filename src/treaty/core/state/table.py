@@ -25,14 +25,14 @@ class Index(Generic[E, K]):
     entries: Callable[[K, Any], tuple[E, ...]]
     """What a row claims, from its key and its value."""
     key_parts: tuple[int | None, ...]
-    """For each part of an entry its place in the row's key, None where the value tells it."""
+    """For each part of an entry its place in the row's key, None if it depends on the value."""
     ordered: bool = False
     """Whether its entries are kept in order too, to be walked."""
     table: str = field(init=False)
     of_key: bool = field(init=False)
     """Whether an entry is the head of the row's key, or all of it, so that the value need not be looked at."""
     key_of: Callable[[E], K] | None = field(init=False)
-    """The key of the one row that claims an entry, where the entry tells it. Such an index is only walked."""
+    """The key of the one row that claims an entry, if the entry determines it. Such an index is only walked."""
 
     def __post_init__(self) -> None:
         """Work out what follows from the parts of the key."""
@@ -61,7 +61,7 @@ class Table(Generic[K, V]):
     """A state table: the types of its keys and values, and all that is kept beside its rows."""
 
     name: str
-    """As it stands in the log."""
+    """The name in the log."""
     key: type[K]
     """A named tuple."""
     value: type[V]
@@ -93,7 +93,9 @@ class Table(Generic[K, V]):
 
 
 def may_lie_between(pattern: Sequence[str | int | None], low: Key, high: Key) -> bool:
-    """Return whether an entry that fits a pattern, in which None stands for anything, may be from `low` on and below `high`."""
+    """Return whether an entry that fits a pattern, in which None stands for anything, may be from `low` on and below
+    `high`.
+    """
     at_low = at_high = True  # whether the entry is equal to the bound so far
     for at, part in enumerate(pattern):
         if at_high and at == len(high):

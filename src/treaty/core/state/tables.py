@@ -91,7 +91,7 @@ class DictTables:
         return key in self._shares.get(table.name, ())
 
     def share(self, table: str, key: Key) -> int:
-        """Return the digest of a row as it stands in the log; 0 where there is none."""
+        """Return the digest of a row as stored in the log; 0 where there is none."""
         shares = self._shares.get(table)
         return 0 if shares is None else shares.get(key, 0)
 
@@ -102,7 +102,7 @@ class DictTables:
 
     @property
     def damaged(self) -> bool:
-        """Never: dictionaries stand on nothing."""
+        """Never: dictionaries have no base."""
         return False
 
     @property
@@ -111,7 +111,7 @@ class DictTables:
         return sum(map(len, self._tables.values())) + len(self._quarantine)
 
     def rows(self) -> Iterator[EncodedRow]:
-        """Yield all rows as they stand in the log, in no order."""
+        """Yield all rows as stored in the log, in no order."""
         for kept in (self._tables, self._unreadable):
             yield from chain.from_iterable(self._encoded(table, rows) for table, rows in kept.items())
 

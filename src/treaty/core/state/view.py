@@ -1,4 +1,4 @@
-"""What the law sees: rows by key, and the indexes that follow from rows alone."""
+"""What handlers see: rows by key, and the indexes that follow from rows alone."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol, overload
@@ -18,15 +18,17 @@ class View(Protocol):
         ...
 
     def get(self, table: Table[K, V], key: K) -> V | None:
-        """Return the value of a row, or None where there is no row. Raises `UnreadableRowError` for one that can't be read."""
+        """Return the value of a row, or None where there is no row. Raises `UnreadableRowError` for one that can't be
+        read.
+        """
         ...
 
     def find(self, index: Index[E, K], entry: E, head: Key = ()) -> Iterator[K]:
         """Return the keys of the rows that claim an index entry, ascending; the first one wins.
 
-        With `head` only those whose first parts are these, of which the last is a text. Only the keys that are taken cost; the view must not change
-        meanwhile. An index with `key_of` is walked, never asked. Raises `UnreadableRowError` behind the last key where a row that
-        can't be read might claim the entry.
+        With `head` only those whose first parts are these, of which the last is a text. Only the keys that are taken
+        cost; the view must not change meanwhile. An index with `key_of` is walked, never asked. Raises
+        `UnreadableRowError` behind the last key where a row that can't be read might claim the entry.
         """
         ...
 
@@ -46,8 +48,8 @@ class View(Protocol):
         """Return the keys of a table, or the entries of an index, from `low` on and below `high`: ascending, or
         descending (`reverse`).
 
-        `order` is one of `ORDERS`. Only what is taken costs; the view must not change meanwhile. See `span` for the bounds.
-        Raises `UnreadableRowError` where a row that can't be read might stand between them.
+        `order` is one of `ORDERS`. Only what is taken costs; the view must not change meanwhile. See `span` for the
+        bounds. Raises `UnreadableRowError` where a row that can't be read might stand between them.
         """
         ...
 
@@ -62,8 +64,8 @@ class Tables(View, Protocol):
 
     @property
     def roots(self) -> Mapping[str, int]:
-        """What each table adds to the state root: the sum of its rows' digests modulo 2**256, equal on all nodes; a table
-        that adds nothing is missing. It changes with the tables.
+        """What each table adds to the state root: the sum of its rows' digests modulo 2**256, equal on all nodes; a
+        table that adds nothing is missing. It changes with the tables.
         """
         ...
 
@@ -72,11 +74,11 @@ class Tables(View, Protocol):
         ...
 
     def share(self, table: str, key: Key) -> int:
-        """Return the digest of a row as it stands in the log; 0 where there is none."""
+        """Return the digest of a row as stored in the log; 0 where there is none."""
         ...
 
     def rows(self) -> Iterable[EncodedRow]:
-        """Return all rows as they stand in the log, in no order."""
+        """Return all rows as stored in the log, in no order."""
         ...
 
     @property
@@ -90,7 +92,7 @@ class Tables(View, Protocol):
 
     @property
     def damaged(self) -> bool:
-        """Whether what the tables stand on turned out damaged: load everything anew."""
+        """Whether the base of the tables is damaged, so that everything must be loaded again."""
         ...
 
     def apply(
@@ -159,5 +161,5 @@ def past(prefix: str) -> str | None:
 
 
 def after(key: Key) -> Key:
-    """Return the bound from which a walk goes on behind a key and all that begin with it part by part."""
+    """Return the bound from which a walk continues after a key and all that begin with it part by part."""
     return (*key[:-1], f"{key[-1]}\0") if isinstance(key[-1], str) else (*key[:-1], key[-1] + 1)

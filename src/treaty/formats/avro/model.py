@@ -90,7 +90,7 @@ class AvroRecord:
 
 @dataclass(frozen=True, slots=True)
 class AvroEnum:
-    """One of several symbols; `default` stands in for symbols that a reader does not know."""
+    """One of several symbols; `default` replaces symbols that a reader does not know."""
 
     full: str
     symbols: tuple[str, ...]

@@ -40,7 +40,7 @@ _LARGEST_FIXED = 2_147_483_639
 
 
 class _ParseError(Exception):
-    """One fault, on its way to the next place from which reading can go on."""
+    """One fault, on its way to the next place from which parsing can continue."""
 
     def __init__(self, rule: str, path: ValuePath, message: str) -> None:
         super().__init__(message)

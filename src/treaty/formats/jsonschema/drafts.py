@@ -34,7 +34,7 @@ class SchemaKeyword:
     `holds` says what stands there: a ``schema``, a list of ``schemas``, a ``map`` from names to schemas, a schema or a
     list (``items``), a map from names to schemas or lists of names (``dependencies``), or something else (``value``).
     `first` and `last` are the drafts that know it. `on` is the JSON type that it looks at, or "" for all. `here` is
-    true if its schemas check the same value as the schema that it stands in.
+    true if its schemas check the same value as the schema around it.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """The model of a JSON Schema: the document as it was written, and where its references lead.
 
-Nothing is translated here: a `SchemaNode` is a piece of the JSON text together with what gives it its meaning, the draft and
-the base URI. What the comparison needs beyond that it makes from nodes.
+Nothing is translated here: a `SchemaNode` is a piece of the JSON text together with what gives it its meaning, the
+draft and the base URI. What the comparison needs beyond that it makes from nodes.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class JsonSchemaDraft:
 class SchemaNode:
     """A schema at a place.
 
-    `value` is an object or a boolean, `base` the absolute URI of the resource that it stands in (made up where the text
+    `value` is an object or a boolean, `base` the absolute URI of its resource (made up where the text
     names none), `place` a JSON pointer from the root of the text that holds it. Two nodes are the same place when
     `key` is equal.
     """

@@ -181,5 +181,5 @@ def _several(document: JsonSchema, node: SchemaNode, keyword: str) -> bool:
 
 
 def ignores_siblings(node: SchemaNode) -> bool:
-    """Whether a ``$ref`` stands in the schema and silences every other keyword, as it does before 2019-09."""
+    """Whether the schema has a ``$ref`` that disables every other keyword, as it does before 2019-09."""
     return node.draft.number < 2019 and get_reference(node) is not None

@@ -26,7 +26,7 @@ def _compile_regex(regex: str) -> Any:
 
 
 def count_regexes(value: Json) -> int:
-    """How many expressions stand in one schema itself."""
+    """The number of expressions in one schema itself."""
     if not isinstance(value, dict):
         return 0
     held = value.get("patternProperties")

@@ -47,7 +47,7 @@ KNOWN: Mapping[str, tuple[ColumnType, str]] = {
 """Messages with a column type of their own, and what it loses."""
 
 DECIMAL = "confluent.type.Decimal"
-"""A decimal whose precision and scale stand in the options of its field."""
+"""A decimal whose precision and scale are in the options of its field."""
 DECIMAL_DIGITS = 38
 """The longest decimal that Spark and Arrow hold."""
 
@@ -171,7 +171,7 @@ class _ColumnBuilder:
 
 
 def read_parameters(options: tuple[ProtoOption, ...]) -> dict[str, str]:
-    """The parameters that stand in Confluent's option for fields."""
+    """The parameters in Confluent's option for fields."""
     found: dict[str, str] = {}
     for option in options:
         if option.name[0] in ("(confluent.field_meta)", "(.confluent.field_meta)"):

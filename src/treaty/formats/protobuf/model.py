@@ -235,7 +235,7 @@ class ProtoSymbol:
 
     @property
     def scope(self) -> str:
-        """The name of what it stands in; empty for the file without a package."""
+        """The name of its parent; empty for the file without a package."""
         return self.full.rpartition(".")[0]
 
 

@@ -101,8 +101,8 @@ class TransactionalProducer(Protocol):
     async def fence(self) -> None:
         """Take the transactional id: from now on no older owner can commit, and its open transaction is aborted.
 
-        A transaction that was being committed is over too when this returns: `fetch_offset_range` tells what became of
-        it. Raises `ProducerFencedError` where yet another node took the id meanwhile.
+        A transaction that was being committed is over too when this returns: `fetch_offset_range` shows its result.
+        Raises `ProducerFencedError` where yet another node took the id meanwhile.
         """
         ...
 

@@ -106,8 +106,8 @@ def read_head(line: bytes) -> DumpHead:
 def read_rows(head: DumpHead, first: bytes, lines: Iterable[bytes], *, lenient: bool = False) -> Iterator[EncodedRow]:
     """Yield the rows after the head, whose line is `first`.
 
-    Raises `DumpError`: at once for a line that is no row, at the end where lines are missing or changed. So nothing may
-    be believed before the last row was yielded and the iteration has ended. Who is `lenient` compares the rows with the
+    Raises `DumpError`: at once for a line that is no row, at the end where lines are missing or changed. So no row may
+    be trusted before the last row was yielded and the iteration has ended. Who is `lenient` compares the rows with the
     head himself: what was changed is then no error, only what is missing.
     """
     checksum = hashlib.sha256(first)

@@ -38,11 +38,11 @@ class ConcurrentWriteError(RestoreError):
 
 
 ProgressCallback = Callable[[int], None]
-"""Told how many rows are written."""
+"""Receives the number of rows written."""
 
 
 def ignore_progress(_: int) -> None:
-    """Nobody wants to know."""
+    """Ignores progress."""
 
 
 async def restore_log(

@@ -114,7 +114,7 @@ class SqliteConnection:
         return self._db
 
     def prune(self) -> bool:
-        """Forget appends and tombstones that are due, a bounded number; tell whether there was anything."""
+        """Forget appends and tombstones that are due, a bounded number; return whether there were any."""
         self.lock()
         try:
             forgotten = self._db.execute(_FORGET, (self._appends_kept, PRUNED_AT_ONCE)).rowcount
@@ -162,7 +162,7 @@ class SqliteConnection:
             self._roll_back()
 
     def _roll_back(self) -> None:
-        """Undo. An error of the disk has undone it already, and its own error is the one to tell."""
+        """Undo. An error of the disk has undone it already, and its own error is the one to report."""
         self.locked = False
         with suppress(sqlite3.Error):
             if self._db.in_transaction:
@@ -218,7 +218,8 @@ class SqliteConnection:
             self.wal_overgrown = self._wal_bytes() > self._wal_bound
 
     def _commit(self) -> AppendResult:
-        """Commit. Where that fails the result is open: the disk may have the whole transaction, and show it after a crash.
+        """Commit. Where that fails the result is open: the disk may have the whole transaction, and show it after a
+        crash.
 
         Only a disk that is full surely has not: what says that it is whole is written last.
         """

@@ -35,7 +35,7 @@ class FileWatch:
         return self._descriptor is not None
 
     def notify(self) -> None:
-        """Tell all others; from any thread."""
+        """Notify all others; from any thread."""
         self._own_notices += 1
         with suppress(OSError):  # a file that is gone is noticed by the next look
             os.utime(self._path)

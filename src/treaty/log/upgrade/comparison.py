@@ -203,7 +203,7 @@ def _write_old_config(members: Members) -> Members:
 
 
 def _compare_policies(known: ConversionContext, new: tuple[EncodedRow, ...]) -> Iterator[RowDifference]:
-    """Compare the policy in force at every subject, by the law of format 1 then, and by today's law now; and all else
+    """Compare the policy in force at every subject, by the rules of format 1 and by the current ones; and all else
     of the config in force where a subject's own policy came into its config row.
     """
     tables = DictTables()

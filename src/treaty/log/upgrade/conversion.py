@@ -2,20 +2,20 @@
 
 | table of format 1 | today |
 |---|---|
-| fold, lineage | gone: they describe their own log; `log_origin` says where the new one comes from |
+| `fold`, `lineage` | gone: they describe their own log; `log_origin` says where the new one comes from |
 | outcome | gone: a command that is sent again is a new one |
-| policy | gone: a subject's own policy stands in its config row |
+| policy | gone: a subject's own policy is in its config row |
 | aside | quarantine; its member `why` is `reason` |
 | sealing | encryption_key |
 | schema | its member `likeness` is `lookup_digest` |
 | subject | without `policy`, `validators` and `purged_parts` |
-| version, name | the generation of their subject stands in their keys; a version's `policy` has a range for each direction |
-| counter | a generation stands in the key: that of the subject for ordinals and types, 0 for all others |
+| version, name | the generation of their subject is in their keys; a version's `policy` has a range for each direction |
+| counter | a generation is in the key: that of the subject for ordinals and types, 0 for all others |
 | encoding | its member `generation` says whose `ordinal` it is |
-| config | its members stand in the row itself; the level is one member |
+| config | its members are in the row itself; the level is one member |
 | content, codec, mode, association, context, source, type, runner, topic | as they are |
 
-Members that nobody knows stay. A row that format 1 could not read stays as it is, under its table's new name.
+Unknown members are kept. A row that format 1 could not read stays as it is, under its table's new name.
 """
 
 import json
@@ -61,7 +61,7 @@ class ConversionContext:
 
 @dataclass(frozen=True, slots=True)
 class ConvertedRows:
-    """The rows of the new log, what was left out by table, and rows that nobody could read, which stay as they were."""
+    """The rows of the new log, what was left out by table, and unreadable rows, which do not change."""
 
     rows: tuple[EncodedRow, ...]
     ended: Mapping[str, int]

@@ -14,7 +14,9 @@ _PREFIX = struct.Struct(">4sH16s16s32sQI")
 """magic, format, identity, attempt, parent digest, first sequence, number of commits; a digest and the body follow."""
 MODULUS = 2**256
 SEAL_KEY = '["successor"]'
-"""Key of the row in table ``lineage`` that says where a log went; nodes of format 1 write nothing more where it stands."""
+"""Key of the row in table ``lineage`` with the target of a migration; nodes of format 1 do not write to a log that has
+it.
+"""
 
 
 class OldLogError(Exception):

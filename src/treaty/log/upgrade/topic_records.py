@@ -1,8 +1,9 @@
 """Records of topics of format 1: which of them are the log, and what state they come to. Pure.
 
-With any writer a record that names the last valid append as its parent is the next valid append. A snapshot is the state at one
-position in chunks; it counts when a valid append behind it names its digest. Reading begins at the snapshot with the highest
-sequence that counts. With one owner there is one record for each row, and an end record closes every transaction.
+With any writer a record that names the last valid append as its parent is the next valid append. A snapshot is the
+state at one position in chunks; it counts when a valid append behind it names its digest. Reading begins at the
+snapshot with the highest sequence that counts. With one owner there is one record for each row, and an end record
+closes every transaction.
 """
 
 import hashlib
@@ -32,7 +33,9 @@ from treaty.log.upgrade.old_format import (
 CHUNK_MAGIC = b"TRTF"
 SNAPSHOT_FORMAT = 1
 _HEAD = struct.Struct(">4sH16sQ32s32sIIQ")
-"""magic, format, identity, sequence, digest, digest of the whole snapshot, number of the chunk, number of chunks, number of rows."""
+"""magic, format, identity, sequence, digest, digest of the whole snapshot, number of the chunk, number of chunks,
+number of rows.
+"""
 _COVERED = struct.Struct(">16sQ32sIQ")
 _ROW = struct.Struct(">HII")
 MAX_CHUNKS = 20_000
@@ -60,7 +63,7 @@ class _AppendHistory:
     positions: dict[int, bytes]
 
     def check_and_advance(self, claim: OldPrefix) -> bool:
-        """Go on with an append if it is the next one; False for one that lost. Raises `OldLogError`."""
+        """Continue with an append if it is the next one; False for one that lost. Raises `OldLogError`."""
         tip = self.tip
         if not tip.sequence:
             if claim.first > 1:
@@ -85,7 +88,9 @@ class _AppendHistory:
 
 
 def read_multi_writer_state(records: Sequence[OffsetAndValue], first: int) -> tuple[OldPosition, tuple[OldRow, ...]]:
-    """Return the end of the log that a partition holds from its `first` offset on, and its live rows. Raises `OldLogError`."""
+    """Return the end of the log that a partition holds from its `first` offset on, and its live rows. Raises
+    `OldLogError`.
+    """
     appends = [(claim, value) for _, value in records if (claim := read_prefix(value)) is not None]
     snapshots = _collect_snapshots(records)
     for snapshot_digest, chunks in sorted(snapshots.items(), key=lambda entry: -entry[1][0].position.sequence):

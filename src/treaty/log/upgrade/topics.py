@@ -80,7 +80,7 @@ class OldMultiWriterLog:
         raise LogUnavailableError(f"{self.url}: its front was cut away again and again while it was read")
 
     async def write(self, base: OldPosition, row: OldRow, time: int) -> None:
-        """Append one row: it counts where it is the first record on `base`, which reading it back tells."""
+        """Append one row: it counts where it is the first record on `base`, which reading it back shows."""
         append = make_old_append(base, os.urandom(16), [row], time)
         for _ in range(TRIES):
             await self._client.send(append.record)
@@ -108,8 +108,8 @@ class OldSingleWriterLog:
     async def read(self) -> OldState:
         """The state at the end of what is committed as it is when this call begins, or later.
 
-        Records that compaction takes meanwhile have later ones with the same key, which lie before an end that is asked for
-        afterwards: so it reads on until the end stays where it is.
+        Records that compaction takes meanwhile have later ones with the same key, which lie before an end that is asked
+        for afterwards: so it reads on until the end stays where it is.
         """
         records: dict[int, PartitionRecord] = {}
         ends, at = await self._client.fetch_offset_range(), 0

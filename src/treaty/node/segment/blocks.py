@@ -24,9 +24,10 @@ class BlockDamagedError(ValueError):
 
 @dataclass(slots=True)
 class BlockWriter:
-    """Lines of bytes on their way into blocks. `ends` has the end of each block, `firsts` its first row, `sums` its CRC-32.
+    """Lines of bytes on their way into blocks. `ends` has the end of each block, `firsts` its first row, `sums` its
+    CRC-32.
 
-    It may go on behind blocks that were written before (`prior`).
+    It may continue after blocks that were written before (`prior`).
     """
 
     dictionary: bytes = b""
@@ -69,7 +70,9 @@ class BlockWriter:
         self.sums.append(checksum)
 
     def copy(self, block: memoryview, checksum: int, count: int) -> None:
-        """Add a block of so many lines as it is, with the checksum that it has; it was compressed with the same dictionary."""
+        """Add a block of so many lines as it is, with the checksum that it has; it was compressed with the same
+        dictionary.
+        """
         self.close()
         self.firsts.append(self.count)
         self._put(block, checksum)
@@ -92,7 +95,9 @@ def dictionary_of(samples: Sequence[bytes]) -> bytes:
 
 
 class BlockReader:
-    """Lines by number. A block is compared with its checksum each time it is read: blocks that changed places are noticed."""
+    """Lines by number. A block is compared with its checksum each time it is read: blocks that changed places are
+    noticed.
+    """
 
     def __init__(
         self, data: memoryview, *, ends: memoryview, firsts: memoryview, sums: memoryview, dictionary: bytes

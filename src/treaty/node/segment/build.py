@@ -19,10 +19,10 @@ from treaty.node.segment.sorted_index import merge_order, write_order
 from treaty.node.segment.value_format import read_row
 
 DEAD_SHARE = 0.25
-"""Share of a table's rows that may be dead in an older segment before its blocks are written anew."""
+"""Share of a table's rows that may be dead in an older segment before its blocks are rewritten."""
 _Claim = tuple[Callable[[Any, Any], tuple[Key, ...]], "array[int] | None", Callable[[Key], None] | None]
-"""How the rows of a table claim entries of an index, their marks where it is asked, and what takes the entries where they
-are kept in order.
+"""How the rows of a table claim entries of an index, their marks where it is asked, and what takes the entries where
+they are kept in order.
 """
 Column = tuple[bytes | bytearray | memoryview, ...]
 """A column in parts, one behind the other."""
@@ -30,7 +30,7 @@ Column = tuple[bytes | bytearray | memoryview, ...]
 
 @dataclass(slots=True)
 class SegmentContents:
-    """A segment in the making: columns by name, and what is told of them."""
+    """A segment in the making: columns by name, and their counts."""
 
     columns: dict[str, Column] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
@@ -45,8 +45,8 @@ class SegmentContents:
 
 @dataclass(frozen=True, slots=True)
 class SegmentChanges:
-    """A segment and what has changed since: numbers of its rows that are gone or written anew, by table, and what all others
-    add to the state root, by table.
+    """A segment and what has changed since: numbers of its rows that are gone or replaced, by table, and what all
+    others add to the state root, by table.
     """
 
     base: Segment
@@ -87,7 +87,7 @@ class _SegmentBuild:
     roots: dict[str, int] = field(default_factory=dict)
 
     def take(self, since: SegmentChanges, name: str) -> None:
-        """Begin a table with the rows that an older segment has: in their old blocks, or where many are dead, anew."""
+        """Begin a table with the rows that an older segment has: in their old blocks, or rewritten if many are dead."""
         base = since.base
         dead = base.dead(name) | since.gone.get(name, frozenset())
         if base.counts[name] >= SAMPLES and len(dead) <= DEAD_SHARE * base.counts[name]:
@@ -157,7 +157,7 @@ class _Table:
 
     @classmethod
     def after(cls, base: Segment, name: str, dead: frozenset[int], raw_rows: list[EncodedRow], level: int) -> "_Table":
-        """A table that goes on where one of an older segment ended."""
+        """A table that continues one of an older segment."""
         reader = base.reader(name)
         writer = BlockWriter(reader.dictionary, reader.data, level)
         writer.ends.frombytes(bytes(reader.ends))

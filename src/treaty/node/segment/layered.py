@@ -53,12 +53,12 @@ class LayeredTables:
         self._covered: dict[str, set[Key]] = {}
         """Keys of the base, by table, whose rows are gone or lie in `_over`."""
         self._doubtful: set[Key] = set()
-        """Entries of ordered indexes that rows of the base claim which are covered: maybe nobody claims them any more."""
+        """Entries of ordered indexes that rows of the base claim which are covered: maybe without any claim left."""
         self._given_up: set[Key] = set()
-        """Such entries that nobody of the base claims any more: it was looked up once."""
+        """Such entries that no row of the base claims any more, as a lookup found."""
         self._starts: dict[str, Key] = {}
         """By order: a bound below which the base has nothing that is not covered. What is used up from its low end, as
-        outcomes are, would else be passed over anew by each walk."""
+        outcomes are, would otherwise be skipped by each walk."""
         self._fewer: defaultdict[tuple[str, Key], int] = defaultdict(int)
         """By table and entry: how many of the base's counted rows are covered."""
         self._left: dict[str, int] = {} if base is None else dict(base.roots)
@@ -67,7 +67,9 @@ class LayeredTables:
             self._over.load(() if base is None else base.raw_rows(), position)
 
     def stand_on(self, base: Segment, position: Position) -> Callable[[], None]:
-        """Show just the rows of a segment, which were the log's at `position`. What is returned puts back what was shown."""
+        """Show just the rows of a segment, which were the log's at `position`. What is returned puts back what was
+        shown.
+        """
         before = self.__dict__.copy()
         self._stand_on(base, position)
         return lambda: self.__dict__.update(before)
@@ -103,7 +105,7 @@ class LayeredTables:
         return self._base.number(table.name, key) is not None
 
     def share(self, table: str, key: Key) -> int:
-        """Return the digest of a row as it stands in the log; 0 where there is none."""
+        """Return the digest of a row as stored in the log; 0 where there is none."""
         share = self._over.share(table, key)
         if share or self._base is None or key in self._covered.get(table, ()):
             return share
@@ -117,7 +119,7 @@ class LayeredTables:
 
     @property
     def damaged(self) -> bool:
-        """Whether the segment turned out damaged, so that everything has to be loaded anew."""
+        """Whether the segment turned out damaged, so that everything must be loaded again."""
         return self._base is not None and bool(self._base.damage)
 
     @property
@@ -170,7 +172,7 @@ class LayeredTables:
         return _Keys(self._base, table.name, covered, tuple(over))
 
     def rows(self) -> Iterator[EncodedRow]:
-        """Yield all rows as they stand in the log, in no order."""
+        """Yield all rows as stored in the log, in no order."""
         for table in () if self._base is None else self._base.counts:
             covered = {dumps(key) for key in self._covered.get(table, ())}
             for row in self._base.rows(table) if self._base else ():

@@ -36,8 +36,8 @@ BACKGROUND = True
 WAIT_SECONDS = 10.0
 """Seconds that a worker waits for another one to begin writing."""
 Write = Callable[[bool], Awaitable[None]]
-"""Writes a new state file, in a process of its own, which leaves the processors to others if it is told so; returns when it
-ended, however it ended.
+"""Writes a new state file in a separate process, optionally with low priority; returns when the process has ended, also
+after a failure.
 """
 
 
@@ -48,16 +48,16 @@ class StateFileManager:
         self, path: Path | None, tables: LayeredTables, write: Write | None = None, *, waits: bool = False
     ) -> None:
         """Take the file's path (it need not exist), and who writes a new one; None leaves that to others, for whose
-        first one it `waits`, or not. Without a path there is no file, and only the log's fold helps.
+        first one it `waits`, or not. Without a path there is no file, only the log's snapshot.
         """
         self.path = path
         self.written: int | None = None
-        """When the file that the tables stand on was written, in ms since the epoch."""
+        """When the file under the tables was written, in ms since the epoch."""
         self._tables = tables
         self._write = write
         self._waits = waits
         self._found: StateFile | None = None
-        """The file that the tables stand on."""
+        """The file under the tables."""
         self._wanted = False
         """Whether that file was dropped, so that a new one is worth its writing."""
         self._stamp: tuple[int, int] | None = None
@@ -97,8 +97,8 @@ class StateFileManager:
     # ---------------------------------------------------------------------------------------------------- starting
 
     async def prepare(self, source: Log) -> None:
-        """Where there is no file and the log has very many rows: stand the tables on the log's fold, else on a new file,
-        else on rows that are gone through one by one. Whatever fails, the node then reads the log as if nothing was.
+        """Where there is no file and the log has very many rows: load the log's snapshot, else a new file, else all
+        rows one by one. Whatever fails, the node then reads the log as if nothing was.
         """
         try:
             if self.written is not None:
@@ -118,7 +118,7 @@ class StateFileManager:
             self._prepared.set()
 
     async def _unfolded(self, source: StateFileStore) -> StateFile | None:
-        """The fold as a file: where the state file is, for those who may write it, else a file without a name."""
+        """The snapshot as a file: where the state file is, for those who may write it, else a file without a name."""
         target = self.path if self._write is not None or self._waits else None
         near = target or Path(tempfile.gettempdir(), "treaty" if self.path is None else self.path.name)
         half = near.with_name(f"{near.name}.{os.getpid()}.fold")
@@ -187,7 +187,7 @@ class StateFileManager:
         return back
 
     def _check_whether_dropped(self) -> None:
-        """Say so where the tables no longer stand on their file: the log, the file's checksums or the root spoke against it.
+        """Log that the tables no longer use their file: it does not match the log, its checksums or the state root.
 
         Who writes the file removes it, so that nothing is copied from it into the next one.
         """

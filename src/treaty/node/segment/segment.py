@@ -58,8 +58,8 @@ class Segment:
     def __init__(
         self, columns: Columns, counts: Mapping[str, int], roots: Mapping[str, int], *, careful: bool = True
     ) -> None:
-        """Take columns as `build` made them; they are looked at when they are needed. Who is `careful` gets no schema whose
-        content has another guid than its row had when the segment was built.
+        """Take columns as `build` made them; they are looked at when they are needed. Who is `careful` gets no schema
+        whose content has another guid than its row had when the segment was built.
         """
         self.counts = counts
         self.roots = roots
@@ -151,7 +151,7 @@ class Segment:
         return key, value
 
     def encoded(self, table: str, number: int) -> EncodedRow:
-        """A row by its number, as it stands in the log."""
+        """A row by its number, as stored in the log."""
         key, value = self._line(table, number)
         return EncodedRow(table, str(key, "utf-8", "surrogatepass"), text_of(str(value, "utf-8", "surrogatepass")))
 
@@ -168,8 +168,8 @@ class Segment:
         return row
 
     def _refuse_other_text(self, number: int, key: Key, schema: Schema, *, proven: bool) -> None:
-        """Refuse a schema whose text is not the one that its guid was taken over. Most guids are not kept, but follow from the
-        text: then the index of guids tells whether it is the same text.
+        """Refuse a schema whose text is not the one that its guid was taken over. Most guids are not kept, but follow
+        from the text: then the index of guids shows whether it is the same text.
         """
         if proven and not has_its_guid(schema):
             raise self._damaged(f"schema {list(key)}: its content does not have the guid {schema.guid}")

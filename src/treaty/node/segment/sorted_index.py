@@ -49,7 +49,7 @@ def write_order(columns: Columns, of: AnyTable | AnyIndex, entries: Iterable[Key
 def merge_order(
     columns: Columns, base: Segment, of: AnyTable | AnyIndex, dead: frozenset[int], added: Iterable[Key]
 ) -> None:
-    """Write an order anew that an older segment has: blocks in which nothing changed are copied as they are."""
+    """Rewrite an order of an older segment: blocks in which nothing changed are copied as they are."""
     name = of.name
     order, heads = _Order(name), base.heads(name)
     changes: dict[int, tuple[set[Key], set[Key]]] = {}

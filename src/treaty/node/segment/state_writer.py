@@ -15,7 +15,7 @@ from treaty.node.segment.statefile import KIND, StateFileError, open_state, writ
 log = logging.getLogger("treaty.node")
 
 FOLDED = 200_000
-"""Rows from which on a log keeps a fold: few rows are read quickly without."""
+"""From this number of rows on a log keeps a snapshot; fewer rows are read fast without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,12 @@ class WrittenStateFile:
 
 
 async def write(source: Log, path: Path, time: int) -> WrittenStateFile:
-    """Write the state file of a log as it is now, and the log's fold, where it keeps one; `time` is in ms.
+    """Write the state file of a log as it is now, and the log's snapshot, if it keeps one; `time` is in ms.
 
-    What the last one has is copied, and only what came after it is read: rows are hashed when they first get into a file. Rows
-    that do not come to the root which the log states for their place are never written; where a copied one may be the
-    cause all rows are read. Raises `OSError` where the file can't be written, `LogDamagedError` where the log's own rows come to
-    another root, and what reading a log raises.
+    What the last one has is copied, and only what came after it is read: rows are hashed when they first get into a
+    file. Rows that do not come to the root which the log states for their place are never written; where a copied one
+    may be the cause all rows are read. Raises `OSError` where the file can't be written, `LogDamagedError` where the
+    log's own rows come to another root, and what reading a log raises.
     """
     position, built = await _newest(source, path)
     if _differs(built, position):

@@ -1,8 +1,8 @@
 """The state file: a segment of all live rows at one place of the log, mapped into the memory of all who open it.
 
-It is a cache. It is written beside its final place and renamed, so that it is there as a whole or not at
-all; what does not fit this version, this log or its own checksums is left aside, and the log is read instead. Checksums and
-roots are there for faults. For attackers there is the file's owner: who may write it is believed.
+It is a cache. It is written beside its final place and renamed, so that it is there as a whole or not at all; what does
+not fit this version, this log or its own checksums is left aside, and the log is read instead. Checksums and roots are
+there for faults. Against attackers the owner of the file is checked: a process that may write it is trusted.
 """
 
 import hashlib
@@ -70,9 +70,9 @@ def _describe_samples() -> Iterator[str]:
 
 
 LEVEL = hashlib.sha256("\n".join(_describe_samples()).encode()).hexdigest()[:16]
-"""Tells two states of the sources apart that have one version: what their indexes say of the samples."""
+"""Distinguishes two states of the sources with one version, by the index entries of sample rows."""
 KIND = int.from_bytes(hashlib.sha256(f"{RELEASE} {LEVEL}".encode()).digest()[:8], "big")
-"""The same as a number, by which a log that keeps state files for several releases tells them apart."""
+"""The same as a number, by which a log that keeps state files for several releases distinguishes them."""
 
 
 # ------------------------------------------------------------------------------------------------------------- the file
@@ -102,7 +102,7 @@ class StateFile:
     check: Callable[[], None]
     """Looks at every byte; raises `SegmentDamagedError`."""
     bookmark: int | None = None
-    """Where the place stands in its log, for logs that can't tell (see `Bookmarked`)."""
+    """The bookmark of the position, for logs that need one (see `Bookmarked`)."""
 
     @property
     def roots(self) -> Mapping[str, int]:
@@ -174,8 +174,9 @@ def is_state(path: Path) -> bool:
 def open_state(path: Path, *, to_check: bool = False) -> StateFile:
     """Map a state file. Columns are checked when they are first needed, its place by who reads the log from there on.
 
-    Raises `StateFileError` where there is none, none that this version can use, or none that can be believed. `to_check` is for
-    who looks for faults: a file of anybody, whatever it comes to. Raises `SegmentDamagedError` as reading it does.
+    Raises `StateFileError` where there is none, none that this version can use, or none that can be trusted. `to_check`
+    is for who looks for faults: a file of anybody, whatever it comes to. Raises `SegmentDamagedError` as reading it
+    does.
     """
     try:
         with path.open("rb") as file:
@@ -208,7 +209,9 @@ def open_state(path: Path, *, to_check: bool = False) -> StateFile:
 
 
 def _refuse_others(path: Path, status: os.stat_result) -> None:
-    """Refuse a file that somebody else may have written. Who may write its folder can put a file there, but none of this user."""
+    """Refuse a file that somebody else may have written. Who may write its folder can put a file there, but none of
+    this user.
+    """
     if not hasattr(os, "geteuid"):  # Windows
         return
     if status.st_uid not in {os.geteuid(), 0}:

@@ -23,12 +23,12 @@ from treaty.core.state.values import Content, Outcome, Schema
 FAST = "!"
 """Begins a text that msgspec reads as the value's class, and reads whole."""
 SHORT = "~"
-"""Begins the row of a schema without guid and lookup_digest: they follow from its text, and being random they would take most
-of the space.
+"""Begins the row of a schema without guid and lookup_digest: they follow from its text, and being random they would
+take most of the space.
 """
 PROVEN = "#"
-"""Begins the text of any other schema whose guid follows from its content: that is tried again when it is read. JSON begins
-with none of these signs.
+"""Begins the text of any other schema whose guid follows from its content: that is tried again when it is read. JSON
+begins with none of these signs.
 """
 
 
@@ -65,7 +65,8 @@ _MANY = msgspec.json.Decoder(list[tuple[str | int, ...]])
 
 
 def _mirror(kind: type[Any], **more: type) -> type[msgspec.Struct]:
-    """A struct that has the members of a value's class in the order of its canonical text, and leaves the same ones out.
+    """A struct that has the members of a value's class in the order of its canonical text, and leaves the same ones
+    out.
 
     Members whose portable form is not plain are not in it: a row that has them is read slowly.
     """
@@ -129,7 +130,7 @@ def quick_row(row: EncodedRow) -> Row | None:
 
 
 def _same(struct: Any, text: str) -> None:
-    """What was read is believed where it gives the very same text again."""
+    """A fast reading is used if it is encoded to the same text again."""
     if struct.v != ROW_FORMAT or _ENCODE(struct).decode() != text:
         raise _NoCompactFormError
 
@@ -184,7 +185,7 @@ _QUICK: Mapping[str, Callable[[str], Value]] = {
 def read_row(row: EncodedRow) -> tuple[Row, str]:
     """Read a live row, and return the form in which its value is kept.
 
-    What is read fast is believed only where it gives the very same text again: then reading it slowly would give the same.
+    A fast reading is used only if it is encoded to the same text again: then the slow one has the same result.
     """
     text = row.value or ""
     try:
@@ -257,7 +258,7 @@ def _slow(text: bytes) -> Key:
 
 
 def text_of(form: str) -> str:
-    """Return the value's text as it stands in the log."""
+    """Return the value's text as stored in the log."""
     if form.startswith((FAST, PROVEN)):
         return form[1:]
     if not form.startswith(SHORT):

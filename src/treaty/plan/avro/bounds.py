@@ -31,8 +31,7 @@ def find_bounded(schema: AvroSchema, depth: int) -> AvroSchema:
 
 
 def find_walled(schema: AvroSchema) -> AvroSchema:
-    """A writer's schema with its recursive records opened `AVRO_NESTING` levels deep; a payload that goes on has no
-    end.
+    """A writer's schema with its recursive records opened `AVRO_NESTING` levels deep; deeper payloads are refused.
 
     What lies deeper is a fixed of as many bytes as Avro's limits allow, so that a decoder stops there and not when its
     stack is full.

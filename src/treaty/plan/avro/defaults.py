@@ -50,7 +50,7 @@ def translate_default(default: Json, source: AvroSide, target: AvroSide) -> tupl
 
 
 def drop_wrong_defaults(schema: AvroSchema) -> AvroSchema:
-    """The schema without defaults that do not fit their types: to whoever needs one of them, the field has none."""
+    """The schema without defaults that do not fit their types: a field that needs one has none."""
     names: dict[str, NamedType] = {}
     for full, named in schema.names.items():
         names[full] = named

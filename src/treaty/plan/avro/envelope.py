@@ -4,8 +4,9 @@ The writer is a union with one envelope per id: the five bytes of the frame, the
 reader is an envelope too: the reader's fields and the double. A row becomes *branch number + frame + tail*: one
 concatenation. The tail comes back unharmed only if the payload was neither too short nor too long. Its bytes are odd
 and below 0x80, so that a damaged length that lies in the tail is a small negative number and asks for no memory; read
-as a double they are a plain number. Each plan has a tail of its own, and whoever decodes makes another one of it that
-nobody knows: a row that held it could end before its bytes do. Where a schema is no record, the envelope has one field for the whole of it.
+as a double they are a plain number. Each plan has its own tail, and each process derives a secret one from it: a row
+that contained the tail could end before its bytes do. Where a schema is no record, the envelope has one field for the
+whole of it.
 """
 
 import hashlib
@@ -157,7 +158,7 @@ def make_header(schema_id: int) -> bytes:
 
 
 def make_ending(*parts: str, key: bytes = b"") -> bytes:
-    """Eight bytes for the tail from texts, and from a key that nobody else has."""
+    """Eight bytes for the tail from texts, and from a secret key."""
     mixed = hashlib.blake2b(key=key, digest_size=8)
     for one in parts:
         mixed.update(len(one).to_bytes(8, "big") + one.encode("utf-8", "surrogatepass"))

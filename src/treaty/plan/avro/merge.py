@@ -72,7 +72,7 @@ class _Merger:
     origins: dict[tuple[str, str], tuple[Json, AvroSide]] = field(default_factory=dict)
     """Where the default of a merged field comes from, by record and field: as its version has it, and its type there."""
     changes: list[str] = field(default_factory=list)
-    """Names of merged types that have changed, one for each change: a union that holds one of them enters it anew."""
+    """Names of merged types that have changed, one for each change: a union with one of them adds it again."""
 
     def both(self, left: AvroType, right: AvroType, path: str) -> AvroType:
         """The type that reads a left and a right."""

@@ -46,7 +46,7 @@ def cast(have: ColumnType, want: Scalar | Decimal) -> Cast | None:
 
 
 def _to_variant(have: ColumnType) -> Cast | None:
-    """JSON text: texts are taken to be JSON, what has parts is told as JSON."""
+    """JSON text: texts are taken to be JSON, values with parts become JSON."""
     if have == Scalar("string"):
         return "keep", ()
     if isinstance(have, Scalar):

@@ -22,7 +22,7 @@ from treaty.plan.errors import PlanError
 NANOS = {"nanos": Scalar("timestamp"), "wall_nanos": Scalar("timestamp_ntz")}
 """What is counted in nanoseconds; the other one is another time in each time zone, so it has to be cast first."""
 NAMED_FIELDS = 3
-"""Problems that one refusal tells."""
+"""The most problems in one refusal."""
 
 
 def pair_columns(

@@ -1,4 +1,4 @@
-"""`Verdict`: what encoding a frame would do, told before it is done."""
+"""`EncodeDryRun`: what encoding a frame would do."""
 
 import json
 from dataclasses import asdict, dataclass

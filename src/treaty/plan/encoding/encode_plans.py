@@ -1,4 +1,4 @@
-"""Making encode plans and verdicts: from a registry's answers and a frame's columns."""
+"""Making encode plans and dry runs, from a registry's answers and a frame's columns."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,4 +1,6 @@
-"""`ColumnConversion`: how one place of a row is brought to what the schema has there, as a frozen value that can be stored."""
+"""`ColumnConversion`: how one place of a row is brought to what the schema has there, as a frozen value that can be
+stored.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -72,8 +74,9 @@ class ConversionPart:
 class ColumnConversion:
     """One of `WAYS` for the place at `path`.
 
-    `type` is the Spark type that comes out and `have` the one that goes in. `required`: a null is wrong here. `same`: what
-    comes out is what goes in, so that only checks are to be run. `constant` is JSON (bytes as text of one character each).
+    `type` is the Spark type that comes out and `have` the one that goes in. `required`: a null is wrong here. `same`:
+    what comes out is what goes in, so that only checks are to be run. `constant` is JSON (bytes as text of one
+    character each).
     """
 
     path: str
@@ -111,7 +114,7 @@ class ColumnConversion:
 
 
 def sentence(fit: ColumnConversion, check: LossCheck) -> str:
-    """What a bad row is told."""
+    """The message of a bad row."""
     more = "" if len(check.args) <= SYMBOLS_SHOWN else ", …"
     shown = ", ".join(check.args[:SYMBOLS_SHOWN]) + more
     path = fit.path or "the value"

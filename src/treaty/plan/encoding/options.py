@@ -13,8 +13,9 @@ Framed = Literal["prefix", "header"]
 class DeriveOptions:
     """A schema is made from the frame's columns: the latest version where it holds them, grown where it does not.
 
-    `schema_type` and `name` (of the record or message) are those of the latest version if they are empty; of a new subject
-    Avro and the subject's name. `open_content`: objects of JSON take members without a name; `draft` is 2020 or 7.
+    `schema_type` and `name` (of the record or message) are those of the latest version if they are empty; of a new
+    subject Avro and the subject's name. `open_content`: objects of JSON take members without a name; `draft` is 2020 or
+    7.
     """
 
     schema_type: str = ""
@@ -28,12 +29,13 @@ DERIVED = DeriveOptions()
 
 @dataclass(frozen=True, slots=True)
 class EncodeOptions:
-    """Which schema: a `version` of the subject, a text (`schema`, of `schema_type` or the subject's), or one that is derived.
+    """Which schema: a `version` of the subject, a text (`schema`, of `schema_type` or the subject's), or one that is
+    derived.
 
     A text or derived schema is made a version where `register` says so, else it must be one. `framing` is ``prefix`` or
     ``header``, `part` the half of a record, `message` a Protobuf message (default: the file's first). With `validate`
-    payloads in JSON are judged by their schema. `lossy` has the paths of values that may lose digits or a part of a time
-    (``/price``, ``/lines/[]/at``, ``/by/{}``); everywhere else a row that would lose something is bad.
+    JSON payloads are validated by their schema. `lossy` has the paths of values that may lose digits or a part of a
+    time (``/price``, ``/lines/[]/at``, ``/by/{}``); everywhere else a row that would lose something is bad.
     """
 
     version: int = LATEST

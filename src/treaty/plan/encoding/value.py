@@ -21,8 +21,8 @@ class EncodePlan:
     """How rows are encoded. Made on the driver, equal for equal registries and frames; executors never ask anybody.
 
     `text` is what the format's engine needs to know of the schema: Avro's text with references inlined, JSON Schema's
-    canonical text; for Protobuf `files` are descriptors in Base64, each after those that it imports, and `message` is a full
-    name. `head` (hex) stands before every payload, or with the framing ``header`` in the header of the `part`.
+    canonical text; for Protobuf `files` are descriptors in Base64, each after those that it imports, and `message` is a
+    full name. `head` (hex) stands before every payload, or with the framing ``header`` in the header of the `part`.
     `columns` are name and Spark type of those that were planned for, `fit` is what becomes of them.
     """
 
@@ -39,7 +39,7 @@ class EncodePlan:
     message: str = ""
     files: tuple[str, ...] = ()
     validate: bool = False
-    """Whether each payload is judged by its JSON Schema too."""
+    """Whether each payload is validated by its JSON Schema too."""
 
     def to_json(self) -> str:
         """The stored form."""

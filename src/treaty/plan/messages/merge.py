@@ -1,8 +1,8 @@
 """All versions of a Protobuf file as one: the newest, with what older ones had and it has no more.
 
-Fields are told apart by number, messages and enums by name. A whole number is as wide as the widest that a version has, because
-a narrow reader takes the low bits of a wide number without a word. What is added from an older version knows whether it is
-set, so that rows of newer writers have null there and not a default that nobody wrote.
+Fields are identified by number, messages and enums by name. A whole number is as wide as the widest that a version has,
+because a narrow reader takes the low bits of a wide number without a word. What is added from an older version knows
+whether it is set, so that rows of newer writers have null there and not a default that was not written.
 """
 
 from collections.abc import Iterable

@@ -24,8 +24,8 @@ def group_schemas(
 ) -> tuple[RecordGroup, ...]:
     """Group schemas by name, the oldest type first.
 
-    `names_of` gives the full name of a schema and those that it had before: a version that says its type's old name
-    goes on with it.
+    `names_of` gives the full name of a schema and those that it had before: a version with its type's old name
+    continues it.
     """
     groups: list[tuple[set[str], list[RegisteredSchema]]] = []
     for one in {one.schema_id: one for one in sorted(known, key=lambda one: one.schema_id)}.values():

@@ -104,7 +104,9 @@ def _parts(
 
 
 def _rename_apart(one: _Part, files: dict[str, str], place: int) -> _Part:
-    """The part with another name for its own file, where that of another subject has its name: no path tells them apart."""
+    """The part with another name for its own file, where that of another subject has its name: no path distinguishes
+    them.
+    """
     own = _file(one.recipe.files[-1])
     if files.get(own.name, one.recipe.files[-1]) == one.recipe.files[-1]:
         return one
@@ -150,7 +152,7 @@ def _whole(parts: Sequence[_Part], columns: Sequence[str]) -> str:
 
 
 def _heads(parts: Sequence[_Part], known: Sequence[RegisteredSchema]) -> Iterator[MessageIndexes]:
-    """For each id that some part reads: the field of each message index, told by the message's name in that version."""
+    """For each id that some part reads: the field of each message index, by the message's name in that version."""
     read: dict[int, dict[str, int]] = {}
     for number, part in enumerate(parts, 1):
         for writer in part.plan.writers:

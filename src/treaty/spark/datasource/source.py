@@ -1,4 +1,6 @@
-"""`TreatyDataSource`: what `format("treaty")` means to Spark. Plans are made where it is opened; executors read and decode."""
+"""`TreatyDataSource`: what `format("treaty")` means to Spark. Plans are made where it is opened; executors read and
+decode.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -76,10 +78,11 @@ class FrameReader(DataSourceReader):
 
 
 class FrameStreamReader(DataSourceStreamReader):
-    """Reads batches of a stream. Before each batch the subject's versions are listed, so that rows of new ones are read by the same reader.
+    """Reads batches of a stream. Before each batch the subject's versions are listed, so that rows of new ones are read
+    by the same reader.
 
-    A record is written after its schema is registered, and the end of a batch is fixed before its parts are planned: so the plan of a
-    batch has all versions that its rows can have.
+    A record is written after its schema is registered, and the end of a batch is fixed before its parts are planned: so
+    the plan of a batch has all versions that its rows can have.
     """
 
     def __init__(self, decoder: RowDecoder) -> None:
@@ -114,7 +117,9 @@ class FrameStreamReader(DataSourceStreamReader):
         return decoder.decode(_open_place(decoder.options).read(part))
 
     def _refresh(self) -> None:
-        """Plan anew where the subject has other versions; a plan whose columns would be others waits for the next start."""
+        """Make a new plan if the subject has other versions; a plan whose columns would be others waits for the next
+        start.
+        """
         options = self._decoder.options
         try:
             with open_registry(options.registry, options.settings) as registry:

@@ -108,7 +108,7 @@ def encode(
 
 
 def _pack_at_once(frame: DataFrame, plan: EncodePlan, row: Column) -> DataFrame:
-    """The frame with `PACKED`: each row is checked and encoded in one expression, which stands in the plan once.
+    """The frame with `PACKED`: each row is checked and encoded in one expression, which is in the plan once.
 
     The message of a row is only made where something is wrong. The columns of a row go into this step alone.
     """

@@ -69,7 +69,7 @@ PROTOBUF_ENCODER = PayloadEncoder(_encode_message, _needs_workers)
 
 
 FAULTS_PER_ROW = 3
-"""Faults that one row tells."""
+"""The most faults in the message of a row."""
 
 
 def _encode_json(plan: EncodePlan, row: Column) -> Column:

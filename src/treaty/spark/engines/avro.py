@@ -1,4 +1,6 @@
-"""Spark's own `from_avro`, one call for any number of writers, and the repair of fields that came through a hidden field."""
+"""Spark's own `from_avro`, one call for any number of writers, and the repair of fields that came through a hidden
+field.
+"""
 
 import json
 from collections.abc import Callable
@@ -32,7 +34,7 @@ class _RecordRepair:
     value: Column
 
     def at(self, part: Column, path: tuple[str, ...]) -> Column:
-        """The part of a record at `path`, built anew where something in it or below it is repaired."""
+        """The part of a record at `path`, rebuilt if something in it or below it is repaired."""
         if not any(one.path[: len(path)] == path for one in self.recipe.repairs):
             return part
         layout = next((one for one in self.recipe.layouts if one.path == path), None)
@@ -88,7 +90,9 @@ def _change_unit(leaf: Column, old: str, new: str) -> Column:
 
 
 def _divide_by_thousand(leaf: Column) -> Column:
-    """A whole number's thousandth, rounded down. Spark's `/` goes through doubles, which lose a microsecond of today's nanoseconds."""
+    """A whole number's thousandth, rounded down. Spark's `/` goes through doubles, which lose a microsecond of today's
+    nanoseconds.
+    """
     whole = leaf.cast("bigint")
     return F.call_function("div", whole - F.pmod(whole, F.lit(1000)), F.lit(1000))
 
@@ -190,7 +194,9 @@ def decode_envelope(plan: DecodePlan, value: Column, reader: str = "") -> Column
 
 
 def is_good_envelope(plan: DecodePlan, made: Column) -> Column:
-    """Whether the tail of an envelope came back unharmed, all texts are UTF-8, all conversions have room, and none cuts digits."""
+    """Whether the tail of an envelope came back unharmed, all texts are UTF-8, all conversions have room, and none cuts
+    digits.
+    """
     return _is_undamaged(plan, made, find_wrong_text(read_avro_part(plan).reader_text, made))
 
 
@@ -233,7 +239,9 @@ def _read_record(plan: DecodePlan, value: Column) -> Column:
 
 
 def _find_code(plan: DecodePlan) -> Column:
-    """MALFORMED where nothing came back, or a value that is none; INVALID where digits would be lost; TRAILING where the tail is somewhere else."""
+    """MALFORMED where nothing came back, or a value that is none; INVALID where digits would be lost; TRAILING where
+    the tail is somewhere else.
+    """
     made = F.col(DECODED)
     lost, overflow = find_lost_digits(made, plan), find_overflow(made, plan)
     damage = [F.col(WRONG_TEXT), *([] if overflow is None else [overflow])]
@@ -246,7 +254,9 @@ def _find_code(plan: DecodePlan) -> Column:
 
 
 def _is_well_formed(plan: DecodePlan, value: Column) -> Column:
-    """Whether a frame of which nothing came back is well formed: its payload is passed over, and nothing but the tail is read."""
+    """Whether a frame of which nothing came back is well formed: its payload is passed over, and nothing but the tail
+    is read.
+    """
     tail = {"name": read_avro_part(plan).tail, "type": "double"}
     reader = {"type": "record", "name": "Envelope", "namespace": "treaty", "fields": [tail]}
     lost = F.col(DECODED)[read_avro_part(plan).tail].isNull()

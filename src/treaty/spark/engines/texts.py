@@ -1,4 +1,4 @@
-"""Texts that are none: Spark takes any bytes for a string of Avro, and whoever reads its column later meets them.
+"""Texts that are none: Spark takes any bytes for a string of Avro, which fail later readers of its column.
 
 Texts in lists are joined and tested once, and so are more than `FEW` fields: a test of its own for each would be an expression of a
 thousand terms, which neither Spark's analyzer nor its generated code is made for. An ASCII character between them keeps a cut character from being completed by
@@ -82,8 +82,9 @@ class _TextCollector:
     def _add_items(self, node: AvroType, items: Column, *, has_null: bool) -> None:
         """Collect the texts of a list, of which items may be null.
 
-        The same field of all records in a list is one list to Spark, and lists of lists are one where none is null. What is left is
-        tested by a function for each item, which Spark interprets: it would compile nothing of the step that holds it.
+        The same field of all records in a list is one list to Spark, and lists of lists are one where none is null.
+        What is left is tested by a function for each item, which Spark interprets: it would compile nothing of the step
+        that holds it.
         """
         match node:
             case AvroReference():

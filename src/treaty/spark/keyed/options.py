@@ -7,8 +7,8 @@ from dataclasses import dataclass
 class DebeziumEnvelope:
     """Values are change events: `before` and `after` a row, and what happened.
 
-    The operations are ``c`` (created), ``u`` (updated), ``r`` (read in a snapshot), ``d`` (deleted) and ``t`` (the whole table
-    was emptied). The table has the columns of the row.
+    The operations are ``c`` (created), ``u`` (updated), ``r`` (read in a snapshot), ``d`` (deleted) and ``t`` (the
+    whole table was emptied). The table has the columns of the row.
     """
 
     before: str = "before"
@@ -24,14 +24,15 @@ OPS = ("c", "u", "r", "d", "t")
 class KeyedTableOptions:
     """One row per key. A value that is null deletes the row; of several changes of a key the greatest wins.
 
-    `key` names the key's columns: fields of the key's schema under `subject`, whose frames stand in the source's column
+    `key` names the key's columns: fields of the key's schema under `subject`, whose frames are in the source's column
     `column`; without a `subject` they are columns that the pipeline keeps, or fields of the value (which a delete
-    marker does not have). With a subject and no names all fields of the key count; a key that is no record is one column,
-    of the first name or ``key``.
+    marker does not have). With a subject and no names all fields of the key count; a key that is no record is one
+    column, of the first name or ``key``.
 
-    Changes are ordered by `version`, a field of the value with dots inside records (of the whole envelope, for Debezium), and
-    where that is equal or not given by `order`, columns of the source that are kept in the table. A change without a version is as
-    new as the newest one of its key before it. What comes late loses, after a delete too: a table beside (``…-deleted``) remembers.
+    Changes are ordered by `version`, a field of the value with dots inside records (of the whole envelope, for
+    Debezium), and where that is equal or not given by `order`, columns of the source that are kept in the table. A
+    change without a version is as new as the newest one of its key before it. What comes late loses, after a delete
+    too: a table beside (``…-deleted``) remembers.
     """
 
     key: tuple[str, ...] = ()

@@ -135,9 +135,10 @@ def _require_columns(wanted: tuple[str, ...], had: tuple[str, ...] | list[str], 
 def select_changes(
     decoded: DataFrame, keyed: KeyedTableOptions, kept: tuple[str, ...], *, value: str, record: str, error: str
 ) -> DataFrame:
-    """The changes that decoded and judged rows are: key, columns kept, order, version, the row's columns, and what it does.
+    """The changes of decoded and checked rows: key, columns kept, order, version, the row's columns, and what it does.
 
-    Delete markers that belong to no key, as Debezium sends them after a delete where keys are not decoded, are left out.
+    Delete markers that belong to no key, as Debezium sends them after a delete where keys are not decoded, are left
+    out.
     """
     keys, inside = _select_keys(decoded, keyed, record), _list_row_columns(decoded, keyed, record)
     row, whole = _select_row(keyed, record), F.col(record)

@@ -49,7 +49,7 @@ def require_merge(table: LakeTable) -> None:
 
 @dataclass(frozen=True, slots=True)
 class KeyedMerge:
-    """A keyed table, its key's columns, and the columns by which changes are ordered, the most telling first."""
+    """A keyed table, its key's columns, and the columns by which changes are ordered, the most significant first."""
 
     table: LakeTable
     keyed: KeyedTableOptions
@@ -74,8 +74,8 @@ def merge_changes(
 ) -> None:
     """Bring a table to the greatest change of every key. Raises `NoMergeError`, and `EvolutionError` as an append does.
 
-    `changes` are those that `changes_of` makes. What comes later in the order than a delete brings the row back, what comes
-    before it does not, whatever batch it comes in.
+    `changes` are those that `changes_of` makes. What comes later in the order than a delete brings the row back, what
+    comes before it does not, whatever batch it comes in.
     """
     require_merge(into.table)
     spark = changes.sparkSession

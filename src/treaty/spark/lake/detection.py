@@ -9,13 +9,15 @@ from treaty.spark.lake import parquet, tables
 from treaty.spark.lake.table import LakeTable
 
 FOLDERS = {"_delta_log": "delta", "metadata": "iceberg", parquet.COLUMNS: "parquet"}
-"""What lies in a table's folder, and the format that it tells."""
+"""Formats by the folder that a table has."""
 COLUMNS = ("value", "payload")
 """Columns that hold frames: as Kafka's source calls them, and as tables of bad rows do."""
 
 
 def detect_format(place: str) -> str:
-    """The format of what lies at a path of this machine, ``files`` for a folder of Parquet; nothing where that is unknown."""
+    """The format of what lies at a path of this machine, ``files`` for a folder of Parquet; nothing where that is
+    unknown.
+    """
     folder = Path(place)
     if "/" not in place and not folder.exists():
         return ""

@@ -51,7 +51,7 @@ def _project_column(column: Column, have: DataType, want: DataType) -> Column:
 
 
 def strip_nullability(kind: DataType) -> DataType:
-    """A type without comments, and with nulls allowed everywhere: what decides whether rows must be made anew."""
+    """A type without comments, and with nulls allowed everywhere: what decides whether rows must be rebuilt."""
     match kind:
         case StructType():
             return StructType([StructField(one.name, strip_nullability(one.dataType)) for one in kind.fields])

@@ -57,7 +57,7 @@ def resolve_folder(spark: SparkSession | None, folder: str) -> str:
     """A folder from the root on, where Spark itself would find it: in SQL a name that begins with no slash is a
     table's.
 
-    Without a session it stays as it is; nobody reads there by then.
+    Without a session it stays as it is; nothing is read there by then.
     """
     if spark is None or folder.startswith("/") or _SCHEME.match(folder):
         return folder

@@ -1,7 +1,8 @@
 """Counts of a batch by schema id and error code, made by Spark within the write itself: one key a row, one aggregate.
 
 A row's key is its id times 16 plus a digit for its error. Ids that no plan knows count as -1, because there may be any
-number of them. The aggregate is exact below `KEYS` different keys, more than the `DECODE_WRITERS` ids of a plan can make.
+number of them. The aggregate is exact below `KEYS` different keys, more than the `DECODE_WRITERS` ids of a plan can
+make.
 """
 
 from collections.abc import Iterable, Mapping
@@ -78,7 +79,7 @@ class RowTotals:
     unknown: int
 
     def pairs(self) -> tuple[tuple[str, int], ...]:
-        """As a step tells them."""
+        """The counts as members of an event."""
         pairs = (("bad", self.bad), ("deletes", self.deletes), ("good", self.good), ("rows", self.rows))
         return (*pairs, ("unknown", self.unknown))
 

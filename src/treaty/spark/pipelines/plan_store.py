@@ -1,4 +1,6 @@
-"""The plans of a stream by batch, in a Parquet table beside its checkpoint, so that a batch that runs again decodes alike."""
+"""The plans of a stream by batch, in a Parquet table beside its checkpoint, so that a batch that runs again decodes
+alike.
+"""
 
 from dataclasses import dataclass, field
 
@@ -20,7 +22,9 @@ COLUMNS = "batch BIGINT, part INT, plan STRING, topic STRING"
 
 @dataclass(slots=True)
 class PlanStore:
-    """Plans of one stream, by topic where it has several. A plan holds from the batch it is stored under until the next one."""
+    """Plans of one stream, by topic where it has several. A plan holds from the batch it is stored under until the next
+    one.
+    """
 
     spark: SparkSession
     table: LakeTable
@@ -29,7 +33,7 @@ class PlanStore:
     settled: set[tuple[str, int]] = field(default_factory=set)
     """Topics and batches whose strange ids the registry did not know."""
     outdated: set[tuple[str, int, int]] = field(default_factory=set)
-    """Plans that were stored in an older format: they replay their batch, then the next one is planned anew."""
+    """Plans that were stored in an older format: they replay their batch, then the next one gets a new plan."""
 
     def load(self) -> None:
         """Read what was stored before; a stream that never ran has nothing."""
@@ -61,7 +65,7 @@ class PlanStore:
         return self.plans.get((topic, batch, part))
 
     def is_settled(self, batch: int, topic: str = "") -> bool:
-        """Whether it was decided that this batch goes on without another plan."""
+        """Whether it was decided that this batch continues without another plan."""
         return (topic, batch) in self.settled
 
     def store(self, batch: int, part: int, plan: DecodePlan, topic: str = "") -> None:
@@ -70,7 +74,9 @@ class PlanStore:
         self.plans[topic, batch, part] = plan
 
     def settle(self, batch: int, topic: str = "") -> None:
-        """Keep that a batch goes on without another plan; only the last `SETTLED` of these are kept, since old batches never run again."""
+        """Keep that a batch continues without another plan; only the last `SETTLED` of these are kept, since old
+        batches never run again.
+        """
         self._append((batch, LATE, "", topic), "settled", batch % SETTLED)
         self.settled.add((topic, batch))
 
@@ -85,7 +91,9 @@ class NeverRanError(RuntimeError):
 
 
 def query_id(spark: SparkSession, checkpoint: str) -> str:
-    """The id that Spark gave the query of a checkpoint; a checkpoint made anew at its place has another. Raises `NeverRanError`."""
+    """The id that Spark gave the query of a checkpoint; a new checkpoint at its place has another. Raises
+    `NeverRanError`.
+    """
     try:
         stored = spark.read.json(f"{checkpoint}/metadata").first()
     except AnalysisException as missing:

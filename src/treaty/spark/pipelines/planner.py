@@ -1,4 +1,6 @@
-"""Plans of a route: made from the registry with patience, made anew where the subject has other versions, held to what its table can be."""
+"""Plans of a route: made from the registry with retries, renewed if the subject has other versions, limited to what its
+table can hold.
+"""
 
 import time
 from collections.abc import Callable
@@ -30,7 +32,9 @@ PAUSE = 30.0
 
 @dataclass(slots=True)
 class RoutePlanner:
-    """Makes the plans of one route, whose pipeline has one subject. `seen` are the version numbers that the last plan was made of."""
+    """Makes the plans of one route, whose pipeline has one subject. `seen` are the version numbers that the last plan
+    was made of.
+    """
 
     route: TopicRoute
     registry: Registry
@@ -43,11 +47,15 @@ class RoutePlanner:
         return self.route.pipeline
 
     def plan(self, spark: SparkSession) -> DecodePlan:
-        """The plan that the registry gives now, whether its table can take the rows or not. Raises what `make_plan` raises."""
+        """The plan that the registry gives now, whether its table can take the rows or not. Raises what `make_plan`
+        raises.
+        """
         return self._with_retries(lambda: self._make_plan(spark, frozenset()))
 
     def make_first(self, spark: SparkSession) -> DecodePlan:
-        """The plan of a stream that has none. Raises what `make_plan` raises, and `EvolutionError` where no row would fit its table."""
+        """The plan of a stream that has none. Raises what `make_plan` raises, and `EvolutionError` where no row would
+        fit its table.
+        """
         return self.make_fitting(spark, None)
 
     def make_fitting(self, spark: SparkSession, before: DecodePlan | None) -> DecodePlan:
@@ -68,7 +76,9 @@ class RoutePlanner:
         return made
 
     def extend(self, spark: SparkSession, plan: DecodePlan, ids: frozenset[int]) -> DecodePlan:
-        """The plan with further ids (none: with further versions); the same where the registry knows none of them, after `patience` too. Raises `Unavailable`."""
+        """The plan with further ids (none: with further versions); the same where the registry knows none of them,
+        after `patience` too. Raises `Unavailable`.
+        """
         end = time.monotonic() + (0 if ids and ids <= self.given_up else self.pipeline.patience)
         pause = 0.05
         while True:
@@ -133,8 +143,8 @@ class RoutePlanner:
 def fit_plan(plan: DecodePlan, before: DecodePlan | None, pipeline: Pipeline, have: StructType | None) -> DecodePlan:
     """A plan whose rows its table can take: this one, else the one before, to which the new ids are bad.
 
-    Raises `EvolutionError`, or `PlanError` for two columns of one name, where there is no plan before, and where the pipeline's
-    evolution is ``fail``.
+    Raises `EvolutionError`, or `PlanError` for two columns of one name, where there is no plan before, and where the
+    pipeline's evolution is ``fail``.
     """
     try:
         refuse_double(pipeline, plan)

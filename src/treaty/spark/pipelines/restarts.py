@@ -1,7 +1,8 @@
 """The stream of a pipeline as a query that comes back by itself from one fault of Spark's Kafka source.
 
-Spark 4.1.1's source fails in its own figures (`KafkaMicroBatchStream.metrics`) at the end of a batch that is run again: it has not asked for the
-newest offsets yet, and takes their absence for offsets (SPARK-55271). The batch is complete by then, so the next start goes on behind it.
+Spark 4.1.1's source fails in its own figures (`KafkaMicroBatchStream.metrics`) at the end of a batch that is run again:
+it has not asked for the newest offsets yet, and takes their absence for offsets (SPARK-55271). The batch is complete by
+then, so the next start continues after it.
 """
 
 from collections.abc import Callable
@@ -32,13 +33,16 @@ def is_source_fault(query: StreamingQuery) -> bool:
 
 
 class PipelineQuery(StreamingQuery):
-    """A query of Spark that is started again after the fault of `is_source_fault`, up to `SOURCE_RESTARTS` times; any other failure ends it.
+    """A query of Spark that is started again after the fault of `is_source_fault`, up to `SOURCE_RESTARTS` times; any
+    other failure ends it.
 
     Between two starts it counts as active. `runId`, `status` and the progress are those of the last start.
     """
 
     def __init__(self, begin: Callable[[], StreamingQuery], close: Callable[[], None]) -> None:
-        """`begin` starts the stream, the first time and again, each time as if no run had been before; `close` is called behind the last one."""
+        """`begin` starts the stream, the first time and again, each time as if no run had been before; `close` is
+        called behind the last one.
+        """
         started = begin()
         super().__init__(started._jsq)  # noqa: SLF001 (the one thing that a query is made of)
         self.restarts = 0
@@ -55,7 +59,9 @@ class PipelineQuery(StreamingQuery):
         return not self._ended.is_set()
 
     def awaitTermination(self, timeout: float | None = None) -> bool | None:  # noqa: N802 - so it is called there
-        """Wait until it ends for good; with a `timeout` in seconds, whether it has. Raises `StreamingQueryException` where it failed."""
+        """Wait until it ends for good; with a `timeout` in seconds, whether it has. Raises `StreamingQueryException`
+        where it failed.
+        """
         if not self._ended.wait(timeout):
             return False
         if self._failure is not None:
@@ -98,7 +104,7 @@ class PipelineQuery(StreamingQuery):
             self._ended.set()
 
     def _failed(self) -> bool:
-        """Wait for the end of this start; tells whether it was a failure, and keeps that."""
+        """Wait for the end of this start; return whether it failed, and keep that."""
         try:
             super().awaitTermination()
         except StreamingQueryException as failure:
@@ -108,7 +114,7 @@ class PipelineQuery(StreamingQuery):
         return True
 
     def _restart(self) -> bool:
-        """Start the stream anew where its end was the fault of the source; tells whether that was so."""
+        """Restart the stream if its end was a fault of the source; return whether it was."""
         with self._lock:
             if self._stopping or self.restarts >= SOURCE_RESTARTS or not is_source_fault(self):
                 return False
@@ -125,8 +131,8 @@ class PipelinesFailedError(ExceptionGroup[Exception]):
 def wait_for_all(*queries: StreamingQuery) -> None:
     """Wait until each of several streams has ended; one that fails interrupts no other.
 
-    Spark's own `awaitAnyTermination`, or waiting for one query after the other, leaves the program at the first failure, and all other streams
-    end with it. Raises `PipelinesFailedError` with every failure once all have ended.
+    Spark's own `awaitAnyTermination`, or waiting for one query after the other, leaves the program at the first
+    failure, and all other streams end with it. Raises `PipelinesFailedError` with every failure once all have ended.
     """
     failures: list[Exception] = []
     for one in queries:

@@ -50,9 +50,10 @@ def run(
 ) -> PipelineQuery:
     """Open the pipeline's source and start the stream, or continue from its checkpoint.
 
-    After the one fault that Spark's Kafka source has at the end of a batch that runs again, the query starts itself anew.
-    `registry` may be the address of a server. `on_report` gets the report of every batch. Once `ending` is set, the running batch ends and no
-    other begins. Raises `PipelineError` without a source, `SourceError` for one that can't be opened, and `PlanError` for one without frames.
+    After the one fault that Spark's Kafka source has at the end of a batch that runs again, the query restarts itself.
+    `registry` may be the address of a server. `on_report` gets the report of every batch. Once `ending` is set, the
+    running batch ends and no other begins. Raises `PipelineError` without a source, `SourceError` for one that can't be
+    opened, and `PlanError` for one without frames.
     """
     if pipeline.source is None:
         raise PipelineError("this pipeline has no source; give one, or a frame to start()")
@@ -72,9 +73,11 @@ def start(
     available: bool = False,
     ending: Event | None = None,
 ) -> PipelineQuery:
-    """Start a stream from any frame, or continue from its checkpoint. With `available` it ends when all there is has been read.
+    """Start a stream from any frame, or continue from its checkpoint. With `available` it ends when all there is has
+    been read.
 
-    `on_event` is called after each step of a batch, in the stream's own thread; see `run`. Raises `NotOnConnectError` on a Connect session.
+    `on_event` is called after each step of a batch, in the stream's own thread; see `run`. Raises `NotOnConnectError`
+    on a Connect session.
     """
     trigger = StreamTrigger("available") if available else pipeline.trigger
     return _start_query(pipeline, source, trigger, registry, _Hooks(on_event, on_report, ending or Event()))

@@ -24,10 +24,11 @@ class SourceError(ValueError):
 class KafkaSource:
     """Topics of Kafka: their names, or a pattern of names.
 
-    `settings` are those of Kafka's Java clients (``security.protocol`` …); ``${NAME}`` in a value is the variable of that
-    name. `file` is a properties file with more of them. Both are read when the stream starts, and never shown. `start` is ``earliest``,
-    ``latest``, or offsets as Spark takes them (JSON), and counts for a new checkpoint only. A batch has `most` offsets at most (all topics
-    together). With `lossy` a stream goes on where records that it has not read are gone; else it fails there.
+    `settings` are those of Kafka's Java clients (``security.protocol`` …); ``${NAME}`` in a value is the variable of
+    that name. `file` is a properties file with more of them. Both are read when the stream starts, and never shown.
+    `start` is ``earliest``, ``latest``, or offsets as Spark takes them (JSON), and counts for a new checkpoint only. A
+    batch has `most` offsets at most (all topics together). With `lossy` a stream continues where records that it has
+    not read are gone; else it fails there.
     """
 
     servers: str
@@ -54,9 +55,11 @@ class KafkaSource:
 
 @dataclass(frozen=True, slots=True)
 class FilesSource:
-    """Files in a folder, new ones as they come: their format (``parquet``, ``avro``, ``json``, ``orc``) and a column of frames.
+    """Files in a folder, new ones as they come: their format (``parquet``, ``avro``, ``json``, ``orc``) and a column of
+    frames.
 
-    `schema` is DDL; where it is left out, the files that are there when the stream starts say it. A batch has `most` files at most.
+    `schema` is DDL; where it is left out, the files that are there when the stream starts say it. A batch has `most`
+    files at most.
     """
 
     path: str
@@ -69,7 +72,7 @@ Source = KafkaSource | FilesSource
 
 
 def open_stream(spark: SparkSession, source: Source) -> DataFrame:
-    """The source as a frame that goes on. Raises `SourceError`."""
+    """The source as a streaming frame. Raises `SourceError`."""
     try:
         return _open_stream(spark, source)
     except PySparkException as error:
@@ -95,7 +98,9 @@ def _schema(spark: SparkSession, source: FilesSource) -> StructType:
 
 
 def read_client_settings(source: KafkaSource, environment: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The settings of Kafka's client, from the file first. Raises `SourceError` for a file or a variable that is missing."""
+    """The settings of Kafka's client, from the file first. Raises `SourceError` for a file or a variable that is
+    missing.
+    """
     known = os.environ if environment is None else environment  # noqa: TID251 (secrets of a client stand in variables)
     settings = {**_read_properties(source.file), **dict(source.settings)}
     return {name: _fill_variables(name, value, known) for name, value in settings.items()}

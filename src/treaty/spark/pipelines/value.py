@@ -13,7 +13,7 @@ from treaty.spark.pipelines.trigger import StreamTrigger
 
 AT_ONCE = StreamTrigger()
 TOPIC = "{topic}"
-"""Stands in the place of a table for the name of the topic whose rows it has."""
+"""Placeholder in the name of a table for the topic of its rows."""
 PARTS = ("value", "key")
 
 
@@ -21,17 +21,19 @@ PARTS = ("value", "key")
 class Pipeline:
     """Where rows come from and go to.
 
-    `column` holds the frames (left out: the one that is called as the `part` is) and `keep` names further columns of the source that both tables get. A table that is only a
-    path is a Delta table; the plans lie under the checkpoint, which is a path too. `with_id` and `with_version` name columns of the good
-    table for the schema id and version of a row, empty for none. Delete markers (null values) are counted in the steps;
-    a table that is only appended to has no place for them. `message` names a Protobuf message. `evolution` says what may
-    happen to the table of good rows (see `treaty.spark.lake.tables.EVOLUTIONS`). A batch with more than `most_bad` bad rows, or a larger
-    share of them than `worst_share` (0 to 1), ends the stream once they are written.
+    `column` holds the frames (left out: the one that is called as the `part` is) and `keep` names further columns of
+    the source that both tables get. A table that is only a path is a Delta table; the plans lie under the checkpoint,
+    which is a path too. `with_id` and `with_version` name columns of the good table for the schema id and version of a
+    row, empty for none. Delete markers (null values) are counted in the steps; a table that is only appended to has no
+    place for them. `message` names a Protobuf message. `evolution` says what may happen to the table of good rows (see
+    `treaty.spark.lake.tables.EVOLUTIONS`). A batch with more than `most_bad` bad rows, or a larger share of them than
+    `worst_share` (0 to 1), ends the stream once they are written.
 
-    `source` is opened by `run`; `start` takes any frame instead. Without a `subject` each topic has its own, ``topic-value`` or
-    ``topic-key`` by the `part` that is read, and with several topics ``{topic}`` stands in the place of the good table; a table of bad rows
-    for all of them needs ``topic`` in `keep`. `framing`, `depth`, `lossy` and `defaults` are those of `make_plan`. A registry that does not
-    answer is asked `tries` times; one that does not know an id yet is asked again for `patience` seconds before its rows are bad.
+    `source` is opened by `run`; `start` takes any frame instead. Without a `subject` each topic has its own,
+    ``topic-value`` or ``topic-key`` by the `part` that is read, and with several topics ``{topic}`` is part of the good
+    table's place; a table of bad rows for all of them needs ``topic`` in `keep`. `framing`, `depth`, `lossy` and
+    `defaults` are those of `make_plan`. A registry that does not answer is asked `tries` times; one that does not know
+    an id yet is asked again for `patience` seconds before its rows are bad.
     """
 
     subject: str
@@ -120,7 +122,9 @@ class TooManyBadRowsError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class BatchEvent:
-    """What a batch has just done: ``planned``, ``good``, ``extended``, ``late``, ``bad``, ``done``; counts where they are known."""
+    """What a batch has just done: ``planned``, ``good``, ``extended``, ``late``, ``bad``, ``done``; counts where they
+    are known.
+    """
 
     batch: int
     name: str

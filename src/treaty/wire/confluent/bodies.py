@@ -70,7 +70,7 @@ class TagsBody(Struct, omit_defaults=True, rename="camel"):
 
 
 def tagged_of(bodies: Iterable[TagsBody | None] | None) -> tuple[TaggedPath, ...]:
-    """Read tags; a path or kind that is missing comes out empty, which the law refuses."""
+    """Read tags; a path or kind that is missing comes out empty, which the handler refuses."""
     given = [(body.schema_entity or EntityBody(), body.tags or ()) for body in bodies or () if body is not None]
     return tuple(
         TaggedPath(entity.entity_path or "", (entity.entity_type or "").lower(), tuple(dict.fromkeys(tags)))
@@ -94,7 +94,7 @@ def object_of(pairs: Pairs) -> dict[str, str | None] | None:
 
 
 def references_of(bodies: Iterable[ReferenceBody | None] | None) -> tuple[Reference, ...]:
-    """Read references; a member that is missing comes out empty, which the law refuses."""
+    """Read references; a member that is missing comes out empty, which the handler refuses."""
     given = (body or ReferenceBody() for body in bodies or ())
     return tuple(Reference(body.name or "", body.subject or "", body.version or 0) for body in given)
 
@@ -124,7 +124,7 @@ def metadata_body(metadata: Metadata | None) -> MetadataBody | None:
 
 
 def rules_of(body: RuleSetBody | None) -> RuleSet | None:
-    """Read a rule set; a name that is missing comes out empty, which the law refuses."""
+    """Read a rule set; a name that is missing comes out empty, which the handler refuses."""
     if body is None:
         return None
     groups = (body.migration_rules, body.domain_rules, body.encoding_rules)

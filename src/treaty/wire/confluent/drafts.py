@@ -35,7 +35,7 @@ class ForceBody(Struct):
 
 
 class ExpectedBody(Struct):
-    """What the sender believes to be the last version."""
+    """The expected latest version."""
 
     by: Literal["number", "ordinal", "schema_id"]
     value: int

@@ -68,7 +68,7 @@ def _message_with_rule(reason: Reason) -> str:
 
 
 def _fill_template(template: str) -> Callable[[Reason], str]:
-    """A text with `{subject}` and `{version}` in it; the law's own sentence where a fact is missing."""
+    """A text with `{subject}` and `{version}` in it; the refusal's own sentence if a fact is missing."""
 
     def text(reason: Reason) -> str:
         if ("{version}" in template and not reason.version) or ("{subject}" in template and not reason.subject):
@@ -100,7 +100,7 @@ _REFERENCED = "One or more references exist to the schema {magic=1,keytype=SCHEM
 
 
 def _level(reason: Reason) -> str:
-    """The established text about levels, and for members that Confluent has no text for the law's own."""
+    """The established text about levels, and for members without a text of Confluent the refusal's own."""
     told = _LEVELS if reason.path in {"", "/compatibility"} else reason.message
     return f"{told}; not '{reason.new}'" if reason.new else told
 
@@ -188,7 +188,7 @@ def _fits(line: ErrorMapping, asked: Asked) -> bool:
 
 
 def _complete_reason(reason: Reason, asked: Asked) -> Reason:
-    """Fill in the subject and version that were asked for where the law did not say them."""
+    """Fill in the subject and version that were asked for if the refusal lacks them."""
     subject, version = getattr(asked, "subject", None), getattr(asked, "version", None)
     scope = getattr(asked, "scope", None)
     if scope is not None:
@@ -231,7 +231,7 @@ NEAREST: dict[int, type[Refusal]] = {
 
 
 def error_of(body: ErrorBody, asked: Asked = None, *, retry_after: float = 1.0) -> RegistryError:
-    """Read an error body: the refusal it tells, `Unavailable`, or `OutcomeUnknown`.
+    """Read an error body: its refusal, `Unavailable`, or `OutcomeUnknown`.
 
     Codes that are not in the table become the nearest class by their status. A bare 404 is not a `NotFound`: it comes
     from something that is not a registry, or not at this address, and says nothing about what was asked.

@@ -12,7 +12,9 @@ POSITION = "Treaty-Position"
 COMMAND = "Treaty-Command"
 """Id of a command; sent again with the same id it is the same command."""
 RETRY = "Treaty-Retry"
-"""``true`` with a command that was sent before and may still be pending: its outcome is stored even where it changes nothing."""
+"""``true`` with a command that was sent before and may still be pending: its outcome is stored even where it changes
+nothing.
+"""
 CONSISTENCY = "Treaty-Consistency"
 """``latest``, ``strict`` or ``eventual``; the query member ``consistency`` says the same."""
 DETAILS = "Treaty-Details"
@@ -26,7 +28,7 @@ MEDIA = (V1, "application/vnd.schemaregistry+json", "application/json")
 READ = (*MEDIA, "application/octet-stream")
 """What is accepted as a body."""
 ALWAYS = {"cache-control": "no-cache, no-store, must-revalidate", "x-content-type-options": "nosniff"}
-"""Headers of every answer: nobody keeps it, and no browser takes it for anything but JSON."""
+"""Headers of every answer: no cache keeps it, and browsers read it as JSON only."""
 
 
 def wants_page(accept: str) -> bool:

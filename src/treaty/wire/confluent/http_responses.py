@@ -44,7 +44,7 @@ class HttpResponse:
 def decode_response(request: q.Request[A], http: HttpResponse) -> Reply[A]:
     """Read the answer to a request.
 
-    Raises the refusal that an error body tells, `OutcomeUnknown`, or `Unavailable`: also for anything that is not an
+    Raises the refusal in an error body, `OutcomeUnknown`, or `Unavailable`: also for anything that is not an
     answer of a registry, because that says nothing about what was asked.
     """
     if not 200 <= http.status < 300:

@@ -13,7 +13,7 @@ from treaty.core.policy import NONE, Level, VersionRange, exact_level, group_of,
 T = TypeVar("T")
 
 MISSING = -1
-"""The ordinal of a range that needs one and has none; the law refuses it."""
+"""The ordinal of a range that needs one and has none; the handler refuses it."""
 
 
 class RangeBody(Struct):

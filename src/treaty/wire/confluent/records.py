@@ -259,7 +259,7 @@ def _association_record(key: KeyBody, value: bytes | None) -> AssociationRecord:
 
 
 def _guid(md5: str | None) -> str:
-    """The guid whose bytes a record tells in base64; empty where it tells none, or something else."""
+    """The guid whose bytes a record has in base64; empty without a valid one."""
     try:
         return str(UUID(bytes=base64.b64decode(md5, validate=True))) if md5 else ""
     except ValueError:

@@ -72,7 +72,7 @@ MEMBERS = {
 }
 """Members of `Config`, and what they are called here (before camel case); those that share a name are one setting."""
 EXACT = ("exact_level", "partition")
-"""Members that stand in `treaty`, and are forgotten by the names of the words for them."""
+"""Members in `treaty`, which are unset by the names of the corresponding words."""
 
 
 class ModeBody(Struct):
@@ -103,7 +103,7 @@ def _upper(value: str | None) -> str | None:
 
 
 def config_of(body: ConfigBody) -> Config:
-    """Read a config; words of levels and policies come out in capitals. Whether they exist the law says.
+    """Read a config; words of levels and policies come out in capitals. The handler decides whether they exist.
 
     Raises `Invalid` where the exact policy says something else than the members beside it.
     """
@@ -130,7 +130,7 @@ def config_of(body: ConfigBody) -> Config:
 
 
 def _with_policy(config: Config, exact: Config) -> Config:
-    """The config with the members of its exact policy. Words and what they mean exactly are compared by the law."""
+    """The config with the members of its exact policy. The handler compares words and exact values."""
     for name, member in (("level", "level"), ("policy", "strictness"), ("validators", "validators")):
         beside, inside = getattr(config, name), getattr(exact, name)
         if None not in {beside, inside} and beside != inside:

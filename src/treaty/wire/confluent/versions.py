@@ -45,7 +45,7 @@ class SchemaDetails(Struct, omit_defaults=True, rename="camel"):
 
 
 class SchemaBody(Struct, omit_defaults=True, rename="camel"):
-    """A schema or version in an answer. Members stand in Confluent's order; which are present depends on the route."""
+    """A schema or version in an answer. Members are in Confluent's order; which are present depends on the route."""
 
     subject: str | None = None
     version: int | None = None
@@ -144,7 +144,7 @@ def schema_body(schema: SchemaFound, *, details: bool = False) -> SchemaBody:
 
 
 def version_of(body: SchemaBody, subject: str = "") -> VersionFound:
-    """Read a version; `subject` is its name where the body does not tell. A missing ordinal is -1."""
+    """Read a version; `subject` is its name if the body has none. A missing ordinal is -1."""
     more = body.treaty or SchemaDetails()
     return VersionFound(
         subject=body.subject or subject,
@@ -195,7 +195,7 @@ def schema_of(body: SchemaBody, schema_id: int = -1) -> SchemaFound:
 
 
 class CheckedBody(Struct):
-    """A verdict on compatibility; `messages` only where verbose, then always."""
+    """The result of a compatibility check; `messages` only where verbose, then always."""
 
     is_compatible: bool
     messages: list[str] | UnsetType = UNSET
@@ -203,7 +203,7 @@ class CheckedBody(Struct):
 
 
 def checked_body(checked: CompatibilityResult, *, verbose: bool, details: bool = False) -> CheckedBody:
-    """Print a verdict."""
+    """Print the result of a check."""
     body = CheckedBody(checked.compatible)
     if verbose:
         body.messages = list(checked.messages)
@@ -213,6 +213,6 @@ def checked_body(checked: CompatibilityResult, *, verbose: bool, details: bool =
 
 
 def checked_of(body: CheckedBody) -> CompatibilityResult:
-    """Read a verdict."""
+    """Read the result of a check."""
     findings = body.treaty.findings if isinstance(body.treaty, SchemaDetails) else None
     return CompatibilityResult(body.is_compatible, tuple(body.messages or ()), tuple(findings or ()))

@@ -180,7 +180,7 @@ def encode_reply(reply: ForwardReply) -> bytes:
 def encode_replies(replies: Iterable[tuple[int, ForwardReply]]) -> bytes:
     """Print answers, each with the place of its command in the body, as few lines. One that is too long is left out.
 
-    Whoever waits for it finds the outcome in the log.
+    The waiting node finds the outcome in the log.
     """
     lines: list[list[bytes]] = [[]]
     size = 0

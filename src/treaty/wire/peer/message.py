@@ -12,7 +12,7 @@ from treaty.core.state.commit import PositionToken
 PATH = "/treaty/peer/commands"
 SECRET = "Treaty-Peer-Secret"  # noqa: S105 (the name of a header)
 REFUSED = "treaty-peer"
-"""Stands in an answer of the inner door itself that took no command: whoever sent it knows that nothing is done."""
+"""Part of an answer of the endpoint that accepted no command: the sender knows that nothing is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class ReadBarrier(Request[BarrierPassed]):
 class ForwardedCommand:
     """A command that another node is to decide in this one's place.
 
-    Its commit has a sequence of at most `last`, or there is none: once the log is past it, whoever handed it over knows
-    from the log alone what became of it. It may be with a third node, which decides it up to `elsewhere` (0: it is
-    not): an answer that writes nothing holds only at that sequence or later.
+    Its commit has a sequence of at most `last`, or there is none: once the log is past it, the node that forwarded it
+    knows its result from the log alone. It may be with a third node, which decides it up to `elsewhere` (0: it is not):
+    an answer that writes nothing holds only at that sequence or later.
     """
 
     command: Command[Any]

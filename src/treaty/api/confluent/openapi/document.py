@@ -214,7 +214,7 @@ def _response(answer: ApiAnswer, schema: Schema | None) -> Schema:
 
 
 def _error_codes(path: str, one: ApiOperation) -> tuple[int, ...]:
-    """Codes of errors that a route may answer; pages that tell nothing are open to everybody."""
+    """Codes of errors that a route may answer; pages without content of the registry need no credentials."""
     if path in PAGES:
         return () if path.encode() in OPEN else (40101, 40301)
     return codes(one)

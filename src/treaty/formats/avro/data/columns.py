@@ -198,7 +198,7 @@ class _ColumnBuilder:
         return Struct(tuple(inside)), False
 
     def _doc(self, field: Field) -> str:
-        """A field's own doc, else the one of the named type that stands in it."""
+        """A field's own doc, else the one of the named type in it."""
         if field.doc:
             return field.doc
         found = self._schema.resolve(field.type)

@@ -75,7 +75,7 @@ class _Search:
 
 
 def list_used_names(node: NamedType) -> Iterator[str]:
-    """Full names of the types that stand in the fields of a record, those inside of unions, arrays and maps too."""
+    """Full names of the types in the fields of a record, those inside of unions, arrays and maps too."""
     waiting: list[AvroType] = [field.type for field in reversed(node.fields)] if isinstance(node, AvroRecord) else []
     while waiting:
         match waiting.pop():

@@ -120,7 +120,7 @@ class SchemaSide:
     __slots__ = ("_targets", "_views", "document", "noted")
 
     def __init__(self, document: JsonSchema, *, noted: bool = False) -> None:
-        """`noted`: what stands in schemas for people alone is reported too."""
+        """`noted`: annotations are reported too."""
         self.document = document
         self.noted = noted
         self._views: dict[tuple[int, str], SchemaView] = {}
@@ -187,13 +187,13 @@ class SchemaSide:
 
 
 _NOTES = frozenset({"title", "description", "$comment", "examples"})
-"""Keywords that say something to people and ask for nothing. A default stays: it may stand in for a missing value."""
+"""Keywords that say something to people and ask for nothing. A default stays: it may replace a missing value."""
 
 
 def written_alike(one: Json, other: Json, *, noted: bool = False) -> bool:
     """Whether two schemas of one draft are the same text and refer to nothing, so that they mean the same.
 
-    What stands in them for people alone (`_NOTES`) counts where it is to be reported (`noted`).
+    Annotations (`_NOTES`) count only if they are to be reported (`noted`).
     """
     if one == other:
         text = repr(one)  # where true is not 1

@@ -26,7 +26,7 @@ NullableType = tuple[ColumnType, bool]
 def derive_columns(document: JsonSchema, depth: int = COLUMN_RECURSION) -> Columns:
     """The columns of a schema and what they lose; one that is about no object has one column ``value``.
 
-    The columns stand in the order of the text. Objects that contain themselves are opened `depth` levels deep, fewer
+    The columns are in the order of the text. Objects that contain themselves are opened `depth` levels deep, fewer
     where that would be too many columns; what lies deeper is left out. Raises `InvalidSchemaError` past the limits of
     columns and of nesting.
     """

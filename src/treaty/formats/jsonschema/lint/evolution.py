@@ -16,7 +16,7 @@ _TYPED = frozenset(
 )
 
 _ASIDE = re.compile(r"\\.|\[(?:\\.|[^\]])*\]", re.DOTALL)
-"""Escapes and sets: what stands in them is no anchor."""
+"""Escapes and sets, which contain no anchors."""
 
 
 def _is_branch(node: SchemaNode) -> bool:

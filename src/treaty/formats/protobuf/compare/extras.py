@@ -16,7 +16,7 @@ Key = tuple[str, int]
 """An extension: the extended message's name without package, and a number."""
 
 FieldPlace = tuple[MessageBody, Field]
-"""A field and what it stands in."""
+"""A field and its parent."""
 
 MAX = 2**31
 """A number that no range reaches."""

@@ -79,7 +79,7 @@ def get_dialect(proto: FileDescriptorProto) -> str:
 
 
 def check_name(text: str) -> str:
-    """A name that could stand in a text."""
+    """A name that is valid in a text."""
     if len(text) > FULL_NAME:
         raise descriptor_error(f"a name of {len(text)} characters", f"at most {FULL_NAME}")
     if not _NAME.fullmatch(text):
@@ -88,7 +88,7 @@ def check_name(text: str) -> str:
 
 
 def check_dotted_name(text: str) -> str:
-    """A name of several parts that could stand in a text."""
+    """A name of several parts that is valid in a text."""
     if not _DOTTED.fullmatch(text):
         raise descriptor_error(f"the name {text[:40]!r}", "names with points between them")
     return text

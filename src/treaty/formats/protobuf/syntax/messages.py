@@ -1,4 +1,4 @@
-"""Messages and what stands in them: fields, maps, groups, oneofs, extensions of other messages."""
+"""Messages and their members: fields, maps, groups, oneofs, extensions of other messages."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -104,7 +104,7 @@ def _close_ranges(found: tuple[NumberRange, ...], top: int) -> tuple[NumberRange
 
 
 class DefinitionScope(Protocol):
-    """What has been read of a file or of a message: the definitions that may stand in both."""
+    """What has been read of a file or of a message: the definitions that both may have."""
 
     messages: list[Message]
     enums: list[Enum]
@@ -175,7 +175,7 @@ _STATEMENTS: Mapping[str, Callable[[TokenCursor, _Body], None]] = {
 
 
 def read_field(cursor: TokenCursor, *, alone: bool = True) -> Field:
-    """A field with its label, unless it stands in a oneof and is not `alone`: there is none then."""
+    """A field with its label, unless it is in a oneof and is not `alone`: there is none then."""
     begin = cursor.at
     label = cursor.tokens[begin]
     if label not in _LABELS:

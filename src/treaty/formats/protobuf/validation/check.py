@@ -21,7 +21,7 @@ from treaty.formats.protobuf.validation.options import OptionResolver
 
 
 def check_file(schema: ProtoSchema, faults: DiagnosticList) -> None:
-    """Judge a linked file; everything that is wrong goes to `faults`."""
+    """Check a linked file; everything that is wrong goes to `faults`."""
     _FileValidator(schema, faults).file()
 
 
@@ -41,7 +41,7 @@ class _FileValidator:
         self.numbers: dict[tuple[str, int], str] = {}
 
     def options(self, options: tuple[ProtoOption, ...], kind: str, full: str) -> None:
-        """Judge the options of one definition."""
+        """Check the options of one definition."""
         if self._options is None:
             self._options = OptionResolver(self.schema, self.faults)
         self._options.resolve_all(options, kind, full)
@@ -51,7 +51,7 @@ class _FileValidator:
                     self.faults.add("OPTION_VALUE", full, f"the feature {name} is {value}", options[0].place)
 
     def style(self, kind: str, name: str, full: str, features: Features, place: SourceLocation) -> None:
-        """Judge a name where the edition has a style."""
+        """Check a name where the edition has a style."""
         if self.styled and names.is_unstyled(kind, name, features):
             self.faults.add("NAME_STYLE", full, f"the name {name!r} of this {kind}", place)
 

@@ -79,10 +79,10 @@ def describe_constant(value: Constant) -> str:
 
 
 class ConstantValidator:
-    """Judges constants inside the scope of one schema, in which extensions and types are looked up."""
+    """Checks constants inside the scope of one schema, in which extensions and types are looked up."""
 
     def __init__(self, schema: ProtoSchema, descriptor: ProtoSchema) -> None:
-        """Judge for this schema; `descriptor` is the file that defines what options there are."""
+        """Check for this schema; `descriptor` is the file that defines what options there are."""
         self.schema = schema
         self.descriptor = descriptor
         self._enums: dict[int, tuple[frozenset[str], frozenset[int]]] = {}

@@ -36,7 +36,7 @@ class FieldContext:
 
 
 class FieldValidator:
-    """Judges the fields of one file."""
+    """Checks the fields of one file."""
 
     def __init__(self, schema: ProtoSchema, faults: DiagnosticList) -> None:
         """For this schema; faults go to `faults`."""

@@ -28,7 +28,7 @@ def is_unstyled(kind: str, name: str, features: Features) -> bool:
 
 
 def check_package_style(package: str, features: Features, faults: DiagnosticList) -> None:
-    """Judge the parts of a package's name."""
+    """Check the parts of a package's name."""
     if features["enforce_naming_style"] != "STYLE_LEGACY" and package:
         for part in package.split("."):
             if not _LOWER.fullmatch(part):

@@ -149,7 +149,7 @@ class KafkaPartitionClient:
         await self._admin_client.delete_records(before)
 
     async def size(self) -> int:
-        """The library is not told what a partition takes."""
+        """The library does not report the size of a partition."""
         return -1
 
     async def close(self) -> None:

@@ -15,7 +15,7 @@ from treaty.log.kafka.broker.topic_config import TopicUrl
 from treaty.log.log import Leader
 
 STALE_SECONDS = 1.0
-"""How long what the brokers said is believed."""
+"""Seconds for which an answer of the brokers is used."""
 ASK_SECONDS = 3.0
 """How long the question may take."""
 CLIENT_ID_PREFIX = "treaty "

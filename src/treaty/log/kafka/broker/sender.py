@@ -18,7 +18,7 @@ SEND_SECONDS = 10.0
 POLL_SECONDS = 0.25
 """How long the thread waits for news before it looks whether it should end."""
 _NEVER_SENT = frozenset({"_MSG_SIZE_TOO_LARGE", "MSG_SIZE_TOO_LARGE", "_QUEUE_FULL", "_INVALID_ARG", "INVALID_RECORD"})
-"""Errors that the library tells of a record before it sends it, or that a broker tells of every try."""
+"""Errors that the library reports before it sends a record, or a broker at every attempt."""
 
 
 class RecordSender:

@@ -27,7 +27,7 @@ CREATE_SECONDS = 15.0
 PAUSE_SECONDS = 0.1
 """Between two looks for a new topic."""
 MISSING_SECONDS = 3.0
-"""How long a topic must be missing before it is believed to be gone."""
+"""How long a topic must be missing before it counts as deleted."""
 CHECK_SECONDS = 5.0
 """How often a node makes sure that the topic is still the one that it began with."""
 CHECK_SETTINGS_SECONDS = 60.0

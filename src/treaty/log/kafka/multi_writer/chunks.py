@@ -1,12 +1,14 @@
-"""Snapshots as records: the state at one position of the log, compressed, cut into chunks that are complete or worthless.
+"""Snapshots as records: the state at one position of the log, compressed, cut into chunks that are complete or
+worthless.
 
-A chunk's head never changes: magic, format, the position (identity, sequence, digest), the digest of the whole snapshot, number
-of this chunk, number of chunks, number of rows. In this format the state root of the position follows it, and the payload begins
-with what each table adds to that root. The snapshot's digest covers position, root, counts and all payloads.
+A chunk's head never changes: magic, format, the position (identity, sequence, digest), the digest of the whole
+snapshot, number of this chunk, number of chunks, number of rows. In this format the state root of the position follows
+it, and the payload begins with what each table adds to that root. The snapshot's digest covers position, root, counts
+and all payloads.
 
-Chunks of another format hold a state file of some position, so that a node that starts need not build it from rows. It is a
-cache: no append names it, versions that do not know it ignore it, and what deletes the prefix before a newer snapshot deletes it
-too. Its kind is a number of those who can read it: for others it is a foreign record.
+Chunks of another format hold a state file of some position, so that a node that starts need not build it from rows. It
+is a cache: no append names it, versions that do not know it ignore it, and what deletes the prefix before a newer
+snapshot deletes it too. Its kind is a number of those who can read it: for others it is a foreign record.
 """
 
 import hashlib
@@ -49,7 +51,7 @@ _PIECE_BYTES = 1 << 20
 
 
 class ChunkError(ValueError):
-    """Bytes that are no chunk; `magic` tells whether they at least claim to be one."""
+    """Bytes that are no chunk; `magic`: whether they begin like one."""
 
     def __init__(self, message: str, *, magic: bool) -> None:
         """Keep whether the magic was there."""
@@ -110,7 +112,8 @@ def make_chunks(
 ) -> tuple[SnapshotChunk, ...]:
     """Make the chunks of a snapshot: the rows that were live at a position.
 
-    Raises `SnapshotError` where they would be too many, and `SnapshotMismatchError` where they do not come to the root of the position.
+    Raises `SnapshotError` where they would be too many, and `SnapshotMismatchError` where they do not come to the root
+    of the position.
     """
     roots = roots_of(rows)
     if as_root(roots) != position.root:
@@ -134,7 +137,8 @@ def make_chunks(
 def select_if_intact(chunks: Iterable[SnapshotChunk]) -> tuple[SnapshotChunk, ...]:
     """Return the chunks of one snapshot in their order, each once, if all are there and undamaged; nothing otherwise.
 
-    A snapshot of another format is returned as it is: this version can't tell, and must not choose an older one instead.
+    A snapshot of another format is returned as it is: this version cannot read it, and must not choose an older one
+    instead.
     """
     ordered = sort_if_all(chunks)
     if not ordered:
@@ -150,7 +154,9 @@ def select_if_intact(chunks: Iterable[SnapshotChunk]) -> tuple[SnapshotChunk, ..
 
 
 def _has_wrong_format(ordered: Sequence[SnapshotChunk]) -> bool:
-    """Return whether chunks are a snapshot of this format but for the number of it in the first one: a bit of that has changed."""
+    """Return whether chunks are a snapshot of this format but for the number of it in the first one: a bit of that has
+    changed.
+    """
     first = ordered[0]
     data = bytes(first.payload)
     position = replace(first.position, root=data[:_ROOT])

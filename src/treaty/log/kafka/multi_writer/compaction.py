@@ -69,9 +69,9 @@ async def write_snapshot(
     """Write a snapshot, name it, and delete what it stands for; return whether that was done.
 
     Broken off at any step it leaves chunks that no append names, or a prefix that the next snapshot deletes. `arrived`
-    returns when all chunks of a snapshot were read back with the CRC-32 that each was sent with, `knows` tells whether
-    a position is in the history that the log shows now. Raises `LogDamagedError` where the rows do not come to the root
-    that the log states at the place: the prefix is all that can show what they should be.
+    returns when all chunks of a snapshot were read back with the CRC-32 that each was sent with, `knows` returns
+    whether a position is in the history that the log shows now. Raises `LogDamagedError` where the rows do not come to
+    the root that the log states at the place: the prefix is all that can show what they should be.
     """
     try:
         chunks = await work(lambda: make_chunks(chosen.position, build_state(scanned.state.chunks, chosen.appends)))

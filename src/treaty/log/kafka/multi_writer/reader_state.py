@@ -61,7 +61,7 @@ class ScannedRecord:
 
 
 def read_claim(value: bytes | None) -> AppendPrefix | SnapshotChunk | InvalidRecord:
-    """Read as little of a record as tells what it is; never fails."""
+    """Read as little of a record as identifies it; never fails."""
     if value is None:
         return InvalidRecord.FOREIGN
     try:

@@ -43,9 +43,9 @@ class SingleWriterLog:
 
     Who owns it is a hint. What makes an append true is the transactional id: who takes it has ended all work of those
     before it, and then reads to the end, so that nothing can come between what it has read and what it writes. That
-    nothing did is seen by the offset at which its first record lands, before it commits: brokers tell readers of what
-    is committed an end that lies back while any transaction is open, and one that was just started may have left open
-    one of this log.
+    nothing did is seen by the offset at which its first record lands, before it commits: brokers report an earlier end
+    to read-committed readers while any transaction is open, and one that was just started may have left open one of
+    this log.
     """
 
     lockable = False

@@ -1,7 +1,7 @@
 """Orphan rows of the topic: parts of incomplete transactions, and foreign records. Pure.
 
 An end record says how many rows stand before it. Where two end records follow each other and more rows lie between
-them, some of these are nobody's; the state root says which ones: without them the rows come to it. Where compaction
+them, some of these are orphans; the state root shows which: the rows match it without them. Where compaction
 took an end record or a row away this can't be known any more.
 """
 

@@ -26,7 +26,7 @@ class EndRecordError(ValueError):
 
 
 class EndRecordFormatError(EndRecordError):
-    """An end record of another format than this version's; `newer` tells on which side."""
+    """An end record of another format than this version's; `newer` is the side."""
 
     def __init__(self, message: str, *, newer: bool) -> None:
         """Keep which."""

@@ -115,7 +115,7 @@ class CompactedState:
         self._end_record_offset = -1
         """Offset of the last end record."""
         self.orphan_rows: OrphanRowCollector | None = None
-        """Told of all records, where somebody looks for those that belong to no transaction."""
+        """Receives all records, for a search for orphan rows."""
         self.whole_from = offset
         """From here on up to the last end record every transaction was read whole, each on the one before."""
 

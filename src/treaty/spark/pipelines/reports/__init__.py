@@ -1,1 +1,1 @@
-"""What a pipeline tells of itself: counts, batches, lag, metrics, and what it would do."""
+"""Reports of a pipeline: counts, batches, lag, metrics, and what it would do."""

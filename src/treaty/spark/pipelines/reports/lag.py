@@ -30,7 +30,7 @@ class StreamProgress:
 
 
 def parse_offsets(text: object) -> dict[str, dict[int, int]]:
-    """Offsets as Spark tells them; nothing where they are not those of topics."""
+    """Offsets as Spark reports them; nothing where they are not those of topics."""
     found = text
     if isinstance(text, str):
         try:

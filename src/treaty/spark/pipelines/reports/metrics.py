@@ -1,4 +1,6 @@
-"""A pipeline's numbers for Prometheus: rows by topic, schema id and error, batches, their time, and what is left to read."""
+"""A pipeline's numbers for Prometheus: rows by topic, schema id and error, batches, their time, and what is left to
+read.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -13,13 +15,15 @@ from treaty.spark.pipelines.batch_history import BatchReport
 
 
 def no_lag() -> int | None:
-    """The lag of a stream that nobody can say."""
+    """An unknown lag of a stream."""
     return None
 
 
 @dataclass(slots=True, eq=False)
 class PipelineMetrics(Collector):
-    """Counts the reports of batches for Prometheus; `lag` is asked at every scrape. Rows count on through restarts of the stream."""
+    """Counts the reports of batches for Prometheus; `lag` is asked at every scrape. Rows count on through restarts of
+    the stream.
+    """
 
     name: str
     lag: Callable[[], int | None] = no_lag

@@ -1,4 +1,6 @@
-"""What became of a pipeline so far: its last batch, all rows by id and error, what is left to read, bad rows that are still bad."""
+"""What became of a pipeline so far: its last batch, all rows by id and error, what is left to read, bad rows that are
+still bad.
+"""
 
 from dataclasses import dataclass
 
@@ -34,8 +36,8 @@ class RemainingBadRows:
 class PipelineStatus:
     """The state of a pipeline.
 
-    `query` is "" for one that never ran. `lag` is the number of records that were not read, None where nobody can say, with the reason in
-    `no_lag`. `plans` are the last ones, by topic.
+    `query` is "" for one that never ran. `lag` is the number of records that were not read, None if unknown, with the
+    reason in `no_lag`. `plans` are the last ones, by topic.
     """
 
     query: str

@@ -25,7 +25,8 @@ class StreamHandle:
     ending: Event
 
     def wait(self, seconds: int) -> bool:
-        """Whether the stream has ended, after so many seconds at most; one that has nothing to do ends here, once it is asked to.
+        """Whether the stream has ended, after so many seconds at most; one that has nothing to do ends here, once it is
+        asked to.
 
         Raises `StreamFailedError`.
         """
@@ -41,7 +42,7 @@ class StreamHandle:
         return False
 
     def progress(self) -> StreamProgress | None:
-        """How much of its topics it has read; None where nobody can say."""
+        """How much of its topics it has read; None if unknown."""
         return measure_progress(self.query)
 
 

@@ -1,1 +1,1 @@
-"""A simple proof that a reader allows whatever a writer allows; where none is found, what stands in its way."""
+"""A simple proof that a reader allows whatever a writer allows; where none is found, the obstacles."""

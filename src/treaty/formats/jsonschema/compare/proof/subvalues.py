@@ -143,7 +143,7 @@ def get_name_source(known: ValueFacts) -> FactSource:
 
 
 def get_item_source(known: ValueFacts, at: int | None) -> FactSource:
-    """What is known of the item at an index, if it is there; with None, of one after all that stand in tuples."""
+    """What is known of the item at an index, if it is there; with None, of one after all tuple items."""
     fits: list[SchemaView] = []
     spend(3 + sum(1 + (len(view.names("prefixItems")) >> 1) for view in known.views) + len(known.values or ()))
     for view in known.views:
