@@ -47,8 +47,8 @@ class LongQueries:
         self._entries = 0
         self._waiting: Counter[AnswerKey] = Counter()
         """How many wait for each answer."""
-        self._awaited: dict[AnswerKey, Reply[Any]] = {}
-        """Answers of the present position for which others wait."""
+        self._awaited: dict[AnswerKey, tuple[Reply[Any], float]] = {}
+        """Answers of the present position for which others wait, and the seconds that each took."""
         self._turn = asyncio.Lock()
         self._rest_until = 0.0
         follower.on_change(self._forget)
@@ -70,16 +70,25 @@ class LongQueries:
         self._waiting[key] += 1
         try:
             async with self._turn:
-                if key not in self._awaited:
+                if key not in self._kept:
                     await self._rest()
                 async with self._follower.paused():
-                    reply = self._awaited.get(key) or await self._make(key, command, engine)
+                    reply = self._share(key) or await self._make(key, command, engine)
         finally:
             self._waiting[key] -= 1
             if not self._waiting[key]:
                 del self._waiting[key]
                 self._awaited.pop(key, None)
         await self._environment.sleep(0)  # what is done with a long answer is another turn
+        return reply
+
+    def _share(self, key: AnswerKey) -> Reply[Any] | None:
+        """Return the answer that was made for others too, if there is one. Printing it takes time, so a pause follows as after making it."""
+        if key not in self._awaited:
+            return None
+        reply, took = self._awaited[key]
+        if key not in self._kept:
+            self._plan_rest(self._environment.now() - took)
         return reply
 
     async def _make(
@@ -97,7 +106,7 @@ class LongQueries:
             self._keep(key, result.answer)
         reply = Reply(result.answer, token)
         if self._waiting[key] > 1:
-            self._awaited[key] = reply
+            self._awaited[key] = reply, self._environment.now() - began
         return reply
 
     async def _rest(self) -> None:

@@ -103,6 +103,8 @@ async def test_those_who_wait_for_the_same_list_get_one_that_is_made_once(monkey
             return await decide(*arguments)  # type: ignore[arg-type]
 
         queries._decide = counted  # type: ignore[method-assign,assignment]
+        rests: list[float] = []
+        monkeypatch.setattr(queries, "_plan_rest", rests.append)
         for name in "abc":
             await node.ask(post(name))
         asked = [asyncio.create_task(node.ask(ListSchemas())) for _ in range(10)]
@@ -111,6 +113,7 @@ async def test_those_who_wait_for_the_same_list_get_one_that_is_made_once(monkey
         found = await asyncio.gather(*asked[1:])
         assert {len(one.answer.versions) for one in found} == {3}
         assert len(made) <= 2, "the first one, and another one where its client had gone"
+        assert len(rests) >= 9, "each answer is printed, and others have their time after each"
         await node.ask(post("d"))
         assert len((await node.ask(ListSchemas())).answer.versions) == 4
         assert not queries._awaited
