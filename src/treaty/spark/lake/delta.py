@@ -6,7 +6,7 @@ from pyspark.sql.types import StructType
 
 from treaty.plan.ddl import quote_name
 from treaty.spark.lake.ddl import COLUMN_MAPPING, TYPE_WIDENING, needs_column_mapping, print_text
-from treaty.spark.lake.table import LakeTable, WriteId, resolve_folder
+from treaty.spark.lake.table import LakeTable, WriteId, is_missing, resolve_folder
 
 MISSING = {"DELTA_TABLE_NOT_FOUND", "PATH_NOT_FOUND", "DELTA_PATH_DOES_NOT_EXIST", "TABLE_OR_VIEW_NOT_FOUND"}
 WRITER, TURN = "spark.databricks.delta.write.txnAppId", "spark.databricks.delta.write.txnVersion"
@@ -25,6 +25,8 @@ def read(spark: SparkSession, table: LakeTable) -> DataFrame:
 
 def schema(spark: SparkSession, table: LakeTable) -> StructType | None:
     """The columns of the table; None where there is none."""
+    if table.is_path and is_missing(spark, table.folder):
+        return None
     try:
         return read(spark, table).schema
     except AnalysisException as missing:
