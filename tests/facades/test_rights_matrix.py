@@ -95,8 +95,14 @@ ROWS: dict[str, tuple[Row, ...]] = {
         ("POST", "/subjects/{}/versions", REFERS, lambda s: q.Register(s, Draft(STRING, references=(REFERENCE,)))),
     ),
     "derive": (("POST", "/subjects/{}/versions/1/tags", {}, lambda s: q.Derive(s, 1)),),
-    "delete-version": (("DELETE", "/subjects/{}/versions/1", None, lambda s: q.DeleteVersion(s, 1)),),
-    "delete-subject": (("DELETE", "/subjects/{}?permanent=true", None, q.DeleteSubject),),
+    "delete-version": (
+        ("DELETE", "/subjects/{}/versions/1", None, lambda s: q.DeleteVersion(s, 1)),
+        ("DELETE", "/subjects/{}/versions/1?force=true", None, lambda s: q.DeleteVersion(s, 1, force=True)),
+    ),
+    "delete-subject": (
+        ("DELETE", "/subjects/{}?permanent=true", None, q.DeleteSubject),
+        ("DELETE", "/subjects/{}?force=true", None, lambda s: q.DeleteSubject(s, force=True)),
+    ),
     "set-config": (
         ("PUT", "/config/{}", {"compatibility": "FULL"}, lambda s: q.SetConfig(q.Scope(*s), Config(level="FULL"))),
         ("PUT", "/config/{}", {"alias": "open-a"}, lambda s: q.SetConfig(q.Scope(*s), Config(alias="open-a"))),
@@ -133,8 +139,9 @@ ROWS: dict[str, tuple[Row, ...]] = {
 ELSEWHERE = {
     "make-context", "delete-context", "associate", "dissociate", "change-associations", "get-schema", "get-guid", "get-guid-ids",
     "list-subjects", "list-schemas", "list-settings", "uses-of", "list-contexts", "get-associations", "get-outcome",
+    "add-codec", "assign-encoding", "list-codecs", "get-encoding",
 }  # fmt: skip
-"""Operations that name no subject in their path: by contexts, bodies, ids, guids and commands, in the tests below."""
+"""Operations that name no subject in their path (those of encodings have none but Treaty's own): by contexts, bodies, ids, guids and commands, in the tests below."""
 
 
 def spellings(path: str, subject: Subject) -> Iterator[str]:

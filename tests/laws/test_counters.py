@@ -12,6 +12,7 @@ from tests.laws.subjects import given_by_hand, home, purge
 from tests.laws.toy import Bench, Typed, toy
 from treaty.core import associations as tied
 from treaty.core.answers import Resource
+from treaty.core.encodings import AssignEncoding
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
 from treaty.core.requests import DeleteContext, DeleteSubject, DeleteVersion, MakeContext, Register, Scope, SetMode
@@ -27,7 +28,7 @@ from treaty.core.state.state_tables import (
     ordinals_key,
     types_key,
 )
-from treaty.core.state.values import Counter, Encoding, LogOrigin
+from treaty.core.state.values import Counter, LogOrigin
 
 S, T, X = Subject(".", "s"), Subject(".", "t"), Subject(".x", "s")
 IDS = ids_key(".")
@@ -122,9 +123,9 @@ def test_the_counter_of_encoding_ids_stays_when_its_subject_goes(bench: Bench) -
     """An old payload never means something else."""
     for turn in range(3):
         put(bench, S, "a")
-        encoding = Encoding(1, home(bench, S).generation, 0)
-        given_by_hand(bench, Row("encoding", (*S, turn), encoding), Row("counter", encodings_key(S), Counter(turn)))
-        purge(bench, S)
+        assert bench.do(AssignEncoding(S, 0)).encoding_id == turn
+        bench.do(DeleteSubject(S))
+        bench.do(DeleteSubject(S, permanent=True, force=True))
 
         assert counters(bench) == [encodings_key(S), IDS]
         assert bench.tables.get(COUNTER, encodings_key(S)) == Counter(turn)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.laws.holder import access, allowed
 from tests.laws.toy import toy
-from treaty.core import associations, limits
+from treaty.core import associations, encodings, limits
 from treaty.core import requests as q
 from treaty.core.access.authorized_view import FOUND, OWNED, WALKED
 from treaty.core.access.rights import (
@@ -30,7 +30,7 @@ from treaty.core.state.state_tables import COUNTER_OF_SUBJECT, INDEXES, OUTCOME_
 
 
 def kinds() -> set[type]:
-    named = (*vars(q).values(), *vars(associations).values())
+    named = (*vars(q).values(), *vars(associations).values(), *vars(encodings).values())
     return {one for one in named if isinstance(one, type) and issubclass(one, Request)} - {Request}
 
 
@@ -154,8 +154,14 @@ ASKED: dict[Permission, list[Request[Any]]] = {
         q.ReferencedBy(TEAM, 1),
         q.GetConfig(Scope(*TEAM)),
         q.GetMode(Scope(*TEAM)),
+        encodings.ListCodecs(TEAM),
+        encodings.GetEncoding(TEAM, 0),
     ],
-    "register": [q.Register(TEAM, toy("a"))],
+    "register": [
+        q.Register(TEAM, toy("a")),
+        encodings.AddCodec(TEAM, encodings.CodecType("c")),
+        encodings.AssignEncoding(TEAM, 0),
+    ],
     "delete": [q.DeleteVersion(TEAM, 1), q.DeleteSubject(TEAM)],
     "config": [q.SetConfig(Scope(*TEAM), Config()), q.DeleteConfig(Scope(*TEAM))],
     "mode": [q.SetMode(Scope(*TEAM), "READONLY"), q.DeleteMode(Scope(*TEAM))],
@@ -224,6 +230,8 @@ def test_lists_and_ids_need_a_right_to_read_something(request_: Request[Any]) ->
         (q.DeleteContext(".x"), access("admin", contexts=(".x",))),
         (q.SetMode(Scope("."), "IMPORT"), access("mode", "delete")),
         (q.Register(SUBJECT, toy("a"), force=ForceReason("", "")), access("register", "config")),
+        (q.DeleteVersion(SUBJECT, 1, permanent=True, force=True), access("delete", "config")),
+        (q.DeleteSubject(SUBJECT, permanent=True, force=True), access("delete", "config")),
         (q.Register(SUBJECT, toy("a"), schema_id=7), access("register", "mode")),
         (q.Register(SUBJECT, toy("a"), time=7), access("register", "mode")),
         (

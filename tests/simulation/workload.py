@@ -10,6 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from tests.simulation.clients.callers import PRINCIPALS
 from tests.simulation.texts import AVRO, OUTER, TOY
 from treaty.core import associations as tied
+from treaty.core import encodings as packed
 from treaty.core import requests as asked
 from treaty.core.answers import Config, Resource
 from treaty.core.names import Subject
@@ -85,6 +86,10 @@ class Asker:
 
     def visible(self) -> asked.Visible:
         return self.chance.choice(("live", "all", "deleted"))
+
+    def codec_name(self) -> str:
+        """At times one that nobody added, or none."""
+        return self.chance.choice(("", "", "gzip", "snappy"))
 
     def normalize(self) -> bool | None:
         return self.chance.choice([None, None, True])
@@ -223,6 +228,17 @@ def change(ask: Asker) -> tied.ResourceChange:
     return tied.ResourceChange(resource(ask), tuple(operations))
 
 
+def codec(ask: Asker) -> packed.CodecType:
+    """Mostly with the properties that it always has."""
+    other = (("level", ask.chance.choice("12")),) if ask.often(0.1) else ()
+    return packed.CodecType(ask.codec_name(), other)
+
+
+def assign_encoding(ask: Asker) -> Request[Any]:
+    """Mostly to one of the first versions, which are there more often than others."""
+    return packed.AssignEncoding(ask.subject(), ask.chance.choice([0, 0, 1, 1, 2, 3, 4, 5]), ask.codec_name())
+
+
 Generator = Callable[[Asker], Any]
 OF_NAME: Mapping[str, Generator] = {
     "schema_id": lambda a: a.chance.randint(1, MOST_IDS),
@@ -276,8 +292,14 @@ def value_of_type(hint: Any, ask: Asker) -> Any:
 GENERATORS: Mapping[type, tuple[float, Generator]] = {
     asked.Register: (40, register),
     asked.Derive: (3, derive),
-    asked.DeleteVersion: (8, lambda a: asked.DeleteVersion(a.subject(), a.number(), a.often(0.5), a.often(0.1))),
-    asked.DeleteSubject: (5, lambda a: asked.DeleteSubject(a.subject(), a.often(0.5))),
+    asked.DeleteVersion: (
+        8,
+        lambda a: asked.DeleteVersion(a.subject(), a.number(), a.often(0.5), a.often(0.1), a.often(0.5)),
+    ),
+    asked.DeleteSubject: (5, lambda a: asked.DeleteSubject(a.subject(), a.often(0.5), a.often(0.5))),
+    packed.AddCodec: (1, lambda a: packed.AddCodec(a.subject(), codec(a))),
+    packed.AssignEncoding: (6, assign_encoding),
+    packed.GetEncoding: (2, lambda a: packed.GetEncoding(a.subject(), a.chance.randint(0, 5))),
     asked.MakeContext: (1, lambda a: asked.MakeContext(a.chance.choice([".x", ".y"]), a.chance.randint(0, MOST_IDS))),
     asked.DeleteContext: (1, lambda a: asked.DeleteContext(a.chance.choice([".x", ".y"]))),
     asked.SetConfig: (6, set_config),

@@ -89,6 +89,11 @@ class AsyncConnection:
     make_context = _as_coroutine(exchanges.make_context)
     delete_context = _as_coroutine(exchanges.delete_context)
 
+    add_codec = _as_coroutine(exchanges.add_codec)
+    codecs = _as_coroutine(exchanges.codecs)
+    assign_encoding = _as_coroutine(exchanges.assign_encoding)
+    encoding = _as_coroutine(exchanges.encoding)
+
     associations = _as_coroutine(exchanges.associations)
     find_associations = _as_coroutine(exchanges.find_associations)
     associate = _as_coroutine(exchanges.associate)

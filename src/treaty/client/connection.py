@@ -90,6 +90,11 @@ class Connection:
     make_context = _blocking(exchanges.make_context)
     delete_context = _blocking(exchanges.delete_context)
 
+    add_codec = _blocking(exchanges.add_codec)
+    codecs = _blocking(exchanges.codecs)
+    assign_encoding = _blocking(exchanges.assign_encoding)
+    encoding = _blocking(exchanges.encoding)
+
     associations = _blocking(exchanges.associations)
     find_associations = _blocking(exchanges.find_associations)
     associate = _blocking(exchanges.associate)

@@ -18,6 +18,7 @@ from treaty.core.state.rows import UnreadableRowError
 from treaty.core.state.table import Key
 from treaty.core.state.values import (
     Association,
+    Codec,
     ConfigValue,
     Content,
     Counter,
@@ -131,10 +132,25 @@ def _name(view: View, key: t.NameKey, value: Name) -> Iterator[InvariantViolatio
 
 
 def _encoding(view: View, key: t.EncodingKey, value: Encoding) -> Iterator[InvariantViolation]:
-    if view.get(t.VERSION, t.VersionKey(key.context, key.subject, value.generation, value.ordinal)) is None:
-        yield InvariantViolation(
-            "VERSION_MISSING", t.ENCODING.name, key, f"there is no version with the ordinal {value.ordinal}"
-        )
+    def wrong(rule: str, message: str) -> InvariantViolation:
+        return InvariantViolation(rule, t.ENCODING.name, key, message)
+
+    subject = Subject(key.context, key.subject)
+    yield from _generation(view, t.ENCODING, key, subject, value.generation)
+    version = view.get(t.VERSION, t.VersionKey(*subject, value.generation, value.ordinal))
+    if version is None:
+        yield wrong("VERSION_MISSING", f"there is no version with the ordinal {value.ordinal}")
+    elif version.schema_id != value.schema_id:
+        yield wrong("ENCODING_WRONG", f"it has schema {value.schema_id}, its version {version.schema_id}")
+    if value.codec and view.get(t.CODEC, t.CodecKey(*subject, value.codec)) is None:
+        yield wrong("CODEC_MISSING", f"its subject has no codec {value.codec!r}")
+    if _highest(view, t.encodings_key(subject)) < key.encoding:
+        yield wrong("COUNTER_BEHIND", "the counter of encodings is behind it")
+
+
+def _codec(view: View, key: t.CodecKey, _value: Codec) -> Iterator[InvariantViolation]:
+    if view.get(t.SUBJECT, Subject(key.context, key.subject)) is None:
+        yield InvariantViolation("SUBJECT_MISSING", t.CODEC.name, key, "its subject has no row")
 
 
 def _counter(view: View, key: t.CounterKey, value: Counter) -> Iterator[InvariantViolation]:
@@ -216,6 +232,7 @@ CHECKS: tuple[tuple[t.AnyTable, Callable[[View, Any, Any], Iterator[InvariantVio
     (t.CONTENT, _content),
     (t.NAME, _name),
     (t.ENCODING, _encoding),
+    (t.CODEC, _codec),
     (t.COUNTER, _counter),
     (t.SUBJECT, _subject),
     (t.ASSOCIATION, _association),

@@ -50,6 +50,10 @@ SCHEMAS_PER_CONTEXT = 10_000_000
 """Schemas of a context."""
 NAME_LENGTH = 4_096
 """Characters of the name of a subject, a context or a version."""
+CODECS_PER_SUBJECT = 1_000
+"""Codecs of a subject."""
+CODEC_CHARACTERS = 1_048_576
+"""Characters of all properties of one codec, names and values."""
 SETTINGS_PAGE = 1_000
 """Scopes in one page of a listing of settings."""
 COUNTER = 2**31 - 1

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from treaty.core import answers as a
 from treaty.core import associations as t
+from treaty.core import encodings as e
 from treaty.core import requests as q
 from treaty.core.access import permissions
 from treaty.core.access.rights import Access
@@ -19,6 +20,7 @@ from treaty.core.handlers import (
     association_queries,
     contexts,
     deletion,
+    encodings,
     listings,
     lookup,
     queries,
@@ -158,12 +160,12 @@ _DECLARED: tuple[Operation[Any, Any], ...] = (
         writes=True, answer_name="registered", alias=SUBJECT, query_before=_version_before,
     ),
     Operation(
-        "delete-version", q.DeleteVersion, a.DeletedVersions, deletion.delete_version, permissions.of_subject("delete"),
+        "delete-version", q.DeleteVersion, a.DeletedVersions, deletion.delete_version, permissions.of_delete,
         writes=True, answer_name="deleted", alias=SUBJECT_UNLESS_EXACT,
         query_before=lambda request: q.GetVersion(request.subject, request.version, deleted=True),
     ),
     Operation(
-        "delete-subject", q.DeleteSubject, a.DeletedVersions, deletion.delete_subject, permissions.of_subject("delete"),
+        "delete-subject", q.DeleteSubject, a.DeletedVersions, deletion.delete_subject, permissions.of_delete,
         writes=True, answer_name="deleted", alias=SUBJECT, query_before=_version_before,
     ),
     Operation(
@@ -206,6 +208,17 @@ _DECLARED: tuple[Operation[Any, Any], ...] = (
         permissions.anywhere("register"), ("ASSOCIATION_BATCH", *_TIE_LIMITS),
         writes=True, answer_name="association-results", sign=_sign_changes,
     ),
+    Operation(
+        "add-codec", e.AddCodec, e.CodecAdded, encodings.add_codec, permissions.of_subject("register"),
+        ("NAME_LENGTH", "CODEC_CHARACTERS", "CODECS_PER_SUBJECT"), writes=True, answer_name="codec-added", alias=SUBJECT,
+        is_idempotent=_is_always, query_before=lambda request: e.ListCodecs(request.subject),
+    ),
+    Operation(
+        "assign-encoding", e.AssignEncoding, e.EncodingAssigned, encodings.assign_encoding, permissions.of_subject("register"),
+        ("COUNTER",), writes=True, answer_name="encoding-assigned", alias=SUBJECT, is_idempotent=_is_always,
+    ),
+    Operation("list-codecs", e.ListCodecs, e.CodecTypes, encodings.list_codecs, permissions.of_subject("read"), alias=SUBJECT),
+    Operation("get-encoding", e.GetEncoding, e.EncodingFound, encodings.get_encoding, permissions.of_subject("read"), alias=SUBJECT),
     Operation("get-config", q.GetConfig, a.ConfigStored, settings_changes.get_config, permissions.of_shown_scope("read", "config")),
     Operation("get-mode", q.GetMode, a.ModeStored, settings_changes.get_mode, permissions.of_shown_scope("read", "mode")),
     Operation("lookup", q.Lookup, a.VersionFound, lookup.lookup, permissions.of_lookup, _DRAFT_LIMITS, alias=SUBJECT),

@@ -3,15 +3,17 @@
 RegistryError
 ├── Refusal                     a rule rejects the request: the same request would be rejected again
 │   ├── NotFound                the subject, version, schema or setting does not exist
-│   │   └── SubjectNotFound · VersionNotFound · SchemaNotFound · SettingNotFound · AssociationNotFound
+│   │   └── SubjectNotFound · VersionNotFound · SchemaNotFound · SettingNotFound · AssociationNotFound ·
+│   │       CodecNotFound · EncodingNotFound
 │   ├── Invalid                 the request is wrong in any state
 │   │   └── InvalidSchema · InvalidSubject · InvalidVersion · InvalidSetting · InvalidRules ·
-│   │       InvalidAssociation · TooLarge
+│   │       InvalidAssociation · InvalidCodec · TooLarge
 │   ├── Denied                  the caller may not do this
 │   │   └── Unauthenticated · Forbidden
 │   └── Conflicting             the request conflicts with the current state
 │       └── Incompatible · Referenced · NotPermitted · AlreadyDeleted · NotDeletedFirst · NotLatest · NotEmpty · NameTaken ·
-│           TooManyAssociations · ResourceAssociated · SubjectAssociated · StronglyAssociated · NoLiveVersion · Frozen
+│           TooManyAssociations · ResourceAssociated · SubjectAssociated · StronglyAssociated · NoLiveVersion · Frozen ·
+│           CodecExists · Encoded
 ├── Unavailable                 temporary: nothing was written; retry later
 │   └── NotOffered              the server has no such operation
 └── OutcomeUnknown              the command may have been executed: retry with the same id
@@ -82,6 +84,14 @@ class AssociationNotFound(NotFound):
     """The resource has no such association."""
 
 
+class CodecNotFound(NotFound):
+    """The subject has no codec of this name."""
+
+
+class EncodingNotFound(NotFound):
+    """The subject has no encoding with this id."""
+
+
 class Invalid(Refusal):
     """The request is wrong in any state."""
 
@@ -113,6 +123,10 @@ class InvalidRules(Invalid):
 
 class InvalidAssociation(Invalid):
     """A member of a request about associations is not valid."""
+
+
+class InvalidCodec(Invalid):
+    """The name or the properties of a codec are not valid."""
 
 
 class TooLarge(Invalid):
@@ -201,6 +215,14 @@ class Frozen(Conflicting):
     """The association is frozen."""
 
 
+class CodecExists(Conflicting):
+    """The subject has a codec of this name with other properties."""
+
+
+class Encoded(Conflicting):
+    """The version has encodings: payloads that carry their ids could not be read without it."""
+
+
 class Unavailable(RegistryError):
     """Temporarily unavailable: nothing was written; the request can be retried after `retry_after` seconds."""
 
@@ -234,6 +256,8 @@ ERROR_TAGS: Mapping[type[RegistryError], str] = {
     SchemaNotFound: "schema-not-found",
     SettingNotFound: "setting-not-found",
     AssociationNotFound: "association-not-found",
+    CodecNotFound: "codec-not-found",
+    EncodingNotFound: "encoding-not-found",
     Invalid: "invalid",
     InvalidSchema: "invalid-schema",
     InvalidSubject: "invalid-subject",
@@ -241,6 +265,7 @@ ERROR_TAGS: Mapping[type[RegistryError], str] = {
     InvalidSetting: "invalid-setting",
     InvalidRules: "invalid-rules",
     InvalidAssociation: "invalid-association",
+    InvalidCodec: "invalid-codec",
     TooLarge: "too-large",
     Denied: "denied",
     Unauthenticated: "unauthenticated",
@@ -260,6 +285,8 @@ ERROR_TAGS: Mapping[type[RegistryError], str] = {
     StronglyAssociated: "strongly-associated",
     NoLiveVersion: "no-live-version",
     Frozen: "frozen",
+    CodecExists: "codec-exists",
+    Encoded: "encoded",
     Unavailable: "unavailable",
     NotOffered: "not-offered",
     OutcomeUnknown: "outcome-unknown",

@@ -135,6 +135,8 @@ class DeleteVersion(Request[DeletedVersions]):
     permanent: bool = False
     exact: bool = False
     """Use this subject even if it is an alias."""
+    force: bool = False
+    """Remove its encodings too. Payloads that carry their ids can't be read afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +145,8 @@ class DeleteSubject(Request[DeletedVersions]):
 
     subject: Subject
     permanent: bool = False
+    force: bool = False
+    """Remove encodings too. Payloads that carry their ids can't be read afterwards."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,33 @@ GENERATIONS = (
         by_tests("laws/test_counters.py::test_the_counter_of_encoding_ids_stays_when_its_subject_goes"),
     ),
     Bug(
+        "encoding: an id is given twice",
+        "The next encoding id is counted from the encodings that are there, so an id of a removed version comes again.",
+        (
+            Edit(
+                "treaty.core.handlers.encodings:_next_encoding",
+                "counters = (view.get(COUNTER, encodings_key(subject)), view.get(COUNTER, IDS_SPARED))",
+                "counters = [Counter(key.encoding) for key in view.keys(ENCODING) if key[:2] == subject]",
+            ),
+        ),
+        by_tests("laws/test_encodings.py::test_what_payloads_need_goes_by_force_alone"),
+        also=by_lives(70, ANY),
+    ),
+    Bug(
+        "encoding: a purge takes what payloads need",
+        "A version that has encodings is removed for good like any other one.",
+        (Edit(REMOVAL + "refuse_if_encoded", 'key, "needs force", GoingRows()', 'key, "keeps alive", GoingRows()'),),
+        by_tests("laws/test_encodings.py::test_no_other_way_takes_what_payloads_need"),
+        also=by_lives(0, ANY),
+    ),
+    Bug(
+        "encoding: a subject that is made again shows those of its predecessor",
+        "Encodings stay when their versions are removed by force.",
+        (Edit(REMOVAL + "remove_versions", "for effect in TAKEN:", "for effect in TAKEN[:1]:"),),
+        by_tests("laws/test_encodings.py::test_a_subject_made_anew_has_nothing_of_its_predecessor"),
+        also=by_lives(70, ANY),
+    ),
+    Bug(
         "purge: the counter of ordinals stays",
         "A subject that is removed for good leaves a counter that nobody will ever ask for.",
         (Edit(REMOVAL + "_counters_of", "for kind in t.KINDS_OF_SUBJECT", "for kind in t.KINDS_OF_SUBJECT[1:]"),),
@@ -52,10 +79,10 @@ GENERATIONS = (
         "When a version is removed for good the numbers of versions of a type begin anew, though the subject stays.",
         (
             Edit(
-                REMOVAL + "remove_version",
-                "return remove_versions(view, with_hidden(view, one))",
-                "return remove_versions(view, with_hidden(view, one)) + [make_tombstone(t.COUNTER, key) "
-                "for key in view.walk(t.COUNTER_OF_SUBJECT, *subject_span('types', *subject_of_key(one[0])))]",
+                REMOVAL + "remove_versions",
+                "return [*rows,",
+                "return [*rows, *(make_tombstone(t.COUNTER, key) for one in sorted(going.versions) "
+                "for key in view.walk(t.COUNTER_OF_SUBJECT, *subject_span('types', *subject_of_key(one)))),",
             ),
         ),
         by_tests(LAWS + "test_the_numbers_of_a_type_go_on_behind_a_version_that_was_removed"),

@@ -149,7 +149,7 @@ JUDGED = (
     rule(
         "rule: a purge leaves the config",
         "A subject that is made again has the config of the one that was removed.",
-        "handlers.deletion:whole_subject",
+        "handlers.deletion:_rest_of_subject",
         "*remove_settings(view, Scope(*subject))",
         "",
     ),

@@ -48,7 +48,7 @@ def _decoded_again(members: Pairs) -> Pairs:
 
 async def delete_subject(x: RequestContext) -> object:
     """Soft-deletes all versions, or with `permanent=true` removes soft-deleted ones for good; answers their numbers."""
-    return (await x.ask(q.DeleteSubject(x.subject, x.query.flag("permanent")))).numbers
+    return (await x.ask(q.DeleteSubject(x.subject, x.query.flag("permanent"), x.query.flag("force")))).numbers
 
 
 async def list_versions(x: RequestContext) -> object:
@@ -109,7 +109,7 @@ async def referenced_by(x: RequestContext) -> object:
 async def delete_version(x: RequestContext) -> object:
     """Soft-deletes a version, or with `permanent=true` removes a soft-deleted one for good; answers its number."""
     number = version_of(x.values[1], x.subject)
-    request = q.DeleteVersion(x.subject, number, x.query.flag("permanent"), x.query.itself())
+    request = q.DeleteVersion(x.subject, number, x.query.flag("permanent"), x.query.itself(), x.query.flag("force"))
     return (await x.ask(request)).numbers[0]
 
 

@@ -35,10 +35,10 @@ FOUND: Mapping[t.AnyIndex, How] = {
 (schemas) in the versions that use them. Any other index finds nothing for a caller with limited rights.
 """
 WALKED: Mapping[t.AnyTable | t.AnyIndex, int] = {
-    t.SUBJECT: 0, t.VERSION_BY_NUMBER: 1, t.VERSION_LISTED: 1, t.CONFIG: 1, t.MODE: 1, t.ASSOCIATION_LISTED: 3,
+    t.SUBJECT: 0, t.CODEC: 0, t.VERSION_BY_NUMBER: 1, t.VERSION_LISTED: 1, t.CONFIG: 1, t.MODE: 1, t.ASSOCIATION_LISTED: 3,
 }  # fmt: skip
 """The place of context and subject in a key or entry of an order. Any other order shows nothing."""
-OWNED: frozenset[t.AnyTable] = frozenset({t.SUBJECT, t.VERSION, t.NAME, t.ENCODING})
+OWNED: frozenset[t.AnyTable] = frozenset({t.SUBJECT, t.VERSION, t.NAME, t.ENCODING, t.CODEC})
 """Tables whose keys begin with context and subject."""
 
 

@@ -190,6 +190,12 @@ def of_register(request: q.Register) -> Required:
     return (on_subject("register", request.subject), *config, *importing, *_references(request.subject, request.draft))
 
 
+def of_delete(request: q.DeleteVersion | q.DeleteSubject) -> Required:
+    """What skips a rule needs the right to change the config."""
+    forcing = (on_subject("config", request.subject, "force"),) if request.force else ()
+    return (on_subject("delete", request.subject), *forcing)
+
+
 def of_lookup(request: q.Lookup) -> Required:
     """Require reading the subject and the references of the draft, in any context."""
     kind = SUBJECT_IN_ANY_CONTEXT

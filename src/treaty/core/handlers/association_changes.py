@@ -40,7 +40,7 @@ from treaty.core.handlers.contexts import refuse_bad_subject
 from treaty.core.handlers.deletion import whole_subject
 from treaty.core.handlers.register import register
 from treaty.core.handlers.settings import IMPORTING, mode_in_force, refuse_if_readonly
-from treaty.core.handlers.uses import GoingRows, refuse_if_used, subject_associated
+from treaty.core.handlers.uses import GoingRows, refuse_if_encoded, refuse_if_used, subject_associated
 from treaty.core.handlers.versions import has_version, stored_versions
 from treaty.core.limits import ASSOCIATIONS_PER_RESOURCE, ASSOCIATIONS_PER_SUBJECT, NAME_LENGTH
 from treaty.core.names import Subject, subject_of
@@ -129,8 +129,10 @@ def _refuse_unfit(stage: StagedView, one: Tied, going: frozenset[Subject]) -> No
     _refuse_unless_allowed(stage, on_subject("register", subject), parted)
     if subject in going:
         _refuse_unless_allowed(stage, on_subject("delete", subject))
-        for key, _ in stored_versions(stage.view, subject):
+        versions = stored_versions(stage.view, subject)
+        for key, _ in versions:
             refuse_if_used(stage.view, VERSION, key, GoingRows(subjects=going))
+        refuse_if_encoded(stage.view, versions)
     refuse_if_readonly(stage.view, Scope(*subject))
 
 

@@ -9,7 +9,14 @@ from treaty.core.answers import DeletedVersions
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.association_queries import has_association, no_live_version
 from treaty.core.handlers.settings import refuse_if_readonly, remove_settings
-from treaty.core.handlers.uses import GoingRows, refuse_if_used, remove_subject, remove_version, remove_versions
+from treaty.core.handlers.uses import (
+    GoingRows,
+    refuse_if_encoded,
+    refuse_if_used,
+    remove_subject,
+    remove_versions,
+    with_hidden,
+)
 from treaty.core.handlers.versions import (
     Kept,
     newest_first,
@@ -52,14 +59,17 @@ def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEn
     if has_association(view, subject) and not _lives_without(view, one):
         raise no_live_version(subject, allowed="delete the association of the subject first, or keep a live version")
     refuse_if_used(view, VERSION, key, GoingRows(visible="all" if request.permanent else "live"))
-    refuse_if_readonly(view, Scope(*subject))
     answer = DeletedVersions((version.number,))
     if not request.permanent:
+        refuse_if_readonly(view, Scope(*subject))
         return Decision((make_row(VERSION, key, replace(version, state="soft")),), answer)
-    rows = remove_version(view, one)
-    if all(other[0] == key for other in newest_first(view, subject, "all")):
-        rows = whole_subject(view, subject)
-    return Decision(tuple(rows), answer)
+    is_last = all(other[0] == key for other in newest_first(view, subject, "all"))
+    going = stored_versions(view, subject) if is_last else with_hidden(view, one)
+    if not request.force:
+        refuse_if_encoded(view, going)
+    refuse_if_readonly(view, Scope(*subject))
+    rows = remove_versions(view, going)
+    return Decision((*rows, *_rest_of_subject(view, subject)) if is_last else tuple(rows), answer)
 
 
 def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEngine) -> Decision[DeletedVersions]:
@@ -88,6 +98,8 @@ def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEn
     taken = there if request.permanent else live
     for key, _ in taken:
         refuse_if_used(view, VERSION, key, going)
+    if request.permanent and not request.force:
+        refuse_if_encoded(view, stored_versions(view, subject))
     refuse_if_readonly(view, Scope(*subject))
     answer = DeletedVersions(tuple(version.number for _, version in taken))
     if request.permanent:
@@ -105,5 +117,8 @@ def _softly(one: Kept) -> Row:
 
 def whole_subject(view: View, subject: Subject) -> list[Row]:
     """Everything of a subject: what is made again under its name is somebody else."""
-    versions = stored_versions(view, subject)
-    return [*remove_versions(view, versions), *remove_subject(view, subject), *remove_settings(view, Scope(*subject))]
+    return [*remove_versions(view, stored_versions(view, subject)), *_rest_of_subject(view, subject)]
+
+
+def _rest_of_subject(view: View, subject: Subject) -> list[Row]:
+    return [*remove_subject(view, subject), *remove_settings(view, Scope(*subject))]

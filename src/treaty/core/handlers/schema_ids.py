@@ -10,7 +10,15 @@ from treaty.core.command import Command, Decision
 from treaty.core.handlers.capacity import make_room, refuse_new_context, refuse_new_schema, refuse_new_subject
 from treaty.core.handlers.schemas import ParsedDraft
 from treaty.core.handlers.settings import scope_key
-from treaty.core.handlers.uses import GoingRows, is_used, referrers, refuse_if_used, remove_versions, with_hidden
+from treaty.core.handlers.uses import (
+    GoingRows,
+    is_used,
+    referrers,
+    refuse_if_encoded,
+    refuse_if_used,
+    remove_versions,
+    with_hidden,
+)
 from treaty.core.handlers.versions import Kept, as_sent, highest_number, version_with_number, with_schema
 from treaty.core.limits import ID_GAP
 from treaty.core.names import Subject
@@ -266,7 +274,9 @@ def _find_replaced(view: View, subject: Subject, number: int) -> list[Kept]:
     if there is None:
         return []
     refuse_if_used(view, VERSION, there[0], GoingRows())
-    return with_hidden(view, there)
+    going = with_hidden(view, there)
+    refuse_if_encoded(view, going)
+    return going
 
 
 def _vanishing(view: View, subject: Subject, schema_id: int, removed: list[Kept]) -> list[Row]:

@@ -5,7 +5,7 @@ Counters of ids and of encodings never go. Those of a subject's ordinals and typ
 subject of the same name is another generation, which has counters of its own.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from heapq import merge
 from itertools import chain
@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from treaty.core.handlers.versions import STATES, Kept, schema_row, subject_of_key, with_schema
 from treaty.core.names import Subject
-from treaty.core.refusals import Referenced, Refusal, SubjectAssociated
+from treaty.core.refusals import Encoded, Referenced, Refusal, SubjectAssociated
 from treaty.core.requests import Visible
 from treaty.core.state import state_tables as t
 from treaty.core.state.rows import Row, make_tombstone
@@ -23,6 +23,8 @@ from treaty.core.state.view import View, subject_span
 
 Effect = Literal["refuses", "goes along", "keeps alive", "needs force"]
 """What a user does to what it needs: it refuses that it goes, goes along, keeps it alive, or lets it go by force alone."""
+TAKEN: tuple[Effect, ...] = ("goes along", "needs force")
+"""Effects of users that are removed together with what they need; who removes it has asked for force before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,14 @@ def refuse_if_used(view: View, table: t.AnyTable, key: Key, going: GoingRows) ->
     for use, user in users_of(view, table, key, "refuses", going):
         assert use.refusal is not None, "who refuses says why"
         raise use.refusal(view, key, user, going)
+
+
+def refuse_if_encoded(view: View, versions: Iterable[Kept]) -> None:
+    """Raise the refusal of the first user whose version goes by force alone."""
+    for key, _ in versions:
+        for use, user in users_of(view, t.VERSION, key, "needs force", GoingRows()):
+            assert use.refusal is not None, "who needs force says why"
+            raise use.refusal(view, key, user, GoingRows())
 
 
 def is_needed(view: View, key: t.VersionKey) -> bool:
@@ -117,6 +127,18 @@ def _referenced_error(view: View, key: t.VersionKey, user: t.VersionKey, _going:
     )
 
 
+def _encoded_error(view: View, key: t.VersionKey, user: t.EncodingKey, _going: GoingRows) -> Encoded:
+    subject, number = subject_of_key(key), _version(view, key).number
+    return Encoded.of(
+        "VERSION_ENCODED",
+        f"Subject '{subject}' Version {number} has encodings, and payloads that carry their ids could not be read without it",
+        subject=str(subject),
+        version=str(number),
+        old=f"encoding {user.encoding}",
+        allowed="a soft delete, which keeps its payloads readable; or force=true, which removes its encodings too",
+    )
+
+
 # --------------------------------------------------------------------------------------------- versions of a schema
 
 
@@ -167,11 +189,14 @@ def _counters_of(view: View, subject: Subject, _going: GoingRows) -> Iterator[t.
 
 USES: tuple[Use, ...] = (
     Use(t.NAME, t.VERSION, "goes along", lambda view, key, _: view.find(t.NAME_BY_VERSION, key)),
-    Use(t.ENCODING, t.VERSION, "needs force", lambda view, key, _: view.find(t.ENCODING_BY_VERSION, key)),
+    Use(
+        t.ENCODING, t.VERSION, "needs force", lambda view, key, _: view.find(t.ENCODING_BY_VERSION, key), _encoded_error,
+    ),
     Use(t.VERSION, t.VERSION, "refuses", _referring_versions, _referenced_error),
     Use(t.VERSION, t.CONTENT, "keeps alive", lambda view, key, going: _drop_going(view.find(t.VERSION_BY_CONTENT, key), going)),
     Use(t.VERSION, t.SCHEMA, "keeps alive", lambda view, key, going: _drop_going(version_keys_of(view, key), going)),
     Use(t.COUNTER, t.SUBJECT, "goes along", _counters_of),
+    Use(t.CODEC, t.SUBJECT, "goes along", lambda view, key, _: view.walk(t.CODEC, *subject_span(*key))),
     Use(
         t.ASSOCIATION, t.SUBJECT, "refuses", lambda view, key, _: view.find(t.ASSOCIATION_BY_SUBJECT, key),
         lambda _view, subject, _user, _going: subject_associated(subject),
@@ -188,11 +213,6 @@ def with_hidden(view: View, one: Kept) -> list[Kept]:
     return [one, *with_schema(view, subject_of_key(one[0]), one[1].schema_id, ("hidden",))]
 
 
-def remove_version(view: View, one: Kept) -> list[Row]:
-    """Return the rows that remove one version of a subject that stays; hidden ones of the same schema go with it."""
-    return remove_versions(view, with_hidden(view, one))
-
-
 def remove_subject(view: View, subject: Subject) -> list[Row]:
     """Return the tombstones for a subject whose versions are all removed: its row, and what goes along with it."""
     along = users_of(view, t.SUBJECT, subject, "goes along", GoingRows(subjects=frozenset((subject,))))
@@ -207,8 +227,8 @@ def remove_versions(view: View, versions: list[Kept], *, spare_schema: int = 0) 
     going = GoingRows(frozenset(key for key, _ in versions))
     rows = [make_tombstone(t.VERSION, key) for key, _ in versions]
     for gone in sorted(going.versions):
-        along = users_of(view, t.VERSION, gone, "goes along", going)
-        rows.extend(make_tombstone(use.user, key) for use, key in along)
+        for effect in TAKEN:
+            rows.extend(make_tombstone(use.user, key) for use, key in users_of(view, t.VERSION, gone, effect, going))
     contents = {t.ContentKey(version.content) for _, version in versions if version.content}
     schemas = {t.SchemaKey(key.context, one.schema_id) for key, one in versions if one.schema_id != spare_schema}
     return [*rows, *_delete_unused(view, t.CONTENT, contents, going), *_delete_unused(view, t.SCHEMA, schemas, going)]

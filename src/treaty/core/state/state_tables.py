@@ -168,7 +168,7 @@ VERSION = Table(
 """Counted by (state, context, subject)."""
 NAME = Table("name", NameKey, values.Name, (NAME_BY_VERSION,))
 ENCODING = Table("encoding", EncodingKey, values.Encoding, (ENCODING_BY_VERSION,))
-CODEC = Table("codec", CodecKey, values.Codec)
+CODEC = Table("codec", CodecKey, values.Codec, ordered=True)
 
 IDS, ENCODINGS, ORDINALS, TYPES = "ids", "encodings", "ordinals", "types"
 KINDS_OF_SUBJECT = (ORDINALS, TYPES)

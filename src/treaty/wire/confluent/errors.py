@@ -126,6 +126,8 @@ TABLE = (
     ErrorMapping(40403, r.SchemaNotFound, _fill_template("Schema {version} not found"), _BY_ID),
     ErrorMapping(40403, r.SchemaNotFound, _fill_template("Schema not found")),
     ErrorMapping(40410, r.AssociationNotFound, _message_of),
+    ErrorMapping(40451, r.CodecNotFound, _message_of),  # not Confluent's, nor is the next one: it has no encodings
+    ErrorMapping(40452, r.EncodingNotFound, _message_of),
     ErrorMapping(40450, r.NotFound, _message_of),  # not Confluent's: the outcome of a command that nobody remembers
     ErrorMapping(40404, r.AlreadyDeleted, _fill_template(f"Subject '{{subject}}' {_SOFT}"), (q.DeleteSubject,)),
     ErrorMapping(40406, r.AlreadyDeleted, _fill_template(f"Subject '{{subject}}' Version {{version}} {_SOFT}")),
@@ -151,6 +153,8 @@ TABLE = (
     ErrorMapping(42212, r.InvalidAssociation, _message_of),
     ErrorMapping(42211, r.NotEmpty, _message_of),
     ErrorMapping(400, r.Invalid, _message_of),
+    ErrorMapping(40952, r.CodecExists, _message_of),
+    ErrorMapping(40953, r.Encoded, _message_of),
     ErrorMapping(40951, r.Conflicting, _message_of),
 )  # fmt: skip
 """The first line that fits counts, so a line for certain requests stands before the one for all."""

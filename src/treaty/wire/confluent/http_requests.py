@@ -86,11 +86,15 @@ def _check(request: q.Check) -> HttpRequest:
 
 def _delete_version(request: q.DeleteVersion) -> HttpRequest:
     target = _path("subjects", request.subject, "versions", _number(request.version))
-    return HttpRequest("DELETE", target + _query(permanent=request.permanent, alias=_itself(exact=request.exact)))
+    return HttpRequest(
+        "DELETE", target + _query(permanent=request.permanent, force=request.force, alias=_itself(exact=request.exact))
+    )
 
 
 def _delete_subject(request: q.DeleteSubject) -> HttpRequest:
-    return HttpRequest("DELETE", _path("subjects", request.subject) + _query(permanent=request.permanent))
+    return HttpRequest(
+        "DELETE", _path("subjects", request.subject) + _query(permanent=request.permanent, force=request.force)
+    )
 
 
 def _get_schema(request: q.GetSchema) -> HttpRequest:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.changing import purge_subject
+from tests.simulation.judging.model.encodings import refuse_if_encoded
 from tests.simulation.judging.model.events import Associated, Event
 from tests.simulation.judging.model.facts import changes_something
 from tests.simulation.judging.model.past import Past
@@ -287,6 +288,7 @@ def _take_apart(
                 raise No(Forbidden, "RIGHTS", subject=str(subject))
         for version in past.of(subject) if subject in going else ():
             refuse_if_referred_to(past, version, ("live", "soft"), beside=going)
+        refuse_if_encoded(past, past.of(subject) if subject in going else [])
         refuse_if_readonly(past, q.Scope(*subject))
     events: list[Event] = [Associated(key, None) for key, _ in ties]
     for subject in sorted(going):

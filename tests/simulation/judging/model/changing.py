@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from tests.simulation.judging.model.asking import Asking, Yes
+from tests.simulation.judging.model.encodings import refuse_if_encoded
 from tests.simulation.judging.model.events import (
     ConfigChanged,
     ContextDeleted,
@@ -74,15 +75,17 @@ def delete_version(past: Past, asking: Asking, request: q.DeleteVersion) -> Yes:
     if has_association(past, subject) and not others:
         raise No(NoLiveVersion, "NO_LIVE_VERSION", subject=str(subject))
     refuse_if_referred_to(past, one, ("live", "soft") if request.permanent else ("live",))
+    is_last = past.shown(subject, ("live", "soft")) == [one]
+    gone = [one, *(each for each in past.of(subject) if each.state == "hidden" and each.schema_id == one.schema_id)]
+    if request.permanent and not request.force:
+        refuse_if_encoded(past, past.of(subject) if is_last else gone)
     refuse_if_readonly(past, q.Scope(*subject))
     answer = DeletedVersions((one.number,))
     if not request.permanent:
         return Yes((VersionTurned(subject, one.ordinal, "soft"),), answer)
-    if past.shown(subject, ("live", "soft")) == [one]:
+    if is_last:
         return Yes(tuple(purge_subject(past, subject)), answer)
-    gone = [one.ordinal]
-    gone += [each.ordinal for each in past.of(subject) if each.state == "hidden" and each.schema_id == one.schema_id]
-    return Yes(tuple(VersionPurged(subject, ordinal) for ordinal in gone), answer)
+    return Yes(tuple(VersionPurged(subject, each.ordinal) for each in gone), answer)
 
 
 def delete_subject(past: Past, asking: Asking, request: q.DeleteSubject) -> Yes:
@@ -100,6 +103,8 @@ def delete_subject(past: Past, asking: Asking, request: q.DeleteSubject) -> Yes:
     taken = there if request.permanent else live
     for one in taken:
         refuse_if_referred_to(past, one, ("live", "soft") if request.permanent else ("live",), beside=(subject,))
+    if request.permanent and not request.force:
+        refuse_if_encoded(past, past.of(subject))
     refuse_if_readonly(past, q.Scope(*subject))
     answer = DeletedVersions(tuple(one.number for one in taken))
     if request.permanent:
@@ -199,6 +204,7 @@ def _emptied(past: Past, scope: q.Scope) -> list[Event]:
     for one in versions:
         if one.state == "soft":
             refuse_if_referred_to(past, one, ("live", "soft"), beside=tuple(inside))
+    refuse_if_encoded(past, versions)
     gone: list[Event] = [VersionPurged(one.subject, one.ordinal) for one in versions]
     return [*gone, *(SubjectPurged(subject) for subject in inside)]
 

@@ -7,7 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.simulation.judging.broken import Broken
-from tests.simulation.judging.model import associating, changing, listing, outcomes, reading, registering, rights
+from tests.simulation.judging.model import (
+    associating,
+    changing,
+    encodings,
+    listing,
+    outcomes,
+    reading,
+    registering,
+    rights,
+)
 from tests.simulation.judging.model.aliases import follow_alias
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.associating import Entries
@@ -16,6 +25,7 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import answers
 from treaty.core import associations as t
+from treaty.core import encodings as e
 from treaty.core import requests as q
 from treaty.core.refusals import Refusal
 
@@ -36,8 +46,8 @@ class Rule:
 RULES: Mapping[type, Rule] = {
     q.Register: Rule(registering.register, rights.of_register, writes=True, follows_alias=True),
     q.Derive: Rule(registering.derive, rights.of_derive, writes=True, follows_alias=True),
-    q.DeleteVersion: Rule(changing.delete_version, rights.on_subject("delete"), writes=True, follows_alias=True),
-    q.DeleteSubject: Rule(changing.delete_subject, rights.on_subject("delete"), writes=True, follows_alias=True),
+    q.DeleteVersion: Rule(changing.delete_version, rights.of_delete, writes=True, follows_alias=True),
+    q.DeleteSubject: Rule(changing.delete_subject, rights.of_delete, writes=True, follows_alias=True),
     q.SetConfig: Rule(changing.set_config, rights.of_set_config, writes=True),
     q.DeleteConfig: Rule(changing.delete_config, rights.of_scope("config"), writes=True),
     q.SetMode: Rule(changing.set_mode, rights.of_set_mode, writes=True),
@@ -47,6 +57,10 @@ RULES: Mapping[type, Rule] = {
     t.Associate: Rule(associating.associate, rights.of_associate, writes=True),
     t.Dissociate: Rule(associating.dissociate, rights.somewhere("register"), writes=True),
     t.ChangeAssociations: Rule(associating.change_associations, rights.somewhere("register"), writes=True),
+    e.AddCodec: Rule(encodings.add_codec, rights.on_subject("register"), writes=True, follows_alias=True),
+    e.AssignEncoding: Rule(encodings.assign_encoding, rights.on_subject("register"), writes=True, follows_alias=True),
+    e.ListCodecs: Rule(encodings.list_codecs, rights.on_subject("read"), follows_alias=True),
+    e.GetEncoding: Rule(encodings.get_encoding, rights.on_subject("read"), follows_alias=True),
     q.GetSchema: Rule(reading.get_schema, rights.somewhere("read"), from_memory=True, follows_alias=True),
     q.GetGuid: Rule(reading.get_guid, rights.somewhere("read"), from_memory=True),
     q.GetVersion: Rule(reading.get_version, rights.on_subject("read", anywhere=True), follows_alias=True),

@@ -97,6 +97,27 @@ class VersionPurged:
 
 
 @dataclass(frozen=True, slots=True)
+class CodecMade:
+    """A codec was added to a subject."""
+
+    subject: Subject
+    name: str
+    properties: Pairs
+
+
+@dataclass(frozen=True, slots=True)
+class EncodingMade:
+    """An encoding id stands for a version and a codec now; it goes with the version."""
+
+    subject: Subject
+    encoding: int
+    generation: int
+    ordinal: int
+    schema_id: int
+    codec: str
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigChanged:
     """The config at a scope is this one now; None: there is none."""
 
@@ -149,5 +170,5 @@ class Restored:
 
 Event = (
     ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectPurged | VersionMade | VersionTurned | VersionPurged
-    | ConfigChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
+    | CodecMade | EncodingMade | ConfigChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
 )  # fmt: skip

@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 from tests.simulation.judging.model.events import (
     Associated,
+    CodecMade,
     ConfigChanged,
     ContextDeleted,
     ContextMade,
+    EncodingMade,
     Event,
     IdsReserved,
     ModeChanged,
@@ -64,6 +66,12 @@ def fact(past: Past, place: Place) -> object:
         return None if mode is None else values.Mode(mode)
     if table == "association":
         return past.associations.get(key)  # type: ignore[arg-type]
+    if table == "codec":
+        properties = past.codecs_of(Subject(str(key[0]), str(key[1]))).get(str(key[2]))
+        return None if properties is None else values.Codec(properties)
+    if table == "encoding":
+        made = past.encodings.get((Subject(str(key[0]), str(key[1])), int(key[2])))
+        return None if made is None else values.Encoding(made.schema_id, made.generation, made.ordinal, made.codec)
     if table == "counter":
         highest = _highest(past, key)
         aside = past.ids_aside(str(key[1])) if key[0] == "ids" else ()
@@ -82,6 +90,9 @@ def _highest(past: Past, key: Key) -> int | None:
     if kind == "ids":
         return past.highest_id(str(context)) if (name, generation, part) == ("", 0, "") else None
     subject = Subject(str(context), str(name))
+    if kind == "encodings":
+        given = past.highest_encoding(subject) if (generation, part) == (0, "") else -1
+        return None if given < 0 else given
     there = past.subjects.get(subject)
     if there is None or there.generation != generation:
         return None
@@ -111,10 +122,15 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
             for one in before.versions:
                 if (one.subject, one.ordinal) == (event.subject, event.ordinal):
                     yield from _places_of(one)
+            made_for = before.encodings_of(event.subject, event.ordinal)
+            yield from (("encoding", (*event.subject, one.encoding)) for one in made_for)
         elif isinstance(event, SubjectMade | SubjectPurged):
             yield "subject", tuple(event.subject)
             for made in before.made_in(event.subject):
                 yield from _counters_of(made)
+            yield from (("codec", (*event.subject, name)) for name in before.codecs_of(event.subject))
+        elif isinstance(event, CodecMade | EncodingMade):
+            yield from _places_of_encoding(event)
         elif isinstance(event, ContextMade | ContextDeleted):
             yield "context", (event.context,)
         elif isinstance(event, IdsReserved):
@@ -125,6 +141,14 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
             yield "mode", scope_key(event.scope)
         elif isinstance(event, Associated):
             yield "association", event.key
+
+
+def _places_of_encoding(event: CodecMade | EncodingMade) -> Iterator[Place]:
+    if isinstance(event, CodecMade):
+        yield "codec", (*event.subject, event.name)
+    else:
+        yield "encoding", (*event.subject, event.encoding)
+        yield "counter", ("encodings", *event.subject, 0, "")
 
 
 def _counters_of(made: VersionMade) -> Iterator[Place]:

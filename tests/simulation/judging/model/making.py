@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from tests.simulation.judging.model.asking import Yes
 from tests.simulation.judging.model.drafts import ReadDraft
+from tests.simulation.judging.model.encodings import refuse_if_encoded
 from tests.simulation.judging.model.events import (
     ConfigChanged,
     ContextMade,
@@ -188,6 +189,7 @@ def _taken_away(case: Case, schema_id: int, number: int) -> list[Event]:
         if case.gives_ids and one.number == number and one.state != "hidden":
             refuse_if_referred_to(past, one, ("live", "soft"))
             hidden = [other for other in there if other.state == "hidden" and other.schema_id == one.schema_id]
+            refuse_if_encoded(past, [one, *hidden])
             gone += [one, *hidden]
     for one in there:
         again = one.state == "soft" and one.schema_id == schema_id and one not in gone
@@ -206,7 +208,8 @@ def _making_room(case: Case, there: list[VersionNow], gone: list[VersionNow]) ->
         return []
     hidden = [one for one in there if one.state == "hidden" and one not in gone]
     oldest = sorted(hidden, key=lambda one: (one.number, one.ordinal))[: limits.VERSIONS_DROPPED]
-    room = [one for one in oldest if not is_referred_to(case.past, one, ("live", "soft"))][:excess]
+    free = (one for one in oldest if not case.past.encodings_of(one.subject, one.ordinal))
+    room = [one for one in free if not is_referred_to(case.past, one, ("live", "soft"))][:excess]
     if not room and not gone:
         raise No(TooLarge, "VERSIONS_KEPT_PER_SUBJECT", subject=str(case.request.subject))
     return room

@@ -8,9 +8,11 @@ from tests.simulation.judging.model.events import (
     Alike,
     Answered,
     Associated,
+    CodecMade,
     ConfigChanged,
     ContextDeleted,
     ContextMade,
+    EncodingMade,
     Event,
     IdsFreed,
     IdsReserved,
@@ -27,6 +29,7 @@ from tests.simulation.judging.model.events import (
 from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
 from treaty.core.requests import Scope
+from treaty.core.schema import Pairs
 from treaty.core.state import values
 
 T = TypeVar("T")
@@ -263,6 +266,47 @@ class Past:
         made = [at for at, one in enumerate(order) if type(one) is SubjectMade and one.subject == subject]
         answered = [at for at, one in enumerate(order) if type(one) is Answered and one.name == name]
         return made[-1] > answered[-1]
+
+    # ------------------------------------------------------------------------------------------------- encodings
+
+    def codecs_of(self, subject: Subject) -> dict[str, Pairs]:
+        """Codecs that were added to the subject that has this name now, and their properties."""
+        there: dict[str, Pairs] = {}
+        for event in self.events:
+            if type(event) is CodecMade and event.subject == subject:
+                there[event.name] = event.properties
+            elif type(event) is SubjectPurged and event.subject == subject:
+                there = {}
+        return there
+
+    @property
+    def encodings(self) -> dict[tuple[Subject, int], EncodingMade]:
+        """Encodings whose version is there, by subject and id."""
+        return self._once("encodings", self._encodings)
+
+    def _encodings(self) -> dict[tuple[Subject, int], EncodingMade]:
+        there: dict[tuple[Subject, int], EncodingMade] = {}
+        for event in self.events:
+            if type(event) is EncodingMade:
+                there[event.subject, event.encoding] = event
+            elif type(event) is VersionPurged:
+                gone = (event.subject, event.ordinal)
+                there = {key: one for key, one in there.items() if (one.subject, one.ordinal) != gone}
+        return there
+
+    def encodings_of(self, subject: Subject, ordinal: int) -> list[EncodingMade]:
+        """The encodings of a version."""
+        return [one for one in self.encodings.values() if (one.subject, one.ordinal) == (subject, ordinal)]
+
+    def highest_encoding(self, subject: Subject) -> int:
+        """The highest encoding id that any subject of this name ever had; -1 where none had one."""
+        highest = -1
+        for event in self.events:
+            if type(event) is EncodingMade and event.subject == subject:
+                highest = max(highest, event.encoding)
+            elif type(event) is Restored and highest >= 0:
+                highest = min(highest + event.gap, COUNTER)
+        return highest
 
     # ------------------------------------------------------------------------------------------------- the rest
 

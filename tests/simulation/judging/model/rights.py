@@ -175,6 +175,12 @@ def on_subject(permission: str, *, anywhere: bool = False) -> Callable[[Any], li
     return lambda request: [Need((permission,), request.subject.context, request.subject.name, anywhere)]
 
 
+def of_delete(request: q.DeleteVersion | q.DeleteSubject) -> list[Need]:
+    """To take encodings along is to pass over a rule."""
+    forced = [Need(("config",), *request.subject)] if request.force else []
+    return [Need(("delete",), *request.subject), *forced]
+
+
 def somewhere(*permissions: str) -> Callable[[Any], list[Need]]:
     return lambda _: [Need(permissions)]
 

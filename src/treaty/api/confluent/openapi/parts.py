@@ -95,6 +95,7 @@ GUID = ApiParameter(
 DELETED = flag("deleted", "Include soft-deleted ones")
 ONLY_DELETED = flag("deletedOnly", "Only soft-deleted ones; takes precedence over `deleted`", "deleted_only")
 NORMALIZE = flag("normalize", "Compare and store the schema in its normalized form")
+FORCE = flag("force", "With `permanent`: remove encodings of the version too; needs the permission `config`")
 PERMANENT = flag("permanent", "Hard-delete what is soft-deleted already")
 RESOLVED = flag("defaultToGlobal", "Include inherited settings")
 OFFSET = ApiParameter("offset", "Entries to skip", "integer", default=0)

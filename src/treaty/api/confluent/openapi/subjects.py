@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from treaty.api.confluent.openapi.parts import (
     DELETED,
+    FORCE,
     FORMAT,
     ITSELF,
     NORMALIZE,
@@ -73,7 +74,7 @@ TABLE: Table = {
             "subjects",
             ApiAnswer("Numbers of the versions that were deleted", list[int], example=[1, 2]),
             (SUBJECT,),
-            (PERMANENT,),
+            (PERMANENT, FORCE),
             errors=(40401, 40404, 40405, 40904, 42205, 42206),
             writes=True,
         ),
@@ -134,7 +135,7 @@ TABLE: Table = {
             "subjects",
             ApiAnswer("The number of the version that was deleted", int, example=1),
             (SUBJECT, VERSION),
-            (PERMANENT, ITSELF),
+            (PERMANENT, FORCE, ITSELF),
             errors=(40401, 40402, 40406, 40407, 40907, 42202, 42205, 42206),
             writes=True,
         ),

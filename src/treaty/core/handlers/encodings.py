@@ -1,0 +1,244 @@
+"""Encodings: codecs that are added to a subject, and the ids that stand for a version and a codec.
+
+An id is given once and never again under the same subject name, even after the subject was removed and made anew.
+"""
+
+from treaty.core import limits
+from treaty.core.command import Command, Decision
+from treaty.core.encodings import (
+    NO_CODEC,
+    AddCodec,
+    AssignEncoding,
+    CodecAdded,
+    CodecType,
+    CodecTypes,
+    EncodingAssigned,
+    EncodingFound,
+    GetEncoding,
+    ListCodecs,
+)
+from treaty.core.handlers.settings import refuse_if_readonly
+from treaty.core.handlers.versions import Kept, describe_version, no_subject, with_ordinal
+from treaty.core.names import Subject
+from treaty.core.refusals import CodecExists, CodecNotFound, EncodingNotFound, InvalidCodec, TooLarge, VersionNotFound
+from treaty.core.requests import Scope
+from treaty.core.schema import Pairs
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state.rows import UnreadableRowError, make_row
+from treaty.core.state.state_tables import (
+    CODEC,
+    COUNTER,
+    ENCODING,
+    ENCODING_BY_VERSION,
+    IDS_SPARED,
+    SUBJECT,
+    VERSION,
+    CodecKey,
+    EncodingKey,
+    VersionKey,
+    encodings_key,
+)
+from treaty.core.state.values import Codec, Counter, Encoding
+from treaty.core.state.view import View, subject_span
+
+
+def add_codec(view: View, command: Command[AddCodec], engine: SchemaEngine) -> Decision[CodecAdded]:
+    """Add a codec to a subject. One that it has already is not changed."""
+    request = command.request
+    subject, codec = request.subject, request.codec
+    _refuse_bad_codec(codec)
+    _refuse_missing_subject(view, subject)
+    key = CodecKey(*subject, codec.name)
+    there = view.get(CODEC, key)
+    if there is not None:
+        _refuse_other_properties(subject, codec, there.properties)
+        return Decision((), CodecAdded(codec, created=False))
+    _refuse_many_codecs(view, subject)
+    refuse_if_readonly(view, Scope(*subject))
+    return Decision((make_row(CODEC, key, Codec(codec.properties)),), CodecAdded(codec, created=True))
+
+
+def list_codecs(view: View, command: Command[ListCodecs], engine: SchemaEngine) -> Decision[CodecTypes]:
+    """List the codecs of a subject by name."""
+    subject = command.request.subject
+    _refuse_missing_subject(view, subject)
+    keys = view.walk(CODEC, *subject_span(*subject))
+    return Decision((), CodecTypes(tuple(_codec_type(view, subject, key.name) for key in keys)))
+
+
+def assign_encoding(view: View, command: Command[AssignEncoding], engine: SchemaEngine) -> Decision[EncodingAssigned]:
+    """Answer the encoding id of a version and a codec, and assign one where they have none.
+
+    Existence of the version is asked before that of the codec, and a deleted version keeps the ids that it has.
+    """
+    request = command.request
+    subject = request.subject
+    _refuse_missing_subject(view, subject)
+    one = with_ordinal(view, subject, request.ordinal)
+    if one is None:
+        raise _no_version(subject, request.ordinal, allowed="the ordinal of a version of this subject")
+    there = _find_encoding(view, one, request.codec)
+    if there is not None:
+        return Decision((), EncodingAssigned(there.encoding, created=False))
+    if one[1].state != "live":
+        raise _no_version(
+            subject, request.ordinal, allowed="a version that is not deleted: this one gets no new encodings"
+        )
+    if request.codec != NO_CODEC and view.get(CODEC, CodecKey(*subject, request.codec)) is None:
+        raise CodecNotFound.of(
+            "CODEC_NOT_FOUND",
+            f"Subject '{subject}' has no codec '{request.codec[:100]}'",
+            path="/codec",
+            subject=str(subject),
+            new=request.codec[:100],
+            allowed="a codec that was added to the subject before, or an empty name for none",
+        )
+    refuse_if_readonly(view, Scope(*subject))
+    encoding_id = _next_encoding(view, subject)
+    key, version = one
+    value = Encoding(version.schema_id, key.generation, key.ordinal, request.codec)
+    rows = (
+        make_row(ENCODING, EncodingKey(*subject, encoding_id), value),
+        make_row(COUNTER, encodings_key(subject), Counter(encoding_id)),
+    )
+    return Decision(rows, EncodingAssigned(encoding_id, created=True))
+
+
+def get_encoding(view: View, command: Command[GetEncoding], engine: SchemaEngine) -> Decision[EncodingFound]:
+    """Tell which version and codec an encoding id stands for."""
+    request = command.request
+    subject = request.subject
+    _refuse_missing_subject(view, subject)
+    found = view.get(ENCODING, EncodingKey(*subject, request.encoding_id))
+    if found is None:
+        raise EncodingNotFound.of(
+            "ENCODING_NOT_FOUND",
+            f"Subject '{subject}' has no encoding {request.encoding_id}",
+            subject=str(subject),
+            version=str(request.encoding_id),
+            new=str(request.encoding_id),
+            allowed="an id that was assigned to a version and a codec of this subject",
+        )
+    key = VersionKey(*subject, found.generation, found.ordinal)
+    version = view.get(VERSION, key)
+    if version is None:
+        raise MissingVersionError(
+            f"encoding {request.encoding_id} of subject {subject} is of a version that is missing (VERSION_MISSING): "
+            "`treaty log verify` lists such rows; restore a sound dump"
+        )
+    codec = _codec_type(view, subject, found.codec)
+    return Decision((), EncodingFound(request.encoding_id, describe_version(view, (key, version)), codec))
+
+
+class MissingVersionError(UnreadableRowError):
+    """An encoding is of a version that is not there, so that nothing can be said of the encoding."""
+
+
+def _codec_type(view: View, subject: Subject, name: str) -> CodecType:
+    there = view.get(CODEC, CodecKey(*subject, name))
+    return CodecType(name, there.properties if there else ())
+
+
+def _find_encoding(view: View, one: Kept, codec: str) -> EncodingKey | None:
+    for key in view.find(ENCODING_BY_VERSION, (*one[0],)):
+        value = view.get(ENCODING, key)
+        if value is not None and value.codec == codec:
+            return key
+    return None
+
+
+def _next_encoding(view: View, subject: Subject) -> int:
+    counters = (view.get(COUNTER, encodings_key(subject)), view.get(COUNTER, IDS_SPARED))
+    encoding_id = max((one.highest for one in counters if one is not None), default=-1) + 1
+    if encoding_id > limits.COUNTER:
+        raise TooLarge.of("COUNTER", "counter encodings is used up", allowed=f"at most {limits.COUNTER}")
+    return encoding_id
+
+
+# --------------------------------------------------------------------------------------------------------- refusals
+
+
+def _refuse_missing_subject(view: View, subject: Subject) -> None:
+    if view.get(SUBJECT, subject) is None:
+        raise no_subject(subject)
+
+
+def _no_version(subject: Subject, ordinal: int, *, allowed: str) -> VersionNotFound:
+    return VersionNotFound.of(
+        "VERSION_NOT_FOUND",
+        f"Version with ordinal {ordinal} not found.",
+        path="/ordinal",
+        subject=str(subject),
+        version=str(ordinal),
+        new=str(ordinal),
+        allowed=allowed,
+    )
+
+
+def _refuse_bad_codec(codec: CodecType) -> None:
+    if not codec.name or not codec.name.isprintable():
+        raise InvalidCodec.of(
+            "CODEC_NAME",
+            f"The specified codec '{codec.name[:100]}' is not a valid name.",
+            path="/codec/name",
+            new=codec.name.encode("unicode_escape").decode()[:100],
+            allowed="printable characters; no codec at all needs no name",
+        )
+    if len(codec.name) > limits.NAME_LENGTH:
+        raise TooLarge.of(
+            "NAME_LENGTH",
+            "The name of the codec is too long",
+            path="/codec/name",
+            new=f"{len(codec.name)} characters",
+            allowed=f"at most {limits.NAME_LENGTH} characters",
+        )
+    names = [name for name, _ in codec.properties]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidCodec.of(
+            "CODEC_PROPERTIES",
+            f"The codec has two properties with the name '{twice[:100]}'.",
+            path="/codec/properties",
+            new=twice[:100],
+            allowed="each name once",
+        )
+    characters = sum(len(name) + len(value) for name, value in codec.properties)
+    if characters > limits.CODEC_CHARACTERS:
+        raise TooLarge.of(
+            "CODEC_CHARACTERS",
+            "The properties of the codec are too long",
+            path="/codec/properties",
+            new=f"{characters} characters",
+            allowed=f"at most {limits.CODEC_CHARACTERS} characters",
+        )
+
+
+def _refuse_other_properties(subject: Subject, codec: CodecType, there: Pairs) -> None:
+    if sorted(there) == sorted(codec.properties):
+        return
+    raise CodecExists.of(
+        "CODEC_EXISTS",
+        f"Subject '{subject}' has a codec '{codec.name}' with other properties",
+        path="/codec/properties",
+        subject=str(subject),
+        old=_describe_names(there),
+        new=_describe_names(codec.properties),
+        allowed="the same properties, or another name: readers of old payloads need the properties as they are",
+    )
+
+
+def _describe_names(properties: Pairs) -> str:
+    """Values may be secrets, so that names alone are told."""
+    return ", ".join(name for name, _ in properties)[:1_000] or "no properties"
+
+
+def _refuse_many_codecs(view: View, subject: Subject) -> None:
+    there = sum(1 for _ in view.walk(CODEC, *subject_span(*subject)))
+    if there >= limits.CODECS_PER_SUBJECT:
+        raise TooLarge.of(
+            "CODECS_PER_SUBJECT",
+            f"Subject '{subject}' has {there} codecs",
+            subject=str(subject),
+            old=str(there),
+            allowed=f"at most {limits.CODECS_PER_SUBJECT} codecs",
+        )
