@@ -12,9 +12,9 @@ from treaty.core.limits import COUNTER, ID_GAP
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal, TooLarge
 from treaty.core.requests import DeleteVersion, MakeContext, Register, Scope, SetMode
-from treaty.core.reserved import ReservedIds, healing_row, reserved_ids
 from treaty.core.state import state_tables as t
 from treaty.core.state.commit import Position
+from treaty.core.state.reserved import ReservedIds, healing_row, reserved_ids
 from treaty.core.state.rows import Row, encode_row
 from treaty.core.state.state_tables import IDS_SPARED, ids_key
 from treaty.core.state.values import Counter, LogOrigin

@@ -11,7 +11,7 @@ from treaty.cli.log.log_argument import log, now, open_command_log, run
 from treaty.cli.registry.connection import as_json, confirm
 from treaty.cli.registry.connection import yes as yes_option
 from treaty.cli.terminal import screen
-from treaty.core.reserved import ReservedIds
+from treaty.core.state.reserved import ReservedIds
 from treaty.log.log import StoreStats
 from treaty.log.maintenance.repair import (
     StateCheck,

@@ -13,9 +13,9 @@ from treaty.cli.log.whole_state import StateComparison, WholeState, compare_stat
 from treaty.cli.registry.connection import as_json
 from treaty.cli.terminal import screen
 from treaty.core.invariants import find_violations
-from treaty.core.reserved import ReservedIds, reserved_ids
 from treaty.core.state.commit import Position, as_root
 from treaty.core.state.indexes import InvariantViolation, wrong_indexes
+from treaty.core.state.reserved import ReservedIds, reserved_ids
 
 SHOWN = 20
 """The most faults and differing rows that are printed as text; JSON has all of them."""

@@ -144,7 +144,7 @@ class Counter:
     `core.counters`).
 
     `reserved` are ranges of ids above it, lowest and highest, that count as given: a repair by hand leaves them
-    (see `core.reserved`).
+    (see `core.state.reserved`).
     """
 
     highest: int

@@ -132,6 +132,16 @@ ERROR_CODES: Mapping[int, ErrorCode] = {
         "The resource is not bound to a subject, or not with this kind.",
         "List the associations of the resource.",
     ),
+    40451: ErrorCode(
+        "The codec does not exist.",
+        "The subject has no codec of this name, so no encoding can be assigned with it.",
+        "Add the codec to the subject first, or ask for an encoding without a codec.",
+    ),
+    40452: ErrorCode(
+        "The encoding does not exist.",
+        "No version and codec of the subject have this encoding id, or the version was removed with `force`.",
+        "Read the payload with the subject that it was written for.",
+    ),
     40450: ErrorCode(
         "The outcome of the command is unknown.",
         "The command was never executed, belongs to another principal, or is older than `OUTCOMES` commits.",
@@ -178,6 +188,16 @@ ERROR_CODES: Mapping[int, ErrorCode] = {
         "The request has a condition (`treaty.expected`, or a version given with the schema) that does not hold.",
         "Read the current state and decide again.",
         is_own=True,
+    ),
+    40952: ErrorCode(
+        "The codec has other properties.",
+        "The subject has a codec of this name; its properties never change, because payloads depend on them.",
+        "Use the same properties, or add the codec under another name.",
+    ),
+    40953: ErrorCode(
+        "The version has encodings.",
+        "Payloads carry encoding ids of the version and could not be read without it.",
+        "Keep it soft-deleted, or remove its encodings too with `force=true`.",
     ),
     40951: ErrorCode(
         "The request conflicts with the current state.",

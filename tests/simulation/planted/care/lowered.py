@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from treaty.core.reserved import ReservedIds
-from treaty.core.reserved import healing_row as original
+from treaty.core.state.reserved import ReservedIds
+from treaty.core.state.reserved import healing_row as original
 from treaty.core.state.rows import Row
 from treaty.core.state.values import Counter
 from treaty.core.state.view import View
