@@ -135,7 +135,7 @@ JUDGED = (
     rule(
         "rule: references lead to deleted versions",
         "A reference may name a version that is softly deleted.",
-        "handlers.references:_follow",
+        "handlers.schemas:_follow",
         "LATEST if one.version == -1 else one.version, visible)",
         'LATEST if one.version == -1 else one.version, "all")',
     ),
