@@ -64,6 +64,7 @@ KEYS: Mapping[str, Sequence[Key]] = {
     ),
     "name": ((".", "s", 1, "scheme", "a"), (".", "s", 1, "scheme", "b"), (".", "s", 2, "scheme", "a")),
     "encoding": ((".", "s", 0), (".", "s", 1), (".x", "s", 0)),
+    "codec": ((".", "s", "gzip"), (".", "s", "zip"), (".x", "s", "gzip")),
     "association": (("r", "key", "s"), ("r", "value", "s"), ("r2", "value", "t")),
     "config": (("subject", ".", "a"), ("subject", ".", "b"), ("subject", ".x", "a"), ("context", ".x", "")),
     "mode": (("subject", ".", "a"), ("context", ".x", ""), ("everywhere", "*", "")),
@@ -97,6 +98,7 @@ VALUES: Mapping[str, Sequence[Value]] = {
     ),
     "name": (values.Name(0), values.Name(1)),
     "encoding": (values.Encoding(1, 1, 0), values.Encoding(1, 1, 1), values.Encoding(1, 2, 0)),
+    "codec": (values.Codec(), values.Codec((("level", "6"),))),
     "association": (
         BOUND,
         replace(BOUND, kind="key", lifecycle="STRONG"),

@@ -209,7 +209,7 @@ JUDGED = (
             Edit(
                 "treaty.core.command:Command.outcome_key",
                 "return OutcomeKey(self.principal, self.command_id)",
-                'return ("", self.command_id)',
+                'return OutcomeKey("", self.command_id)',
             ),
         ),
         by_lives(0, ANY),

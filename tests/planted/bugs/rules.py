@@ -100,7 +100,7 @@ RULES = (
             ),
         ),
         by_tests("behaviours/nodes/test_writing.py::test_another_request_under_a_used_id_is_refused"),
-        also=by_lives(0, "2"),
+        also=by_lives(0, "1 2"),
     ),
     Bug(
         "context: its counter of ids goes with it",

@@ -59,15 +59,16 @@ def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEn
     if has_association(view, subject) and not _lives_without(view, one):
         raise no_live_version(subject, allowed="delete the association of the subject first, or keep a live version")
     refuse_if_used(view, VERSION, key, GoingRows(visible="all" if request.permanent else "live"))
-    answer = DeletedVersions((version.number,))
-    if not request.permanent:
-        refuse_if_readonly(view, Scope(*subject))
-        return Decision((make_row(VERSION, key, replace(version, state="soft")),), answer)
-    is_last = all(other[0] == key for other in newest_first(view, subject, "all"))
-    going = stored_versions(view, subject) if is_last else with_hidden(view, one)
+    is_last = request.permanent and all(other[0] == key for other in newest_first(view, subject, "all"))
+    going: list[Kept] = []
+    if request.permanent:
+        going = stored_versions(view, subject) if is_last else with_hidden(view, one)
     if not request.force:
         refuse_if_encoded(view, going)
     refuse_if_readonly(view, Scope(*subject))
+    answer = DeletedVersions((version.number,))
+    if not request.permanent:
+        return Decision((make_row(VERSION, key, replace(version, state="soft")),), answer)
     rows = remove_versions(view, going)
     return Decision((*rows, *_rest_of_subject(view, subject)) if is_last else tuple(rows), answer)
 

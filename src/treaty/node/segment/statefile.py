@@ -47,6 +47,7 @@ SAMPLES = tuple(decode_row(encode_row(row)) for row in (
     Row("version", (*_SUBJECT, 1, 5), values.Version(6, 8, "TOY")),
     Row("name", (*_SUBJECT, 1, "md5", "n"), values.Name(4)),
     Row("encoding", (*_SUBJECT, 2), values.Encoding(7, 1, 4)),
+    Row("codec", (*_SUBJECT, "gzip"), values.Codec((("level", "6"),))),
     Row("subject", (*_SUBJECT,), values.SubjectValue(1)),
     Row("subject", (".x", "s"), values.SubjectValue(1)),
     Row("counter", ids_key("."), values.Counter(9)),
