@@ -11,8 +11,8 @@ from typing import Any
 import uvicorn
 
 from treaty.api.application import build_application
+from treaty.api.network.caching_protocol import make_protocol
 from treaty.api.peer import PeerAuthenticator, PeerEndpoint
-from treaty.api.response_cache import make_protocol
 from treaty.core.registry import CallOptions, Reply
 from treaty.core.requests import Request
 from treaty.log.urls import open_log

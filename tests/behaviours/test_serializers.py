@@ -205,7 +205,7 @@ def test_bytes_alone_are_the_payload_itself(connection: Connection) -> None:
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        ({"id": "seven"}, "shop.Order.id: 'seven' is a str, the schema asks for long"),
+        ({"id": "seven"}, "shop.Order.id: 'seven' is a str, the schema requires long"),
         ({"id": 2**70}, "shop.Order.id"),
         ({}, "shop.Order.id"),
         ({"id": 1, "oops": 2}, "oops"),

@@ -167,7 +167,7 @@ def test_a_schema_may_come_from_standard_input_with_references(folder: Path) -> 
         (["old", "--subject", "s"], "--subject needs --registry URL"),
         (["old", "--subject", "s", "--level", "FULL"], "--level and --subject exclude each other"),
         (["old", "old", "--normalize"], "--normalize needs --subject"),
-        (["old", "old", "--level", "SOME"], "backward_transitive"),
+        (["old", "old", "--level", "SOME"], "BACKWARD_TRANSITIVE"),
     ],
 )
 @pytest.mark.usefixtures("folder")

@@ -13,7 +13,8 @@ import uvloop
 
 from tests.facades.peers import PLAIN, Peer, Server, running
 from tests.facades.twin import Fixed
-from treaty.api import http_server, response_cache
+from treaty.api import http_server
+from treaty.api.network import caching_protocol
 from treaty.api.network.connections import ConnectionTable
 from treaty.core import answers as a
 from treaty.core import requests as q
@@ -59,21 +60,21 @@ async def until(true: Callable[[], bool]) -> None:
     pytest.fail("it never came to be")
 
 
-def table_of(connections: list[response_cache.CachingProtocol]) -> ConnectionTable:
+def table_of(connections: list[caching_protocol.CachingProtocol]) -> ConnectionTable:
     return connections[0].table
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[response_cache.CachingProtocol]:
+def made(monkeypatch: pytest.MonkeyPatch) -> list[caching_protocol.CachingProtocol]:
     """The connections that servers of this test have, as the server sees them."""
-    found: list[response_cache.CachingProtocol] = []
-    real = response_cache.CachingProtocol.connection_made
+    found: list[caching_protocol.CachingProtocol] = []
+    real = caching_protocol.CachingProtocol.connection_made
 
-    def note(self: response_cache.CachingProtocol, transport: asyncio.Transport) -> None:
+    def note(self: caching_protocol.CachingProtocol, transport: asyncio.Transport) -> None:
         found.append(self)
         real(self, transport)
 
-    monkeypatch.setattr(response_cache.CachingProtocol, "connection_made", note)
+    monkeypatch.setattr(caching_protocol.CachingProtocol, "connection_made", note)
     return found
 
 
@@ -81,7 +82,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[response_cache.CachingProtocol
 
 
 def test_a_client_that_does_not_read_is_cut_off_and_one_that_reads_slowly_is_not(
-    bounds: Callable[..., None], made: list[response_cache.CachingProtocol], caplog: pytest.LogCaptureFixture
+    bounds: Callable[..., None], made: list[caching_protocol.CachingProtocol], caplog: pytest.LogCaptureFixture
 ) -> None:
     bounds(seconds=1.0)
 
@@ -115,7 +116,7 @@ def test_a_client_that_does_not_read_is_cut_off_and_one_that_reads_slowly_is_not
 
 
 def test_the_next_request_of_a_client_that_does_not_read_is_not_begun(
-    bounds: Callable[..., None], made: list[response_cache.CachingProtocol]
+    bounds: Callable[..., None], made: list[caching_protocol.CachingProtocol]
 ) -> None:
     bounds(seconds=0.6)
 
@@ -135,7 +136,7 @@ def test_the_next_request_of_a_client_that_does_not_read_is_not_begun(
 
 
 def test_unread_answers_are_bounded_in_all_and_who_reads_keeps_theirs(
-    bounds: Callable[..., None], made: list[response_cache.CachingProtocol]
+    bounds: Callable[..., None], made: list[caching_protocol.CachingProtocol]
 ) -> None:
     bounds(seconds=60.0, most_unread=5_000_000)
 
@@ -160,7 +161,7 @@ def test_unread_answers_are_bounded_in_all_and_who_reads_keeps_theirs(
 
 
 def test_past_its_bound_an_address_loses_its_oldest_idle_connection(
-    bounds: Callable[..., None], made: list[response_cache.CachingProtocol]
+    bounds: Callable[..., None], made: list[caching_protocol.CachingProtocol]
 ) -> None:
     bounds(most_each=4)
 
@@ -184,7 +185,7 @@ def test_past_its_bound_an_address_loses_its_oldest_idle_connection(
 
 
 def test_where_all_connections_are_at_work_a_new_one_is_refused_by_name(
-    bounds: Callable[..., None], made: list[response_cache.CachingProtocol]
+    bounds: Callable[..., None], made: list[caching_protocol.CachingProtocol]
 ) -> None:
     bounds(most_each=2)
     begun = b"POST /subjects/s HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n{"

@@ -44,7 +44,7 @@ def test_a_column_for_every_policy_that_judges_differently() -> None:
 
     assert result.exit_code == 0
     assert "1. The word a is gone from the new schema\n   rule:     WORD_GONE" in result.stdout
-    assert "harm:     the new schema can't read old data" in result.stdout
+    assert "harm:     the new schema cannot read old data" in result.stdout
     assert [line.split("  ")[-1].strip() for line in result.stdout.splitlines()[-5:]] == ["LOGICAL", *["passes"] * 4]
     assert "FULL      refused (2 findings)  passes   passes" in result.stdout
 

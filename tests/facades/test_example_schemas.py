@@ -9,14 +9,17 @@ import pytest
 from click.testing import CliRunner
 
 from treaty.cli.main import group
+from treaty.testing import TreatyRegistry
 
 ROOT = Path(__file__).parents[2]
 TEXTS = [
     (ROOT / page).read_text("utf-8") for page in ("README.md", "examples/schemas/README.md", "docs/howto/check.md")
 ]
-COMMANDS = sorted(
-    {line for text in TEXTS for line in re.findall(r"^\.venv/bin/treaty (.* examples/schemas/.*)$", text, re.MULTILINE)}
-)
+FOUND = [
+    found for text in TEXTS for found in re.findall(r"^\.venv/bin/treaty (.* examples/schemas/.*)$", text, re.MULTILINE)
+]
+SERVER = "http://127.0.0.1:8081"
+COMMANDS = sorted({line for line in FOUND if SERVER not in line})
 
 
 @pytest.mark.parametrize("line", COMMANDS)
@@ -28,6 +31,16 @@ def test_every_command_runs_as_it_is_written(line: str, monkeypatch: pytest.Monk
 
     assert done.exit_code == ("order-v3" in line and "check" in line), done.output
     assert done.stdout
+
+
+def test_commands_that_need_a_server_run_in_the_order_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    lines = [line for line in FOUND if SERVER in line]
+    assert [line.split()[0] for line in lines] == ["schema", "check"]
+    with TreatyRegistry() as server:
+        for line in lines:
+            done = CliRunner().invoke(group, shlex.split(line.replace(SERVER, server.url)))
+            assert done.exit_code == 0, done.output
 
 
 def test_the_page_and_the_readme_name_commands() -> None:

@@ -13,7 +13,8 @@ from tests.facades.peers import PLAIN, PYTHON, Peer, running, serving
 from tests.facades.twin import ANSWERS, SCHEMA, VERSION
 from tests.simulation.disk import Disk
 from tests.simulation.model import Weather
-from treaty.api.response_cache import CachingProtocol, ResponseCache, is_supported
+from treaty.api.network.caching_protocol import CachingProtocol, is_supported
+from treaty.api.response_cache import ResponseCache
 from treaty.core import requests as q
 from treaty.core.names import subject_of
 from treaty.core.requests import DeleteVersion

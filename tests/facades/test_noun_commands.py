@@ -141,11 +141,11 @@ def test_references_and_contexts(run: Run) -> None:
         (("schema", "get", "none"), 1, "Subject 'none' not found"),
         (("schema", "get", "s", "first"), 2, "neither a version number nor 'latest'"),
         (("config", "set", "s"), 2, "nothing to change"),
-        (("config", "set", "s", "--unset", "nonsense"), 2, "no member nonsense"),
+        (("config", "set", "s", "--unset", "nonsense"), 2, "unknown member nonsense"),
         (("config", "set", "s", "--level", "backwards"), 2, "'BACKWARD_TRANSITIVE'"),
         (("subject", "delete", "s"), 2, "add --yes"),
         (("schema", "register", "s", "-", "--reference", "what"), 2, "NAME=SUBJECT:VERSION"),
-        (("schema", "register", "s", "missing.avsc"), 2, "can't be read"),
+        (("schema", "register", "s", "missing.avsc"), 2, "cannot be read"),
     ],
     ids=["absent", "version", "no change", "member", "level", "unsure", "reference", "file"],
 )

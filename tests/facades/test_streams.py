@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from tests.facades.peers import PLAIN, PYTHON, running, undated
-from treaty.api import http_server, response_cache
-from treaty.api.response_cache import HEAD_BYTES
+from treaty.api import http_server
+from treaty.api.network import caching_protocol
+from treaty.api.network.caching_protocol import HEAD_BYTES
 
 
 def test_pipelined_requests_are_answered_in_order() -> None:
@@ -130,13 +131,13 @@ def test_headers_have_one_limit_in_however_many_pieces_they_come(
     cuts: tuple[int, ...], size: int, status: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: asyncio.Queue[Any] = asyncio.Queue()
-    meet = response_cache.CachingProtocol.connection_made
+    meet = caching_protocol.CachingProtocol.connection_made
 
     def met(self: Any, to: Any) -> None:
         meet(self, to)
         made.put_nowait(self)
 
-    monkeypatch.setattr(response_cache.CachingProtocol, "connection_made", met)
+    monkeypatch.setattr(caching_protocol.CachingProtocol, "connection_made", met)
     body = b"{" * 20_000  # what follows the headers does not count
     whole = b"POST /subjects/s HTTP/1.1\r\nHost: h\r\nContent-Length: 20000\r\nX: " + b"x" * size + b"\r\n\r\n" + body
 
@@ -155,7 +156,7 @@ def test_headers_have_one_limit_in_however_many_pieces_they_come(
 
 @pytest.mark.parametrize("sent", [b"", b"GET /schem", b"POST /subjects/s HTTP/1.1\r\nContent-Length: 9\r\n\r\n{"])
 def test_a_peer_that_takes_too_long_is_cut_off(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(response_cache, "REQUEST_SECONDS", 0.2)
+    monkeypatch.setattr(caching_protocol, "REQUEST_SECONDS", 0.2)
     monkeypatch.setattr(http_server, "KEEP_ALIVE_SECONDS", 0.2)
 
     async def story() -> None:

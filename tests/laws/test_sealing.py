@@ -218,7 +218,7 @@ def test_tables_that_hold_sealed_rows_have_one_digest_whoever_reads_them(tmp_pat
         (["# only words"], "there is no key; make one"),
         (["no base64!"], "line 1: no key; expected 32, 48 or 64 random bytes"),
         (["", base64.b64encode(b"x" * 33).decode()], "line 2: no key"),
-        ([KEYS[0], KEYS[0]], "line 2: this key stands there twice"),
+        ([KEYS[0], KEYS[0]], "line 2: the key is repeated"),
         ([base64.b64encode(n.to_bytes(32, "big")).decode() for n in range(101)], "more than 100 keys"),
     ],
     ids=["empty", "comments", "words", "size", "twice", "many"],
@@ -231,5 +231,5 @@ def test_a_file_that_has_no_keys_says_why(tmp_path: Path, lines: list[str], wron
 
 
 def test_a_file_that_is_not_there_says_so(tmp_path: Path) -> None:
-    with pytest.raises(KeyFileError, match="can't be read"):
+    with pytest.raises(KeyFileError, match="cannot be read"):
         read_keys(tmp_path / "nothing")

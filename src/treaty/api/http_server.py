@@ -17,10 +17,11 @@ from uvicorn.server import ServerState
 
 from treaty.api.application import ServerApplication
 from treaty.api.network.addresses import NO_PROXIES, TrustedProxies
+from treaty.api.network.caching_protocol import CachingProtocol, is_supported, make_protocol
 from treaty.api.network.connections import ConnectionTable
 from treaty.api.network.descriptors import make_room
 from treaty.api.network.hosts import is_loopback
-from treaty.api.response_cache import CachingProtocol, ResponseCache, is_supported, make_protocol
+from treaty.api.response_cache import ResponseCache
 from treaty.api.tls import TlsError, TlsFiles
 from treaty.node.status import Status
 

@@ -226,7 +226,7 @@ class _ReaderCache:
 
     @contextmanager
     def lend(self, plan: DecodePlan) -> Iterator[_FrameReader]:
-        """A reader of the plan that nobody else has meanwhile."""
+        """Lend a reader of the plan that no other caller has meanwhile."""
         found = self._free.pop(plan, None) or _FrameReader(plan, reader_of(plan, kind_of(plan)))
         yield found
         self._free[plan] = found

@@ -240,7 +240,7 @@ class QueuedCommand:
     def depart(self, here: int, last: int) -> bool:
         """Send it to another node, which decides it up to a sequence; return False if its caller has gone."""
         if self.is_over or (state := self._expect(ForwardedState)) is None:
-            return False  # it was told that it has left nothing
+            return False  # its client was told that it has no effect
         before = state.before
         self.state = ForwardedState(UnseenCommit(here, last if before is None else max(before.until, last)), before)
         return True

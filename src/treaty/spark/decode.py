@@ -126,7 +126,7 @@ def decode(
 
 
 def _add_record_unseen(frame: DataFrame, plan: DecodePlan, names: Names, source: "_FrameColumns") -> DataFrame:
-    """`_add_record` to a frame whose columns nobody looks at: all of them go through it as one struct."""
+    """`_add_record` to a frame whose columns are not analysed: all of them go through it as one struct."""
     plan = replace(plan, engine=UNSEEN.get((plan.format, plan.engine), plan.engine))
     if (plan.format, plan.engine) not in BLIND:
         able = " or ".join(engine for format_, engine in BLIND if format_ == plan.format)

@@ -6,7 +6,7 @@ import socket
 import uvicorn
 
 from treaty.api.application import build_application
-from treaty.api.response_cache import make_protocol
+from treaty.api.network.caching_protocol import make_protocol
 from treaty.node.node import Node
 
 

@@ -118,7 +118,7 @@ async def test_while_the_log_is_away_versions_by_number_are_not_known_and_schema
         weather.unavailable = 1.0
         asked = GetVersion(subject_of("s"), 1)
         for consistency in ("", "latest", "strict"):
-            with pytest.raises(Unavailable, match="the log can't be reached"):
+            with pytest.raises(Unavailable, match="the log is unreachable"):
                 await node.ask(asked, CallOptions(consistency))
         assert (await node.ask(asked, CallOptions("eventual"))).answer == version
         assert (await node.ask(GetSchema(version.schema_id))).answer.text == version.text

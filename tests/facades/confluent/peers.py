@@ -17,6 +17,7 @@ from treaty.api.application import ServerApplication, build_application
 from treaty.api.protection import ProtectionSettings, open_protection
 from treaty.assemble import open_node
 from treaty.assemble.server import ServerOptions
+from treaty.wire import native
 from treaty.wire.confluent.errors import INCOMPATIBLE
 
 Lines = list[tuple[str, str]]
@@ -77,7 +78,8 @@ def _body_difference(turn: Turn, given: Answer, names: Names) -> str:
         return f"expected no body, got {given.body!r}" if given.body else ""
     if "error" in members:
         code, message = members["error"]
-        return difference({"error_code": code, "message": message}, _json(given), names)
+        typed = {"error": "..."} if turn.target == native.PATH else {}
+        return difference({"error_code": code, "message": message, **typed}, _json(given), names)
     if "text" in members:
         return difference(members["text"], given.body.decode(), names)
     if "answer" in members:

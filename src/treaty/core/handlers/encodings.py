@@ -1,6 +1,6 @@
 """Encodings: codecs that are added to a subject, and the ids that stand for a version and a codec.
 
-An id is given once and never again under the same subject name, even after the subject was removed and made anew.
+An id is given once and never again under the same subject name, even after the subject was removed and created again.
 """
 
 from treaty.core import limits
@@ -105,7 +105,7 @@ def assign_encoding(view: View, command: Command[AssignEncoding], engine: Schema
 
 
 def get_encoding(view: View, command: Command[GetEncoding], engine: SchemaEngine) -> Decision[EncodingFound]:
-    """Tell which version and codec an encoding id stands for."""
+    """Return which version and codec an encoding id stands for."""
     request = command.request
     subject = request.subject
     _refuse_missing_subject(view, subject)
@@ -228,7 +228,7 @@ def _refuse_other_properties(subject: Subject, codec: CodecType, there: Pairs) -
 
 
 def _describe_names(properties: Pairs) -> str:
-    """Values may be secrets, so that names alone are told."""
+    """Return the names of properties alone: values may be secrets."""
     return ", ".join(name for name, _ in properties)[:1_000] or "no properties"
 
 

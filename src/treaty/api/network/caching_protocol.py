@@ -1,0 +1,299 @@
+"""uvicorn's protocol for HTTP/1.1 with the response cache before it, and with the limits of one connection.
+
+The class uses attributes of uvicorn's protocol that are not documented; where one is missing, every request takes
+the slow path (see `is_supported`), and `pyproject.toml` keeps uvicorn within the range that was tested.
+"""
+
+import asyncio
+from hashlib import blake2b, sha256
+from typing import Any, ClassVar, cast
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from treaty.api.errors import refuse_connection
+from treaty.api.network.addresses import network_of
+from treaty.api.network.connections import ConnectionTable
+from treaty.api.network.descriptors import count_sent, is_closed
+from treaty.api.request_scope import PEER, set_cache_permit, set_connection
+from treaty.api.response_cache import CacheableRequest, ResponseCache
+from treaty.core.limits import REQUEST_SECONDS
+
+CACHED_HEADERS = frozenset({
+    b"accept", b"accept-encoding", b"accept-language", b"confluent-accept-unknown-properties",
+    b"confluent-client-version", b"connection", b"content-type", b"host", b"treaty-details", b"user-agent",
+})  # fmt: skip
+"""Headers of which at most ``Accept`` and ``Treaty-Details`` change an answer, and these are part of its variant."""
+
+BLOCK_BYTES = 8_192
+"""Bytes of a header block that is remembered; a request with a longer one takes the slow path."""
+HEAD_BYTES = 65_536
+"""Bytes of a request before its headers are complete; a longer one is refused."""
+
+TOO_LARGE = (431, "Request Header Fields Too Large")
+
+CACHED_HEADERS_WITH_RIGHTS = CACHED_HEADERS | {b"authorization"}
+"""The same where there are rights: a block with credentials belongs to the rights of who they are."""
+
+
+class CachingProtocol(HttpToolsProtocol):
+    """uvicorn's protocol with a cache before it. Make a subclass for each server with `protocol`."""
+
+    cache: ClassVar[ResponseCache]
+    table: ClassVar[ConnectionTable]
+    address = ""
+    """What limits of connections count by."""
+    at_rest = True
+    """No byte of a message has come that is not complete yet."""
+    messages = 0
+    """Messages begun in the present chunk."""
+    waiting = 0
+    """Bytes of a message whose headers are not complete."""
+    chunk = 0
+    """Bytes of the present chunk."""
+    refusing = (400, "Bad Request")
+    """What bytes are refused with that the parser gives up."""
+    opened = 0.0
+    """Loop time when the connection was made."""
+    began = 0.0
+    """Loop time when the message began that is not complete yet."""
+    keyed_digest: "blake2b | None" = None
+    """With rights: a digest that has the client's certificate in it, and takes a header block."""
+    last_digest: tuple[bytes | None, bytes] = (None, b"")
+    """With rights: this connection's last header block, and what it is known as."""
+    certificate: dict[str, Any] | None = None
+    """What the client's certificate says, where it has shown one."""
+    last_answer = 0.0
+    """Loop time of the last answer from memory; the keep-alive timer looks at it instead of being restarted."""
+
+    query: "asyncio.Task[Any] | None" = None
+    """The task that answers a query; it is cancelled when the client is gone."""
+    earlier: tuple[RequestResponseCycle, ...] = ()
+    """Requests before the last one that are not answered yet."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's
+        """Note when it was, and who the client is by its certificate."""
+        self.opened = self.loop.time()
+        super().connection_made(transport)
+        certificate = b""
+        layer = transport.get_extra_info("ssl_object")
+        if layer is not None and (whole := layer.getpeercert(binary_form=True)):
+            certificate, self.certificate = sha256(whole).digest(), layer.getpeercert()
+        if self.cache.digest_key:
+            self.keyed_digest = blake2b(certificate, key=self.cache.digest_key, digest_size=32)
+        self.address = network_of(self.client[0]) if self.client else ""
+        limit = self.table.admit(self)
+        if limit:
+            transport.write(
+                refuse_connection(503, "Service Unavailable", f"there is no room for more connections (limit {limit})")
+            )
+            transport.close() if layer is None else transport.abort()  # TLS would read on
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Give back the connection's place."""
+        self.table.discard(self)
+        super().connection_lost(exc)
+        if self.query is not None:
+            self.query.cancel()
+        for cycle in self.earlier:  # uvicorn knows the last one alone
+            cycle.disconnected = True
+            cycle.message_event.set()
+
+    def pause_writing(self) -> None:
+        """Note that the client does not take its answer as fast as it comes."""
+        super().pause_writing()
+        self.table.note_unread(self)
+        if self.table.unread_bytes > self.table.most_unread:
+            self.loop.call_soon(self.table.relieve)
+
+    def resume_writing(self) -> None:
+        """Note that it has taken all but a little."""
+        super().resume_writing()
+        self.table.forget_unread(self)
+
+    def is_answering(self) -> bool:
+        """Say whether a request is being answered."""
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is not None and not cycle.response_complete
+
+    def count_unread(self) -> int:
+        """Return the bytes of answers that the operating system has not taken yet."""
+        return self.transport.get_write_buffer_size()
+
+    def count_sent(self) -> int:
+        """Return the bytes that it has taken and the client's has not acknowledged, as far as known."""
+        connected = self.transport.get_extra_info("socket")
+        return 0 if connected is None else count_sent(connected.fileno())
+
+    def close(self) -> None:
+        """Close in order."""
+        self.transport.close()
+
+    def abort(self) -> None:
+        """Close at once; what is unread is thrown away."""
+        self.transport.abort()
+
+    def is_gone(self) -> bool:
+        """Say whether nothing can be sent any more."""
+        return self.transport.is_closing()
+
+    def is_abandoned(self) -> bool:
+        """Return whether the client has left while a query is answered and no more requests are read, which hides it
+        from the loop.
+        """
+        connected = self.transport.get_extra_info("socket")
+        return (
+            self.query is not None and bool(self.pipeline) and connected is not None and is_closed(connected.fileno())
+        )
+
+    async def wait_until_read(self) -> bool:
+        """Wait until the client has taken the answers before this one; false where it is gone."""
+        if not self.flow.write_paused:
+            return True
+        await self.flow.drain()
+        return not self.is_gone()
+
+    def is_overdue(self) -> bool:
+        """Return whether the peer has kept the connection too long without a whole request."""
+        now = self.loop.time()
+        if not self.at_rest:
+            return now - self.began > REQUEST_SECONDS
+        silent: RequestResponseCycle | None = self.cycle
+        return silent is None and now - max(self.opened, self.last_answer) > self.timeout_keep_alive
+
+    def data_received(self, data: bytes) -> None:
+        """Answer from memory, or feed the parser."""
+        if self.at_rest:
+            line, _, block = data.partition(b"\r\n")
+            known = block if self.keyed_digest is None else self._digest_block(block)
+            answers = self.cache.blocks.get(known)
+            if answers is not None:
+                answer = answers.get(line)
+                if answer is not None and self._is_free() and not (self.cache.until and self.cache.has_expired(known)):
+                    self.transport.write(self.cache.head_for(self.server_state.default_headers) + answer)
+                    self.cache.hits += 1
+                    self.last_answer = self.loop.time()
+                    if self.timeout_keep_alive_task is None:
+                        self._arm(self.timeout_keep_alive)
+                    return
+            self._feed(data, line, block, known)
+        else:
+            self._read(data, self.messages)
+
+    def _digest_block(self, block: bytes) -> bytes:
+        """The digest of a header block and of this connection's certificate; most blocks are as the one before."""
+        if block != self.last_digest[0]:
+            assert self.keyed_digest is not None
+            digest = self.keyed_digest.copy()
+            digest.update(block)
+            self.last_digest = (block if len(block) <= BLOCK_BYTES else None, digest.digest())
+        return self.last_digest[1]
+
+    def _is_free(self) -> bool:
+        """Return whether nothing is being answered on this connection and the peer reads what it gets."""
+        cycle: RequestResponseCycle | None = self.cycle
+        done = cycle is None or (cycle.response_complete and cycle.keep_alive)
+        return done and not self.flow.write_paused and not self.pipeline
+
+    def _feed(self, data: bytes, line: bytes, block: bytes, known: bytes) -> None:
+        """Let the parser have a chunk that begins a message, and give the slow path a permit if it was one message."""
+        self.messages = 0
+        self._read(data, 1)
+        if self.messages != 1 or not self.at_rest or self.transport.is_closing() or len(block) > BLOCK_BYTES:
+            return
+        cycle = self.cycle
+        if self.scope["method"] == "GET" and cycle.keep_alive and not cycle.response_complete and not self.pipeline:
+            names = CACHED_HEADERS if self.keyed_digest is None else CACHED_HEADERS_WITH_RIGHTS
+            harmless = all(name in names for name, _ in self.headers)
+            if harmless and line.endswith(b" HTTP/1.1") and block.endswith(b"\r\n\r\n") and not cycle.body:
+                set_cache_permit(
+                    cast("dict[str, Any]", self.scope), CacheableRequest(self.cache, line, known, self.cache.epoch)
+                )
+
+    def _read(self, data: bytes, alone: int) -> None:
+        """Let the parser have a chunk; refuse a message whose headers don't end.
+
+        A chunk counts in full where it holds one message alone, the one of that number.
+        """
+        self.chunk = len(data)
+        super().data_received(data)
+        if self.at_rest or self.waiting < 0 or self.messages != alone:
+            return
+        self.waiting += self.chunk
+        if self.waiting > HEAD_BYTES and not self.transport.is_closing():
+            self._refuse(*TOO_LARGE)
+
+    def _refuse(self, status: int, phrase: str) -> None:
+        self.transport.write(refuse_connection(status, phrase))
+        self.transport.close()
+
+    def on_message_begin(self) -> None:
+        """Note that a message has begun."""
+        self.at_rest = False
+        self.began = self.loop.time()
+        self.messages += 1
+        self.waiting = 0
+        super().on_message_begin()
+        scope = cast("dict[str, Any]", self.scope)
+        set_connection(scope, self)
+        if self.certificate is not None:
+            scope[PEER] = self.certificate
+
+    def on_headers_complete(self) -> None:
+        """Note that only a body can follow; refuse headers that are complete and too long, in however many chunks they
+        came.
+        """
+        if self.waiting + self.chunk > HEAD_BYTES and self._head() > HEAD_BYTES:
+            self.refusing = TOO_LARGE
+            raise ValueError(TOO_LARGE)  # the parser ends then, and asks for a refusal
+        self.waiting = -1
+        if self.is_answering():
+            self.earlier = (*(one for one in self.earlier if not one.response_complete), self.cycle)
+        super().on_headers_complete()
+
+    def _head(self) -> int:
+        """The bytes of a request line's target and of all headers, with what parts them."""
+        return len(getattr(self, "url", b"")) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+
+    def on_message_complete(self) -> None:
+        """Note that the message is complete."""
+        self.at_rest = True
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer bytes that are not HTTP, in the shape of all errors."""
+        del msg
+        self._refuse(*self.refusing)
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close an idle connection; one that was answered from memory meanwhile gets the rest of its time."""
+        left = self.last_answer + self.timeout_keep_alive - self.loop.time()
+        if left > 0:
+            self._arm(left)
+        else:
+            super().timeout_keep_alive_handler()
+
+    def _arm(self, seconds: float) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
+
+
+NEEDED = (
+    "cycle", "flow", "headers", "loop", "pipeline", "scope", "server_state", "timeout_keep_alive",
+    "timeout_keep_alive_task", "transport",
+)  # fmt: skip
+"""What `CachingProtocol` uses of a connection that uvicorn made."""
+OVERRIDDEN = (
+    "connection_made", "connection_lost", "pause_writing", "resume_writing", "data_received", "on_message_begin",
+    "on_headers_complete", "on_message_complete", "send_400_response", "timeout_keep_alive_handler",
+)  # fmt: skip
+"""What it puts in place of uvicorn's."""
+
+
+def is_supported(kind: type[asyncio.Protocol], made: asyncio.Protocol) -> bool:
+    """Return whether a protocol of uvicorn, its class and one made of it, has all that the response cache needs."""
+    return all(callable(getattr(kind, name, None)) for name in OVERRIDDEN) and all(hasattr(made, n) for n in NEEDED)
+
+
+def make_protocol(cache: ResponseCache, table: ConnectionTable | None = None) -> type[HttpToolsProtocol]:
+    """Return the protocol class of one server, which shares `cache` and `table` among its connections."""
+    members: dict[str, Any] = {"cache": cache, "table": table or ConnectionTable(asyncio.get_running_loop().time)}
+    return type("ServerCachingProtocol", (CachingProtocol,), members)
