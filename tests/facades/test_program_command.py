@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, chdir
 from functools import reduce
@@ -230,16 +231,20 @@ def test_help_needs_none_of_the_extras(tmp_path: Path) -> None:
 
 
 def test_a_program_that_ends_slowly_after_ctrl_c_says_that_it_is_stopping(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.setattr("treaty.cli.terminal.errors.STOP_SECONDS", 0.0)
-    printed = ""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores Ctrl-C
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
+    printed, until = "", time.monotonic() + 60
     with pytest.raises(KeyboardInterrupt), announce_stop():  # noqa: PT012 (the signal comes inside)
         try:
             signal.raise_signal(signal.SIGINT)
         finally:
-            while "stopping…" not in printed:
+            while "stopping…" not in printed and time.monotonic() < until:
+                time.sleep(0.01)
                 printed += capsys.readouterr().err
+    assert "stopping…" in printed
     with announce_stop():
         pass
 

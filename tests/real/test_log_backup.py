@@ -127,7 +127,7 @@ def test_what_is_no_file_of_a_log_is_not_copied(log: Path, tmp_path: Path) -> No
     copy = tmp_path / "copy.db"
     assert "treaty log dump" in run("backup", "postgresql://u:secret@nowhere/x", str(copy)).output
     assert "secret" not in run("backup", "postgresql://u:secret@nowhere/x", str(copy)).output
-    assert "there is no such file" in run("backup", f"sqlite://{tmp_path}/none.db", str(copy)).output
+    assert "no such file" in run("backup", f"sqlite://{tmp_path}/none.db", str(copy)).output
     assert run("backup", f"sqlite://{log}", str(copy)).exit_code == 0
     assert "is a backup, not a log" in run("backup", f"sqlite://{copy}", str(tmp_path / "again.db")).output
     assert "not a log" in run("restore", str(log), f"sqlite://{tmp_path}/new.db").output, "a log is no backup"

@@ -43,8 +43,9 @@ def _of_another(row: Row) -> Row | None:
     """Versions of a generation that their subject is not."""
     if row.table != "version" or row.value is None:
         return row
-    context, subject, generation, ordinal = row.key
-    return replace(row, key=(context, subject, int(generation) + 1, ordinal))
+    key = row.key
+    assert isinstance(key, VersionKey)
+    return replace(row, key=key._replace(generation=key.generation + 1))
 
 
 def _to_come(row: Row) -> Row | None:
@@ -83,6 +84,8 @@ TAMPERS: Mapping[str, Tamper] = {
     "CONTENT_WRONG": _with(values.Content, lambda one: replace(one, data=one.data + b" ")),
     "CONTENT_UNUSED": _without("content", gone=True),
     "VERSION_MISSING": _with(values.Name, lambda one: replace(one, ordinal=one.ordinal + 100)),
+    "ENCODING_WRONG": _with(values.Encoding, lambda one: replace(one, schema_id=one.schema_id + 1)),
+    "CODEC_MISSING": _without("codec", gone=False),
     "GENERATION_WRONG": _of_another,
     "GENERATION_AHEAD": _to_come,
     "RANGE_UNKNOWN": _with(values.ConfigValue, lambda one: replace(one, level=Level(VersionRange("some"), NONE))),
