@@ -85,7 +85,7 @@ TAMPERS: Mapping[str, Tamper] = {
     "CONTENT_UNUSED": _without("content", gone=True),
     "VERSION_MISSING": _with(values.Name, lambda one: replace(one, ordinal=one.ordinal + 100)),
     "ENCODING_WRONG": _with(values.Encoding, lambda one: replace(one, schema_id=one.schema_id + 1)),
-    "CODEC_MISSING": _without("codec", gone=False),
+    "CODEC_MISSING": _with(values.Encoding, lambda one: replace(one, codec="gone")),
     "GENERATION_WRONG": _of_another,
     "GENERATION_AHEAD": _to_come,
     "RANGE_UNKNOWN": _with(values.ConfigValue, lambda one: replace(one, level=Level(VersionRange("some"), NONE))),
