@@ -123,10 +123,11 @@ def test_workers_of_one_server_reach_the_one_of_them_that_owns_the_log(tmp_path:
         posts = [threads.submit(post, server, f"s{place}") for place in range(60)]
         assert {one.result()[0] for one in posts} == {200}
         taken: dict[int, int] = {}
-        for _ in range(200):
+        for turn in range(300):  # the workers share one socket: a busy machine may give all connections to the owner
+            assert post(server, f"t{turn}")[0] == 200
             status = server.get("/status")
             taken[status["worker"]["index"]] = status["node"]["counts"]["taken"]
-            if len(taken) == 3:
+            if len(taken) == 3 and any(taken.values()):
                 break
         assert len(taken) == 3
         assert sum(bool(one) for one in taken.values()) == 1

@@ -207,7 +207,7 @@ def test_what_belongs_to_another_schema_is_told_and_kept(kafka: Kafka, tmp_path:
 @pytest.mark.parametrize(
     ("partitions", "settings", "said"),
     [
-        (1, {"cleanup.policy": "delete"}, "has cleanup.policy=delete, so its records go with time"),
+        (1, {"cleanup.policy": "delete"}, "has cleanup.policy=delete, so its records are deleted over time"),
         (1, {"cleanup.policy": "compact,delete"}, "has cleanup.policy="),
         (2, {"cleanup.policy": "compact"}, "has 2 partitions; a registry's has 1"),
     ],
