@@ -106,6 +106,8 @@ LIMIT = "what limits it"
 def cells(row: Row, *, limit: bool = False) -> tuple[str, ...]:
     """The texts of one line."""
     ratio = "" if row.ratio is None else f"{row.ratio:.2f}"
+    if row.interval is not None:
+        ratio += f" ({row.interval[0]:.2f} to {row.interval[1]:.2f})"
     baseline = "" if row.baseline is None else f"{row.baseline:.4g} {row.unit}"
     sign = ">=" if row.rising else "<="
     goal = "" if row.goal is None else f"{sign} {row.goal:g}{'' if row.ratio is not None else ' ' + row.unit}"

@@ -1,6 +1,8 @@
 """`Row`: one measured figure, the baseline it is compared with, and the goal."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,8 @@ class Row:
     goal: float | None = None
     rising: bool = False
     limit: str = ""
+    interval: tuple[float, float] | None = None
+    """The least and the greatest ratio of the turns."""
 
     @property
     def met(self) -> bool | None:
@@ -42,3 +46,18 @@ def against(
 ) -> Row:
     """Compare a value with its baseline, measured in the same run."""
     return Row(name, value, unit, baseline, value / baseline, goal, rising, limit)
+
+
+def against_turns(
+    name: str,
+    values: Sequence[float],
+    baselines: Sequence[float],
+    *,
+    unit: str,
+    goal: float | None = None,
+    limit: str = "",
+) -> Row:
+    """Compare values with their baselines, one of each from every turn: medians, and the interval of the turns' ratios."""
+    ratios = [value / baseline for value, baseline in zip(values, baselines, strict=True)]
+    interval = (min(ratios), max(ratios))
+    return Row(name, median(values), unit, median(baselines), median(ratios), goal, limit=limit, interval=interval)

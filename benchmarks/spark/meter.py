@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
-REPEATS = 3
+REPEATS = 5
 WARM = 2
 EVERY = 0.1
 """Seconds between two looks while a job runs: what a process does after the last look before its end is not counted."""
@@ -79,12 +79,12 @@ def nowhere(frame: DataFrame) -> None:
     frame.write.format("noop").mode("overwrite").save()
 
 
-def measured(works: Mapping[str, Work], rows: int) -> dict[str, float]:
-    """The least microseconds of CPU per row of each, taken in turns so that all meet the same machine; the first turns only warm up."""
+def measured(works: Mapping[str, Work], rows: int) -> dict[str, list[float]]:
+    """Microseconds of CPU per row of each work in each turn, so that all meet the same machine; the first turns only warm up."""
     costs: dict[str, list[float]] = {name: [] for name in works}
     for turn in range(REPEATS + WARM):
         for name, work in works.items():
             found = spent(lambda work=work: nowhere(work())) / rows * 1e6  # type: ignore[misc] # a default binds the loop's value
             if turn >= WARM:
                 costs[name].append(found)
-    return {name: min(found) for name, found in costs.items()}
+    return costs

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from benchmarks.row import Row, against
+from benchmarks.row import Row, against_turns
 from benchmarks.spark.meter import Work, measured
 from benchmarks.spark.orders import Mix, avro_of, document, documents_of, messages_of, proto, put, schema, write
 from treaty.core.registry import Registry
@@ -68,7 +68,7 @@ def decoded(name: str, spark: SparkSession, registry: Registry, folder: Path, co
     found = measured(_works(spark, place, plans), count)
     for key in plans:
         title = f"{'Protobuf' if key == 'PROTOBUF' else key}, {IDS} mixed ids, error column included"
-        yield against(
+        yield against_turns(
             title, found[key], found["through"], unit="µs CPU/row", goal=GOALS.get(key), limit=LIMITS[key],
         )  # fmt: skip
 
@@ -106,7 +106,7 @@ def encoded(spark: SparkSession, registry: Registry, folder: Path, count: int) -
     found = measured(works, count)
     for name in plans:
         key = "encode" if name == "Avro" else name
-        yield against(
+        yield against_turns(
             f"Encode {name}, error column included", found[name], found["through"], unit="µs CPU/row",
             goal=GOALS.get(key), limit=LIMITS[key],
         )  # fmt: skip

@@ -44,7 +44,11 @@ def _measured(part: Part, rows: int) -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="treaty-spark-") as folder, connect("memory:") as registry:
         registry.ask(SetConfig(Scope(), Config(level="NONE")))
         for row in part(spark, registry, Path(folder), rows):
-            print(f"   {row.name}: {row.value:.4g} {row.unit}, ratio {row.ratio or 0:.2f}", file=sys.stderr, flush=True)
+            print(
+                f"   {row.name}: {row.value:.4g} {row.unit}, ratio {row.ratio or 0:.2f} {row.interval or ()}",
+                file=sys.stderr,
+                flush=True,
+            )
             found.append(row)
     spark.stop()
     return found
