@@ -14,8 +14,8 @@ from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.transfer.dump import read_lines, write_lines
 from treaty.client.transfer.image_writer import write
+from treaty.client.transfer.registry_image import RegistryImage
 from treaty.client.transfer.registry_reader import UNTOLD, read
-from treaty.client.transfer.snapshot import Snapshot
 from treaty.core.answers import Config, ForcedRegistration, VersionFound
 from treaty.core.identity import guid
 from treaty.core.limits import COUNTER
@@ -34,8 +34,8 @@ def told(version: VersionFound) -> tuple[Any, ...]:
     return (version.schema_id, version.text, version.deleted, version.time, references, version.metadata, version.rules)
 
 
-def as_lines(snapshot: Snapshot) -> list[bytes]:
-    return list(write_lines(snapshot))
+def as_lines(image: RegistryImage) -> list[bytes]:
+    return list(write_lines(image))
 
 
 def plain(version: VersionFound) -> VersionFound:
@@ -43,12 +43,12 @@ def plain(version: VersionFound) -> VersionFound:
     return replace(version, ordinal=-1, imported=False)
 
 
-def versions(snapshot: Snapshot) -> dict[tuple[str, int], tuple[Any, ...]]:
-    return {(one.subject, one.number): told(one) for one in snapshot.versions}
+def versions(image: RegistryImage) -> dict[tuple[str, int], tuple[Any, ...]]:
+    return {(one.subject, one.number): told(one) for one in image.versions}
 
 
-def settings(snapshot: Snapshot) -> tuple[Any, ...]:
-    return snapshot.configs, snapshot.modes
+def settings(image: RegistryImage) -> tuple[Any, ...]:
+    return image.configs, image.modes
 
 
 def name_of(scope: Scope) -> str | None:
@@ -58,7 +58,7 @@ def name_of(scope: Scope) -> str | None:
     return {"*": ":.__GLOBAL:", ".": None}.get(scope.context, f":{scope.context}:")
 
 
-def read_topic(made: Topic) -> Snapshot:
+def read_topic(made: Topic) -> RegistryImage:
     return read_lines(made.text().splitlines(keepends=True))
 
 
@@ -132,7 +132,7 @@ def test_an_import_that_was_cut_off_goes_on(connection: Connection) -> None:
     assert settings(read(connection)) == settings(source)
 
 
-def dump_of(*ids: int) -> Snapshot:
+def dump_of(*ids: int) -> RegistryImage:
     """A registry with one subject for each id."""
     lines = []
     for schema_id in ids:
@@ -174,7 +174,7 @@ def test_a_dry_run_says_all_and_writes_nothing() -> None:
 
 
 def test_another_schema_in_the_place_or_under_the_id_is_a_conflict_and_stays() -> None:
-    def dump(name: str, number: int, schema_id: int) -> Snapshot:
+    def dump(name: str, number: int, schema_id: int) -> RegistryImage:
         value = {
             "subject": "s",
             "version": number,
@@ -222,7 +222,7 @@ def test_what_refers_to_a_version_that_is_another_one_there_is_not_written() -> 
 
 
 def test_modes_and_settings_of_the_target_are_given_back() -> None:
-    source = Snapshot(versions=read_topic(topic(5, 30)).versions)
+    source = RegistryImage(versions=read_topic(topic(5, 30)).versions)
     with connect("memory:") as registry:
         registry.set_mode(":.a:", "READWRITE")
         registry.set_config("", Config(level="FULL", normalize=True))

@@ -12,8 +12,8 @@ from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.transfer.dump import read_lines
 from treaty.client.transfer.image_writer import write
+from treaty.client.transfer.registry_image import RegistryImage
 from treaty.client.transfer.registry_reader import read
-from treaty.client.transfer.snapshot import Snapshot
 
 AVRO = (
     '{"type": "record", "name": "Base",\n  "fields": [ {"name": "größe", "type": ["null", "int"], "default": null} ] }',
@@ -50,7 +50,7 @@ def values(format_: str) -> Iterator[dict[str, Any]]:
         }
 
 
-def dump_of(*rows: dict[str, Any]) -> Snapshot:
+def dump_of(*rows: dict[str, Any]) -> RegistryImage:
     keys = ({"keytype": "SCHEMA", "subject": one["subject"], "version": one["version"], "magic": 1} for one in rows)
     lines = [json.dumps({"key": key, "value": one}).encode() for key, one in zip(keys, rows, strict=True)]
     found = read_lines(lines)

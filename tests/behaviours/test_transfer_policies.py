@@ -7,8 +7,8 @@ from treaty.assemble import connect
 from treaty.client.connection import Connection
 from treaty.client.transfer.dump import read_lines, write_lines
 from treaty.client.transfer.image_writer import write
+from treaty.client.transfer.registry_image import RegistryImage
 from treaty.client.transfer.registry_reader import read
-from treaty.client.transfer.snapshot import Snapshot
 from treaty.core.answers import Config
 from treaty.core.policy import ALL, LATEST, LEVELS, Level, VersionRange
 from treaty.core.refusals import NotOffered
@@ -45,7 +45,7 @@ def begins(registry: Connection) -> int:
     return next(number for ordinal, number in sorted(numbered.items()) if ordinal >= level.backward.ordinal)
 
 
-def through_a_dump(source: Connection) -> Snapshot:
+def through_a_dump(source: Connection) -> RegistryImage:
     found = read_lines(write_lines(read(source)))
     assert found.problems == ()
     return found

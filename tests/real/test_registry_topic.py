@@ -18,8 +18,8 @@ from treaty.assemble import connect
 from treaty.cli.main import group
 from treaty.client.kafka.registry_topic import read_topic, write_topic
 from treaty.client.transfer.dump import read_lines
+from treaty.client.transfer.registry_image import RegistryImage
 from treaty.client.transfer.registry_reader import read
-from treaty.client.transfer.snapshot import Snapshot
 from treaty.core.kafka import KafkaCluster
 from treaty.core.requests import ForceReason
 
@@ -67,13 +67,13 @@ def url(kafka: Kafka, topic: str) -> str:
     return f"kafka://{kafka.bootstrap}/{topic}"
 
 
-def told(snapshot: Snapshot) -> tuple[Any, ...]:
-    """What a snapshot says, apart from where and when."""
+def told(image: RegistryImage) -> tuple[Any, ...]:
+    """What an image says, apart from where and when."""
     facts = [
         (one.subject, one.number, one.schema_id, one.text, one.deleted, one.references, one.metadata, one.rules)
-        for one in snapshot.versions
+        for one in image.versions
     ]
-    return facts, snapshot.configs, snapshot.modes
+    return facts, image.configs, image.modes
 
 
 @pytest.mark.slow

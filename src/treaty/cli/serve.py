@@ -143,7 +143,7 @@ class ServeOptions(TypedDict):
     "--state-file",
     envvar="TREATY_STATE_FILE",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="State file: local snapshot of the tables for fast starts, written by the server, shared by its workers, safe to delete (default: next to the database of a SQLite log).",
+    help="State file: copy of the tables on disk for fast starts, written by the server, shared by its workers, safe to delete (default: next to the database of a SQLite log).",
 )
 @add_security_options
 @add_peer_options

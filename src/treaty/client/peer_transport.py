@@ -58,7 +58,7 @@ class HttpPeerTransport:
     ) -> None:
         """Send a body to the node at an address, and call `heard` with each line of its answer.
 
-        Raises `PeerAwayError`, at the latest after `timeout` seconds, and what `heard` raises.
+        Raises `PeerUnreachableError`, at the latest after `timeout` seconds, and what `heard` raises.
         """
         headers = self._headers(address, request_id)
         wait = {**dict.fromkeys(("read", "write", "pool"), timeout), "connect": min(CONNECT_SECONDS, timeout)}

@@ -1,4 +1,4 @@
-"""The forwarder: sends waiting commands to the leader, and receives their answers.
+"""The forwarder: chooses the node that decides waiting commands, asks it (see `peer_batches`), and handles its replies.
 
 A command may be decided by any node that has it, up to a sequence that is sent with it; its id prevents a second
 effect. An answer is valid when the tables here show its position. The other node does not forward a command again: it

@@ -35,7 +35,7 @@ class PeerTransport(Protocol):
     ) -> None:
         """Send a body to the node at an address, and call `heard` with each line of its answer.
 
-        Raises `PeerAwayError`, at the latest after `timeout` seconds, and what `heard` raises. `request_id` is for the
+        Raises `PeerUnreachableError`, at the latest after `timeout` seconds, and what `heard` raises. `request_id` is for the
         log lines of the other node.
         """
         ...
@@ -67,7 +67,7 @@ class OutgoingCommand:
     it.
     """
     reply: "asyncio.Future[ForwardReply]"
-    """The reply of that node, `PeerAwayError`, or `GivenUpError`."""
+    """The reply of that node, `PeerUnreachableError`, or `GivenUpError`."""
     data: bytes = b""
 
     @property

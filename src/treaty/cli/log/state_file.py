@@ -32,7 +32,7 @@ TRIES, PAUSE = 10, 0.02
 @click.option("--low-priority", "background", is_flag=True, help="Run with low priority.")
 @as_json
 def state(*, log: str, file: Path | None, background: bool, as_json: bool) -> None:
-    """Write the state file of a LOG: a local snapshot for fast starts, shared by the nodes of a machine.
+    """Write the state file of a LOG: a copy of the tables on disk for fast starts, shared by the nodes of a machine.
 
     A server also writes it when much has changed. A state file is a cache of the log and safe to delete.
 

@@ -16,8 +16,8 @@ from treaty.client.connection import Connection
 from treaty.client.kafka.cluster_settings import parse_cluster
 from treaty.client.kafka.registry_topic import read_topic
 from treaty.client.transfer.dump import read_lines
+from treaty.client.transfer.registry_image import RegistryImage, TransferProblem
 from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress, read
-from treaty.client.transfer.snapshot import Snapshot, TransferProblem
 from treaty.core.kafka import SCHEME, KafkaCluster, KafkaSettingsError
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.core.names import EVERYWHERE, Subject
@@ -90,8 +90,8 @@ def read_source(
     progress: ReportProgress = ignore_progress,
     *,
     kafka_config: Iterable[str] = (),
-) -> Snapshot:
-    """Read a snapshot of a registry, a topic or a dump. A dump may be compressed with gzip; ``-`` is standard input."""
+) -> RegistryImage:
+    """Read all that a registry holds, a topic or a dump. A dump may be compressed with gzip; ``-`` is standard input."""
     if is_topic(source):
         with exit_on_kafka_error():
             return read_topic(*parse_topic(source, kafka_config), progress)

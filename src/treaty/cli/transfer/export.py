@@ -15,7 +15,7 @@ from treaty.cli.terminal.source import STDIN, UnusableError
 from treaty.cli.transfer.endpoints import is_topic, parse_topic, read_source, say_notes, say_problem, say_problems
 from treaty.client.kafka.registry_topic import write_topic
 from treaty.client.transfer.dump import write_lines
-from treaty.client.transfer.snapshot import Snapshot, TransferProblem
+from treaty.client.transfer.registry_image import RegistryImage, TransferProblem
 from treaty.core.names import EVERYWHERE, Subject, subject_of
 
 
@@ -87,7 +87,7 @@ def command(
 
 
 def _write_topic(
-    found: Snapshot, output: str, kafka_config: tuple[str, ...], *, dry_run: bool, as_json: bool
+    found: RegistryImage, output: str, kafka_config: tuple[str, ...], *, dry_run: bool, as_json: bool
 ) -> NoReturn:
     with screen.show_progress() as progress, kafka.exit_on_kafka_error():
         cluster, topic = parse_topic(output, kafka_config)

@@ -1,4 +1,4 @@
-"""The topic of a Confluent registry (``_schemas``): read as a snapshot, and written so that such a registry can start
+"""The topic of a Confluent registry (``_schemas``): read as an image, and written so that such a registry can start
 on it.
 
 A write is compared first with the content of the topic. Existing records are not changed, so an interrupted export can
@@ -14,15 +14,15 @@ from treaty.client.kafka.producer import OutgoingRecord, RecordProducer
 from treaty.client.kafka.topics import ensure_compacted
 from treaty.client.transfer.dump import MarkBody, mark_body, mark_of
 from treaty.client.transfer.plan import ImportPlan, make_plan
-from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress
-from treaty.client.transfer.snapshot import (
+from treaty.client.transfer.registry_image import (
     ImageBuilder,
     RecordExtras,
-    Snapshot,
+    RegistryImage,
     TransferProblem,
     list_marked_records,
     records,
 )
+from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress
 from treaty.core.kafka import KafkaCluster
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.core.names import subject_of
@@ -39,22 +39,22 @@ _mark = msgspec.json.Decoder(MarkBody)
 
 @dataclass(frozen=True, slots=True)
 class TopicExport:
-    """The result of an export: records of the snapshot, records written (or that would be), and problems."""
+    """The result of an export: records of the image, records written (or that would be), and problems."""
 
     records: int
     written: int
     problems: tuple[TransferProblem, ...] = ()
 
 
-def read_topic(cluster: KafkaCluster, topic: str, report: ReportProgress = ignore_progress) -> Snapshot:
+def read_topic(cluster: KafkaCluster, topic: str, report: ReportProgress = ignore_progress) -> RegistryImage:
     """Read the topic of a registry up to its current end; unreadable records become problems. Raises
     `KafkaClientError`.
     """
     return _read_image(cluster, topic, report)[0]
 
 
-def _read_image(cluster: KafkaCluster, topic: str, report: ReportProgress) -> tuple[Snapshot, dict[bytes, Last]]:
-    """Return the snapshot, and the last record of every key."""
+def _read_image(cluster: KafkaCluster, topic: str, report: ReportProgress) -> tuple[RegistryImage, dict[bytes, Last]]:
+    """Return the image, and the last record of every key."""
     folding, last = ImageBuilder(), dict[bytes, Last]()
     count = 0
     for one in read_records(cluster, topic):
@@ -80,26 +80,26 @@ def _read_image(cluster: KafkaCluster, topic: str, report: ReportProgress) -> tu
             last.pop(one.key, None)
             if one.value is not None:
                 last[one.key] = (one.value, beside)
-    return folding.snapshot(), last
+    return folding.image(), last
 
 
 def write_topic(
-    snapshot: Snapshot,
+    image: RegistryImage,
     cluster: KafkaCluster,
     topic: str,
     *,
     dry_run: bool = False,
     report: ReportProgress = ignore_progress,
 ) -> TopicExport:
-    """Write a snapshot to the topic of a registry; a missing topic is created (compacted, one partition).
+    """Write an image to the topic of a registry; a missing topic is created (compacted, one partition).
 
     A version or id that belongs to another schema there is a problem and is not overwritten. Raises `KafkaClientError`
     for a topic that is not compacted or has more than one partition.
     """
     there = ensure_compacted(cluster, topic, dry_run=dry_run)
-    target, last = _read_image(cluster, topic, ignore_progress) if there else (Snapshot(), {})
-    plan = make_plan(snapshot, target)
-    fresh, total = _find_missing(snapshot, plan, last)
+    target, last = _read_image(cluster, topic, ignore_progress) if there else (RegistryImage(), {})
+    plan = make_plan(image, target)
+    fresh, total = _find_missing(image, plan, last)
     if dry_run:
         return TopicExport(total, len(fresh), plan.conflicts)
     problems = list(plan.conflicts)
@@ -117,14 +117,14 @@ def write_topic(
 
 
 def _find_missing(
-    snapshot: Snapshot, plan: ImportPlan, last: dict[bytes, Last]
+    image: RegistryImage, plan: ImportPlan, last: dict[bytes, Last]
 ) -> tuple[list[tuple[bytes, bytes, bytes]], int]:
-    """Return the records to write, and the number of records of the snapshot. Records that the plan leaves out exist in
+    """Return the records to write, and the number of records of the image. Records that the plan leaves out exist in
     another form or are in conflict; only their extra header may be missing.
     """
-    carriers = _carriers(snapshot)
+    carriers = _carriers(image)
     planned = replace(
-        snapshot,
+        image,
         versions=(*(one for wave in plan.waves for one in wave), *plan.deletions),
         configs=plan.configs,
         modes=plan.modes,
@@ -132,10 +132,10 @@ def _find_missing(
     )
     written = {key for key, _ in records(planned)}
     refused = {one.where for one in plan.conflicts}
-    wrong = {version_record(one)[0] for one in snapshot.versions if f"{one.subject} version {one.number}" in refused}
+    wrong = {version_record(one)[0] for one in image.versions if f"{one.subject} version {one.number}" in refused}
     fresh: list[tuple[bytes, bytes, bytes]] = []
     total = 0
-    for key, value, mark in list_marked_records(replace(snapshot, highest=())):
+    for key, value, mark in list_marked_records(replace(image, highest=())):
         if value is None:
             continue
         total += 1
@@ -151,11 +151,11 @@ def _find_missing(
     return fresh, total
 
 
-def _carriers(snapshot: Snapshot) -> dict[bytes, RecordExtras]:
+def _carriers(image: RegistryImage) -> dict[bytes, RecordExtras]:
     """Return the records that carry the highest ids of contexts: the last version of a context, or the context itself."""
     found: dict[bytes, RecordExtras] = {}
-    for context, highest in snapshot.highest:
-        inside = [one for one in snapshot.versions if subject_of(one.subject).context == context]
+    for context, highest in image.highest:
+        inside = [one for one in image.versions if subject_of(one.subject).context == context]
         key = version_record(inside[-1])[0] if inside else context_record(context)[0]
         found[key] = RecordExtras(context=context, highest_id=highest)
     return found

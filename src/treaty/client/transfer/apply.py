@@ -6,8 +6,8 @@ from typing import Literal
 from treaty.client.transfer.desired import DesiredState, DesiredSubject, OrderedSubject
 from treaty.client.transfer.dry_run import latest, register, stand
 from treaty.client.transfer.image_writer import write
+from treaty.client.transfer.registry_image import TransferProblem
 from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress, own_config
-from treaty.client.transfer.snapshot import TransferProblem
 from treaty.core.answers import Config
 from treaty.core.names import Subject
 from treaty.core.refusals import NotFound, Refusal, RegistryError

@@ -7,7 +7,7 @@ type), by their path or the end of it (an import, a ``$ref``), or where a desire
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from treaty.client.transfer.snapshot import TransferProblem
+from treaty.client.transfer.registry_image import TransferProblem
 from treaty.core.names import Subject
 from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError

@@ -1,9 +1,9 @@
-"""What a registry has under some names, as a snapshot in which a change can be rehearsed."""
+"""What a registry has under some names, as an image in which a change can be rehearsed."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 
-from treaty.client.transfer.snapshot import Place, Snapshot, order_of
+from treaty.client.transfer.registry_image import Place, RegistryImage, order_of
 from treaty.core.answers import Config, RegisteredVersion, VersionFound
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound, NotOffered
@@ -14,7 +14,7 @@ ANY = "*"
 """In place of a context: references are followed into every one."""
 
 
-def stand(registry: Registry, subjects: Iterable[Subject]) -> Snapshot:
+def stand(registry: Registry, subjects: Iterable[Subject]) -> RegistryImage:
     """All versions of these subjects and what they refer to, and the config and mode in force at each."""
     versions: dict[Place, VersionFound] = {}
     configs: list[tuple[Scope, Config]] = []
@@ -31,13 +31,13 @@ def stand(registry: Registry, subjects: Iterable[Subject]) -> Snapshot:
             one = registry.ask(GetVersion(subject, number, deleted=True, exact=True)).answer
             if subject_of(one.subject) == subject:  # and not the one of this name in another context
                 collect(registry, one, ANY, versions)
-    return Snapshot(tuple(sorted(versions.values(), key=order_of)), tuple(configs), tuple(modes))
+    return RegistryImage(tuple(sorted(versions.values(), key=order_of)), tuple(configs), tuple(modes))
 
 
-def latest(snapshot: Snapshot, subjects: Iterable[Subject]) -> dict[Subject, int]:
+def latest(image: RegistryImage, subjects: Iterable[Subject]) -> dict[Subject, int]:
     """The number of the latest live version of each subject, -1 where there is none."""
     found = dict.fromkeys(subjects, -1)
-    for one in snapshot.versions:
+    for one in image.versions:
         subject = subject_of(one.subject)
         if not one.deleted and subject in found:
             found[subject] = max(found[subject], one.number)

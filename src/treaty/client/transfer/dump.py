@@ -10,7 +10,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from treaty.client.transfer.snapshot import ImageBuilder, RecordExtras, Snapshot, TransferProblem, list_marked_records
+from treaty.client.transfer.registry_image import (
+    ImageBuilder,
+    RecordExtras,
+    RegistryImage,
+    TransferProblem,
+    list_marked_records,
+)
 from treaty.core.answers import ForcedRegistration
 from treaty.core.limits import DUMP_LINE_BYTES
 from treaty.wire.confluent.bodies import pairs_of
@@ -72,7 +78,7 @@ def _text(member: Any) -> bytes:
     return member.encode() if isinstance(member, str) else _encode(member)
 
 
-def read_lines(lines: Iterable[bytes]) -> Snapshot:
+def read_lines(lines: Iterable[bytes]) -> RegistryImage:
     """What a dump holds; lines that can't be read become problems, and the others count."""
     folding = ImageBuilder()
     for number, text in enumerate(lines, 1):
@@ -85,12 +91,12 @@ def read_lines(lines: Iterable[bytes]) -> Snapshot:
                     folding.mark(mark_of(record, line.mark))
             except RecordError as wrong:
                 folding.problems.append(TransferProblem(f"line {number}", "a record", str(wrong)))
-    return folding.snapshot()
+    return folding.image()
 
 
-def write_lines(snapshot: Snapshot) -> Iterator[bytes]:
-    """A dump of a snapshot: JSON lines with `key` and `value` as objects."""
-    for key, value, mark in list_marked_records(snapshot):
+def write_lines(image: RegistryImage) -> Iterator[bytes]:
+    """A dump of an image: JSON lines with `key` and `value` as objects."""
+    for key, value, mark in list_marked_records(image):
         beside = b"" if mark is None else b',"treaty":' + _encode(mark_body(mark))
         yield b'{"key":' + key + b',"value":' + (value or b"null") + beside + b"}\n"
 

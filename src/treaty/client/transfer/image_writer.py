@@ -1,4 +1,4 @@
-"""A snapshot written to a registry with the ids, numbers and guids that it has; what is there already is left alone.
+"""An image written to a registry with the ids, numbers and guids that it has; what is there already is left alone.
 
 It can be cut off anywhere and run again: the plan is made from what the target holds by then.
 """
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from treaty.client.transfer.plan import ImportPlan, make_plan
 from treaty.client.transfer.policies import begins_at, exactly, in_words, list_cleared_members, shift_ordinals
+from treaty.client.transfer.registry_image import RegistryImage, TransferProblem
 from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress, read
-from treaty.client.transfer.snapshot import Snapshot, TransferProblem
 from treaty.core.answers import Config, RegisteredVersion, ResourceAssociation, VersionFound
 from treaty.core.associations import Associate, AssociationSpec, ImportedAssociation
 from treaty.core.names import Subject, subject_of
@@ -43,11 +43,11 @@ class TransferReport:
 
 
 def write(
-    source: Snapshot, registry: Registry, *, dry_run: bool = False, report: ReportProgress = ignore_progress
+    source: RegistryImage, registry: Registry, *, dry_run: bool = False, report: ReportProgress = ignore_progress
 ) -> TransferReport:
-    """Write a snapshot to a registry: versions under mode IMPORT, then softly deleted ones, associations and settings.
+    """Write an image to a registry: versions under mode IMPORT, then softly deleted ones, associations and settings.
 
-    Modes that stood in the way are given back; the snapshot's own modes come last. With `dry_run` nothing is written.
+    Modes that stood in the way are given back; the image's own modes come last. With `dry_run` nothing is written.
     """
     plan = make_plan(source, read(registry))
     if dry_run:

@@ -1,11 +1,11 @@
-"""`Plan`: what a registry lacks of a snapshot, in the order in which it can be written."""
+"""`Plan`: what a registry lacks of an image, in the order in which it can be written."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from treaty.client.transfer.policies import begins_at, first_numbers, in_words, shift_ordinals
+from treaty.client.transfer.registry_image import Place, RegistryImage, TransferProblem
 from treaty.client.transfer.sameness import SchemaEquality
-from treaty.client.transfer.snapshot import Place, Snapshot, TransferProblem
 from treaty.core.answers import Config, ResourceAssociation, VersionFound
 from treaty.core.limits import ID_GAP
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
@@ -49,8 +49,8 @@ class ImportPlan:
         return sum(map(len, (*self.waves, self.deletions, self.configs, self.modes, self.associations, self.made)))
 
 
-def make_plan(source: Snapshot, target: Snapshot) -> ImportPlan:
-    """Compare two snapshots: what the target lacks is written, what it has otherwise is a conflict."""
+def make_plan(source: RegistryImage, target: RegistryImage) -> ImportPlan:
+    """Compare two images: what the target lacks is written, what it has otherwise is a conflict."""
     there = {(one.subject, one.number): one for one in target.versions}
     ids = {_id_of(one): one for one in target.versions}
     sameness = SchemaEquality(source, target)
@@ -99,7 +99,7 @@ def make_plan(source: Snapshot, target: Snapshot) -> ImportPlan:
     )
 
 
-def _as_there(scope: Scope, config: Config, source: Snapshot, target: Snapshot) -> Config | None:
+def _as_there(scope: Scope, config: Config, source: RegistryImage, target: RegistryImage) -> Config | None:
     """A config as the target would say it; None where it can't yet, because a range begins at a version that it lacks."""
     if not target.native:
         return in_words(config)
@@ -113,11 +113,13 @@ def _as_there(scope: Scope, config: Config, source: Snapshot, target: Snapshot) 
     return shift_ordinals(config, {ordinal: there[number] for ordinal, number in numbers.items()})
 
 
-def _numbers(configs: tuple[tuple[Scope, Config], ...], source: Snapshot) -> Mapping[Scope, Mapping[int, int]]:
+def _numbers(configs: tuple[tuple[Scope, Config], ...], source: RegistryImage) -> Mapping[Scope, Mapping[int, int]]:
     return {scope: first_numbers(scope, config, source.versions) for scope, config in configs if begins_at(config)}
 
 
-def _unbound(source: Snapshot, target: Snapshot, conflicts: list[TransferProblem]) -> tuple[ResourceAssociation, ...]:
+def _unbound(
+    source: RegistryImage, target: RegistryImage, conflicts: list[TransferProblem]
+) -> tuple[ResourceAssociation, ...]:
     """Associations that the target has not; one that says something else there is a conflict."""
     there = {(one.resource.namespace, one.resource.name, one.kind): one for one in target.associations}
     missing: list[ResourceAssociation] = []
@@ -137,7 +139,7 @@ def _bound_to(one: ResourceAssociation) -> tuple[str, str, str, bool]:
     return one.resource.id, one.subject, one.lifecycle, one.frozen
 
 
-def _find_new_contexts(source: Snapshot, target: Snapshot) -> tuple[tuple[str, int], ...]:
+def _find_new_contexts(source: RegistryImage, target: RegistryImage) -> tuple[tuple[str, int], ...]:
     """Contexts that the target has not, and those where it counts ids from further below."""
     contexts = dict.fromkeys(sorted({*source.contexts} - {*target.contexts, DEFAULT_CONTEXT}), 0)
     highest = dict(target.highest)
@@ -150,7 +152,7 @@ def _find_new_contexts(source: Snapshot, target: Snapshot) -> tuple[tuple[str, i
     return tuple(sorted(contexts.items()))
 
 
-def _find_low_contexts(source: Snapshot, highest: dict[str, int]) -> Iterator[tuple[str, int]]:
+def _find_low_contexts(source: RegistryImage, highest: dict[str, int]) -> Iterator[tuple[str, int]]:
     """Contexts whose ids begin or end so far above those of the target that the target would refuse them (ID_GAP).
 
     An id that is far above the rest of the source's own does not count: one given by mistake would use up the target's ids

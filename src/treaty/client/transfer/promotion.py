@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from treaty.client.transfer.dry_run import collect, latest, register, stand
 from treaty.client.transfer.image_writer import write
+from treaty.client.transfer.registry_image import Place, TransferProblem
 from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress
-from treaty.client.transfer.snapshot import Place, TransferProblem
 from treaty.core.answers import RegisteredVersion, VersionFound
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Refusal, RegistryError, SubjectNotFound

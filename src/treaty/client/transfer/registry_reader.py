@@ -1,4 +1,4 @@
-"""A snapshot of a registry, taken by asking it: works for every server that speaks Confluent's API, and for a node."""
+"""An image of a registry, taken by asking it: works for every server that speaks Confluent's API, and for a node."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -6,8 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from treaty.client.transfer.snapshot import (
-    Snapshot,
+from treaty.client.transfer.registry_image import (
+    RegistryImage,
     TransferProblem,
     find_unused_highest,
     order_of,
@@ -54,36 +54,36 @@ def ignore_progress(what: str, done: int, of: int) -> None:
 
 def read(
     registry: Registry, prefix: Subject = Subject(EVERYWHERE, ""), report: ReportProgress = ignore_progress
-) -> Snapshot:
+) -> RegistryImage:
     """All versions, softly deleted ones too, and all settings and associations of subjects that begin with `prefix`.
 
     Settings of contexts and of everything are read for the prefix of all contexts, and those of one context for a
     prefix without a name. What the registry doesn't answer becomes a problem, as long as it is only a setting.
     """
     contexts = _contexts(registry, prefix)
-    snapshot = Snapshot(tuple(sorted(_versions(registry, prefix, report), key=order_of)), contexts=tuple(contexts))
+    image = RegistryImage(tuple(sorted(_versions(registry, prefix, report), key=order_of)), contexts=tuple(contexts))
     try:
-        snapshot = _with_listed(registry, prefix, snapshot)
+        image = _with_listed(registry, prefix, image)
     except (NotFound, NotOffered):  # not a server of Treaty
-        snapshot = _with_asked(registry, prefix, snapshot, report)
-    return _with_associations(registry, prefix, snapshot)
+        image = _with_asked(registry, prefix, image, report)
+    return _with_associations(registry, prefix, image)
 
 
-def _with_asked(registry: Registry, prefix: Subject, snapshot: Snapshot, report: ReportProgress) -> Snapshot:
-    """The snapshot with the settings of its contexts and subjects, each asked for."""
+def _with_asked(registry: Registry, prefix: Subject, image: RegistryImage, report: ReportProgress) -> RegistryImage:
+    """The image with the settings of its contexts and subjects, each asked for."""
     problems: list[TransferProblem] = []
-    contexts, versions = snapshot.contexts, snapshot.versions
+    contexts, versions = image.contexts, image.versions
     scopes = [] if prefix.name else [Scope(one, None) for one in contexts]
     if prefix == Subject(EVERYWHERE, ""):
         scopes.append(Scope(EVERYWHERE, None))
     scopes += [Scope(*subject_of(name)) for name in sorted({one.subject for one in versions})]
     configs = sorted(_settings(scopes, partial(own_config, registry), problems, report, "config"), key=scope_order)
     modes = sorted(_settings(scopes, partial(own_mode, registry), problems, report, "mode"), key=scope_order)
-    return replace(snapshot, configs=tuple(configs), modes=tuple(modes), problems=tuple(problems), notes=(UNTOLD,))
+    return replace(image, configs=tuple(configs), modes=tuple(modes), problems=tuple(problems), notes=(UNTOLD,))
 
 
-def _with_listed(registry: Registry, prefix: Subject, snapshot: Snapshot) -> Snapshot:
-    """The snapshot with all settings, from a server that can list them."""
+def _with_listed(registry: Registry, prefix: Subject, image: RegistryImage) -> RegistryImage:
+    """The image with all settings, from a server that can list them."""
     listed: list[ScopeSetting] = []
     seen = _Pages("settings")
     page: tuple[ScopeSetting, ...] | None = None
@@ -94,27 +94,25 @@ def _with_listed(registry: Registry, prefix: Subject, snapshot: Snapshot) -> Sna
         listed += page
     scopes = [(Scope(one.context, one.name), one) for one in listed]
     return replace(
-        snapshot,
+        image,
         configs=tuple(sorted(((scope, one.config) for scope, one in scopes if one.config), key=scope_order)),
         modes=tuple(sorted(((scope, one.mode) for scope, one in scopes if one.mode), key=scope_order)),
         native=True,
-        highest=find_unused_highest(
-            {one.context: one.highest_id for one in listed if one.highest_id}, snapshot.versions
-        ),
+        highest=find_unused_highest({one.context: one.highest_id for one in listed if one.highest_id}, image.versions),
     )
 
 
-def _with_associations(registry: Registry, prefix: Subject, snapshot: Snapshot) -> Snapshot:
-    """The snapshot with all associations of its subjects; a server that can't list all of them is asked for each."""
-    subjects = sorted({one.subject for one in snapshot.versions if not one.deleted})
+def _with_associations(registry: Registry, prefix: Subject, image: RegistryImage) -> RegistryImage:
+    """The image with all associations of its subjects; a server that can't list all of them is asked for each."""
+    subjects = sorted({one.subject for one in image.versions if not one.deleted})
     try:
         found = _list_associations(registry, OfName(ANY, ANY))
-        if not found and not snapshot.native:
+        if not found and not image.native:
             found = [one for each in _at_once(partial(_of_subject, registry), subjects) for one in each]
     except (NotFound, NotOffered):
         found = []  # a server without associations
     inside = (one for one in found if _fits(one.subject, prefix))
-    return replace(snapshot, associations=tuple(sorted(inside, key=resource_order)))
+    return replace(image, associations=tuple(sorted(inside, key=resource_order)))
 
 
 def _of_subject(registry: Registry, subject: str) -> list[ResourceAssociation]:

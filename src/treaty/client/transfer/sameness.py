@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from treaty.client.transfer.snapshot import Place, Snapshot
+from treaty.client.transfer.registry_image import Place, RegistryImage
 from treaty.core.answers import VersionFound
 from treaty.core.identity import guid
 from treaty.core.limits import REFERENCE_DEPTH
@@ -15,7 +15,7 @@ from treaty.formats.registry import find_formats
 class SchemaEquality:
     """Compares versions of a source with those of a target. Texts are parsed only where they differ, each once."""
 
-    def __init__(self, source: Snapshot, target: Snapshot) -> None:
+    def __init__(self, source: RegistryImage, target: RegistryImage) -> None:
         """Keep both sides; nothing is parsed yet."""
         parser = FormatEngine(find_formats())
         self._source = _Side(_by_place(source), parser)
@@ -38,8 +38,8 @@ class SchemaEquality:
         return self._source.guid(one, full=full) not in {there.guid, self._target.guid(there, full=full)}
 
 
-def _by_place(snapshot: Snapshot) -> dict[Place, VersionFound]:
-    return {(one.subject, one.number): one for one in snapshot.versions}
+def _by_place(image: RegistryImage) -> dict[Place, VersionFound]:
+    return {(one.subject, one.number): one for one in image.versions}
 
 
 def _content(one: VersionFound, *, full: bool) -> tuple[object, ...]:

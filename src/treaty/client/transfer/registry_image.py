@@ -1,4 +1,4 @@
-"""`Snapshot`: all that a registry holds, as a value."""
+"""`RegistryImage`: all that a registry holds, as a value."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -46,7 +46,7 @@ class TransferProblem:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class RegistryImage:
     """Versions by context, id, subject and number (softly deleted ones say so), and settings by scope.
 
     `contexts` are those that stand without a version too; `highest` has the highest id that a context ever gave, where
@@ -68,7 +68,7 @@ class Snapshot:
 
 
 def order_of(version: VersionFound) -> tuple[str, int, str, int]:
-    """The place of a version in a snapshot."""
+    """The place of a version in an image."""
     return (subject_of(version.subject).context, version.schema_id, version.subject, version.number)
 
 
@@ -90,7 +90,7 @@ class RecordExtras:
 
 @dataclass(slots=True)
 class ImageBuilder:
-    """Reads records one after the other; `snapshot` is what they come to."""
+    """Reads records one after the other; `image` is what they come to."""
 
     versions: dict[Place, VersionFound] = field(default_factory=dict)
     configs: dict[Scope, Config] = field(default_factory=dict)
@@ -177,9 +177,9 @@ class ImageBuilder:
         subjects = [one for one in self._numbers if _is_inside(one, scope)] if name is None else [name]
         return [(one, number) for one in subjects for number in self._numbers.get(one, ())]
 
-    def snapshot(self) -> Snapshot:
+    def image(self) -> RegistryImage:
         """What has been read so far."""
-        return Snapshot(
+        return RegistryImage(
             tuple(sorted(self.versions.values(), key=order_of)),
             tuple(sorted(self.configs.items(), key=scope_order)),
             tuple(sorted(self.modes.items(), key=scope_order)),
@@ -221,45 +221,45 @@ def _is_inside(subject: str, scope: Scope) -> bool:
 
 
 def resource_order(one: ResourceAssociation) -> tuple[str, str, str]:
-    """The place of an association in a snapshot."""
+    """The place of an association in an image."""
     return (one.resource.namespace, one.resource.name, one.kind)
 
 
 def scope_order(item: tuple[Scope, object]) -> tuple[str, str]:
-    """The place of a setting in a snapshot."""
+    """The place of a setting in an image."""
     return (item[0].context, item[0].name or "")
 
 
-def build_snapshot(records: Iterable[tuple[str, Record]]) -> Snapshot:
+def build_image(records: Iterable[tuple[str, Record]]) -> RegistryImage:
     """What records come to, each with its offset or line; a later one counts over an earlier one with its key."""
     folding = ImageBuilder()
     for where, record in records:
         folding.add(record, where)
-    return folding.snapshot()
+    return folding.image()
 
 
-def records(snapshot: Snapshot) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values that a Confluent registry reads as this snapshot: contexts, settings, versions by id, then
+def records(image: RegistryImage) -> Iterator[tuple[bytes, bytes]]:
+    """Keys and values that a Confluent registry reads as this image: contexts, settings, versions by id, then
     associations.
 
     A mode of IMPORT or READONLY comes last, as it would have been set.
     """
-    return ((key, value) for key, value, _ in list_marked_records(snapshot) if value is not None)
+    return ((key, value) for key, value, _ in list_marked_records(image) if value is not None)
 
 
-def list_marked_records(snapshot: Snapshot) -> Iterator[tuple[bytes, bytes | None, RecordExtras | None]]:
+def list_marked_records(image: RegistryImage) -> Iterator[tuple[bytes, bytes | None, RecordExtras | None]]:
     """The same records, and with them what they have no word for; what no record is about comes with a NOOP."""
-    named = {subject_of(one.subject).context for one in snapshot.versions} | set(snapshot.contexts)
+    named = {subject_of(one.subject).context for one in image.versions} | set(image.contexts)
     yield from ((*context_record(context), None) for context in sorted(named - {DEFAULT_CONTEXT}))
-    yield from ((NOOP, None, RecordExtras(context=context, highest_id=each)) for context, each in snapshot.highest)
+    yield from ((NOOP, None, RecordExtras(context=context, highest_id=each)) for context, each in image.highest)
     counted: dict[str, Mapping[int, int]] = {}
-    for scope, config in snapshot.configs:
-        own, ordinals = counted_from_zero(scope, config, snapshot.versions if begins_at(config) else ())
+    for scope, config in image.configs:
+        own, ordinals = counted_from_zero(scope, config, image.versions if begins_at(config) else ())
         counted[str(Subject(scope.context, scope.name or ""))] = ordinals
         yield (*config_record(scope, own), _policy_extras(scope, own))
-    for one in snapshot.versions:
+    for one in image.versions:
         ordinal = counted.get(one.subject, {}).get(one.number, -1)
         mark = RecordExtras(one.subject, one.number, one.forced, one.properties, ordinal=ordinal)
         yield (*version_record(one), None if mark == RecordExtras(one.subject, one.number) else mark)
-    yield from ((*association_record(one), None) for one in snapshot.associations)
-    yield from ((*mode_record(scope, mode), None) for scope, mode in snapshot.modes)
+    yield from ((*association_record(one), None) for one in image.associations)
+    yield from ((*mode_record(scope, mode), None) for scope, mode in image.modes)
