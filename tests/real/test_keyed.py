@@ -77,7 +77,7 @@ CHANGES = "id INT, offset BIGINT, name STRING, rev INT, _version INT, _deleted B
 Change = tuple[int, int, str | None, int | None]
 
 
-@pytest.mark.parametrize("format_", ["delta", "iceberg"])
+@pytest.mark.parametrize("format_", ["delta", pytest.param("iceberg", marks=pytest.mark.soak)])
 def test_a_batch_that_is_cut_short_or_comes_late_leaves_the_greatest_change_of_each_key(
     format_: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -181,7 +181,7 @@ def placed(rows: DataFrame) -> dict[tuple[int, int], Order]:
     return {(one.pop("partition"), one.pop("offset")): one for one in rows.toArrow().to_pylist()}
 
 
-@pytest.mark.parametrize("count", [10_000, pytest.param(50_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("count", [4_000, pytest.param(50_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_topic_becomes_a_table_and_the_table_a_topic(
     spark: SparkSession, kafka: Kafka, registry: Connection, client: Any, shop: Mapping[str, Kind], tmp_path: Path,

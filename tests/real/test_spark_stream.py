@@ -26,6 +26,8 @@ from treaty.spark.lake import tables
 from treaty.spark.lake.table import FORMATS
 from treaty.spark.pipelines.plan_store import PLANS
 
+IN_TURN = ["delta", *(pytest.param(one, marks=pytest.mark.soak) for one in FORMATS if one != "delta")]
+"""The other formats are killed in `make test` too, in `test_pipeline_kills`; step by step they are in the soak."""
 pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 
 V1 = record(("name", "string"), ("n", "int"))
@@ -156,7 +158,7 @@ class CrashError(Exception):
     """The driver is gone."""
 
 
-@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("format_", IN_TURN)
 def test_a_crash_after_any_step_neither_loses_nor_repeats_a_row(
     format_: str, topic: Topic, registry: Connection
 ) -> None:
@@ -297,7 +299,7 @@ def test_a_stream_whose_registry_has_nothing_new_is_planned_anew_too(topic: Topi
     assert formats_of(plans)[max(formats_of(plans))] == 5
 
 
-@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("format_", IN_TURN)
 def test_bad_rows_come_back_once_after_a_fix(
     format_: str, topic: Topic, registry: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
