@@ -14,6 +14,7 @@ from treaty.core.handlers.association_queries import refuse_strong_targets
 from treaty.core.handlers.compatibility import CompatibilityRequirements, check_compatibility
 from treaty.core.handlers.contexts import refuse_bad_subject, refuse_invisible_name
 from treaty.core.handlers.extras import metadata_for, refuse_bad_rules, retag_draft, rules_for, rules_over, tags_in
+from treaty.core.handlers.groups.properties import refuse_other_format
 from treaty.core.handlers.policies import created_config
 from treaty.core.handlers.same_versions import has_schema, has_type, matching, same_version
 from treaty.core.handlers.schema_ids import new_version, next_number
@@ -138,6 +139,7 @@ def admit_draft(
     `inherited` are metadata and rules of a draft that comes without.
     """
     request = case.request
+    refuse_other_format(view, request.subject, draft.format)
     new = _read_new(view, case, draft, engine)
     other = type_not_allowed(request.subject, case.rules, new.type_name)
     if other is not None:
