@@ -5,7 +5,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from treaty.client import exchanges
+from treaty.client import exchanges, group_exchanges
 from treaty.client.exchanges import Exchange
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
 from treaty.core.requests import Request
@@ -93,6 +93,13 @@ class AsyncConnection:
     codecs = _as_coroutine(exchanges.codecs)
     assign_encoding = _as_coroutine(exchanges.assign_encoding)
     encoding = _as_coroutine(exchanges.encoding)
+
+    create_subject = _as_coroutine(group_exchanges.create_subject)
+    change_subject = _as_coroutine(group_exchanges.change_subject)
+    remove_subject = _as_coroutine(group_exchanges.remove_subject)
+    delete_ordinal = _as_coroutine(group_exchanges.delete_ordinal)
+    group = _as_coroutine(group_exchanges.group)
+    groups = _as_coroutine(group_exchanges.groups)
 
     associations = _as_coroutine(exchanges.associations)
     find_associations = _as_coroutine(exchanges.find_associations)

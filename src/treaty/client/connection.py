@@ -8,7 +8,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
-from treaty.client import exchanges
+from treaty.client import exchanges, group_exchanges
 from treaty.client.exchanges import Exchange
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
 from treaty.core.requests import Request
@@ -94,6 +94,13 @@ class Connection:
     codecs = _blocking(exchanges.codecs)
     assign_encoding = _blocking(exchanges.assign_encoding)
     encoding = _blocking(exchanges.encoding)
+
+    create_subject = _blocking(group_exchanges.create_subject)
+    change_subject = _blocking(group_exchanges.change_subject)
+    remove_subject = _blocking(group_exchanges.remove_subject)
+    delete_ordinal = _blocking(group_exchanges.delete_ordinal)
+    group = _blocking(group_exchanges.group)
+    groups = _blocking(group_exchanges.groups)
 
     associations = _blocking(exchanges.associations)
     find_associations = _blocking(exchanges.find_associations)

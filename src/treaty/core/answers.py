@@ -86,6 +86,11 @@ class VersionFound:
     """Whether it was imported with its id, without a compatibility check."""
     tags: tuple[TaggedPath, ...] = ()
     """Tags inside the text, if requested."""
+    type_name: str = ""
+    type_version: int = 0
+    """The number among the versions of its format and type, from 0 on."""
+    data: bytes | None = None
+    """The bytes as sent, where requested and where they differ from the text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ RegistryError
 │   └── Conflicting             the request conflicts with the current state
 │       └── Incompatible · Referenced · NotPermitted · AlreadyDeleted · NotDeletedFirst · NotLatest · NotEmpty · NameTaken ·
 │           TooManyAssociations · ResourceAssociated · SubjectAssociated · StronglyAssociated · NoLiveVersion · Frozen ·
-│           CodecExists · Encoded
+│           CodecExists · Encoded · PreviousLevelDiffers · FormatNotAllowed
 ├── Unavailable                 temporary: nothing was written; retry later
 │   └── NotOffered              the server has no such operation
 └── OutcomeUnknown              the command may have been executed: retry with the same id
@@ -187,6 +187,10 @@ class NotEmpty(Conflicting):
     """The context has subjects."""
 
 
+class TypeNotAllowed(Conflicting):
+    """The versions of the subject are of one type, and the schema is of another."""
+
+
 class NameTaken(Conflicting):
     """Another version of the subject has this name."""
 
@@ -221,6 +225,14 @@ class CodecExists(Conflicting):
 
 class Encoded(Conflicting):
     """The version has encodings: payloads that carry their ids could not be read without it."""
+
+
+class PreviousLevelDiffers(Conflicting):
+    """The compatibility level is not the one that the change expects."""
+
+
+class FormatNotAllowed(Conflicting):
+    """The subject is limited to another format."""
 
 
 class Unavailable(RegistryError):
@@ -278,6 +290,7 @@ ERROR_TAGS: Mapping[type[RegistryError], str] = {
     NotDeletedFirst: "not-deleted-first",
     NotLatest: "not-latest",
     NotEmpty: "not-empty",
+    TypeNotAllowed: "type-not-allowed",
     NameTaken: "name-taken",
     TooManyAssociations: "too-many-associations",
     ResourceAssociated: "resource-associated",
@@ -287,6 +300,8 @@ ERROR_TAGS: Mapping[type[RegistryError], str] = {
     Frozen: "frozen",
     CodecExists: "codec-exists",
     Encoded: "encoded",
+    PreviousLevelDiffers: "previous-level-differs",
+    FormatNotAllowed: "format-not-allowed",
     Unavailable: "unavailable",
     NotOffered: "not-offered",
     OutcomeUnknown: "outcome-unknown",

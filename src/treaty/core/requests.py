@@ -29,6 +29,7 @@ from treaty.core.answers import (
 )
 from treaty.core.limits import COUNTER, SETTINGS_PAGE
 from treaty.core.names import Subject
+from treaty.core.policy import Level
 from treaty.core.schema import Draft, Metadata, Pairs, RuleSet, TaggedPath
 
 A = TypeVar("A", covariant=True)
@@ -104,6 +105,8 @@ class Register(Request[RegisteredVersion]):
     propagate_tags: bool = False
     exact: bool = False
     """Register in this subject even if it is an alias, as imports do."""
+    require_subject: bool = False
+    """Refuse with `SubjectNotFound` where the subject does not exist; it is not created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +278,8 @@ class Check(Request[CompatibilityResult]):
     draft: Draft
     version: Selector | None = None
     normalize: bool | None = None
+    level: Level | None = None
+    """Check by this level, not by the subject's; with `version` None alone."""
 
 
 Visible = Literal["live", "all", "deleted"]

@@ -90,6 +90,10 @@ class Draft:
     references: tuple[Reference, ...] = ()
     metadata: Metadata | None = None
     rules: RuleSet | None = None
+    type_name: str = ""
+    """The type of the schema in its subject; empty: the only type of a subject with one type, else the parsed name."""
+    data: bytes | None = None
+    """The bytes as sent, where they are not the UTF-8 text; `text` is then what they say, or empty for opaque bytes."""
 
 
 def refuse_many_references(count: int) -> None:
