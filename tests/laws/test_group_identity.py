@@ -113,7 +113,7 @@ def test_opaque_bytes_that_can_not_be(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidSchema):
         add(bench, Draft("", "THRIFT", data=b""))
     add(bench, Draft("", "THRIFT", data=b"x" * (limits.SCHEMA_BYTES + 1)))
-    monkeypatch.setattr("treaty.core.handlers.schemas.OPAQUE_BYTES", 10)
+    monkeypatch.setattr("treaty.core.handlers.drafts.schemas.OPAQUE_BYTES", 10)
     with pytest.raises(TooLarge, match="too large"):
         add(bench, Draft("", "THRIFT", data=b"\xff" * 11))
     with pytest.raises(TooLarge):

@@ -19,13 +19,13 @@ from treaty.core.groups import (
     ListGroupVersions,
 )
 from treaty.core.handlers.compatibility import PASSED, CompatibilityRequirements, check_compatibility
+from treaty.core.handlers.drafts.same_versions import matching, same_version
+from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse
+from treaty.core.handlers.drafts.version_identity import NORMALISED, VersionRules, policy_for, version_rules, with_text
 from treaty.core.handlers.groups.queries import subject_row
 from treaty.core.handlers.lookup import refuse_other_formats
-from treaty.core.handlers.same_versions import matching, same_version
-from treaty.core.handlers.schemas import ParsedDraft, read, refuse
 from treaty.core.handlers.settings import config_in_force
 from treaty.core.handlers.uses import version_keys_of
-from treaty.core.handlers.version_identity import NORMALISED, VersionRules, policy_for, version_rules, with_text
 from treaty.core.handlers.versions import (
     Kept,
     describe_version,

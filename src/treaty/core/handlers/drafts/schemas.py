@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, replace
 
 from treaty.core.finding import Diagnostic
-from treaty.core.handlers.version_identity import NORMALISED, VersionRules, is_opaque, type_in, with_text
+from treaty.core.handlers.drafts.version_identity import NORMALISED, VersionRules, is_opaque, type_in, with_text
 from treaty.core.handlers.versions import as_sent, schema_row, select
 from treaty.core.identity import guid, lookup_digest
 from treaty.core.limits import OPAQUE_BYTES, REFERENCE_DEPTH, SCHEMA_BYTES
