@@ -131,7 +131,12 @@ def get_history(view: View, command: Command[GetHistory], engine: SchemaEngine) 
     """Return the live versions of a subject by ordinal, each with the policy that it passed."""
     subject = command.request.subject
     subject_row(view, subject)
-    live = sorted(newest_first(view, subject), key=_ordinal)
+    live: list[Kept] = []
+    for one in newest_first(view, subject):
+        live.append(one)
+        if len(live) % PAUSE_ROWS == 0:
+            yield
+    live.sort(key=_ordinal)
     described = yield from _describe(view, live)
     return Decision(
         (), History(tuple(AdmittedVersion(told, one[1].policy) for one, told in zip(live, described, strict=True)))
