@@ -90,7 +90,8 @@ def find_same_version(past: Past, asking: Asking, request: g.FindSameVersion) ->
 
 
 def find_same_schema(past: Past, asking: Asking, request: g.FindSameSchema) -> Yes:
-    """In each subject of a context by its own identity."""
+    """In each subject of a context by its own identity; the draft has to be a schema in any case."""
+    _read(past, Subject(request.context, ""), request.draft, ConfigValue())
     live = {one.subject for one in past.versions if one.state == "live" and one.context == request.context}
     matches = [_match(past, subject, request.draft) for subject in sorted(live, key=lambda one: one.name)]
     return Yes((), g.GroupVersions(tuple(describe(one, data=True) for one in matches if one is not None)))
