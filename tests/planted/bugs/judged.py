@@ -21,7 +21,7 @@ JUDGED = (
     rule(
         "rule: an alias leads two steps",
         "An alias of an alias is followed to the end.",
-        "aliases:_target",
+        "decide:_target",
         "return named.sibling(alias) if alias else None",
         "return (_target(view, named.sibling(alias)) or named.sibling(alias)) if alias else None",
     ),
@@ -198,7 +198,7 @@ JUDGED = (
     rule(
         "rule: rights are not asked",
         "Nobody asks whether who sends a request may do it.",
-        "aliases:resolve_alias",
+        "decide:resolve_alias",
         "if access is not None:\n        refuse_unless_allowed",
         "if access is None:\n        refuse_unless_allowed",
     ),
