@@ -251,7 +251,7 @@ def no_schema(invalid: InvalidText) -> No:
 
 def refuse_other_formats(draft: Draft) -> None:
     """Nobody here can read it."""
-    if draft.text and draft.format not in FORMATS:
+    if (draft.text or draft.data is not None) and draft.format not in FORMATS:
         raise No(InvalidSchema, "SCHEMA_TYPE", path="/schemaType", new=draft.format)
 
 
