@@ -58,7 +58,7 @@ def compared_versions(policy: PolicyValue, new: ReadDraft, live: list[VersionNow
     there = []
     for one in sorted(live, key=lambda each: each.number, reverse=True):
         if policy.partition == "type":
-            fits = (one.version.format, one.version.type_name) == (new.draft.format, new.parsed.type_name)
+            fits = (one.version.format, one.version.type_name) == (new.draft.format, new.type_name)
         elif policy.partition.startswith("property:"):
             name = policy.partition.removeprefix("property:")
             old, mine = one.schema.metadata or Metadata(), new.draft.metadata or Metadata()
