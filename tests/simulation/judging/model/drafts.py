@@ -209,7 +209,10 @@ def read_draft(
     sent = ResolvedSchema(draft.format, draft.text, bound)
     normalised = home.identity == "normalised"
     if draft.format not in FORMATS:
-        opaque, label = ParsedSchema(draft.text, sent.digest.hex()), _type_of(past, subject, draft, home, ParsedSchema("", ""))
+        opaque, label = (
+            ParsedSchema(draft.text, sent.digest.hex()),
+            _type_of(past, subject, draft, home, ParsedSchema("", "")),
+        )
         return ReadDraft(draft, used, opaque, sent, label, opaque.resolved if normalised else None)
     parsed = answer(ParseSchema(sent, strict, normalize))
     if isinstance(parsed, InvalidText):

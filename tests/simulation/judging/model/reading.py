@@ -5,7 +5,14 @@ from dataclasses import replace
 
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.comparing import Bar, inspect, verdict
-from tests.simulation.judging.model.drafts import no_schema, only_type, read_draft, refuse_other_formats, tags_in, written
+from tests.simulation.judging.model.drafts import (
+    no_schema,
+    only_type,
+    read_draft,
+    refuse_other_formats,
+    tags_in,
+    written,
+)
 from tests.simulation.judging.model.levels import refuse_bad_ranges
 from tests.simulation.judging.model.making import next_number
 from tests.simulation.judging.model.past import Past, VersionNow

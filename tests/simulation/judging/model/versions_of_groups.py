@@ -9,7 +9,7 @@ from tests.simulation.judging.model.grouping import of_group
 from tests.simulation.judging.model.levels import ALL, LATEST, NONE
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
-from tests.simulation.judging.model.sameness import is_same_in, matching_version, same_version
+from tests.simulation.judging.model.sameness import matching_version, same_version
 from tests.simulation.judging.model.selecting import describe
 from tests.simulation.judging.model.settings import config_in_force, policy_in_force
 from treaty.core import groups as g
@@ -111,8 +111,7 @@ def check_reading(past: Past, asking: Asking, request: g.CheckReading) -> Yes:
         ranges.append(policy.backward)
     for range_ in ranges:
         asked = replace(policy, backward=range_, forward=NONE, deny=False)
-        others = [one for one in live if not (new.draft.format == one.version.format and is_same_in(home, one, new))]
-        told = verdict(past, new, others, Bar(asked, replace(config, validate_fields=None)))
+        told = verdict(past, new, live, Bar(asked, replace(config, validate_fields=None)))
         if not told.compatible:
             return Yes((), replace(told, messages=()))
     return Yes((), CompatibilityResult(compatible=True))
