@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.behaviours.test_registry import V1, V2
-from tests.simulation.workload import Asker, made_of_types
+from tests.simulation.asker import Asker
+from tests.simulation.workload import made_of_types
 from treaty.client.connection import Connection
 from treaty.core import associations as t
 from treaty.core import encodings as e
@@ -60,10 +61,10 @@ def changed(it: Connection) -> tuple[Level, Pairs]:
     return found.level, found.properties
 
 
-def deleted_by_ordinal(it: Connection) -> tuple[int, bool]:
-    it.register("group", V1)
-    found = it.delete_ordinal("group", 0)
-    return found.number, found.deleted
+def found_by_schema(it: Connection) -> tuple[int, str, int]:
+    it.register("group", V1, require_subject=True)
+    found = it.find_same_version("group", V1)
+    return found.ordinal, found.type_name, found.type_version
 
 
 STORY: dict[type, tuple[Step, Any]] = {
@@ -114,7 +115,14 @@ STORY: dict[type, tuple[Step, Any]] = {
     g.GetSubject: (lambda it: it.group("group").properties, (("team", "a"),)),
     g.ListGroups: (lambda it: [one.subject for one in it.groups()], ["group", "orders"]),
     g.ChangeSubject: (changed, (LEVEL, ())),
-    g.DeleteOrdinal: (deleted_by_ordinal, (1, True)),
+    g.FindSameVersion: (found_by_schema, (0, "shop.Order", 0)),
+    g.FindSameSchema: (lambda it: [one.subject for one in it.find_same_schema(V1)], ["group"]),
+    g.GetOrdinal: (lambda it: it.ordinal("group", 0).data, V1.encode()),
+    g.GetTypedVersion: (lambda it: it.typed_version("group", "AVRO", "shop.Order", 0).ordinal, 0),
+    g.ListGroupVersions: (lambda it: [one.ordinal for one in it.group_versions("group", latest=True)], [0]),
+    g.GetHistory: (lambda it: [one.policy and one.policy.deny for one in it.history("group")], [True]),
+    g.CheckReading: (lambda it: it.check_reading("group", V2).compatible, True),
+    g.DeleteOrdinal: (lambda it: it.delete_ordinal("group", 0).deleted, True),
     g.RemoveSubject: (lambda it: [it.remove_subject("group") for _ in range(2)], [True, False]),
     q.DeleteVersion: (lambda it: it.delete_version("orders", 2), (2,)),
     q.DeleteSubject: (lambda it: it.delete_subject("orders"), (1,)),
@@ -124,7 +132,8 @@ STORY: dict[type, tuple[Step, Any]] = {
 
 WITHOUT_CONFLUENT = {
     e.AddCodec, e.ListCodecs, e.AssignEncoding, e.GetEncoding,
-    g.CreateSubject, g.GetSubject, g.ListGroups, g.ChangeSubject, g.DeleteOrdinal, g.RemoveSubject,
+    g.CreateSubject, g.GetSubject, g.ListGroups, g.ChangeSubject, g.DeleteOrdinal, g.RemoveSubject, g.GetOrdinal,
+    g.GetTypedVersion, g.ListGroupVersions, g.GetHistory, g.FindSameVersion, g.FindSameSchema, g.CheckReading,
 }  # fmt: skip
 """Requests that Confluent's API has no path for."""
 

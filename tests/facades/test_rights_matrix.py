@@ -14,9 +14,10 @@ from urllib.parse import quote
 import pytest
 
 from tests.facades.doors import STRING, Door, basic, door, write_passwords
+from tests.simulation.asker import Asker
 from tests.simulation.judging.model.deciding import RULES
 from tests.simulation.judging.model.rights import EVERY, is_allowed, may, may_whole
-from tests.simulation.workload import Asker, made_of_types
+from tests.simulation.workload import made_of_types
 from treaty.api.auth.settings import read_settings
 from treaty.api.protection import ProtectionSettings
 from treaty.core import associations as t
@@ -141,6 +142,8 @@ ELSEWHERE = {
     "list-subjects", "list-schemas", "list-settings", "uses-of", "list-contexts", "get-associations", "get-outcome",
     "add-codec", "assign-encoding", "list-codecs", "get-encoding",
     "create-subject", "change-subject", "remove-subject", "delete-ordinal", "get-subject", "list-groups",
+    "get-ordinal", "get-typed-version", "list-group-versions", "get-history", "find-same-version", "find-same-schema",
+    "check-reading",
 }  # fmt: skip
 """Operations that name no subject in their path (those of encodings and groups have none but Treaty's own): by contexts, bodies, ids, guids and commands, in the tests below."""
 

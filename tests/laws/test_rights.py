@@ -158,6 +158,12 @@ ASKED: dict[Permission, list[Request[Any]]] = {
         encodings.ListCodecs(TEAM),
         encodings.GetEncoding(TEAM, 0),
         groups.GetSubject(TEAM),
+        groups.GetOrdinal(TEAM, 0),
+        groups.GetTypedVersion(TEAM, "TOY", "", 0),
+        groups.ListGroupVersions(TEAM),
+        groups.GetHistory(TEAM),
+        groups.FindSameVersion(TEAM, toy("a")),
+        groups.CheckReading(TEAM, toy("a")),
     ],
     "register": [
         q.Register(TEAM, toy("a")),
@@ -202,7 +208,7 @@ def test_each_permission_allows_its_requests_and_no_others(given_: Permission, w
 
 SOMEWHERE = [
     q.GetSchema(1), q.GetGuid("g"), q.GetGuidIds("g"), q.ListSubjects(), q.ListSchemas(), q.UsesOf(1), q.ListContexts(),
-    q.ListSettings(), groups.ListGroups(),
+    q.ListSettings(), groups.ListGroups(), groups.FindSameSchema(".", toy("a")),
 ]  # fmt: skip
 
 
@@ -260,6 +266,7 @@ def test_lists_and_ids_need_a_right_to_read_something(request_: Request[Any]) ->
             Access((*access("register").rules, *access("read", contexts=(".x",)).rules)),
         ),
         (q.Check(SUBJECT, toy("a", references=(Reference("r", "r", 1),))), access("read")),
+        (groups.CheckReading(SUBJECT, toy("a", references=(Reference("r", "r", 1),))), access("read")),
     ],
 )
 def test_requests_that_need_more_than_one_thing(request_: Request[Any], needed: Access) -> None:

@@ -100,6 +100,13 @@ class AsyncConnection:
     delete_ordinal = _as_coroutine(group_exchanges.delete_ordinal)
     group = _as_coroutine(group_exchanges.group)
     groups = _as_coroutine(group_exchanges.groups)
+    ordinal = _as_coroutine(group_exchanges.ordinal)
+    typed_version = _as_coroutine(group_exchanges.typed_version)
+    group_versions = _as_coroutine(group_exchanges.group_versions)
+    history = _as_coroutine(group_exchanges.history)
+    find_same_version = _as_coroutine(group_exchanges.find_same_version)
+    find_same_schema = _as_coroutine(group_exchanges.find_same_schema)
+    check_reading = _as_coroutine(group_exchanges.check_reading)
 
     associations = _as_coroutine(exchanges.associations)
     find_associations = _as_coroutine(exchanges.find_associations)

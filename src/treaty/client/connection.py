@@ -101,6 +101,13 @@ class Connection:
     delete_ordinal = _blocking(group_exchanges.delete_ordinal)
     group = _blocking(group_exchanges.group)
     groups = _blocking(group_exchanges.groups)
+    ordinal = _blocking(group_exchanges.ordinal)
+    typed_version = _blocking(group_exchanges.typed_version)
+    group_versions = _blocking(group_exchanges.group_versions)
+    history = _blocking(group_exchanges.history)
+    find_same_version = _blocking(group_exchanges.find_same_version)
+    find_same_schema = _blocking(group_exchanges.find_same_schema)
+    check_reading = _blocking(group_exchanges.check_reading)
 
     associations = _blocking(exchanges.associations)
     find_associations = _blocking(exchanges.find_associations)

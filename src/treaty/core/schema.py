@@ -1,5 +1,7 @@
 """Drafts: schemas as clients send them, with text, references, metadata and rules."""
 
+import base64
+import binascii
 from dataclasses import dataclass
 
 from treaty.core.limits import REFERENCES
@@ -7,6 +9,9 @@ from treaty.core.refusals import TooLarge
 
 SEALED = "treaty-sealed:"
 """Prefix of an encrypted metadata value, before the id of the key and the encrypted bytes."""
+
+CODED = "data:;base64,"
+"""What the text of an opaque schema begins with where its bytes are no UTF-8 text, or begin so themselves."""
 
 Pairs = tuple[tuple[str, str], ...]
 """A mapping of strings, as sorted pairs, so that it is frozen and hashable."""
@@ -91,12 +96,37 @@ class Draft:
     metadata: Metadata | None = None
     rules: RuleSet | None = None
     type_name: str = ""
-    """The type of the schema in its subject; empty: the only type of a subject with one type, else the parsed name."""
+    """The type of the schema in its subject; empty: the only type of a subject with one type if the text can be of it, else
+    the parsed name.
+    """
     data: bytes | None = None
-    """The bytes as sent, where they are not the UTF-8 text; `text` is then what they say, or empty for opaque bytes."""
+    """The bytes as sent, where they are not the UTF-8 text; `text` is then what they say.
+
+    Of an opaque schema, whose format has no plug-in, the text follows from the bytes: their UTF-8 text, else
+    ``data:;base64,…``, also where they begin so themselves.
+    """
 
 
 def refuse_many_references(count: int) -> None:
     """Raise `TooLarge` for a schema with too many references."""
     if count > REFERENCES:
         raise TooLarge.of("REFERENCES", f"{count} references", new=str(count), allowed=f"at most {REFERENCES}")
+
+
+def opaque_text(data: bytes) -> str:
+    """Return the text that stands for the bytes of an opaque schema: the same where they are UTF-8, else base64."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return CODED + base64.b64encode(data).decode()
+    return CODED + base64.b64encode(data).decode() if text.startswith(CODED) else text
+
+
+def opaque_bytes(text: str) -> bytes:
+    """Return the bytes that the text of an opaque schema stands for."""
+    if text.startswith(CODED):
+        try:
+            return base64.b64decode(text.removeprefix(CODED), validate=True)
+        except binascii.Error:
+            pass
+    return text.encode("utf-8", "surrogatepass")

@@ -21,7 +21,7 @@ JUDGED = (
     rule(
         "rule: an alias leads two steps",
         "An alias of an alias is followed to the end.",
-        "aliases:_target",
+        "decide:_target",
         "return named.sibling(alias) if alias else None",
         "return (_target(view, named.sibling(alias)) or named.sibling(alias)) if alias else None",
     ),
@@ -128,21 +128,21 @@ JUDGED = (
     rule(
         "rule: metadata is not inherited",
         "A new version without metadata has none, whatever the last one has.",
-        "handlers.extras:metadata_for",
+        "handlers.drafts.extras:metadata_for",
         "sent if sent is not None else last",
         "sent",
     ),
     rule(
         "rule: references lead to deleted versions",
         "A reference may name a version that is softly deleted.",
-        "handlers.schemas:_follow",
+        "handlers.drafts.schemas:_follow",
         "LATEST if one.version == -1 else one.version, visible)",
         'LATEST if one.version == -1 else one.version, "all")',
     ),
     rule(
         "rule: lookup_digest is not asked",
         "A schema that is another text of a stored one becomes a version of its own.",
-        "handlers.lookup:same_version",
+        "handlers.drafts.same_versions:same_version",
         "(SCHEMA_BY_LOOKUP_DIGEST, one.lookup_digest)",
         '(SCHEMA_BY_LOOKUP_DIGEST, "")',
     ),
@@ -198,7 +198,7 @@ JUDGED = (
     rule(
         "rule: rights are not asked",
         "Nobody asks whether who sends a request may do it.",
-        "aliases:resolve_alias",
+        "decide:resolve_alias",
         "if access is not None:\n        refuse_unless_allowed",
         "if access is None:\n        refuse_unless_allowed",
     ),

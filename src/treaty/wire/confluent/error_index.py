@@ -206,6 +206,12 @@ ERROR_CODES: Mapping[int, ErrorCode] = {
         "Use a schema of that format, or another subject.",
         is_own=True,
     ),
+    40956: ErrorCode(
+        "The subject has versions of another type.",
+        "The subject was created for versions of one type, and the schema is of another type than its live versions.",
+        "Use a schema of that type, or another subject.",
+        is_own=True,
+    ),
     40955: ErrorCode(
         "The level is not the expected one.",
         "A change of a subject's policy named the level that it replaces, and another one is in force.",
