@@ -131,7 +131,11 @@ def _check_rows(
             if wrong:
                 raise Broken("5", f"the commit at {commit.sequence} has {place}: {wrong}")
         if isinstance(row, values.Version):
-            normal = next(one.normal for one in after.versions if one.version.schema_id == row.schema_id and (*one.subject, one.generation, one.ordinal) == place[1])
+            normal = next(
+                one.normal
+                for one in after.versions
+                if one.version.schema_id == row.schema_id and (*one.subject, one.generation, one.ordinal) == place[1]
+            )
             wrong = digests.check_identity(normal, row.identity)
             if wrong:
                 raise Broken("5", f"the commit at {commit.sequence} has {place}: {wrong}")

@@ -209,7 +209,10 @@ def read_draft(
     sent = ResolvedSchema(draft.format, draft.text, bound)
     normalised = home.identity == "normalised"
     if draft.format not in FORMATS:
-        opaque, label = ParsedSchema(draft.text, sent.digest.hex()), _type_of(past, subject, draft, home, ParsedSchema("", ""))
+        opaque, label = (
+            ParsedSchema(draft.text, sent.digest.hex()),
+            _type_of(past, subject, draft, home, ParsedSchema("", "")),
+        )
         return ReadDraft(draft, used, opaque, sent, label, opaque.resolved if normalised else None)
     parsed = answer(ParseSchema(sent, strict, normalize))
     if isinstance(parsed, InvalidText):
@@ -251,7 +254,7 @@ def no_schema(invalid: InvalidText) -> No:
 
 def refuse_other_formats(draft: Draft) -> None:
     """Nobody here can read it."""
-    if draft.text and draft.format not in FORMATS:
+    if (draft.text or draft.data is not None) and draft.format not in FORMATS:
         raise No(InvalidSchema, "SCHEMA_TYPE", path="/schemaType", new=draft.format)
 
 

@@ -31,12 +31,7 @@ from treaty.core import requests as q
 from treaty.core.answers import Config
 from treaty.core.names import Subject
 from treaty.core.policy import Level
-from treaty.core.refusals import (
-    FormatNotAllowed,
-    PreviousLevelDiffers,
-    SubjectAssociated,
-    TooLarge,
-)
+from treaty.core.refusals import FormatNotAllowed, PreviousLevelDiffers, SubjectAssociated, TooLarge
 from treaty.core.schema import Pairs
 from treaty.core.state.values import ConfigValue, SubjectValue
 

@@ -91,7 +91,9 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
     ordinal = past.highest_ordinal(request.subject) + 1
     there = past.subjects.get(request.subject)
     generation = past.sequence + 1 if there is None else there.generation
-    made = VersionMade(request.subject, generation, ordinal, version, schema, new.alike, content, request.names, new.normal)
+    made = VersionMade(
+        request.subject, generation, ordinal, version, schema, new.alike, content, request.names, new.normal
+    )
     events: list[Event] = [*home, *going, made]
     told = describe(VersionNow.of(made))
     told = replace(told, metadata=new.draft.metadata, rules=new.draft.rules, references=as_sent(new.used))

@@ -5,7 +5,14 @@ from dataclasses import replace
 
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.comparing import Bar, inspect, verdict
-from tests.simulation.judging.model.drafts import no_schema, only_type, read_draft, refuse_other_formats, tags_in, written
+from tests.simulation.judging.model.drafts import (
+    no_schema,
+    only_type,
+    read_draft,
+    refuse_other_formats,
+    tags_in,
+    written,
+)
 from tests.simulation.judging.model.levels import refuse_bad_ranges
 from tests.simulation.judging.model.making import next_number
 from tests.simulation.judging.model.past import Past, VersionNow
@@ -217,15 +224,12 @@ def check(past: Past, asking: Asking, request: q.Check) -> Yes:
     metadata = carried_metadata(draft.metadata, last.metadata if last else None, config, number, asked=False)
     new = new.carrying(metadata, carried_rules(draft.rules, last.rules if last else None, config))
     faults = inspect(subject, new, policy)
+    told = verdict(past, new, live, Bar(policy, config), faults=faults, only=only)
     for kind in only_type(past, subject, home):
         if new.type_name != kind:
-            return Yes((), other_type(kind, new.type_name))
-    return Yes((), verdict(past, new, live, Bar(policy, config), faults=faults, only=only))
-
-
-def other_type(old: str, new: str) -> answers.CompatibilityResult:
-    """What is told of a schema of another type than the only one."""
-    return answers.CompatibilityResult(compatible=False, findings=(Finding("TYPE_NOT_ALLOWED", "", "", old, new),))
+            other = Finding("TYPE_NOT_ALLOWED", "/type", "")
+            told = answers.CompatibilityResult(compatible=False, findings=(other, *told.findings))
+    return Yes((), told)
 
 
 def checked_level(past: Past, request: q.Check, policy: PolicyValue) -> PolicyValue:

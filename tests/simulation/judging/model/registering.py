@@ -21,23 +21,15 @@ from tests.simulation.judging.model.making import Case, new_version, next_number
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rulesets import merge_rules, refuse_bad_rules, without_rules
-from tests.simulation.judging.model.sameness import home_of, is_same_in, matching_version, same_version
+from tests.simulation.judging.model.sameness import home_of, is_of_type, is_same_in, matching_version, same_version
 from tests.simulation.judging.model.selecting import as_sent, describe, no_subject, select
-from tests.simulation.judging.model.settings import (
-    SAME,
-    changed,
-    config_in_force,
-    mode_in_force,
-    own_config,
-    policy_in_force,
-    refuse_bad_policy,
-)
+from tests.simulation.judging.model.settings import config_in_force, mode_in_force, policy_in_force, refuse_bad_policy
 from tests.simulation.judging.model.subjects import refuse_bad_subject
 from treaty.core import limits
 from treaty.core import requests as q
 from treaty.core.answers import RegisteredVersion
 from treaty.core.names import subject_of
-from treaty.core.refusals import Incompatible, InvalidRules, InvalidSchema, InvalidSetting, NotLatest, NotPermitted, TypeNotAllowed
+from treaty.core.refusals import Incompatible, InvalidRules, InvalidSchema, NotLatest, NotPermitted, TypeNotAllowed
 from treaty.core.schema import Draft, Metadata, RuleSet
 from treaty.core.schema_engine import InvalidText
 from treaty.core.state.values import ConfigValue
@@ -168,7 +160,7 @@ def _already_there(case: Case) -> VersionNow | None:
     match = matching_version(case.home, case.live, new)
     if by_number:
         match = next(one for one in case.live if one.number == request.number)
-        if match.version.type_name != new.type_name or not is_same_in(case.home, match, new):
+        if not is_of_type(match, new) or not is_same_in(case.home, match, new):
             return None
     if match is not None and request.schema_id >= 0 and request.schema_id != match.schema_id:
         return None

@@ -21,13 +21,15 @@ def is_same_in(home: Home, one: VersionNow, new: ReadDraft) -> bool:
     return is_same(one, new) and (home.identity != "exact" or one.sent == new.sent)
 
 
+def is_of_type(one: VersionNow, new: ReadDraft) -> bool:
+    """Whether a version has the format and type of a draft; one that says no type may also mean that of its schema."""
+    types = {new.type_name} if new.draft.type_name else {new.type_name, new.parsed.type_name}
+    return one.version.format == new.draft.format and one.version.type_name in types
+
+
 def same_version(home: Home, there: list[VersionNow], new: ReadDraft, *, any_type: bool = False) -> VersionNow | None:
     """The newest version that is this schema, else the newest that is alike; of its type, unless any will do."""
-    fits = [
-        one
-        for one in reversed(there)
-        if (any_type or one.version.type_name == new.type_name) and one.version.format == new.draft.format
-    ]
+    fits = [one for one in reversed(there) if any_type or is_of_type(one, new)]
     for one in fits:
         if is_same_in(home, one, new):
             return one

@@ -87,14 +87,14 @@ def mode_in_force(past: Past, scope: Scope) -> str:
 def policy_in_force(config: ConfigValue, types: str) -> PolicyValue:
     """What a new version has to pass: the level, and what goes with it, of the config in force.
 
-    In a subject of many types versions are compared with those of their type, if nothing else is set.
+    In a subject of many types versions are compared with those of their type, whatever else is set.
     """
     level = config.level or WORDS["BACKWARD"]
     return PolicyValue(
         backward=level.backward,
         forward=level.forward,
         deny=level.deny,
-        partition=config.partition or ("type" if types == "many" else ""),
+        partition="type" if types == "many" else config.partition or "",
         strictness=config.strictness or "",
         validators=config.validators or (),
     )

@@ -9,7 +9,7 @@ from tests.simulation.judging.model.grouping import of_group
 from tests.simulation.judging.model.levels import ALL, LATEST, NONE
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
-from tests.simulation.judging.model.sameness import is_same_in, matching_version
+from tests.simulation.judging.model.sameness import matching_version, same_version
 from tests.simulation.judging.model.selecting import describe
 from tests.simulation.judging.model.settings import config_in_force, policy_in_force
 from treaty.core import groups as g
@@ -75,15 +75,11 @@ def _read(past: Past, subject: Subject, draft: Draft, config: ConfigValue) -> Re
     return new
 
 
-def _match(past: Past, subject: Subject, draft: Draft) -> VersionNow | None:
-    new = _read(past, subject, draft, config_in_force(past, q.Scope(*subject)))
-    there = past.shown(subject)
-    return matching_version(past.subjects[subject], there, new) if there else None
-
-
 def find_same_version(past: Past, asking: Asking, request: g.FindSameVersion) -> Yes:
-    of_group(past, request.subject)
-    match = _match(past, request.subject, request.draft)
+    subject = request.subject
+    home, there = of_group(past, subject), past.shown(subject)
+    new = _read(past, subject, request.draft, config_in_force(past, q.Scope(*subject)))
+    match = matching_version(home, there, new) if there else None
     if match is None:
         raise No(SchemaNotFound, "SCHEMA_NOT_FOUND", subject=str(request.subject))
     return Yes((), describe(match, data=True))
@@ -93,7 +89,10 @@ def find_same_schema(past: Past, asking: Asking, request: g.FindSameSchema) -> Y
     """In each subject of a context by its own identity; the draft has to be a schema in any case."""
     _read(past, Subject(request.context, ""), request.draft, ConfigValue())
     live = {one.subject for one in past.versions if one.state == "live" and one.context == request.context}
-    matches = [_match(past, subject, request.draft) for subject in sorted(live, key=lambda one: one.name)]
+    matches = []
+    for subject in sorted(live, key=lambda one: one.name):
+        new = _read(past, subject, request.draft, config_in_force(past, q.Scope(*subject)))
+        matches.append(same_version(past.subjects[subject], past.shown(subject), new))
     return Yes((), g.GroupVersions(tuple(describe(one, data=True) for one in matches if one is not None)))
 
 
@@ -112,8 +111,7 @@ def check_reading(past: Past, asking: Asking, request: g.CheckReading) -> Yes:
         ranges.append(policy.backward)
     for range_ in ranges:
         asked = replace(policy, backward=range_, forward=NONE, deny=False)
-        others = [one for one in live if not (new.draft.format == one.version.format and is_same_in(home, one, new))]
-        told = verdict(past, new, others, Bar(asked, replace(config, validate_fields=None)))
+        told = verdict(past, new, live, Bar(asked, replace(config, validate_fields=None)))
         if not told.compatible:
             return Yes((), replace(told, messages=()))
     return Yes((), CompatibilityResult(compatible=True))
