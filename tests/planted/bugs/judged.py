@@ -50,7 +50,7 @@ JUDGED = (
     rule(
         "rule: the policy of a new subject is not kept",
         "The policy that a registration names holds for the first version only; no config says it.",
-        "handlers.schema_ids:_own_config",
+        "handlers.schema_ids:own_config_rows",
         "config is None or",
         "config is None or config or",
     ),
@@ -149,7 +149,7 @@ JUDGED = (
     rule(
         "rule: a purge leaves the config",
         "A subject that is made again has the config of the one that was removed.",
-        "handlers.deletion:_rest_of_subject",
+        "handlers.deletion:whole_subject",
         "*remove_settings(view, Scope(*subject))",
         "",
     ),
