@@ -62,10 +62,27 @@ class InternalEndpoint(Protocol):
         ...
 
 
+class MountedDialect(Protocol):
+    """A dialect with its own part of the paths, and its own shape of errors."""
+
+    @property
+    def prefixes(self) -> tuple[bytes, ...]:
+        """Raw paths without a slash at the end: these paths, and all below them, are the dialect's."""
+        ...
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        ...
+
+    def error_response(self, failure: Exception, scope: Scope) -> Response:
+        """Return the response for a failure outside of the dialect, such as missing credentials or a full server."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class RequestDispatcher:
-    """The server's ASGI application: pages of the operator and some dialects by exact path, everything else to a
-    dialect.
+    """The server's ASGI application: pages of the operator and some dialects by exact path, others by prefix, everything
+    else to a dialect.
     """
 
     dialect: ASGIApp
@@ -81,6 +98,8 @@ class RequestDispatcher:
     """None where requests are not authenticated."""
     internal: InternalEndpoint | None = None
     hosts: AllowedHosts = ANY_HOST
+    mounted: tuple[MountedDialect, ...] = ()
+    """Dialects of all paths below their prefixes."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -101,7 +120,7 @@ class RequestDispatcher:
                 return
             if answer.status:
                 raise  # the answer has begun: all that is left is to cut the connection
-            await _error_response(_stop_error(scope["method"]), scope)(scope, receive, answer)
+            await self._error_response(_stop_error(scope["method"]), scope)(scope, receive, answer)
         except Exception as failure:
             if connection is not None and connection.is_gone():
                 self.metrics.gone += 1
@@ -110,7 +129,7 @@ class RequestDispatcher:
                 return
             if answer.status:
                 raise  # the answer has begun: all that is left is to cut the connection
-            await _error_response(failure, scope)(scope, receive, answer)
+            await self._error_response(failure, scope)(scope, receive, answer)
         finally:
             self.metrics.in_flight -= 1
             route = scope.get(ROUTE, OTHER)
@@ -147,11 +166,27 @@ class RequestDispatcher:
         self.in_flight_by_client[who] += 1
         set_caller(replace(caller() or RequestCaller(), client=who))
         try:
-            await self.exact.get(scope["raw_path"], self.dialect)(scope, receive, send)
+            application = self.exact.get(scope["raw_path"]) or self._find_mounted(scope["raw_path"]) or self.dialect
+            await application(scope, receive, send)
         finally:
             self.in_flight_by_client[who] -= 1
             if not self.in_flight_by_client[who]:
                 del self.in_flight_by_client[who]
+
+    def _find_mounted(self, raw_path: bytes) -> MountedDialect | None:
+        for dialect in self.mounted:
+            for prefix in dialect.prefixes:
+                if raw_path.startswith(prefix) and raw_path[len(prefix) : len(prefix) + 1] in {b"", b"/"}:
+                    return dialect
+        return None
+
+    def _error_response(self, failure: Exception, scope: Scope) -> Response:
+        dialect = self._find_mounted(scope["raw_path"])
+        if dialect is not None:
+            return dialect.error_response(failure, scope)
+        where = f"{scope['method']} {scope['raw_path'].decode()}"
+        media = negotiate(", ".join(Headers(scope=scope).getlist("accept"))) or V1
+        return error_response(failure, media=media, where=where)
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:
@@ -159,13 +194,6 @@ async def _wait_for_disconnect(receive: Receive) -> None:
     async with asyncio.timeout(DISCONNECT_SECONDS):
         while (await receive())["type"] != "http.disconnect":
             pass
-
-
-def _error_response(failure: Exception, scope: Scope) -> Response:
-    where = f"{scope['method']} {scope['raw_path'].decode()}"
-    return error_response(
-        failure, media=negotiate(", ".join(Headers(scope=scope).getlist("accept"))) or V1, where=where
-    )
 
 
 def _stop_error(method: str) -> HttpError:
