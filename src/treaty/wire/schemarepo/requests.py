@@ -19,6 +19,8 @@ OPAQUE = "TEXT"
 """The format of a text that is no schema of a format with a plug-in; it is kept, and never compared."""
 FORCED = "force_override"
 """The reason that is stored with a version that `force_override` admitted."""
+SEQUENCE = "sequence"
+"""The scheme of ids: they count up from 1 in each group."""
 _PARSED = ("AVRO", "JSON", "PROTOBUF")
 
 
@@ -171,8 +173,13 @@ def force_of(word: str) -> ForceReason | None:
 def group_creation(model: Config | None) -> SubjectCreation:
     """Return the settings of a group that its first registration creates; without a model no schema is compared."""
     return SubjectCreation(
-        origin=AVRO_1124,
-        identity="exact",
-        policy=model or Config(level="NONE"),
-        properties=((FORMAT, "AVRO"),),
+        origin=AVRO_1124, identity="exact", policy=model or Config(level="NONE"), properties=((FORMAT, "AVRO"),)
     )
+
+
+def refuse_other_scheme(word: str) -> None:
+    """Raise `InvalidSetting` for a scheme of ids that is not known."""
+    if word.strip().lower() not in {"", SEQUENCE}:
+        raise InvalidSetting.of(
+            "ID_SCHEME", f"There is no scheme of ids '{word[:100]}'", path="id_scheme", new=word[:100], allowed=SEQUENCE
+        )
