@@ -104,7 +104,9 @@ def refuse_bad_policy(past: Past, scope: Scope, change: Config) -> None:
     refuse_bad_words(change)
     level, own = change.exact_level, own_config(past, scope)
     if level is not None and (own is None or own.level != level):
-        _refuse_missing_begins(past, scope, level)  # what is put back as it is may begin at a version that is gone by now
+        _refuse_missing_begins(
+            past, scope, level
+        )  # what is put back as it is may begin at a version that is gone by now
 
 
 def refuse_bad_words(change: Config) -> None:
