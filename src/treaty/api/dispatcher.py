@@ -23,6 +23,7 @@ from treaty.core.limits import IN_FLIGHT, IN_FLIGHT_EACH
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import AsyncRegistry
 from treaty.wire.confluent.headers import V1, negotiate
+from treaty.wire.schemarepo.texts import wants_text
 
 log = logging.getLogger("treaty.api")
 
@@ -100,6 +101,10 @@ class RequestDispatcher:
     hosts: AllowedHosts = ANY_HOST
     mounted: tuple[MountedDialect, ...] = ()
     """Dialects of all paths below their prefixes."""
+    as_text: Mapping[bytes, MountedDialect] = field(default_factory=dict)
+    """Dialects of one path, for reads whose ``Accept`` names text and no JSON."""
+    pages_as_text: Mapping[bytes, Page] = field(default_factory=dict)
+    """Pages for such reads; they need no credentials."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -146,11 +151,11 @@ class RequestDispatcher:
             await internal(scope, receive, send)
             return
         self.hosts.refuse_foreign(scope)
-        page = self.pages.get(scope["raw_path"])
+        page, is_open = self._find_page(scope)
         clients = self.metrics.in_flight - (internal.busy if internal is not None else 0)
         if page is None and clients > self.in_flight:
             raise Unavailable(f"more than {self.in_flight} requests are in flight (limit IN_FLIGHT); retry later")
-        if self.authenticate is not None:
+        if self.authenticate is not None and not is_open:
             await self.authenticate(scope)
         if page is not None:
             scope[ROUTE] = scope["raw_path"].decode()
@@ -166,14 +171,24 @@ class RequestDispatcher:
         self.in_flight_by_client[who] += 1
         set_caller(replace(caller() or RequestCaller(), client=who))
         try:
-            application = self.exact.get(scope["raw_path"]) or self._find_mounted(scope["raw_path"]) or self.dialect
+            application = self.exact.get(scope["raw_path"]) or self._find_mounted(scope) or self.dialect
             await application(scope, receive, send)
         finally:
             self.in_flight_by_client[who] -= 1
             if not self.in_flight_by_client[who]:
                 del self.in_flight_by_client[who]
 
-    def _find_mounted(self, raw_path: bytes) -> MountedDialect | None:
+    def _find_page(self, scope: Scope) -> tuple[Page | None, bool]:
+        """Return the page at a path, and whether it needs no credentials."""
+        path: bytes = scope["raw_path"]
+        if path in self.pages_as_text and _reads_text(scope):
+            return self.pages_as_text[path], True
+        return self.pages.get(path), False
+
+    def _find_mounted(self, scope: Scope) -> MountedDialect | None:
+        raw_path: bytes = scope["raw_path"]
+        if raw_path in self.as_text and _reads_text(scope):
+            return self.as_text[raw_path]
         for dialect in self.mounted:
             for prefix in dialect.prefixes:
                 if raw_path.startswith(prefix) and raw_path[len(prefix) : len(prefix) + 1] in {b"", b"/"}:
@@ -181,12 +196,16 @@ class RequestDispatcher:
         return None
 
     def _error_response(self, failure: Exception, scope: Scope) -> Response:
-        dialect = self._find_mounted(scope["raw_path"])
+        dialect = self._find_mounted(scope)
         if dialect is not None:
             return dialect.error_response(failure, scope)
         where = f"{scope['method']} {scope['raw_path'].decode()}"
         media = negotiate(", ".join(Headers(scope=scope).getlist("accept"))) or V1
         return error_response(failure, media=media, where=where)
+
+
+def _reads_text(scope: Scope) -> bool:
+    return scope["method"] in {"GET", "HEAD"} and wants_text(", ".join(Headers(scope=scope).getlist("accept")))
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:

@@ -46,6 +46,17 @@ class OperatorPages:
             b"/metrics": self.answer_metrics,
         }
 
+    def paths_as_text(self) -> Mapping[bytes, Page]:
+        """Endpoints by raw path for those who read text."""
+        return {b"/status": self.answer_text_status}
+
+    async def answer_text_status(self, accept_encoding: str) -> Response:
+        """A line that begins with OK while the log is reachable, as schema-repo answers it; else 503 with the reason."""
+        readiness = await self.answer_readiness(accept_encoding)
+        text = "OK : treaty" if readiness.status_code == 200 else "not ready: the log is not reachable"
+        headers = {"cache-control": "no-store", "x-content-type-options": "nosniff", "vary": "accept"}
+        return Response(text, readiness.status_code, headers, "text/plain; charset=utf-8")
+
     async def answer_health(self, _accept_encoding: str) -> Response:
         """Liveness: the process answers."""
         return _json({"status": "ok"})

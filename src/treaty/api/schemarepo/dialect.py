@@ -19,6 +19,8 @@ from treaty.wire.confluent.headers import ALWAYS, POSITION, call_of
 from treaty.wire.schemarepo.errors import print_error, report_error, report_status, status_of_error
 from treaty.wire.schemarepo.texts import JSON, TEXT, TEXT_MEDIA, choose_media
 
+CONFIG = b"/config"
+"""The path of the server's configuration, which is this dialect's only for reads of text."""
 MODEL = "Treaty-Compatibility-Model"
 """On an answer: the level of the group, where the request named another one without effect."""
 
@@ -83,7 +85,7 @@ def _accept(http: HttpRequest) -> str:
 
 
 def _response(exchange: SchemaRepoContext, body: str | bytes) -> Response:
-    headers = dict(ALWAYS)
+    headers = {**ALWAYS, "vary": "accept"}
     if exchange.token is not None:
         headers[POSITION] = str(exchange.token)
     if exchange.ignored:

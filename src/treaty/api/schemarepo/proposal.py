@@ -97,8 +97,9 @@ async def _add(x: SchemaRepoContext, request: Register, model: Config | None, gr
     """Register a schema in a group that exists, whose own policy counts."""
     if model is not None and model.level != word_of(group.level):
         x.ignored = word_of(group.level)
+    there = replace(request, create_with=replace(group_creation(None), policy=None), require_subject=True)
     drafts = [replace(request.draft, format=format_) for format_ in formats_of(group)]
-    return await register_as(x, [replace(request, draft=draft, require_subject=True) for draft in drafts])
+    return await register_as(x, [replace(there, draft=draft) for draft in drafts])
 
 
 def _group_named(name: str) -> Subject:

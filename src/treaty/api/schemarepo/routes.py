@@ -40,10 +40,12 @@ _PROPOSAL: dict[str, dict[str, TextRoute]] = {
     "/avro-1124/schemas/{}/latest": {"GET": TextRoute(proposal.get_latest)},
     "/avro-1124/schemas/{}/{}": {"GET": TextRoute(proposal.get_schema)},
 }
+SERVER: dict[str, dict[str, TextRoute]] = {"/config": {"GET": TextRoute(subjects.get_server_config)}}
+"""Paths of the server itself, which are this dialect's only for reads of text."""
 PATHS = {**_REPOSITORY, **_PROPOSAL}
 """Paths to endpoints by method; an open segment is ``{}``."""
 
 ROUTES = build_routes(
-    {path: {method: (path, route) for method, route in methods.items()} for path, methods in PATHS.items()}
+    {path: {method: (path, route) for method, route in methods.items()} for path, methods in {**PATHS, **SERVER}.items()}
 )
 """The same, ready to be searched; each endpoint comes with its path, by which requests are counted."""

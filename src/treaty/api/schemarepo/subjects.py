@@ -2,9 +2,13 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from importlib.metadata import version as installed
 
+from treaty.api.caller import caller
 from treaty.api.errors import HttpError
 from treaty.api.schemarepo.request_context import SchemaRepoContext
+from treaty.core import limits
+from treaty.core.access.rights import Permission
 from treaty.core.answers import Config, RegisteredVersion, VersionFound
 from treaty.core.groups import (
     CreateSubject,
@@ -16,7 +20,7 @@ from treaty.core.groups import (
     ListGroupVersions,
 )
 from treaty.core.limits import GROUPS_PAGE
-from treaty.core.names import Subject
+from treaty.core.names import EVERYWHERE, Subject
 from treaty.core.refusals import (
     Forbidden,
     FormatNotAllowed,
@@ -27,7 +31,7 @@ from treaty.core.refusals import (
     Refusal,
     SchemaNotFound,
 )
-from treaty.core.requests import Register
+from treaty.core.requests import GetConfig, Register, Scope
 from treaty.core.schema import Draft
 from treaty.wire.schemarepo.properties import print_properties
 from treaty.wire.schemarepo.requests import (
@@ -100,6 +104,33 @@ async def is_integral(x: SchemaRepoContext) -> str | bytes:
     """Answers `true`: ids of schemas are whole numbers."""
     await x.ask(GetSubject(subject_named(x.values[0])))
     return "true"
+
+
+async def get_server_config(x: SchemaRepoContext) -> str | bytes:
+    """The configuration of the server, as properties in the form of Java: its release, and what holds where a subject names nothing.
+
+    With `includeDefaults=true` also its limits. It needs the permission config on everything.
+    """
+    _refuse_unless_allowed("config")
+    config = (await x.ask(GetConfig(Scope(EVERYWHERE), resolve=True))).config
+    properties = {
+        "schema-repo.class": "treaty",
+        "schema-repo.validation.default.validators": ",".join(config.validators or ()),
+        "treaty.compatibility": config.level or "",
+        "treaty.version": installed("treaty"),
+    }
+    if x.http.query_params.get("includeDefaults", "").lower() == "true":
+        found = {name: value for name, value in vars(limits).items() if name.isupper() and isinstance(value, int)}
+        properties |= {f"treaty.limits.{name.lower()}": str(value) for name, value in found.items()}
+    return print_properties(sorted(properties.items()), "configuration of the server")
+
+
+def _refuse_unless_allowed(permission: Permission) -> None:
+    who = caller()
+    if who is not None and who.access is not None and not who.access.may_whole(permission, EVERYWHERE):
+        message = f"{who.principal} is not allowed to do this: it needs the permission {permission} on all contexts"
+        allowed = f"a rule that gives {permission} on subjects * and contexts *"
+        raise Forbidden.of("RIGHTS", message, allowed=allowed)
 
 
 # --------------------------------------------------------------------------------------------------------- versions

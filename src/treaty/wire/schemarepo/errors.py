@@ -68,7 +68,8 @@ def report_error(error: RegistryError) -> ErrorReport:
     elif isinstance(error, r.VersionNotFound | r.SchemaNotFound):
         message = f"{NO_SCHEMA}: {reason.message}"
     remedies = [reason.allowed] if reason.allowed else []
-    return ErrorReport(code, message, [_fact_line(reason), *reason.details], remedies)
+    details = [one for one in reason.details if one not in message]
+    return ErrorReport(code, message, [_fact_line(reason), *details], remedies)
 
 
 def report_status(status: int, message: str) -> ErrorReport:

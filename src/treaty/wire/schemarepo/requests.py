@@ -136,7 +136,8 @@ def formats_to_find(group: GroupFound) -> tuple[str, ...]:
 
 def register_of(subject: Subject, text: str, format_: str, expected: ExpectedVersion | None = None) -> Register:
     """Return the request that registers a text in a subject that is there."""
-    return Register(subject, Draft(text, format_), expected=expected, require_subject=True)
+    made = SubjectCreation(origin=SCHEMA_REPO, identity="exact")
+    return Register(subject, Draft(text, format_), expected=expected, create_with=made, require_subject=True)
 
 
 # --------------------------------------------------------------------------------------------------------- AVRO-1124
