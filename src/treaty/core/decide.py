@@ -10,8 +10,8 @@ from collections.abc import Generator
 from dataclasses import replace
 from typing import Any
 
+from treaty.core.access.aliases import resolve_alias
 from treaty.core.access.authorized_view import AuthorizedView
-from treaty.core.aliases import resolve_alias
 from treaty.core.command import Command, Decision, OpenQuestions, PausingWork, finish_work
 from treaty.core.handlers.schemas import UnansweredError
 from treaty.core.operations import OPERATIONS

@@ -62,7 +62,9 @@ class GroupRemoved:
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """A page of subjects, by name. `last` is the last name that was examined, for `after` of the next page."""
+    """A page of subjects, by name. `last` is the name of the last one, for `after` of the next page; of an empty page it is
+    the `after` that was asked with.
+    """
 
     groups: tuple[GroupFound, ...]
     last: str = ""

@@ -54,6 +54,16 @@ CODECS_PER_SUBJECT = 1_000
 """Codecs of a subject."""
 CODEC_CHARACTERS = 1_048_576
 """Characters of all properties of one codec, names and values."""
+GROUP_PROPERTIES = 1_000
+"""Properties of a subject."""
+GROUP_PROPERTY_CHARACTERS = 1_048_576
+"""Characters of all properties of a subject, names and values."""
+ORIGIN_LENGTH = 100
+"""Characters of the origin of a subject."""
+GROUPS_PAGE = 1_000
+"""Subjects in one page of a listing of groups."""
+USERS_NAMED = 10
+"""Users that a refusal names at most, where other subjects refer to what was to be removed."""
 SETTINGS_PAGE = 1_000
 """Scopes in one page of a listing of settings."""
 COUNTER = 2**31 - 1

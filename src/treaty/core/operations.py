@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from treaty.core import answers as a
 from treaty.core import associations as t
 from treaty.core import encodings as e
+from treaty.core import groups as g
 from treaty.core import requests as q
 from treaty.core.access import permissions
 from treaty.core.access.rights import Access
@@ -27,6 +28,8 @@ from treaty.core.handlers import (
     register,
     settings_changes,
 )
+from treaty.core.handlers.groups import changes as group_changes
+from treaty.core.handlers.groups import queries as group_queries
 from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden
 from treaty.core.requests import Request
@@ -101,6 +104,10 @@ ASSOCIATED_SUBJECT: SubjectMember[t.ListAssociations] = SubjectMember(
 
 def _version_before(request: q.Register | q.Derive | q.DeleteSubject) -> Request[Any]:
     return q.GetVersion(request.subject, q.LATEST, deleted=True)
+
+
+def _group_before(request: g.CreateSubject | g.ChangeSubject | g.RemoveSubject) -> Request[Any]:
+    return g.GetSubject(request.subject)
 
 
 def _config_before(request: q.SetConfig | q.DeleteConfig) -> Request[Any]:
@@ -219,6 +226,25 @@ _DECLARED: tuple[Operation[Any, Any], ...] = (
     ),
     Operation("list-codecs", e.ListCodecs, e.CodecTypes, encodings.list_codecs, permissions.of_subject("read"), alias=SUBJECT),
     Operation("get-encoding", e.GetEncoding, e.EncodingFound, encodings.get_encoding, permissions.of_subject("read"), alias=SUBJECT),
+    Operation(
+        "create-subject", g.CreateSubject, g.GroupCreated, group_changes.create_subject, permissions.of_create_subject,
+        ("NAME_LENGTH", "GROUP_PROPERTIES", "GROUP_PROPERTY_CHARACTERS", "ORIGIN_LENGTH", "CONTEXTS", "SUBJECTS_PER_CONTEXT"),
+        writes=True, answer_name="group-created", alias=SUBJECT, is_idempotent=_is_always, query_before=_group_before,
+    ),
+    Operation(
+        "change-subject", g.ChangeSubject, g.GroupCreated, group_changes.change_subject, permissions.of_change_subject,
+        ("GROUP_PROPERTIES", "GROUP_PROPERTY_CHARACTERS"), writes=True, answer_name="group-created", alias=SUBJECT,
+        is_idempotent=lambda request: request.previous is None, query_before=_group_before,
+    ),
+    Operation(
+        "remove-subject", g.RemoveSubject, g.GroupRemoved, group_changes.remove_subject, permissions.of_subject("delete"),
+        writes=True, answer_name="group-removed", alias=SUBJECT, query_before=_group_before,
+    ),
+    Operation("get-subject", g.GetSubject, g.GroupFound, group_queries.get_subject, permissions.of_subject("read"), alias=SUBJECT),
+    Operation(
+        "list-groups", g.ListGroups, g.Groups, group_queries.list_groups, permissions.anywhere("read"), ("GROUPS_PAGE",),
+        pauses=True,
+    ),
     Operation("get-config", q.GetConfig, a.ConfigStored, settings_changes.get_config, permissions.of_shown_scope("read", "config")),
     Operation("get-mode", q.GetMode, a.ModeStored, settings_changes.get_mode, permissions.of_shown_scope("read", "mode")),
     Operation("lookup", q.Lookup, a.VersionFound, lookup.lookup, permissions.of_lookup, _DRAFT_LIMITS, alias=SUBJECT),

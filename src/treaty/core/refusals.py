@@ -13,7 +13,7 @@ RegistryError
 │   └── Conflicting             the request conflicts with the current state
 │       └── Incompatible · Referenced · NotPermitted · AlreadyDeleted · NotDeletedFirst · NotLatest · NotEmpty · NameTaken ·
 │           TooManyAssociations · ResourceAssociated · SubjectAssociated · StronglyAssociated · NoLiveVersion · Frozen ·
-│           CodecExists · Encoded
+│           CodecExists · Encoded · PreviousLevelDiffers · FormatNotAllowed
 ├── Unavailable                 temporary: nothing was written; retry later
 │   └── NotOffered              the server has no such operation
 └── OutcomeUnknown              the command may have been executed: retry with the same id
@@ -223,6 +223,14 @@ class Encoded(Conflicting):
     """The version has encodings: payloads that carry their ids could not be read without it."""
 
 
+class PreviousLevelDiffers(Conflicting):
+    """The compatibility level is not the one that the change expects."""
+
+
+class FormatNotAllowed(Conflicting):
+    """The subject is limited to another format."""
+
+
 class Unavailable(RegistryError):
     """Temporarily unavailable: nothing was written; the request can be retried after `retry_after` seconds."""
 
@@ -287,6 +295,8 @@ ERROR_TAGS: Mapping[type[RegistryError], str] = {
     Frozen: "frozen",
     CodecExists: "codec-exists",
     Encoded: "encoded",
+    PreviousLevelDiffers: "previous-level-differs",
+    FormatNotAllowed: "format-not-allowed",
     Unavailable: "unavailable",
     NotOffered: "not-offered",
     OutcomeUnknown: "outcome-unknown",

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from treaty.core import associations as t
+from treaty.core import groups as g
 from treaty.core import requests as q
 from treaty.core.access.rights import PERMISSIONS, Access, Permission, TopicPart
 from treaty.core.answers import Resource
@@ -194,6 +195,21 @@ def of_delete(request: q.DeleteVersion | q.DeleteSubject) -> Required:
     """What skips a rule needs the right to change the config."""
     forcing = (on_subject("config", request.subject, "force"),) if request.force else ()
     return (on_subject("delete", request.subject), *forcing)
+
+
+def of_create_subject(request: g.CreateSubject) -> Required:
+    """Require the permission to change the config for a subject that is created with a policy."""
+    chosen = (on_subject("config", request.subject, "/settings/policy"),) if request.settings.policy is not None else ()
+    return (on_subject("register", request.subject), *chosen)
+
+
+def of_change_subject(request: g.ChangeSubject) -> Required:
+    """Require the permission to change the config for the policy, and to register for the properties."""
+    members = ("level", "validators", "previous")
+    path = next((f"/{name}" for name in members if getattr(request, name) is not None), None)
+    config = () if path is None else (on_subject("config", request.subject, path),)
+    registers = request.properties is not None or path is None
+    return (*config, *((on_subject("register", request.subject, "/properties"),) if registers else ()))
 
 
 def of_lookup(request: q.Lookup) -> Required:

@@ -37,7 +37,7 @@ from treaty.core.handlers.association_queries import (
     of_resource,
 )
 from treaty.core.handlers.contexts import refuse_bad_subject
-from treaty.core.handlers.deletion import whole_subject
+from treaty.core.handlers.deletion import purge_subject
 from treaty.core.handlers.register import register
 from treaty.core.handlers.settings import IMPORTING, mode_in_force, refuse_if_readonly
 from treaty.core.handlers.uses import GoingRows, refuse_if_encoded, refuse_if_used, subject_associated
@@ -120,7 +120,7 @@ def part(stage: StagedView, resource_id: str, type_: str, kinds: tuple[str, ...]
         _refuse_unfit(stage, one, going)
     stage.put(make_tombstone(ASSOCIATION, key) for key, _ in ties)
     for subject in sorted(going):
-        stage.put(whole_subject(stage.view, subject))
+        stage.put(purge_subject(stage.view, subject))
 
 
 def _refuse_unfit(stage: StagedView, one: Tied, going: frozenset[Subject]) -> None:

@@ -11,6 +11,7 @@ from treaty.core.handlers.association_queries import has_association, no_live_ve
 from treaty.core.handlers.settings import refuse_if_readonly, remove_settings
 from treaty.core.handlers.uses import (
     GoingRows,
+    goes_with_versions,
     refuse_if_encoded,
     refuse_if_used,
     remove_subject,
@@ -59,7 +60,11 @@ def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEn
     if has_association(view, subject) and not _lives_without(view, one):
         raise no_live_version(subject, allowed="delete the association of the subject first, or keep a live version")
     refuse_if_used(view, VERSION, key, GoingRows(visible="all" if request.permanent else "live"))
-    is_last = request.permanent and all(other[0] == key for other in newest_first(view, subject, "all"))
+    is_last = (
+        request.permanent
+        and goes_with_versions(view, subject)
+        and all(other[0] == key for other in newest_first(view, subject, "all"))
+    )
     going: list[Kept] = []
     if request.permanent:
         going = stored_versions(view, subject) if is_last else with_hidden(view, one)
@@ -69,8 +74,7 @@ def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEn
     answer = DeletedVersions((version.number,))
     if not request.permanent:
         return Decision((make_row(VERSION, key, replace(version, state="soft")),), answer)
-    rows = remove_versions(view, going)
-    return Decision((*rows, *_rest_of_subject(view, subject)) if is_last else tuple(rows), answer)
+    return Decision(tuple(whole_subject(view, subject) if is_last else remove_versions(view, going)), answer)
 
 
 def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEngine) -> Decision[DeletedVersions]:
@@ -104,7 +108,7 @@ def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEn
     refuse_if_readonly(view, Scope(*subject))
     answer = DeletedVersions(tuple(version.number for _, version in taken))
     if request.permanent:
-        return Decision(tuple(whole_subject(view, subject)), answer)
+        return Decision(tuple(purge_subject(view, subject)), answer)
     return Decision(tuple(_softly(one) for one in live), answer)
 
 
@@ -118,8 +122,12 @@ def _softly(one: Kept) -> Row:
 
 def whole_subject(view: View, subject: Subject) -> list[Row]:
     """Everything of a subject: what is made again under its name is somebody else."""
-    return [*remove_versions(view, stored_versions(view, subject)), *_rest_of_subject(view, subject)]
+    versions = remove_versions(view, stored_versions(view, subject))
+    return [*versions, *remove_subject(view, subject), *remove_settings(view, Scope(*subject))]
 
 
-def _rest_of_subject(view: View, subject: Subject) -> list[Row]:
-    return [*remove_subject(view, subject), *remove_settings(view, Scope(*subject))]
+def purge_subject(view: View, subject: Subject) -> list[Row]:
+    """All versions of a subject, and all else of it where it goes with its last version."""
+    if goes_with_versions(view, subject):
+        return whole_subject(view, subject)
+    return remove_versions(view, stored_versions(view, subject))

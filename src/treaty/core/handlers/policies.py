@@ -180,7 +180,15 @@ def _refuse_unknown_validators(named: tuple[str, ...] | None, engine: SchemaEngi
 # ------------------------------------------------------------------------------------------------ with a new subject
 
 
-def created_config(view: View, subject: Subject, chosen: Config | None, engine: SchemaEngine) -> ConfigValue | None:
+def refuse_bad_creation(view: View, subject: Subject, chosen: Config, engine: SchemaEngine, at: str) -> None:
+    """Raise `InvalidSetting` for a policy that no subject can be made with."""
+    _refuse_other_members(chosen, at)
+    refuse_bad_policy(view, Scope(*subject), chosen, engine, at)
+
+
+def created_config(
+    view: View, subject: Subject, chosen: Config | None, engine: SchemaEngine, at: str = CREATE_WITH
+) -> ConfigValue | None:
     """Return the config row that a subject is made with: what stands at its scope already, and the policy that a
     registration chose. None where it chose none.
 
@@ -193,39 +201,38 @@ def created_config(view: View, subject: Subject, chosen: Config | None, engine: 
         raise NotPermitted.of(
             "CREATE_WITH_POLICY",
             f"Subject {subject} is there already, so it can't be made with a policy",
-            path=CREATE_WITH,
+            path=at,
             subject=str(subject),
             old=_format_config(config_in_force(view, Scope(*subject))),
             new=_format_config(chosen),
             allowed="leave createWith.policy out; the config of the subject sets its policy",
         )
     scope = Scope(*subject)
-    _refuse_other_members(chosen)
-    refuse_bad_policy(view, scope, chosen, engine, CREATE_WITH)
+    refuse_bad_creation(view, subject, chosen, engine, at)
     old = own_value(view, scope)
     new = merge_config(old, chosen)
     if old is not None and any(getattr(old, name) not in {None, getattr(new, name)} for name in STORED):
-        _refuse_other_config(subject, config_of(old), chosen)
+        _refuse_other_config(subject, config_of(old), chosen, at)
     return new
 
 
-def _refuse_other_members(chosen: Config) -> None:
+def _refuse_other_members(chosen: Config, at: str) -> None:
     others = [one.name for one in fields(Config) if one.name not in MEMBERS and getattr(chosen, one.name) is not None]
     if others:
         raise InvalidSetting.of(
             "CREATE_WITH_MEMBER",
             f"Invalid policy. A subject can't be made with {others[0]}",
-            path=CREATE_WITH,
+            path=at,
             new=", ".join(others),
             allowed=", ".join(MEMBERS),
         )
 
 
-def _refuse_other_config(subject: Subject, old: Config, chosen: Config) -> NoReturn:
+def _refuse_other_config(subject: Subject, old: Config, chosen: Config, at: str) -> NoReturn:
     raise NotPermitted.of(
         "CREATE_WITH_CONFIG",
         f"Subject {subject} has a config with another policy already, so it can't be made with this one",
-        path=CREATE_WITH,
+        path=at,
         subject=str(subject),
         old=_format_config(old),
         new=_format_config(chosen),

@@ -131,7 +131,7 @@ def new_version(
     request = command.request
     number = _number(view, request, imported=imported)
     schema_id, schema_rows = _schema(view, command, new)
-    home, generation = _home(view, request.subject, request.create_with)
+    home, generation = make_home(view, request.subject, request.create_with)
     ordinals = ordinals_key(request.subject, generation)
     types = types_key(request.subject, generation, new.draft.format, new.parsed.type_name)
     ordinal, type_version = _next(view, ordinals), _next(view, types)
@@ -155,7 +155,7 @@ def new_version(
     key = VersionKey(*request.subject, generation, ordinal)
     rows = (
         *home,
-        *_own_config(view, request.subject, made),
+        *own_config_rows(view, request.subject, made),
         *schema_rows,
         *vanishing,
         *remove_versions(view, removed, spare_schema=schema_id),
@@ -297,8 +297,8 @@ def _encode_text(new: ParsedDraft) -> bytes:
     return new.draft.text.encode("utf-8", "surrogatepass")
 
 
-def _home(view: View, subject: Subject, creation: SubjectCreation) -> tuple[tuple[Row, ...], int]:
-    """Rows for a context and a subject that are not there yet, and the generation of the subject."""
+def make_home(view: View, subject: Subject, creation: SubjectCreation) -> tuple[tuple[Row, ...], int]:
+    """Return the rows for a context and a subject that are not there yet, and the generation of the subject."""
     rows: list[Row] = []
     if view.get(CONTEXT, ContextKey(subject.context)) is None:
         refuse_new_context(view)
@@ -318,8 +318,8 @@ def _home(view: View, subject: Subject, creation: SubjectCreation) -> tuple[tupl
     return (*rows, make_row(SUBJECT, subject, made)), made.generation
 
 
-def _own_config(view: View, subject: Subject, config: ConfigValue | None) -> tuple[Row, ...]:
-    """The row of the config that a subject is made with, unless it stands there already."""
+def own_config_rows(view: View, subject: Subject, config: ConfigValue | None) -> tuple[Row, ...]:
+    """Return the row of the config that a subject is made with, unless it stands there already."""
     key = scope_key(Scope(*subject))
     return () if config is None or view.get(CONFIG, key) == config else (make_row(CONFIG, key, config),)
 

@@ -22,7 +22,14 @@ from treaty.core.handlers.settings import (
     refuse_if_readonly,
     scope_key,
 )
-from treaty.core.handlers.uses import GoingRows, refuse_if_encoded, refuse_if_used, remove_subject, remove_versions
+from treaty.core.handlers.uses import (
+    GoingRows,
+    goes_with_versions,
+    refuse_if_encoded,
+    refuse_if_used,
+    remove_subject,
+    remove_versions,
+)
 from treaty.core.handlers.versions import stored_versions, subject_of_key
 from treaty.core.limits import NAME_LENGTH
 from treaty.core.names import EVERYWHERE, Subject, is_subject_name
@@ -115,7 +122,10 @@ def _empty_scope(view: View, scope: Scope) -> list[Row]:
         if version.state == "soft":
             refuse_if_used(view, VERSION, key, GoingRows(subjects=inside))
     refuse_if_encoded(view, versions)
-    return [*remove_versions(view, versions), *chain.from_iterable(remove_subject(view, one) for one in sorted(inside))]
+    return [
+        *remove_versions(view, versions),
+        *chain.from_iterable(remove_subject(view, one) for one in sorted(inside) if goes_with_versions(view, one)),
+    ]
 
 
 def _subjects(view: View, scope: Scope) -> list[Subject]:

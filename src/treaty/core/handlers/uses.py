@@ -23,6 +23,8 @@ from treaty.core.state.view import View, subject_span
 
 Effect = Literal["refuses", "goes along", "keeps alive", "needs force"]
 """What a user does to what it needs: it refuses that it goes, goes along, keeps it alive, or lets it go by force alone."""
+CONFLUENT = "confluent"
+"""The origin of subjects that were made by Confluent's API."""
 TAKEN: tuple[Effect, ...] = ("goes along", "needs force")
 """Effects of users that are removed together with what they need; who removes it has asked for force before."""
 
@@ -211,6 +213,14 @@ USES: tuple[Use, ...] = (
 def with_hidden(view: View, one: Kept) -> list[Kept]:
     """Return a version, and the hidden versions of the same schema in its subject, which go with it."""
     return [one, *with_schema(view, subject_of_key(one[0]), one[1].schema_id, ("hidden",))]
+
+
+def goes_with_versions(view: View, subject: Subject) -> bool:
+    """Return whether a subject goes with its last version, as those made by Confluent's API do; others stay without
+    versions until they are removed.
+    """
+    there = view.get(t.SUBJECT, subject)
+    return there is not None and there.origin == CONFLUENT
 
 
 def remove_subject(view: View, subject: Subject) -> list[Row]:

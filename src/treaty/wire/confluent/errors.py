@@ -155,6 +155,8 @@ TABLE = (
     ErrorMapping(400, r.Invalid, _message_of),
     ErrorMapping(40952, r.CodecExists, _message_of),
     ErrorMapping(40953, r.Encoded, _message_of),
+    ErrorMapping(40954, r.FormatNotAllowed, _message_of),
+    ErrorMapping(40955, r.PreviousLevelDiffers, _message_of),
     ErrorMapping(40951, r.Conflicting, _message_of),
 )  # fmt: skip
 """The first line that fits counts, so a line for certain requests stands before the one for all."""

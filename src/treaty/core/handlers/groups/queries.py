@@ -1,0 +1,100 @@
+"""A subject with its settings, alone and in a list."""
+
+from collections.abc import Iterator
+
+from treaty.core import limits
+from treaty.core.access.authorized_view import without_filter
+from treaty.core.answers import Config
+from treaty.core.command import Command, Decision, PausingWork
+from treaty.core.groups import ANY_FORMAT, GetSubject, GroupFound, Groups, ListGroups
+from treaty.core.handlers.groups.properties import named_format
+from treaty.core.handlers.settings import config_in_force, config_of, own_value, policy_of
+from treaty.core.handlers.versions import Kept, latest_version, newest_first, no_subject
+from treaty.core.names import Subject
+from treaty.core.policy import Level
+from treaty.core.requests import Scope
+from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state.state_tables import COUNTER_OF_SUBJECT, SUBJECT, TYPES
+from treaty.core.state.values import ConfigValue, SubjectValue
+from treaty.core.state.view import View, after, span, subject_span
+
+
+def get_subject(view: View, command: Command[GetSubject], engine: SchemaEngine) -> Decision[GroupFound]:
+    """Return a subject with its settings; one without versions is a subject too."""
+    subject = command.request.subject
+    return Decision((), describe_group(view, subject, subject_row(view, subject)))
+
+
+def list_groups(view: View, command: Command[ListGroups], engine: SchemaEngine) -> PausingWork[Decision[Groups]]:
+    """List subjects of one context by name; a pause follows each one that was looked at."""
+    request = command.request
+    base, reads = without_filter(view)
+    found: list[GroupFound] = []
+    last = request.after
+    for subject in _subjects(base, request):
+        if len(found) >= min(request.limit, limits.GROUPS_PAGE):
+            break
+        value = base.get(SUBJECT, subject) if reads(subject) else None
+        if value is not None:
+            found.append(describe_group(base, subject, value))
+            last = subject.name
+        yield
+    return Decision((), Groups(tuple(found), last))
+
+
+def _subjects(view: View, request: ListGroups) -> Iterator[Subject]:
+    low, high = span((request.context,))
+    return view.walk(SUBJECT, after((request.context, request.after)) if request.after else low, high)
+
+
+def subject_row(view: View, subject: Subject) -> SubjectValue:
+    """Return the row of a subject. Raises `SubjectNotFound` where it has none."""
+    there = view.get(SUBJECT, subject)
+    if there is None:
+        raise no_subject(subject)
+    return there
+
+
+def describe_group(view: View, subject: Subject, value: SubjectValue) -> GroupFound:
+    """Return the answer about a subject that is there."""
+    own = own_value(view, Scope(*subject))
+    return describe_settings(view, subject, value, own)
+
+
+def describe_settings(view: View, subject: Subject, value: SubjectValue, own: ConfigValue | None) -> GroupFound:
+    """Return the answer about a subject that has, or is about to have, these rows of its own."""
+    latest = latest_version(view, subject)
+    return GroupFound(
+        subject=str(subject),
+        origin=value.origin,
+        types=value.types,
+        order=value.order,
+        identity=value.identity,
+        format=_format_of(view, subject, value, latest),
+        level=level_in_force(view, subject, own),
+        config=Config() if own is None else config_of(own),
+        properties=value.properties,
+        latest=-1 if latest is None else latest[0].ordinal,
+    )
+
+
+def level_in_force(view: View, subject: Subject, own: ConfigValue | None) -> Level:
+    """Return the level in force at a subject; `own` is the row of its config, if it has one."""
+    policy = policy_of(config_in_force(view, Scope(*subject), own))
+    return Level(policy.backward, policy.forward, policy.deny)
+
+
+def _format_of(view: View, subject: Subject, value: SubjectValue, latest: Kept | None) -> str:
+    """Return the format of a subject's property, else of all its live versions.
+
+    Its counters name every format that its versions ever had; versions are looked at where that is more than one.
+    """
+    named = named_format(value.properties)
+    if named != ANY_FORMAT or latest is None:
+        return named
+    format_ = latest[1].format
+    base, _ = without_filter(view)
+    counters = base.walk(COUNTER_OF_SUBJECT, *subject_span(TYPES, *subject))
+    if all(key.part.startswith(f"{format_}:") for key in counters):
+        return format_
+    return format_ if all(one.format == format_ for _, one in newest_first(view, subject)) else ANY_FORMAT

@@ -1,0 +1,278 @@
+"""Groups: a subject has a life of its own, with versions and without, and settings that whoever uses it can rely on."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.laws.toy import Bench, put, toy
+from treaty.core import limits
+from treaty.core.answers import Config
+from treaty.core.encodings import AddCodec, AssignEncoding, CodecType, GetEncoding, ListCodecs
+from treaty.core.groups import (
+    ANY_FORMAT,
+    FORMAT,
+    ChangeSubject,
+    CreateSubject,
+    GetSubject,
+    GroupFound,
+    GroupSettings,
+    ListGroups,
+    RemoveSubject,
+)
+from treaty.core.invariants import find_violations
+from treaty.core.names import Subject
+from treaty.core.policy import LEVELS, Level, VersionRange
+from treaty.core.refusals import (
+    FormatNotAllowed,
+    InvalidSetting,
+    InvalidSubject,
+    NotPermitted,
+    PreviousLevelDiffers,
+    Referenced,
+    Refusal,
+    SubjectAssociated,
+    SubjectNotFound,
+    TooLarge,
+    VersionNotFound,
+)
+from treaty.core.requests import (
+    DeleteConfig,
+    DeleteContext,
+    DeleteSubject,
+    DeleteVersion,
+    GetConfig,
+    ListSubjects,
+    ListVersions,
+    Register,
+    Scope,
+    SetConfig,
+    SetMode,
+    SubjectCreation,
+)
+from treaty.core.schema import Draft, Pairs, Reference
+from treaty.core.state.state_tables import CODEC, COUNTER, ENCODING, VERSION, encodings_key
+
+S = Subject(".", "s")
+PRAVEGA = GroupSettings("pravega", types="many", identity="normalised")
+
+
+def create(bench: Bench, subject: Subject = S, **members: object) -> GroupFound:
+    return bench.do(CreateSubject(subject, replace(PRAVEGA, **members))).group  # type: ignore[arg-type]
+
+
+def get(bench: Bench, subject: Subject = S) -> GroupFound:
+    return bench.do(GetSubject(subject))
+
+
+def test_a_subject_exists_before_its_first_version() -> None:
+    bench = Bench()
+    policy = Config(level="FULL", validators=("NAME_SHORT",))
+    made = create(bench, policy=policy, properties=(("team", "a"),))
+    assert made == GroupFound(
+        "s", "pravega", "many", "registration", "normalised", ANY_FORMAT, LEVELS["FULL"], policy, (("team", "a"),), -1
+    )
+    assert get(bench) == made
+    assert bench.do(ListSubjects()).names == (), "Confluent's lists have subjects with a live version"
+    assert bench.do(GetConfig(Scope(*S))).config.level == "FULL"
+    with pytest.raises(SubjectNotFound):
+        bench.do(ListVersions(S))
+    assert bench.do(AddCodec(S, CodecType("gzip"))).created
+    put(bench, S, "a")
+    assert get(bench) == replace(made, format="TOY", latest=0)
+    assert bench.do(ListSubjects()).names == ("s",)
+    assert [*find_violations(bench.tables)] == []
+
+
+def test_one_that_is_there_keeps_its_settings() -> None:
+    bench = Bench()
+    first = create(bench)
+    again = bench.do(CreateSubject(S, GroupSettings("schema-repo", identity="exact", policy=Config(level="NONE"))))
+    assert (again.group, again.created) == (first, False)
+    put(bench, Subject(".", "t"), "a")
+    confluent = bench.do(CreateSubject(Subject(".", "t"), PRAVEGA))
+    assert (confluent.group.origin, confluent.created, confluent.group.latest) == ("confluent", False, 0)
+
+
+def test_a_new_context_comes_with_its_first_subject() -> None:
+    bench = Bench()
+    create(bench, Subject(".x", "s"))
+    with pytest.raises(Refusal, match="not empty"):
+        bench.do(DeleteContext(".x"))
+    bench.do(RemoveSubject(Subject(".x", "s")))
+    bench.do(DeleteContext(".x"))
+
+
+@pytest.mark.parametrize(
+    ("members", "refusal"),
+    [
+        ({"types": "several"}, InvalidSetting),
+        ({"order": "random"}, InvalidSetting),
+        ({"identity": "none"}, InvalidSetting),
+        ({"origin": ""}, InvalidSetting),
+        ({"policy": Config(level="SIDEWAYS")}, InvalidSetting),
+        ({"policy": Config(validators=("nobody",))}, InvalidSetting),
+        ({"policy": Config(alias="t")}, InvalidSetting),
+        ({"policy": Config(exact_level=Level(VersionRange("till", 0)))}, VersionNotFound),
+        ({"properties": (("a", "1"), ("a", "2"))}, InvalidSetting),
+        ({"properties": (("treaty.other", "1"),)}, InvalidSetting),
+        ({"properties": ((FORMAT, "avro"),)}, InvalidSetting),
+        ({"properties": ((FORMAT, ""),)}, InvalidSetting),
+        ({"properties": ((FORMAT, "A B"),)}, InvalidSetting),
+        ({"properties": (("a", "x" * limits.GROUP_PROPERTY_CHARACTERS),)}, TooLarge),
+        ({"properties": tuple((str(at), "") for at in range(limits.GROUP_PROPERTIES + 1))}, TooLarge),
+    ],
+)
+def test_subjects_that_can_not_be(members: dict[str, object], refusal: type[Refusal]) -> None:
+    bench = Bench()
+    with pytest.raises(refusal) as refused:
+        create(bench, **members)
+    assert refused.value.reason.path.startswith("/settings/")
+    with pytest.raises(SubjectNotFound):
+        get(bench)
+    create(bench)
+    if refusal is not VersionNotFound:
+        with pytest.raises(refusal):
+            create(bench, **members)
+
+
+def test_a_subject_has_a_name_that_a_registration_may_make() -> None:
+    with pytest.raises(InvalidSubject):
+        create(Bench(), Subject(".", "a\nb"))
+    with pytest.raises(InvalidSubject):
+        create(Bench(), Subject(".", "a\u200bb"))
+
+
+def test_a_config_that_is_there_before_its_subject_is_completed_and_not_changed() -> None:
+    bench = Bench()
+    bench.do(SetConfig(Scope(*S), Config(level="FULL")))
+    with pytest.raises(NotPermitted):
+        create(bench, policy=Config(level="NONE"))
+    assert create(bench, policy=Config(partition="type")).config == Config(level="FULL", partition="type")
+
+
+# ------------------------------------------------------------------------------------------------------- changes
+
+
+def test_a_change_sets_what_it_names() -> None:
+    bench = Bench()
+    create(bench, properties=(("a", "1"),))
+    deny = Level(deny=True)
+    changed = bench.do(ChangeSubject(S, level=deny)).group
+    assert (changed.level, changed.properties, changed.config.exact_level) == (deny, (("a", "1"),), deny)
+    changed = bench.do(ChangeSubject(S, validators=("NAME_SHORT",), properties=(("b", "2"),))).group
+    assert (changed.level, changed.config.validators, changed.properties) == (deny, ("NAME_SHORT",), (("b", "2"),))
+    assert get(bench) == changed
+    commits = len(bench.commits)
+    assert bench.do(ChangeSubject(S, level=deny, properties=(("b", "2"),))).group == changed
+    assert len(bench.commits) == commits, "what is so already is not written"
+    assert bench.do(ChangeSubject(S, properties=())).group.properties == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "refusal"),
+    [
+        (ChangeSubject(S, level=Level(VersionRange("sideways"))), InvalidSetting),
+        (ChangeSubject(S, level=Level(VersionRange("till", 3))), VersionNotFound),
+        (ChangeSubject(S, validators=("nobody",)), InvalidSetting),
+        (ChangeSubject(S, properties=(("treaty.x", ""),)), InvalidSetting),
+        (ChangeSubject(Subject(".", "nobody"), level=Level()), SubjectNotFound),
+    ],
+)
+def test_changes_that_can_not_be(change: ChangeSubject, refusal: type[Refusal]) -> None:
+    bench = Bench()
+    create(bench)
+    before = get(bench)
+    with pytest.raises(refusal):
+        bench.do(change)
+    assert get(bench) == before
+
+
+def test_a_change_may_say_which_level_it_expects() -> None:
+    """The level in force counts, inherited or not; two who expect the same one do not both succeed."""
+    bench = Bench()
+    create(bench)
+    full, none = LEVELS["FULL"], LEVELS["NONE"]
+    with pytest.raises(PreviousLevelDiffers) as refused:
+        bench.do(ChangeSubject(S, level=none, previous=full))
+    assert (refused.value.reason.old, refused.value.reason.new) == ("BACKWARD", "FULL")
+    bench.do(ChangeSubject(S, level=full, previous=LEVELS["BACKWARD"]))
+    with pytest.raises(PreviousLevelDiffers):
+        bench.do(ChangeSubject(S, level=none, previous=LEVELS["BACKWARD"]))
+    bench.do(ChangeSubject(S, previous=full))
+    assert get(bench).level == full
+    bench.do(DeleteConfig(Scope(*S)))
+    assert get(bench).level == LEVELS["BACKWARD"]
+
+
+# ------------------------------------------------------------------------------------------------------- the format
+
+
+def test_a_subject_takes_the_format_that_it_names_alone() -> None:
+    bench = Bench()
+    create(bench, properties=((FORMAT, "AVRO"),))
+    assert get(bench).format == "AVRO"
+    with pytest.raises(FormatNotAllowed) as refused:
+        put(bench, S, "a")
+    assert (refused.value.reason.old, refused.value.reason.new) == ("AVRO", "TOY")
+    bench.do(ChangeSubject(S, properties=((FORMAT, ANY_FORMAT),)))
+    put(bench, S, "a")
+    with pytest.raises(FormatNotAllowed):
+        bench.do(ChangeSubject(S, properties=((FORMAT, "AVRO"),)))
+    bench.do(ChangeSubject(S, properties=((FORMAT, "TOY"),)))
+    put(bench, S, "a", "b?")
+    assert get(bench).format == "TOY"
+
+
+def test_the_format_is_that_of_all_live_versions() -> None:
+    bench = Bench()
+    create(bench, policy=Config(level="NONE"))
+    other = SubjectCreation("pravega")
+    bench.do(Register(S, Draft("anything", "OTHER"), create_with=other))
+    assert get(bench).format == "OTHER"
+    put(bench, S, "a", "b?")
+    assert get(bench).format == ANY_FORMAT
+    bench.do(DeleteVersion(S, 1))
+    assert get(bench).format == "TOY"
+
+
+# ------------------------------------------------------------------------------------------------------- removal
+
+
+def test_a_subject_goes_with_all_that_is_its_own() -> None:
+    bench = Bench()
+    create(bench, policy=Config(level="NONE"))
+    put(bench, S, "a")
+    put(bench, S, "b")
+    bench.do(AddCodec(S, CodecType("gzip")))
+    assert [bench.do(AssignEncoding(S, at, "gzip")).encoding_id for at in (0, 1)] == [0, 1]
+    bench.do(DeleteVersion(S, 1))
+    bench.do(SetMode(Scope(*S), "READWRITE"))
+    assert bench.do(RemoveSubject(S)).removed
+    assert not bench.do(RemoveSubject(S)).removed
+    left = {table.name: [*bench.tables.keys(table)] for table in (VERSION, ENCODING, CODEC)}
+    assert not any(left.values())
+    assert [*bench.tables.keys(COUNTER)].count(encodings_key(S)) == 1
+    with pytest.raises(SubjectNotFound):
+        get(bench)
+    create(bench)
+    assert (get(bench).config, bench.do(ListCodecs(S)).codecs) == (Config(), ())
+    assert put(bench, S, "a").ordinal == 0
+    assert bench.do(AssignEncoding(S, 0)).encoding_id == 2, "an encoding id is given once under a name"
+    with pytest.raises(Refusal):
+        bench.do(GetEncoding(S, 0))
+    assert [*find_violations(bench.tables)] == []
+
+
+def test_what_others_refer_to_is_not_removed() -> None:
+    bench = Bench()
+    create(bench)
+    put(bench, S, "a")
+    for name in ("t", "u"):
+        user = Subject(".", name)
+        bench.do(Register(user, toy(name, references=(Reference("s", "s", 1),))))
+    with pytest.raises(Referenced) as refused:
+        bench.do(RemoveSubject(S))
+    assert refused.value.reason.old == "t version 1, u version 1"
+    for name in ("t", "u"):
+        bench.do(RemoveSubject(Subject(".", name)))
+    assert bench.do(RemoveSubject(S)).removed
