@@ -1,18 +1,24 @@
 """Groups: a subject has a life of its own, with versions and without, and settings that whoever uses it can rely on."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from tests.laws.toy import Bench, put, toy
 from treaty.core import limits
-from treaty.core.answers import Config
+from treaty.core.access.rights import Access, AccessRule, with_included
+from treaty.core.answers import Config, Resource
+from treaty.core.associations import Associate, AssociationSpec, Dissociate
+from treaty.core.command import Command, Decision
+from treaty.core.decide import decide
 from treaty.core.encodings import AddCodec, AssignEncoding, CodecType, GetEncoding, ListCodecs
 from treaty.core.groups import (
     ANY_FORMAT,
     FORMAT,
     ChangeSubject,
     CreateSubject,
+    DeleteOrdinal,
     GetSubject,
     GroupFound,
     GroupSettings,
@@ -20,12 +26,14 @@ from treaty.core.groups import (
     RemoveSubject,
 )
 from treaty.core.invariants import find_violations
-from treaty.core.names import Subject
+from treaty.core.names import Subject, subject_of
 from treaty.core.policy import LEVELS, Level, VersionRange
 from treaty.core.refusals import (
+    AlreadyDeleted,
     FormatNotAllowed,
     InvalidSetting,
     InvalidSubject,
+    NoLiveVersion,
     NotPermitted,
     PreviousLevelDiffers,
     Referenced,
@@ -44,12 +52,13 @@ from treaty.core.requests import (
     ListSubjects,
     ListVersions,
     Register,
+    Request,
     Scope,
     SetConfig,
     SetMode,
     SubjectCreation,
 )
-from treaty.core.schema import Draft, Pairs, Reference
+from treaty.core.schema import Draft, Reference
 from treaty.core.state.state_tables import CODEC, COUNTER, ENCODING, VERSION, encodings_key
 
 S = Subject(".", "s")
@@ -276,3 +285,161 @@ def test_what_others_refer_to_is_not_removed() -> None:
     for name in ("t", "u"):
         bench.do(RemoveSubject(Subject(".", name)))
     assert bench.do(RemoveSubject(S)).removed
+
+
+def test_a_removal_names_only_users_that_the_caller_may_read() -> None:
+    bench = Bench()
+    create(bench)
+    put(bench, S, "a")
+    bench.do(Register(Subject(".", "secret"), toy("b", references=(Reference("s", "s", 1),))))
+    access = Access((AccessRule(("user:a",), with_included(["delete"]), ("s",)),))
+    told = decide(bench.tables, Command(RemoveSubject(S), "c", 1, "user:a", access), bench.engine)
+    assert isinstance(told, Referenced)
+    assert "secret" not in repr(told.reason)
+
+
+def test_what_an_association_holds_is_not_removed() -> None:
+    bench = Bench()
+    create(bench)
+    put(bench, S, "a")
+    bench.do(Associate(Resource("t", "ns", "id-t"), (AssociationSpec("value", S),)))
+    with pytest.raises(SubjectAssociated):
+        bench.do(RemoveSubject(S))
+    with pytest.raises(NoLiveVersion):
+        bench.do(DeleteOrdinal(S, 0))
+    bench.do(Dissociate("id-t"))
+    assert bench.do(RemoveSubject(S)).removed
+
+
+def test_a_schema_may_refer_to_its_own_subject() -> None:
+    bench = Bench()
+    create(bench, policy=Config(level="NONE"))
+    put(bench, S, "a")
+    bench.do(Register(S, toy("b", references=(Reference("s", "s", 1),))))
+    assert bench.do(RemoveSubject(S)).removed
+
+
+def purge_by_versions(bench: Bench) -> None:
+    for number in (1, 2):
+        bench.do(DeleteVersion(S, number))
+        bench.do(DeleteVersion(S, number, permanent=True, force=True))
+
+
+def purge_by_subject(bench: Bench) -> None:
+    bench.do(DeleteSubject(S))
+    bench.do(DeleteSubject(S, permanent=True, force=True))
+
+
+def purge_by_import(bench: Bench) -> None:
+    bench.do(DeleteSubject(S))
+    bench.do(SetMode(Scope(*S), "IMPORT"))
+    bench.do(SetMode(Scope(*S), None))
+
+
+def purge_by_association(bench: Bench) -> None:
+    bench.do(Associate(Resource("t", "ns", "id-t"), (AssociationSpec("value", S, "STRONG"),)))
+    bench.do(Dissociate("id-t", cascade=True))
+
+
+@pytest.mark.parametrize("purge", [purge_by_versions, purge_by_subject, purge_by_import, purge_by_association])
+@pytest.mark.parametrize("origin", ["pravega", "confluent"])
+def test_subjects_of_other_doors_stay_without_versions(origin: str, purge: Callable[[Bench], None]) -> None:
+    """With settings, codecs, and the count of ordinals; those made by Confluent's API go with their last version."""
+    bench = Bench()
+    policy = Config(level="NONE")
+    bench.do(Register(S, toy("a"), create_with=SubjectCreation(origin, policy=policy)))
+    put(bench, S, "b")
+    bench.do(AddCodec(S, CodecType("gzip")))
+    purge(bench)
+    assert [*bench.tables.keys(VERSION)] == []
+    assert bench.do(ListSubjects(visible="all")).names == ()
+    if origin == "confluent":
+        with pytest.raises(SubjectNotFound):
+            get(bench)
+    else:
+        assert (get(bench).config, get(bench).latest) == (policy, -1)
+        assert bench.do(ListCodecs(S)).codecs == (CodecType("gzip"),)
+        assert (put(bench, S, "a").ordinal, put(bench, S, "b").number) == (2, 2)
+    assert [*find_violations(bench.tables)] == []
+
+
+# ------------------------------------------------------------------------------------------------------ ordinals
+
+
+def test_a_version_is_deleted_softly_by_its_ordinal() -> None:
+    bench = Bench()
+    create(bench)
+    put(bench, S, "a")
+    put(bench, S, "a", "b?")
+    told = bench.do(DeleteOrdinal(S, 1), "mine")
+    assert (told.ordinal, told.number, told.deleted) == (1, 2, True)
+    assert bench.do(DeleteOrdinal(S, 1), "mine") == told, "the same command is answered alike"
+    assert get(bench).latest == 0
+    with pytest.raises(AlreadyDeleted):
+        bench.do(DeleteOrdinal(S, 1))
+    for missing in (DeleteOrdinal(S, 7), DeleteOrdinal(S, -1)):
+        with pytest.raises(VersionNotFound):
+            bench.do(missing)
+    with pytest.raises(SubjectNotFound):
+        bench.do(DeleteOrdinal(Subject(".", "nobody"), 0))
+    assert put(bench, S, "a", "b?").ordinal == 2, "what is added again is another version"
+
+
+def test_a_version_that_others_refer_to_is_not_deleted_by_its_ordinal() -> None:
+    bench = Bench()
+    create(bench)
+    put(bench, S, "a")
+    bench.do(Register(Subject(".", "t"), toy("b", references=(Reference("s", "s", 1),))))
+    with pytest.raises(Referenced):
+        bench.do(DeleteOrdinal(S, 0))
+
+
+# -------------------------------------------------------------------------------------------------- mode and lists
+
+
+def test_a_subject_that_may_only_be_read_does_not_change() -> None:
+    bench = Bench()
+    before = create(bench)
+    put(bench, S, "a")
+    bench.do(SetMode(Scope("."), "READONLY"))
+    changes: tuple[Request[object], ...] = (
+        CreateSubject(Subject(".", "new"), PRAVEGA),
+        ChangeSubject(S, level=Level()),
+        ChangeSubject(S, properties=(("a", "b"),)),
+        RemoveSubject(S),
+        DeleteOrdinal(S, 0),
+    )
+    for change in changes:
+        with pytest.raises(NotPermitted):
+            bench.do(change)
+    assert bench.do(CreateSubject(S, PRAVEGA)).group == get(bench) == replace(before, format="TOY", latest=0)
+    assert not bench.do(RemoveSubject(Subject(".", "nobody"))).removed
+
+
+def listed(bench: Bench, request: ListGroups, access: Access | None = None) -> tuple[list[str], str]:
+    told = decide(bench.tables, Command(request, "c", 1, "user:a", access), bench.engine)
+    assert isinstance(told, Decision)
+    return [one.subject for one in told.answer.groups], told.answer.last
+
+
+def test_subjects_of_a_context_are_listed_by_name_page_by_page() -> None:
+    bench = Bench()
+    for name in ("b", "a", "c", ":.x:z"):
+        create(bench, subject_of(name))
+    put(bench, Subject(".", "d"), "a")
+    assert listed(bench, ListGroups()) == (["a", "b", "c", "d"], "d")
+    assert listed(bench, ListGroups(limit=2)) == (["a", "b"], "b")
+    assert listed(bench, ListGroups(after="b", limit=2)) == (["c", "d"], "d")
+    assert listed(bench, ListGroups(after="d")) == ([], "d")
+    assert listed(bench, ListGroups(".x")) == ([":.x:z"], "z")
+    assert listed(bench, ListGroups(".y")) == listed(bench, ListGroups(limit=-1)) == ([], "")
+
+
+def test_a_list_shows_what_may_be_read_and_names_nothing_else() -> None:
+    bench = Bench()
+    for name in ("a", "b", "c", "d"):
+        create(bench, Subject(".", name))
+    access = Access((AccessRule(("user:a",), with_included(["read"]), ("[a]", "b", "c")),))
+    assert listed(bench, ListGroups(limit=1), access) == (["b"], "b")
+    assert listed(bench, ListGroups(after="b"), access) == (["c"], "c")
+    assert listed(bench, ListGroups(after="c"), access) == ([], "c")

@@ -106,7 +106,7 @@ def _version_before(request: q.Register | q.Derive | q.DeleteSubject) -> Request
     return q.GetVersion(request.subject, q.LATEST, deleted=True)
 
 
-def _group_before(request: g.CreateSubject | g.ChangeSubject | g.RemoveSubject) -> Request[Any]:
+def _group_before(request: g.CreateSubject | g.ChangeSubject | g.RemoveSubject | g.DeleteOrdinal) -> Request[Any]:
     return g.GetSubject(request.subject)
 
 
@@ -239,6 +239,10 @@ _DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
         "remove-subject", g.RemoveSubject, g.GroupRemoved, group_changes.remove_subject, permissions.of_subject("delete"),
         writes=True, answer_name="group-removed", alias=SUBJECT, query_before=_group_before,
+    ),
+    Operation(
+        "delete-ordinal", g.DeleteOrdinal, a.VersionFound, deletion.delete_ordinal, permissions.of_subject("delete"),
+        writes=True, answer_name="version-found", alias=SUBJECT, query_before=_group_before,
     ),
     Operation("get-subject", g.GetSubject, g.GroupFound, group_queries.get_subject, permissions.of_subject("read"), alias=SUBJECT),
     Operation(

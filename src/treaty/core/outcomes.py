@@ -158,7 +158,7 @@ def _complete_version(view: View, outcome: Outcome, bare: answers.VersionFound) 
         return bare
     if view.get(SCHEMA, SchemaKey(key.context, value.schema_id)) is None:
         return bare
-    there = replace(describe_version(view, (key, value)), deleted=False)  # as it was told then, whatever came after
+    there = replace(describe_version(view, (key, value)), deleted=bare.deleted)  # as it was told then, whatever came after
     same = (there.number, there.schema_id, there.guid) == (bare.number, bare.schema_id, bare.guid)
     return there if same else bare
 
@@ -172,11 +172,15 @@ def _is_younger(view: View, home: SubjectValue, outcome: Outcome) -> bool:
 
 def _bare(one: answers.VersionFound) -> answers.VersionFound:
     """Return the stored form of a version: its names, without text."""
-    return answers.VersionFound(one.subject, one.number, one.ordinal, one.schema_id, one.guid, format="", text="")
+    return answers.VersionFound(
+        one.subject, one.number, one.ordinal, one.schema_id, one.guid, format="", text="", deleted=one.deleted
+    )
 
 
 def _change_versions(answer: Any, change: Callable[[answers.VersionFound], answers.VersionFound]) -> Any:
-    """Map the versions inside an answer about associations; of a refusal only the facts are kept."""
+    """Map the versions in an answer, or in one about associations; of a refusal only the facts are kept."""
+    if isinstance(answer, answers.VersionFound):
+        return change(answer)
     if isinstance(answer, AssociationResults):
         return AssociationResults(tuple(_result(one, change) for one in answer.results))
     if not isinstance(answer, ResourceBound):

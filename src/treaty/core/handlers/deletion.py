@@ -5,8 +5,9 @@ Existence is asked first, then references, then the mode: that is the order clie
 
 from dataclasses import replace
 
-from treaty.core.answers import DeletedVersions
+from treaty.core.answers import DeletedVersions, VersionFound
 from treaty.core.command import Command, Decision
+from treaty.core.groups import DeleteOrdinal
 from treaty.core.handlers.association_queries import has_association, no_live_version
 from treaty.core.handlers.settings import refuse_if_readonly, remove_settings
 from treaty.core.handlers.uses import (
@@ -20,16 +21,19 @@ from treaty.core.handlers.uses import (
 )
 from treaty.core.handlers.versions import (
     Kept,
+    describe_version,
     newest_first,
+    no_ordinal,
     no_subject,
     select,
     stored_versions,
     subject_of_key,
     visible_versions,
+    with_ordinal,
 )
 from treaty.core.names import Subject
 from treaty.core.refusals import AlreadyDeleted, NotDeletedFirst
-from treaty.core.requests import DeleteSubject, DeleteVersion, Scope
+from treaty.core.requests import DeleteSubject, DeleteVersion, Scope, Visible
 from treaty.core.schema_engine import SchemaEngine
 from treaty.core.state.rows import Row, make_row
 from treaty.core.state.state_tables import SUBJECT, VERSION
@@ -57,9 +61,7 @@ def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEn
             allowed="delete it without permanent=true first",
             **facts,
         )
-    if has_association(view, subject) and not _lives_without(view, one):
-        raise no_live_version(subject, allowed="delete the association of the subject first, or keep a live version")
-    refuse_if_used(view, VERSION, key, GoingRows(visible="all" if request.permanent else "live"))
+    _refuse_if_needed(view, one, "all" if request.permanent else "live")
     is_last = (
         request.permanent
         and goes_with_versions(view, subject)
@@ -73,8 +75,31 @@ def delete_version(view: View, command: Command[DeleteVersion], engine: SchemaEn
     refuse_if_readonly(view, Scope(*subject))
     answer = DeletedVersions((version.number,))
     if not request.permanent:
-        return Decision((make_row(VERSION, key, replace(version, state="soft")),), answer)
+        return Decision((_softly(one),), answer)
     return Decision(tuple(whole_subject(view, subject) if is_last else remove_versions(view, going)), answer)
+
+
+def delete_ordinal(view: View, command: Command[DeleteOrdinal], engine: SchemaEngine) -> Decision[VersionFound]:
+    """Delete the live version with an ordinal softly; the answer is what it is afterwards."""
+    subject, ordinal = command.request.subject, command.request.ordinal
+    if view.get(SUBJECT, subject) is None:
+        raise no_subject(subject)
+    one = with_ordinal(view, subject, ordinal)
+    if one is None or one[1].state == "purged":
+        raise no_ordinal(subject, ordinal)
+    if one[1].state != "live":
+        raise AlreadyDeleted.of(
+            "VERSION_SOFT_DELETED",
+            f"Subject '{subject}' Version with ordinal {ordinal} was soft deleted before",
+            path="/ordinal",
+            subject=str(subject),
+            version=str(one[1].number),
+            old=one[1].state,
+            allowed="the ordinal of a live version",
+        )
+    _refuse_if_needed(view, one, "live")
+    refuse_if_readonly(view, Scope(*subject))
+    return Decision((_softly(one),), replace(describe_version(view, one), deleted=True))
 
 
 def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEngine) -> Decision[DeletedVersions]:
@@ -110,6 +135,14 @@ def delete_subject(view: View, command: Command[DeleteSubject], engine: SchemaEn
     if request.permanent:
         return Decision(tuple(purge_subject(view, subject)), answer)
     return Decision(tuple(_softly(one) for one in live), answer)
+
+
+def _refuse_if_needed(view: View, one: Kept, visible: Visible) -> None:
+    """Raise the refusal of an association that needs a live version, or of a schema that refers to this one."""
+    subject = subject_of_key(one[0])
+    if has_association(view, subject) and not _lives_without(view, one):
+        raise no_live_version(subject, allowed="delete the association of the subject first, or keep a live version")
+    refuse_if_used(view, VERSION, one[0], GoingRows(visible=visible))
 
 
 def _lives_without(view: View, one: Kept) -> bool:

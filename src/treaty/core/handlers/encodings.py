@@ -18,9 +18,9 @@ from treaty.core.encodings import (
     ListCodecs,
 )
 from treaty.core.handlers.settings import refuse_if_readonly
-from treaty.core.handlers.versions import Kept, describe_version, no_subject, with_ordinal
+from treaty.core.handlers.versions import Kept, describe_version, no_ordinal, no_subject, with_ordinal
 from treaty.core.names import Subject
-from treaty.core.refusals import CodecExists, CodecNotFound, EncodingNotFound, InvalidCodec, TooLarge, VersionNotFound
+from treaty.core.refusals import CodecExists, CodecNotFound, EncodingNotFound, InvalidCodec, TooLarge
 from treaty.core.requests import Scope
 from treaty.core.schema import Pairs
 from treaty.core.schema_engine import SchemaEngine
@@ -76,12 +76,12 @@ def assign_encoding(view: View, command: Command[AssignEncoding], engine: Schema
     _refuse_missing_subject(view, subject)
     one = with_ordinal(view, subject, request.ordinal)
     if one is None:
-        raise _no_version(subject, request.ordinal, allowed="the ordinal of a version of this subject")
+        raise no_ordinal(subject, request.ordinal)
     there = _find_encoding(view, one, request.codec)
     if there is not None:
         return Decision((), EncodingAssigned(there.encoding, created=False))
     if one[1].state != "live":
-        raise _no_version(
+        raise no_ordinal(
             subject, request.ordinal, allowed="a version that is not deleted: this one gets no new encodings"
         )
     if request.codec != NO_CODEC and view.get(CODEC, CodecKey(*subject, request.codec)) is None:
@@ -161,18 +161,6 @@ def _next_encoding(view: View, subject: Subject) -> int:
 def _refuse_missing_subject(view: View, subject: Subject) -> None:
     if view.get(SUBJECT, subject) is None:
         raise no_subject(subject)
-
-
-def _no_version(subject: Subject, ordinal: int, *, allowed: str) -> VersionNotFound:
-    return VersionNotFound.of(
-        "VERSION_NOT_FOUND",
-        f"Version with ordinal {ordinal} not found.",
-        path="/ordinal",
-        subject=str(subject),
-        version=str(ordinal),
-        new=str(ordinal),
-        allowed=allowed,
-    )
 
 
 def _refuse_bad_codec(codec: CodecType) -> None:

@@ -14,6 +14,7 @@ from treaty.core.handlers.association_queries import refuse_strong_targets
 from treaty.core.handlers.compatibility import CompatibilityRequirements, check_compatibility
 from treaty.core.handlers.contexts import refuse_bad_subject, refuse_invisible_name
 from treaty.core.handlers.extras import metadata_for, refuse_bad_rules, retag_draft, rules_for, rules_over, tags_in
+from treaty.core.handlers.groups.properties import refuse_other_format
 from treaty.core.handlers.lookup import matching, same_version
 from treaty.core.handlers.policies import created_config
 from treaty.core.handlers.schema_ids import new_version, next_number
@@ -130,6 +131,7 @@ def admit_draft(
     `inherited` are metadata and rules of a draft that comes without.
     """
     request = case.request
+    refuse_other_format(view, request.subject, draft.format)
     new = _read_new(view, case, draft, engine)
     if not case.importing:
         refuse_strong_targets(view, request.subject, new.used)

@@ -200,6 +200,21 @@ def no_subject(subject: Subject) -> SubjectNotFound:
     return SubjectNotFound.of("SUBJECT_NOT_FOUND", f"Subject '{subject}' not found.", subject=str(subject))
 
 
+def no_ordinal(
+    subject: Subject, ordinal: int, *, allowed: str = "the ordinal of a version of this subject"
+) -> VersionNotFound:
+    """Return the refusal for an ordinal without a version."""
+    return VersionNotFound.of(
+        "VERSION_NOT_FOUND",
+        f"Version with ordinal {ordinal} not found.",
+        path="/ordinal",
+        subject=str(subject),
+        version=str(ordinal),
+        new=str(ordinal),
+        allowed=allowed,
+    )
+
+
 class MissingSchemaError(UnreadableRowError):
     """A version has a schema that is not there, so that nothing can be said of the version."""
 
