@@ -11,10 +11,12 @@ from tests.simulation.workload import Asker, made_of_types
 from treaty.client.connection import Connection
 from treaty.core import associations as t
 from treaty.core import encodings as e
+from treaty.core import groups as g
 from treaty.core import requests as q
 from treaty.core.answers import Config, Resource
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS
+from treaty.core.policy import LEVELS, Level
 from treaty.core.refusals import NotFound, NotOffered, Refusal
 from treaty.core.registry import CallOptions
 from treaty.core.schema import Draft, Metadata, Pairs, TaggedPath
@@ -47,6 +49,21 @@ def asked_by_id(it: Connection) -> str:
 
 def encoding_told(found: e.EncodingFound) -> tuple[int, str, Pairs]:
     return found.version.number, found.codec.name, found.codec.properties
+
+
+LEVEL = Level(deny=True)
+GROUP = g.GroupSettings("pravega", types="many", properties=(("team", "a"),))
+
+
+def changed(it: Connection) -> tuple[Level, Pairs]:
+    found = it.change_subject("group", level=LEVEL, previous=LEVELS["BACKWARD"], properties=())
+    return found.level, found.properties
+
+
+def found_by_schema(it: Connection) -> tuple[int, str, int]:
+    it.register("group", V1, require_subject=True)
+    found = it.find_same_version("group", V1)
+    return found.ordinal, found.type_name, found.type_version
 
 
 STORY: dict[type, tuple[Step, Any]] = {
@@ -93,13 +110,30 @@ STORY: dict[type, tuple[Step, Any]] = {
     t.GetAssociations: (lambda it: len(it.find_associations((q_of_topic(),))), 1),
     t.Dissociate: (lambda it: it.dissociate(TOPIC.id, "value"), None),
     t.ChangeAssociations: (lambda it: it.change_associations(THERE_AND_BACK)[0].refused, None),
+    g.CreateSubject: (lambda it: it.create_subject("group", GROUP).created, True),
+    g.GetSubject: (lambda it: it.group("group").properties, (("team", "a"),)),
+    g.ListGroups: (lambda it: [one.subject for one in it.groups()], ["group", "orders"]),
+    g.ChangeSubject: (changed, (LEVEL, ())),
+    g.FindSameVersion: (found_by_schema, (0, "shop.Order", 0)),
+    g.FindSameSchema: (lambda it: [one.subject for one in it.find_same_schema(V1)], ["group"]),
+    g.GetOrdinal: (lambda it: it.ordinal("group", 0).data, V1.encode()),
+    g.GetTypedVersion: (lambda it: it.typed_version("group", "AVRO", "shop.Order", 0).ordinal, 0),
+    g.ListGroupVersions: (lambda it: [one.ordinal for one in it.group_versions("group", latest=True)], [0]),
+    g.GetHistory: (lambda it: [one.policy and one.policy.deny for one in it.history("group")], [True]),
+    g.CheckReading: (lambda it: it.check_reading("group", V2).compatible, True),
+    g.DeleteOrdinal: (lambda it: it.delete_ordinal("group", 0).deleted, True),
+    g.RemoveSubject: (lambda it: [it.remove_subject("group") for _ in range(2)], [True, False]),
     q.DeleteVersion: (lambda it: it.delete_version("orders", 2), (2,)),
     q.DeleteSubject: (lambda it: it.delete_subject("orders"), (1,)),
 }
 """Each kind of request, how it is asked by its name, and what comes of it where all above has been done."""
 
 
-WITHOUT_CONFLUENT = {e.AddCodec, e.ListCodecs, e.AssignEncoding, e.GetEncoding}
+WITHOUT_CONFLUENT = {
+    e.AddCodec, e.ListCodecs, e.AssignEncoding, e.GetEncoding,
+    g.CreateSubject, g.GetSubject, g.ListGroups, g.ChangeSubject, g.DeleteOrdinal, g.RemoveSubject, g.GetOrdinal,
+    g.GetTypedVersion, g.ListGroupVersions, g.GetHistory, g.FindSameVersion, g.FindSameSchema, g.CheckReading,
+}  # fmt: skip
 """Requests that Confluent's API has no path for."""
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from treaty.client import exchanges
+from treaty.client import exchanges, group_exchanges
 from treaty.client.async_connection import AsyncConnection
 from treaty.client.connection import Connection
 
 ARGUMENTS = {"as_draft", "as_scope", "method_signature", "request_answer"}
-"""Functions of the module that are no methods."""
+"""Functions of the modules that are no methods."""
 
 
 def methods(kind: type) -> dict[str, Callable[..., Any]]:
@@ -19,10 +19,10 @@ def methods(kind: type) -> dict[str, Callable[..., Any]]:
 
 
 def described() -> dict[str, Callable[..., Any]]:
-    found = dict(inspect.getmembers(exchanges, inspect.isfunction))
-    return {
-        name: each for name, each in found.items() if each.__module__ == exchanges.__name__ and name not in ARGUMENTS
-    }
+    modules = (exchanges, group_exchanges)
+    found = (each for module in modules for each in inspect.getmembers(module, inspect.isfunction))
+    homes = {module.__name__ for module in modules}
+    return {name: each for name, each in found if each.__module__ in homes and name not in ARGUMENTS}
 
 
 @pytest.mark.parametrize("kind", [Connection, AsyncConnection])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.laws.holder import access, allowed
 from tests.laws.toy import toy
-from treaty.core import associations, encodings, limits
+from treaty.core import associations, encodings, groups, limits
 from treaty.core import requests as q
 from treaty.core.access.authorized_view import FOUND, OWNED, WALKED
 from treaty.core.access.rights import (
@@ -23,6 +23,7 @@ from treaty.core.access.rights import (
 from treaty.core.answers import Config, Resource
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
+from treaty.core.policy import Level
 from treaty.core.refusals import Forbidden
 from treaty.core.requests import ForceReason, Request, Scope
 from treaty.core.schema import Reference
@@ -30,7 +31,7 @@ from treaty.core.state.state_tables import COUNTER_OF_SUBJECT, INDEXES, OUTCOME_
 
 
 def kinds() -> set[type]:
-    named = (*vars(q).values(), *vars(associations).values(), *vars(encodings).values())
+    named = (*vars(q).values(), *vars(associations).values(), *vars(encodings).values(), *vars(groups).values())
     return {one for one in named if isinstance(one, type) and issubclass(one, Request)} - {Request}
 
 
@@ -156,14 +157,35 @@ ASKED: dict[Permission, list[Request[Any]]] = {
         q.GetMode(Scope(*TEAM)),
         encodings.ListCodecs(TEAM),
         encodings.GetEncoding(TEAM, 0),
+        groups.GetSubject(TEAM),
+        groups.GetOrdinal(TEAM, 0),
+        groups.GetTypedVersion(TEAM, "TOY", "", 0),
+        groups.ListGroupVersions(TEAM),
+        groups.GetHistory(TEAM),
+        groups.FindSameVersion(TEAM, toy("a")),
+        groups.CheckReading(TEAM, toy("a")),
     ],
     "register": [
         q.Register(TEAM, toy("a")),
         encodings.AddCodec(TEAM, encodings.CodecType("c")),
         encodings.AssignEncoding(TEAM, 0),
+        groups.CreateSubject(TEAM, groups.GroupSettings("pravega")),
+        groups.ChangeSubject(TEAM, properties=()),
+        groups.ChangeSubject(TEAM),
     ],
-    "delete": [q.DeleteVersion(TEAM, 1), q.DeleteSubject(TEAM)],
-    "config": [q.SetConfig(Scope(*TEAM), Config()), q.DeleteConfig(Scope(*TEAM))],
+    "delete": [
+        q.DeleteVersion(TEAM, 1),
+        q.DeleteSubject(TEAM),
+        groups.RemoveSubject(TEAM),
+        groups.DeleteOrdinal(TEAM, 0),
+    ],
+    "config": [
+        q.SetConfig(Scope(*TEAM), Config()),
+        q.DeleteConfig(Scope(*TEAM)),
+        groups.ChangeSubject(TEAM, level=Level()),
+        groups.ChangeSubject(TEAM, previous=Level()),
+        groups.ChangeSubject(TEAM, validators=()),
+    ],
     "mode": [q.SetMode(Scope(*TEAM), "READONLY"), q.DeleteMode(Scope(*TEAM))],
     "admin": [q.DeleteContext(".team")],
 }
@@ -186,7 +208,7 @@ def test_each_permission_allows_its_requests_and_no_others(given_: Permission, w
 
 SOMEWHERE = [
     q.GetSchema(1), q.GetGuid("g"), q.GetGuidIds("g"), q.ListSubjects(), q.ListSchemas(), q.UsesOf(1), q.ListContexts(),
-    q.ListSettings(),
+    q.ListSettings(), groups.ListGroups(), groups.FindSameSchema(".", toy("a")),
 ]  # fmt: skip
 
 
@@ -232,6 +254,11 @@ def test_lists_and_ids_need_a_right_to_read_something(request_: Request[Any]) ->
         (q.Register(SUBJECT, toy("a"), force=ForceReason("", "")), access("register", "config")),
         (q.DeleteVersion(SUBJECT, 1, permanent=True, force=True), access("delete", "config")),
         (q.DeleteSubject(SUBJECT, permanent=True, force=True), access("delete", "config")),
+        (
+            groups.CreateSubject(SUBJECT, groups.GroupSettings("pravega", policy=Config(level="NONE"))),
+            access("register", "config"),
+        ),
+        (groups.ChangeSubject(SUBJECT, level=Level(), properties=()), access("register", "config")),
         (q.Register(SUBJECT, toy("a"), schema_id=7), access("register", "mode")),
         (q.Register(SUBJECT, toy("a"), time=7), access("register", "mode")),
         (
@@ -239,6 +266,7 @@ def test_lists_and_ids_need_a_right_to_read_something(request_: Request[Any]) ->
             Access((*access("register").rules, *access("read", contexts=(".x",)).rules)),
         ),
         (q.Check(SUBJECT, toy("a", references=(Reference("r", "r", 1),))), access("read")),
+        (groups.CheckReading(SUBJECT, toy("a", references=(Reference("r", "r", 1),))), access("read")),
     ],
 )
 def test_requests_that_need_more_than_one_thing(request_: Request[Any], needed: Access) -> None:

@@ -5,7 +5,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-from treaty.client import exchanges
+from treaty.client import exchanges, group_exchanges
 from treaty.client.exchanges import Exchange
 from treaty.core.registry import CALL, AsyncRegistry, CallOptions, Reply
 from treaty.core.requests import Request
@@ -93,6 +93,20 @@ class AsyncConnection:
     codecs = _as_coroutine(exchanges.codecs)
     assign_encoding = _as_coroutine(exchanges.assign_encoding)
     encoding = _as_coroutine(exchanges.encoding)
+
+    create_subject = _as_coroutine(group_exchanges.create_subject)
+    change_subject = _as_coroutine(group_exchanges.change_subject)
+    remove_subject = _as_coroutine(group_exchanges.remove_subject)
+    delete_ordinal = _as_coroutine(group_exchanges.delete_ordinal)
+    group = _as_coroutine(group_exchanges.group)
+    groups = _as_coroutine(group_exchanges.groups)
+    ordinal = _as_coroutine(group_exchanges.ordinal)
+    typed_version = _as_coroutine(group_exchanges.typed_version)
+    group_versions = _as_coroutine(group_exchanges.group_versions)
+    history = _as_coroutine(group_exchanges.history)
+    find_same_version = _as_coroutine(group_exchanges.find_same_version)
+    find_same_schema = _as_coroutine(group_exchanges.find_same_schema)
+    check_reading = _as_coroutine(group_exchanges.check_reading)
 
     associations = _as_coroutine(exchanges.associations)
     find_associations = _as_coroutine(exchanges.find_associations)

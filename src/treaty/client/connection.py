@@ -8,7 +8,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
-from treaty.client import exchanges
+from treaty.client import exchanges, group_exchanges
 from treaty.client.exchanges import Exchange
 from treaty.core.registry import CALL, CallOptions, Registry, Reply
 from treaty.core.requests import Request
@@ -94,6 +94,20 @@ class Connection:
     codecs = _blocking(exchanges.codecs)
     assign_encoding = _blocking(exchanges.assign_encoding)
     encoding = _blocking(exchanges.encoding)
+
+    create_subject = _blocking(group_exchanges.create_subject)
+    change_subject = _blocking(group_exchanges.change_subject)
+    remove_subject = _blocking(group_exchanges.remove_subject)
+    delete_ordinal = _blocking(group_exchanges.delete_ordinal)
+    group = _blocking(group_exchanges.group)
+    groups = _blocking(group_exchanges.groups)
+    ordinal = _blocking(group_exchanges.ordinal)
+    typed_version = _blocking(group_exchanges.typed_version)
+    group_versions = _blocking(group_exchanges.group_versions)
+    history = _blocking(group_exchanges.history)
+    find_same_version = _blocking(group_exchanges.find_same_version)
+    find_same_schema = _blocking(group_exchanges.find_same_schema)
+    check_reading = _blocking(group_exchanges.check_reading)
 
     associations = _blocking(exchanges.associations)
     find_associations = _blocking(exchanges.find_associations)

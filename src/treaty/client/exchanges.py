@@ -37,6 +37,7 @@ from treaty.core.associations import (
 from treaty.core.encodings import NO_CODEC, AddCodec, AssignEncoding, CodecType, EncodingFound, GetEncoding, ListCodecs
 from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, context_of, subject_of
+from treaty.core.policy import Level
 from treaty.core.requests import (
     LATEST,
     Check,
@@ -108,16 +109,23 @@ def register(
     expected: ExpectedVersion | None = None,
     force: ForceReason | None = None,
     properties: Pairs = (),
+    require_subject: bool = False,
 ) -> Exchange[RegisteredVersion]:
     """Register the schema as a version of the subject; an existing version is returned. `number` is the expected
-    version number; `schema_id` sets the id in mode IMPORT.
+    version number; `schema_id` sets the id in mode IMPORT. With `require_subject` the subject is not created.
     """
-    draft, into = as_draft(schema), subject_of(subject)
-    return (
-        yield from request_answer(
-            Register(into, draft, normalize, number, schema_id, expected=expected, force=force, properties=properties)
-        )
+    request = Register(
+        subject_of(subject),
+        as_draft(schema),
+        normalize,
+        number,
+        schema_id,
+        expected=expected,
+        force=force,
+        properties=properties,
+        require_subject=require_subject,
     )
+    return (yield from request_answer(request))
 
 
 def derive(
@@ -143,10 +151,17 @@ def lookup(
 
 
 def check(
-    subject: str, schema: Draft | str, version: int | None = None, *, normalize: bool | None = None
+    subject: str,
+    schema: Draft | str,
+    version: int | None = None,
+    *,
+    normalize: bool | None = None,
+    level: Level | None = None,
 ) -> Exchange[CompatibilityResult]:
-    """Return whether the schema is compatible with one version, or with those that the subject's policy compares."""
-    return (yield from request_answer(Check(subject_of(subject), as_draft(schema), version, normalize)))
+    """Return whether the schema is compatible with one version, or with those that the subject's policy compares, or
+    that this `level` would.
+    """
+    return (yield from request_answer(Check(subject_of(subject), as_draft(schema), version, normalize, level)))
 
 
 def version(

@@ -90,7 +90,7 @@ class VersionFound:
     type_version: int = 0
     """The number among the versions of its format and type, from 0 on."""
     data: bytes | None = None
-    """The bytes as sent, where requested and where they differ from the text."""
+    """The bytes as sent, where they differ from the text; in answers to requests of groups and of encodings alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,7 +211,10 @@ class GetHistory(Request[History]):
 
 @dataclass(frozen=True, slots=True)
 class FindSameVersion(Request[VersionFound]):
-    """The newest live version of the subject with this schema, by format, type and the subject's identity."""
+    """The newest live version of the subject with this schema, by format, type and the subject's identity.
+
+    It is the version that a registration of the draft would answer.
+    """
 
     subject: Subject
     draft: Draft
@@ -233,7 +236,8 @@ class CheckReading(Request[CompatibilityResult]):
 class FindSameSchema(Request[GroupVersions]):
     """The newest live version with this schema in each subject of a context that has one, by name of the subject.
 
-    Each subject's own identity says what the same schema is.
+    Each subject's own identity says what the same schema is. Metadata and rules are those of the draft: none are
+    inherited from a subject's latest version.
     """
 
     context: str

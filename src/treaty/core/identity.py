@@ -10,12 +10,18 @@ VERSION_PROPERTY = "confluent:version"
 """The metadata property with a requested version number; not part of the lookup digest."""
 
 
-def guid(text: str, references: Sequence[Reference], metadata: Metadata | None, rules: RuleSet | None) -> str:
+def guid(
+    text: str, references: Sequence[Reference], metadata: Metadata | None, rules: RuleSet | None, opaque: str = ""
+) -> str:
     """Return the guid: an MD5 over canonical text, references, metadata and rules, written as a UUID.
 
-    Equal for the same schema in every context and in every registry that computes it so.
+    Equal for the same schema in every context and in every registry that computes it so. `opaque` is the name of a
+    format without a plug-in: a zero byte and the name follow the text, because the same bytes may mean something else
+    in another format.
     """
     state = hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False)
+    if opaque:
+        state.update(b"\0" + opaque.encode("utf-8", "surrogatepass"))
     for one in references:
         state.update(one.name.encode() + one.subject.encode() + one.version.to_bytes(4, "big", signed=True))
     if metadata is not None or rules is not None:

@@ -2,6 +2,8 @@
 
 SCHEMA_BYTES = 1_048_576
 """Bytes of one schema text, as received."""
+OPAQUE_BYTES = 3_000_000
+"""Bytes of one schema of a format without a plug-in, as sent; in base64 they fit into one commit."""
 SCHEMA_DEPTH = 200
 """Levels of nesting inside one schema text."""
 LOGICAL_DEPTH = 30

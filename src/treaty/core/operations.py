@@ -30,6 +30,7 @@ from treaty.core.handlers import (
 )
 from treaty.core.handlers.groups import changes as group_changes
 from treaty.core.handlers.groups import queries as group_queries
+from treaty.core.handlers.groups import versions as group_versions
 from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden
 from treaty.core.requests import Request
@@ -148,7 +149,7 @@ def _is_always(_request: object) -> bool:
     return True
 
 
-_DRAFT_LIMITS = ("SCHEMA_BYTES", "REFERENCES", "REFERENCE_DEPTH")
+_DRAFT_LIMITS = ("SCHEMA_BYTES", "OPAQUE_BYTES", "REFERENCES", "REFERENCE_DEPTH")
 _VERSION_LIMITS = (
     *_DRAFT_LIMITS, "RULES", "RULE_NAME", "TAGGED", "NAME_LENGTH", "SCHEMAS_PER_CONTEXT", "VERSIONS_PER_SUBJECT",
     "VERSIONS_KEPT_PER_SUBJECT", "COUNTER",
@@ -248,6 +249,33 @@ _DECLARED: tuple[Operation[Any, Any], ...] = (
     Operation(
         "list-groups", g.ListGroups, g.Groups, group_queries.list_groups, permissions.anywhere("read"), ("GROUPS_PAGE",),
         pauses=True,
+    ),
+    Operation(
+        "get-ordinal", g.GetOrdinal, a.VersionFound, group_versions.get_ordinal, permissions.of_subject("read"), alias=SUBJECT
+    ),
+    Operation(
+        "get-typed-version", g.GetTypedVersion, a.VersionFound, group_versions.get_typed_version,
+        permissions.of_subject("read"), alias=SUBJECT, pauses=True,
+    ),
+    Operation(
+        "list-group-versions", g.ListGroupVersions, g.GroupVersions, group_versions.list_group_versions,
+        permissions.of_subject("read"), alias=SUBJECT, pauses=True,
+    ),
+    Operation(
+        "get-history", g.GetHistory, g.History, group_versions.get_history, permissions.of_subject("read"), alias=SUBJECT,
+        pauses=True,
+    ),
+    Operation(
+        "find-same-version", g.FindSameVersion, a.VersionFound, group_versions.find_same_version, permissions.of_check,
+        _DRAFT_LIMITS, alias=SUBJECT,
+    ),
+    Operation(
+        "find-same-schema", g.FindSameSchema, g.GroupVersions, group_versions.find_same_schema,
+        permissions.of_find_same_schema, _DRAFT_LIMITS, pauses=True,
+    ),
+    Operation(
+        "check-reading", g.CheckReading, a.CompatibilityResult, group_versions.check_reading, permissions.of_check,
+        _DRAFT_LIMITS, alias=SUBJECT,
     ),
     Operation("get-config", q.GetConfig, a.ConfigStored, settings_changes.get_config, permissions.of_shown_scope("read", "config")),
     Operation("get-mode", q.GetMode, a.ModeStored, settings_changes.get_mode, permissions.of_shown_scope("read", "mode")),

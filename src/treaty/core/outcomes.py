@@ -158,7 +158,9 @@ def _complete_version(view: View, outcome: Outcome, bare: answers.VersionFound) 
         return bare
     if view.get(SCHEMA, SchemaKey(key.context, value.schema_id)) is None:
         return bare
-    there = replace(describe_version(view, (key, value)), deleted=bare.deleted)  # as it was told then, whatever came after
+    there = replace(
+        describe_version(view, (key, value)), deleted=bare.deleted
+    )  # as it was told then, whatever came after
     same = (there.number, there.schema_id, there.guid) == (bare.number, bare.schema_id, bare.guid)
     return there if same else bare
 

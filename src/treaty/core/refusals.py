@@ -187,6 +187,10 @@ class NotEmpty(Conflicting):
     """The context has subjects."""
 
 
+class TypeNotAllowed(Conflicting):
+    """The versions of the subject are of one type, and the schema is of another."""
+
+
 class NameTaken(Conflicting):
     """Another version of the subject has this name."""
 
@@ -286,6 +290,7 @@ ERROR_TAGS: Mapping[type[RegistryError], str] = {
     NotDeletedFirst: "not-deleted-first",
     NotLatest: "not-latest",
     NotEmpty: "not-empty",
+    TypeNotAllowed: "type-not-allowed",
     NameTaken: "name-taken",
     TooManyAssociations: "too-many-associations",
     ResourceAssociated: "resource-associated",

@@ -79,7 +79,7 @@ class SubjectCreation:
 
 @dataclass(frozen=True, slots=True)
 class Register(Request[RegisteredVersion]):
-    """Register this schema as a version of the subject, unless it is one.
+    """Register this schema as a version of the subject, unless it is one of the same format, type and identity.
 
     `number` is the expected version number (0: any); `schema_id` sets the id in IMPORT mode (-1: none). `names` are
     further names of the version, (scheme, name), unique per scheme in the subject. Tags inside the text: with
@@ -262,7 +262,7 @@ class FindVersion(Request[VersionFound]):
 
 @dataclass(frozen=True, slots=True)
 class Lookup(Request[VersionFound]):
-    """The version of the subject with this schema."""
+    """The version of the subject with this schema, of any type unless the draft says one."""
 
     subject: Subject
     draft: Draft

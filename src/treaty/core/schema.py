@@ -91,9 +91,15 @@ class Draft:
     metadata: Metadata | None = None
     rules: RuleSet | None = None
     type_name: str = ""
-    """The type of the schema in its subject; empty: the only type of a subject with one type, else the parsed name."""
+    """The type of the schema in its subject; empty: the only type of a subject with one type if the text can be of it, else
+    the parsed name.
+    """
     data: bytes | None = None
-    """The bytes as sent, where they are not the UTF-8 text; `text` is then what they say, or empty for opaque bytes."""
+    """The bytes as sent, where they are not the UTF-8 text; `text` is then what they say.
+
+    Of an opaque schema, whose format has no plug-in, the text follows from the bytes: their UTF-8 text, else
+    ``data:;base64,…``, also where they begin so themselves.
+    """
 
 
 def refuse_many_references(count: int) -> None:

@@ -35,12 +35,14 @@ class SchemaTexts:
     """A parsed schema's texts: `canonical` as stored, `resolved` with every reference inlined, `type_name` or "".
 
     `fields` are the names at the top level, in order: fields of the record or first message, properties of the object.
+    `type_names` are those of `core.schema_engine.ParsedSchema`.
     """
 
     canonical: str
     resolved: str
     type_name: str
     fields: tuple[str, ...] = ()
+    type_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ def weight(question: Question) -> int:
 def _size(answer: Answer) -> int:
     match answer:
         case ParsedSchema():
-            return ENTRY_BYTES + len(answer.canonical)
+            return ENTRY_BYTES + len(answer.canonical) + sum(map(len, answer.type_names))
         case InvalidText() | InspectionResult():
             return ENTRY_BYTES + sum(_fault_size(one) for one in answer.faults)
         case ComparisonResult():

@@ -20,6 +20,7 @@ FOUND: Mapping[t.AnyIndex, How] = {
     t.VERSION_LISTED: "rows",
     t.VERSION_BY_SCHEMA: "rows",
     t.VERSION_BY_CONTENT: "rows",
+    t.VERSION_BY_IDENTITY: "rows",
     t.SCHEMA_BY_GUID: "schemas",
     t.SCHEMA_EVERYWHERE: "schemas",
     t.SCHEMA_BY_LOOKUP_DIGEST: "schemas",

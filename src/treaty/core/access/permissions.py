@@ -219,9 +219,14 @@ def of_lookup(request: q.Lookup) -> Required:
     return (RequiredPermission(("read",), kind, request.subject), *references)
 
 
-def of_check(request: q.Check) -> Required:
+def of_check(request: q.Check | g.FindSameVersion | g.CheckReading) -> Required:
     """Require reading the subject and the references of the draft."""
     return (on_subject("read", request.subject), *_references(request.subject, request.draft))
+
+
+def of_find_same_schema(request: g.FindSameSchema) -> Required:
+    """Require reading something, and the references of the draft."""
+    return (on_anything("read"), *_references(Subject(request.context, ""), request.draft))
 
 
 def of_make_context(request: q.MakeContext) -> Required:

@@ -127,7 +127,7 @@ def get_encoding(view: View, command: Command[GetEncoding], engine: SchemaEngine
             "`treaty log verify` lists such rows; restore a sound dump"
         )
     codec = _codec_type(view, subject, found.codec)
-    return Decision((), EncodingFound(request.encoding_id, describe_version(view, (key, version)), codec))
+    return Decision((), EncodingFound(request.encoding_id, describe_version(view, (key, version), data=True), codec))
 
 
 class MissingVersionError(UnreadableRowError):

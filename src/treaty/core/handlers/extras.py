@@ -173,7 +173,7 @@ def retag_draft(
     if isinstance(told, InvalidText):
         raise refuse(told, draft)
     assert isinstance(told, RetaggedSchema)
-    return replace(draft, text=told.text)
+    return replace(draft, text=told.text, data=None)
 
 
 def tags_in(view: View, context: str, schema: Schema, engine: SchemaEngine) -> tuple[TaggedPath, ...]:

@@ -57,7 +57,7 @@ def refuse_bad_policy(view: View, scope: Scope, change: Config, engine: SchemaEn
             allowed=", ".join(LEVELS),
         )
     if change.exact_level is not None:
-        _refuse_bad_level(view, scope, change.exact_level, change.level, at or PATHS["exact_level"])
+        refuse_bad_level(view, scope, change.exact_level, at or PATHS["exact_level"], word=change.level)
     _refuse_bad_partition(change, at or PATHS["partition"])
     if change.policy is not None and change.policy not in STRICTNESS:
         raise InvalidSetting.of(
@@ -70,7 +70,11 @@ def refuse_bad_policy(view: View, scope: Scope, change: Config, engine: SchemaEn
     _refuse_unknown_validators(change.validators, engine, at or PATHS["validators"])
 
 
-def _refuse_bad_level(view: View, scope: Scope, level: Level, word: str | None, at: str) -> None:
+def refuse_bad_level(view: View, scope: Scope, level: Level, at: str, *, word: str | None = None) -> None:
+    """Raise `InvalidSetting` for a level that can't be, not at this scope or not beside the `word`; `at` is its path.
+
+    Raises `VersionNotFound` where a range begins at a version that is not there, unless this level is set already.
+    """
     for direction in ("backward", "forward"):
         _refuse_bad_range(getattr(level, direction), f"{at}/{direction}")
     if level.deny and (level.backward, level.forward) != (NONE, NONE):

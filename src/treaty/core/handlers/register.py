@@ -15,17 +15,19 @@ from treaty.core.handlers.compatibility import CompatibilityRequirements, check_
 from treaty.core.handlers.contexts import refuse_bad_subject, refuse_invisible_name
 from treaty.core.handlers.extras import metadata_for, refuse_bad_rules, retag_draft, rules_for, rules_over, tags_in
 from treaty.core.handlers.groups.properties import refuse_other_format
-from treaty.core.handlers.lookup import matching, same_version
 from treaty.core.handlers.policies import created_config
+from treaty.core.handlers.same_versions import has_schema, has_type, matching, same_version
 from treaty.core.handlers.schema_ids import new_version, next_number
 from treaty.core.handlers.schemas import ParsedDraft, read, refuse, refuse_unknown_format, with_extras
-from treaty.core.handlers.settings import IMPORTING, config_in_force, mode_in_force, policy_of
+from treaty.core.handlers.settings import IMPORTING, config_in_force, mode_in_force
 from treaty.core.handlers.validation import inspect, internal_names, refuse_faults
+from treaty.core.handlers.version_identity import VersionRules, policy_for, type_not_allowed, version_rules, with_text
 from treaty.core.handlers.versions import (
     Kept,
     as_sent,
     describe_version,
     latest_version,
+    no_subject,
     schema_row,
     select,
     version_with_number,
@@ -35,6 +37,7 @@ from treaty.core.refusals import Incompatible, InvalidRules, InvalidSchema, NotL
 from treaty.core.requests import Derive, Register, Scope, Visible
 from treaty.core.schema import Draft, Metadata, Rule, RuleSet
 from treaty.core.schema_engine import InvalidText, SchemaEngine
+from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.values import ConfigValue, PolicyValue, Schema
 from treaty.core.state.view import View
 
@@ -54,6 +57,8 @@ class RegistrationState:
     """The latest live version."""
     last: Schema | None
     """The schema of the latest live version."""
+    rules: VersionRules
+    """What the subject says of its versions."""
     made: ConfigValue | None = None
     """The config row that the subject is made with."""
 
@@ -75,6 +80,9 @@ def register(view: View, command: Command[Register], engine: SchemaEngine) -> De
     refuse_bad_subject(request.subject)
     if request.create_with.origin == "confluent":
         refuse_unknown_format(request.draft, engine)
+    if request.require_subject and view.get(SUBJECT, request.subject) is None:
+        raise no_subject(request.subject)
+    request = replace(request, draft=with_text(request.draft, engine))
     if (request.add_tags or request.remove_tags) and not request.number:
         request = replace(request, number=NEXT)  # a version with other tags says which number it is
     made = created_config(view, request.subject, request.create_with.policy, engine)
@@ -133,6 +141,9 @@ def admit_draft(
     request = case.request
     refuse_other_format(view, request.subject, draft.format)
     new = _read_new(view, case, draft, engine)
+    other = type_not_allowed(request.subject, case.rules, new.type_name)
+    if other is not None:
+        raise other
     if not case.importing:
         refuse_strong_targets(view, request.subject, new.used)
         number = partial(next_number, view, request.subject)
@@ -152,14 +163,16 @@ def case_of(view: View, request: Register, made: ConfigValue | None = None) -> R
     """Return what is known of a registration; `made` is the config row that the subject is made with."""
     scope = Scope(*request.subject)
     config = config_in_force(view, scope, made)
+    rules = version_rules(view, request.subject, request.create_with)
     latest = latest_version(view, request.subject)
     return RegistrationState(
         request,
         config,
         mode_in_force(view, scope),
-        policy_of(config),
+        policy_for(config, rules),
         latest,
         schema_row(view, request.subject.context, latest[1].schema_id) if latest else None,
+        rules,
         made,
     )
 
@@ -207,6 +220,7 @@ def _already_there(view: View, case: RegistrationState, engine: SchemaEngine) ->
             visible="all",
             strict=strict,
             normalize=case.normalize and request.schema_id < 0,
+            rules=case.rules,
         )
         if not isinstance(one, InvalidText):
             return _find_same(view, case, one)
@@ -220,17 +234,13 @@ def _find_same(view: View, case: RegistrationState, one: ParsedDraft) -> Kept | 
     request = case.request
     if case.importing and request.number > 0:
         match = version_with_number(view, request.subject, request.number)
-        if match is not None and not _is(schema_row(view, request.subject.context, match[1].schema_id), one):
+        if match is not None and not (has_schema(view, match, one) and has_type(view, match, one)):
             return None
     else:
         match = matching(view, request.subject, one, "live")
     if match is None or 0 <= request.schema_id != match[1].schema_id:
         return None
     return match
-
-
-def _is(schema: Schema, one: ParsedDraft) -> bool:
-    return (schema.guid, schema.references) == (one.guid, one.used)
 
 
 def refuse_by_mode(case: RegistrationState) -> None:
@@ -267,7 +277,15 @@ def _complete_draft(case: RegistrationState) -> Draft:
     changed = draft.metadata is not None or draft.rules is not None or request.add_tags or request.remove_tags
     if case.last is None or case.importing or not changed:
         raise InvalidSchema.of("SCHEMA_EMPTY", "Empty schema", path="/schema", allowed="a schema text")
-    return replace(draft, text=case.last.text, format=case.last.format, references=as_sent(case.last.references))
+    assert case.latest is not None
+    return replace(
+        draft,
+        text=case.last.text,
+        format=case.last.format,
+        references=as_sent(case.last.references),
+        type_name=draft.type_name or case.latest[1].type_name,
+        data=None,
+    )
 
 
 def _read_new(view: View, case: RegistrationState, draft: Draft, engine: SchemaEngine) -> ParsedDraft:
@@ -280,6 +298,7 @@ def _read_new(view: View, case: RegistrationState, draft: Draft, engine: SchemaE
         visible="all" if case.importing else "live",
         strict=strict,
         normalize=case.normalize and not case.importing,
+        rules=case.rules,
     )
     if isinstance(new, InvalidText):
         raise refuse(new, draft)
@@ -325,7 +344,7 @@ def derive(view: View, command: Command[Derive], engine: SchemaEngine) -> Decisi
     rules = request.rules or _merge_rules(schema.rules, request.merge_rules, request.remove_rules)
     refuse_bad_rules(rules)
     metadata = schema.metadata if request.metadata is None else request.metadata
-    draft = Draft(schema.text, schema.format, as_sent(schema.references), metadata, rules)
+    draft = Draft(schema.text, schema.format, as_sent(schema.references), metadata, rules, version.type_name)
     case = case_of(view, Register(request.subject, draft, number=request.number or NEXT))
     refuse_by_mode(case)
     draft = retag_draft(view, request.subject, draft, engine, add=request.add_tags, remove=request.remove_tags)

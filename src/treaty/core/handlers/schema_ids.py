@@ -1,6 +1,5 @@
 """Where a new version goes: its schema id, its number, its ordinal, and all rows of its commit."""
 
-import hashlib
 from dataclasses import replace
 
 from treaty.core import limits
@@ -8,6 +7,7 @@ from treaty.core.access.authorized_view import AuthorizedView
 from treaty.core.answers import ForcedRegistration, RegisteredVersion, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.capacity import make_room, refuse_new_context, refuse_new_schema, refuse_new_subject
+from treaty.core.handlers.same_versions import has_type
 from treaty.core.handlers.schemas import ParsedDraft
 from treaty.core.handlers.settings import scope_key
 from treaty.core.handlers.uses import (
@@ -19,6 +19,7 @@ from treaty.core.handlers.uses import (
     remove_versions,
     with_hidden,
 )
+from treaty.core.handlers.version_identity import EXACT
 from treaty.core.handlers.versions import Kept, as_sent, highest_number, version_with_number, with_schema
 from treaty.core.limits import ID_GAP
 from treaty.core.names import Subject
@@ -133,24 +134,27 @@ def new_version(
     schema_id, schema_rows = _schema(view, command, new)
     home, generation = make_home(view, request.subject, request.create_with)
     ordinals = ordinals_key(request.subject, generation)
-    types = types_key(request.subject, generation, new.draft.format, new.parsed.type_name)
+    types = types_key(request.subject, generation, new.draft.format, new.type_name)
     ordinal, type_version = _next(view, ordinals), _next(view, types)
     removed = _find_replaced(view, request.subject, number) if imported else []
-    vanishing = [] if schema_rows else _vanishing(view, request.subject, schema_id, removed)  # a new one has no version
+    vanishing = (
+        [] if schema_rows else _vanishing(view, request.subject, schema_id, new, removed)
+    )  # a new one has no version
     removed += make_room(view, request.subject, removed, ordinal)
-    content = _content(new)
+    sent = new.sent
     version = Version(
         number=number,
         schema_id=schema_id,
         format=new.draft.format,
-        type_name=new.parsed.type_name,
+        type_name=new.type_name,
         type_version=type_version,
-        content=content.sha256 if content else "",
+        content=new.content,
         forced=ForcedRegistration(request.force.who, request.force.why) if request.force else None,
         imported=imported,
         policy=policy,
         properties=request.properties,
         time=command.time if request.time < 0 else request.time,
+        identity=new.identity,
     )
     key = VersionKey(*request.subject, generation, ordinal)
     rows = (
@@ -159,7 +163,7 @@ def new_version(
         *schema_rows,
         *vanishing,
         *remove_versions(view, removed, spare_schema=schema_id),
-        *((make_row(CONTENT, content, Content(_encode_text(new))),) if content else ()),
+        *((make_row(CONTENT, ContentKey(version.content), Content(sent)),) if sent is not None else ()),
         make_row(VERSION, key, version),
         make_row(COUNTER, ordinals, Counter(ordinal)),
         make_row(COUNTER, types, Counter(type_version)),
@@ -184,6 +188,8 @@ def _describe_new(request: Register, new: ParsedDraft, version: Version, ordinal
         properties=version.properties,
         forced=version.forced,
         imported=version.imported,
+        type_name=version.type_name,
+        type_version=version.type_version,
     )
 
 
@@ -263,9 +269,9 @@ def _may_be_read(view: View, command: Command[Register], schema: SchemaKey) -> b
 
 
 def _is_same_schema(view: View, key: SchemaKey, value: Schema) -> bool:
-    """A guid covers subject and number of a reference, not what stands there: after a purge it may be another schema."""
+    """A guid covers neither the format nor what stands at a reference, which may be another schema after a purge."""
     there = view.get(SCHEMA, key)
-    return there is not None and there.references == value.references
+    return there is not None and (there.format, there.references) == (value.format, value.references)
 
 
 def _find_replaced(view: View, subject: Subject, number: int) -> list[Kept]:
@@ -279,22 +285,18 @@ def _find_replaced(view: View, subject: Subject, number: int) -> list[Kept]:
     return going
 
 
-def _vanishing(view: View, subject: Subject, schema_id: int, removed: list[Kept]) -> list[Row]:
-    """Softly deleted versions of the same schema become hidden, unless something still refers to them."""
+def _vanishing(view: View, subject: Subject, schema_id: int, new: ParsedDraft, removed: list[Kept]) -> list[Row]:
+    """Softly deleted versions of the same schema, type and (where identity is exact) bytes become hidden, unless
+    something still refers to them.
+    """
     return [
         make_row(VERSION, one[0], replace(one[1], state="hidden"))
         for one in with_schema(view, subject, schema_id, ("soft",))
-        if one not in removed and not any(referrers(view, one[0], "all"))
+        if one not in removed
+        and has_type(view, one, new)
+        and (new.rules.identity != EXACT or one[1].content == new.content)
+        and not any(referrers(view, one[0], "all"))
     ]
-
-
-def _content(new: ParsedDraft) -> ContentKey | None:
-    """The key of the bytes as they were sent; None where they are the canonical text."""
-    return None if new.draft.text == new.parsed.canonical else ContentKey(hashlib.sha256(_encode_text(new)).hexdigest())
-
-
-def _encode_text(new: ParsedDraft) -> bytes:
-    return new.draft.text.encode("utf-8", "surrogatepass")
 
 
 def make_home(view: View, subject: Subject, creation: SubjectCreation) -> tuple[tuple[Row, ...], int]:

@@ -2,13 +2,16 @@
 lookup digest.
 """
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, replace
 
 from treaty.core.finding import Diagnostic
+from treaty.core.handlers.version_identity import NORMALISED, VersionRules, is_opaque, type_in, with_text
 from treaty.core.handlers.versions import as_sent, schema_row, select
 from treaty.core.identity import guid, lookup_digest
-from treaty.core.limits import REFERENCE_DEPTH, SCHEMA_BYTES
+from treaty.core.limits import OPAQUE_BYTES, REFERENCE_DEPTH, SCHEMA_BYTES
 from treaty.core.names import Subject
+from treaty.core.opaque import opaque_bytes
 from treaty.core.refusals import InvalidSchema, InvalidVersion, NotFound, Reason, TooLarge
 from treaty.core.requests import LATEST, Visible
 from treaty.core.schema import Draft, Metadata, Reference, RuleSet, refuse_many_references
@@ -46,6 +49,31 @@ class ParsedDraft:
     """Of the canonical text: equal for all spellings of one schema."""
     guid: str
     lookup_digest: str
+    rules: VersionRules
+    """Those of its subject."""
+    type_name: str = ""
+    """The type in its subject."""
+    identity: str = ""
+    """The lookup digest of its normal form, where the identity of the subject is normalised."""
+    normal: ParsedSchema | None = None
+    """Its normal form there."""
+    opaque: bool = False
+
+    @property
+    def sent(self) -> bytes | None:
+        """The bytes as sent; None where they are the canonical text, or follow from it, as those of opaque schemas do."""
+        if self.opaque or (self.draft.data is None and self.draft.text == self.parsed.canonical):
+            return None
+        data = self.draft.data
+        if data is None:
+            return self.draft.text.encode("utf-8", "surrogatepass")
+        return None if data == self.parsed.canonical.encode("utf-8", "surrogatepass") else data
+
+    @property
+    def content(self) -> str:
+        """The digest of the bytes as sent; empty where the canonical text says them."""
+        sent = self.sent
+        return "" if sent is None else hashlib.sha256(sent).hexdigest()
 
 
 def answers(engine: SchemaEngine, questions: tuple[Question, ...]) -> tuple[Answer, ...]:
@@ -58,44 +86,69 @@ def answers(engine: SchemaEngine, questions: tuple[Question, ...]) -> tuple[Answ
 
 
 def read(
-    view: View, subject: Subject, draft: Draft, engine: SchemaEngine, *, visible: Visible, strict: bool, normalize: bool
+    view: View,
+    subject: Subject,
+    draft: Draft,
+    engine: SchemaEngine,
+    *,
+    visible: Visible,
+    strict: bool,
+    normalize: bool,
+    rules: VersionRules,
 ) -> ParsedDraft | InvalidText:
-    """Read a draft as a version of the subject.
+    """Read a draft as a version of the subject, whose `rules` are given.
 
     Formats without a plug-in are opaque: their text is its own canonical form. Raises `InvalidSchema` for references
-    that lead nowhere, `TooLarge` past a limit; a text that does not parse is returned as `InvalidText`.
+    that lead nowhere and a type that the text lacks, `TooLarge` past a limit; a text that does not parse is returned as
+    `InvalidText`.
     """
-    size = len(draft.text.encode("utf-8", "surrogatepass"))
-    if size > SCHEMA_BYTES:
-        raise TooLarge.of(
-            "SCHEMA_BYTES",
-            "Register operation failed because schema is too large",
-            new=f"{size} bytes",
-            allowed=f"at most {SCHEMA_BYTES} bytes",
-        )
+    draft = with_text(draft, engine)
+    opaque = is_opaque(draft, engine)
+    _refuse_large(draft, opaque=opaque)
     used = follow(view, subject, draft.references, visible)
     bound = resolve_references(view, subject.context, used)
     sent = ResolvedSchema(draft.format, draft.text, bound)
     parsed: Answer = ParsedSchema(draft.text, sent.digest.hex())
-    if draft.format in engine.formats:
-        (parsed,) = answers(engine, (ParseSchema(sent, strict, normalize),))
-    if isinstance(parsed, InvalidText):
-        return parsed
+    normal: Answer = parsed
+    if not opaque:
+        forms = {normalize, normalize or rules.identity == NORMALISED}  # as it is stored, and as it is compared
+        told = answers(engine, tuple(ParseSchema(sent, strict, form) for form in sorted(forms)))
+        parsed, normal = told[0], told[-1]
+    for one in (parsed, normal):
+        if isinstance(one, InvalidText):
+            return one
     assert isinstance(parsed, ParsedSchema)
+    assert isinstance(normal, ParsedSchema)
     canonical = sent if parsed.canonical == draft.text else ResolvedSchema(draft.format, parsed.canonical, bound)
-    return _read(draft, used, parsed, canonical)
+    compared = normal if rules.identity == NORMALISED else None
+    name = type_in(rules, draft, parsed)
+    return _identify(ParsedDraft(draft, used, parsed, canonical, "", "", rules, name, "", compared, opaque))
 
 
-def _read(
-    draft: Draft, used: tuple[StoredReference, ...], parsed: ParsedSchema, resolved: ResolvedSchema
-) -> ParsedDraft:
-    return ParsedDraft(
-        draft,
-        used,
-        parsed,
-        resolved,
-        guid(parsed.canonical, as_sent(used), draft.metadata, draft.rules),
-        lookup_digest(draft.format, parsed.resolved, draft.metadata, draft.rules),
+def _refuse_large(draft: Draft, *, opaque: bool) -> None:
+    size = len(opaque_bytes(draft.text) if opaque else draft.text.encode("utf-8", "surrogatepass"))
+    size = max(size, len(draft.data or b""))
+    limit, most = ("OPAQUE_BYTES", OPAQUE_BYTES) if opaque else ("SCHEMA_BYTES", SCHEMA_BYTES)
+    if size > most:
+        raise TooLarge.of(
+            limit,
+            "Register operation failed because schema is too large",
+            new=f"{size} bytes",
+            allowed=f"at most {most} bytes",
+        )
+
+
+def _identify(one: ParsedDraft) -> ParsedDraft:
+    """Return a draft with its guid and digests, which cover its metadata and rules."""
+    draft, parsed = one.draft, one.parsed
+    opaque = draft.format if one.opaque else ""
+    return replace(
+        one,
+        guid=guid(parsed.canonical, as_sent(one.used), draft.metadata, draft.rules, opaque),
+        lookup_digest=lookup_digest(draft.format, parsed.resolved, draft.metadata, draft.rules),
+        identity=(
+            "" if one.normal is None else lookup_digest(draft.format, one.normal.resolved, draft.metadata, draft.rules)
+        ),
     )
 
 
@@ -103,15 +156,14 @@ def with_extras(one: ParsedDraft, metadata: Metadata | None, rules: RuleSet | No
     """Return the same text with other metadata and rules, which are part of its identity."""
     if (metadata, rules) == (one.draft.metadata, one.draft.rules):
         return one
-    draft = Draft(one.draft.text, one.draft.format, one.draft.references, metadata, rules)
-    return _read(draft, one.used, one.parsed, one.meaning)
+    return _identify(replace(one, draft=replace(one.draft, metadata=metadata, rules=rules)))
 
 
 def refuse_unknown_format(draft: Draft, engine: SchemaEngine) -> None:
     """Raise `InvalidSchema` for an unknown format: Confluent's clients name one that is there, opaque
     ones belong to other dialects.
     """
-    if draft.text and draft.format not in engine.formats:
+    if (draft.text or draft.data is not None) and is_opaque(draft, engine):
         raise InvalidSchema.of(
             "SCHEMA_TYPE",
             f"Invalid schema type {draft.format}",

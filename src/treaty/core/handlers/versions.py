@@ -7,11 +7,13 @@ from itertools import chain, islice
 from treaty.core.answers import VersionFound
 from treaty.core.limits import COUNTER
 from treaty.core.names import DEFAULT_CONTEXT, Subject
+from treaty.core.opaque import CODED, opaque_bytes
 from treaty.core.refusals import InvalidVersion, SubjectNotFound, VersionNotFound
 from treaty.core.requests import LATEST, Visible
 from treaty.core.schema import Reference
 from treaty.core.state.rows import UnreadableRowError
 from treaty.core.state.state_tables import (
+    CONTENT,
     SCHEMA,
     SUBJECT,
     SUBJECT_ELSEWHERE,
@@ -20,6 +22,7 @@ from treaty.core.state.state_tables import (
     VERSION_BY_SCHEMA,
     VERSION_BY_SUBJECT,
     VERSION_LISTED,
+    ContentKey,
     NumberEntry,
     SchemaKey,
     VersionKey,
@@ -238,8 +241,8 @@ def as_sent(references: Iterable[StoredReference]) -> tuple[Reference, ...]:
     return tuple(Reference(one.name, one.subject, one.version) for one in references)
 
 
-def describe_version(view: View, one: Kept) -> VersionFound:
-    """Return the answer about a version."""
+def describe_version(view: View, one: Kept, *, data: bool = False) -> VersionFound:
+    """Return the answer about a version; with `data` the bytes as sent, where they differ from the text."""
     key, version = one
     schema = schema_row(view, key.context, version.schema_id)
     return VersionFound(
@@ -258,4 +261,14 @@ def describe_version(view: View, one: Kept) -> VersionFound:
         properties=version.properties,
         forced=version.forced,
         imported=version.imported,
+        type_name=version.type_name,
+        type_version=version.type_version,
+        data=_data_of(view, version, schema) if data else None,
     )
+
+
+def _data_of(view: View, version: Version, schema: Schema) -> bytes | None:
+    if version.content:
+        content = view.get(CONTENT, ContentKey(version.content))
+        return None if content is None else content.data
+    return opaque_bytes(schema.text) if schema.text.startswith(CODED) else None

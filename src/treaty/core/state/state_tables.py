@@ -134,6 +134,10 @@ def _version_by_content(_key: VersionKey, value: values.Version) -> tuple[tuple[
     return ((value.content,),) if value.content else ()
 
 
+def _version_by_identity(key: VersionKey, value: values.Version) -> tuple[tuple[str, str], ...]:
+    return ((key.context, value.identity),) if value.identity else ()
+
+
 def _name_by_version(key: NameKey, value: values.Name) -> tuple[tuple[str, str, int, int], ...]:
     return ((*key[:3], value.ordinal),)
 
@@ -152,6 +156,8 @@ VERSION_BY_SCHEMA = Index("version.schema", VersionKey, _version_by_schema, (Non
 """By (state, context, schema id)."""
 VERSION_BY_CONTENT = Index("version.content", VersionKey, _version_by_content, (None,))
 """By (SHA-256)."""
+VERSION_BY_IDENTITY = Index("version.identity", VersionKey, _version_by_identity, (0, None))
+"""By (context, digest of the normal form), versions of subjects with the identity normalised."""
 NAME_BY_VERSION = Index("name.version", NameKey, _name_by_version, (0, 1, 2, None))
 """By (context, subject, generation, ordinal)."""
 ENCODING_BY_VERSION = Index("encoding.version", EncodingKey, _encoding_by_version, (0, 1, None, None))
@@ -163,7 +169,9 @@ SUBJECT = Table(
 """Counted by (context)."""
 VERSION = Table(
     "version", VersionKey, values.Version, counted=lambda key, value: (_listed_state(value), key.context, key.subject),
-    indexes=(VERSION_BY_SUBJECT, VERSION_BY_NUMBER, VERSION_LISTED, VERSION_BY_SCHEMA, VERSION_BY_CONTENT),
+    indexes=(
+        VERSION_BY_SUBJECT, VERSION_BY_NUMBER, VERSION_LISTED, VERSION_BY_SCHEMA, VERSION_BY_CONTENT, VERSION_BY_IDENTITY,
+    ),
 )  # fmt: skip
 """Counted by (state, context, subject)."""
 NAME = Table("name", NameKey, values.Name, (NAME_BY_VERSION,))

@@ -105,6 +105,8 @@ class Version:
     policy: PolicyValue | None = None
     properties: Pairs = ()
     time: int = 0
+    identity: str = ""
+    """In a subject with the identity normalised: the lookup digest of the text in its normal form."""
     extra: Extra = ()
 
 

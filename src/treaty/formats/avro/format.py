@@ -12,7 +12,7 @@ from treaty.formats.avro.lint.documentation import DOCUMENTATION
 from treaty.formats.avro.lint.evolution import EVOLUTION
 from treaty.formats.avro.lint.portability import PORTABILITY
 from treaty.formats.avro.logical_types import from_logical, to_logical
-from treaty.formats.avro.model import AvroEnum, AvroFixed, AvroRecord, AvroReference, AvroSchema
+from treaty.formats.avro.model import AvroEnum, AvroFixed, AvroRecord, AvroReference, AvroSchema, AvroType, AvroUnion
 from treaty.formats.avro.normal_form import to_normal_form
 from treaty.formats.avro.parser import parse_schema
 from treaty.formats.avro.references import find_references
@@ -34,7 +34,15 @@ def print_texts(schema: AvroSchema, normalize: bool) -> SchemaTexts:  # noqa: FB
     name = root.full if isinstance(root, AvroRecord | AvroEnum | AvroFixed | AvroReference) else ""
     top = chosen.names[root.full] if isinstance(root, AvroReference) else root
     fields = tuple(field.name for field in top.fields) if isinstance(top, AvroRecord) else ()
-    return SchemaTexts(canonical, resolved, name, fields)
+    return SchemaTexts(canonical, resolved, name, fields, _type_names(root))
+
+
+def _type_names(root: AvroType) -> tuple[str, ...]:
+    """Full names of named types, kinds of the others; of a union those of its branches."""
+    branches = root.branches if isinstance(root, AvroUnion) else (root,)
+    return tuple(
+        one.full if isinstance(one, AvroRecord | AvroEnum | AvroFixed | AvroReference) else one.kind for one in branches
+    )
 
 
 FORMAT = Format(

@@ -2,10 +2,11 @@
 
 import base64
 import hashlib
+from collections.abc import Iterator
 
 from treaty.formats.format import SchemaTexts
 from treaty.formats.protobuf.encoding.files import build_descriptor_set, serialize_descriptor
-from treaty.formats.protobuf.model import ProtoSchema
+from treaty.formats.protobuf.model import Message, ProtoSchema
 from treaty.formats.protobuf.printer.normal_form import to_normal_form
 from treaty.formats.protobuf.printer.plain import strip_extensions
 from treaty.formats.protobuf.printer.text import print_file
@@ -19,7 +20,16 @@ def print_texts(schema: ProtoSchema, normalize: bool) -> SchemaTexts:  # noqa: F
     names = [one.name for one in file.messages[:1]] or [one.name for one in file.enums[:1]]
     full = ".".join([file.package, *names] if file.package else names) if names else ""
     fields = tuple(one.name for one in file.messages[0].all_fields) if file.messages else ()
-    return SchemaTexts(canonical, _with_imports(schema, canonical), full, fields)
+    types = tuple(_message_names(file.package, file.messages)) or ((full,) if full else ())
+    return SchemaTexts(canonical, _with_imports(schema, canonical), full, fields, types)
+
+
+def _message_names(scope: str, messages: tuple[Message, ...]) -> Iterator[str]:
+    """Full names of messages and of those inside them, in the order of the text."""
+    for one in messages:
+        full = f"{scope}.{one.name}" if scope else one.name
+        yield full
+        yield from _message_names(full, one.messages)
 
 
 def _with_imports(schema: ProtoSchema, canonical: str) -> str:

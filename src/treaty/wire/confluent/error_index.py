@@ -199,6 +199,25 @@ ERROR_CODES: Mapping[int, ErrorCode] = {
         "Payloads carry encoding ids of the version and could not be read without it.",
         "Keep it soft-deleted, or remove its encodings too with `force=true`.",
     ),
+    40954: ErrorCode(
+        "The subject takes another format.",
+        "The property `treaty.format` of the subject names one format, and the schema is of another; or versions of another "
+        "format are there when the property is set.",
+        "Use a schema of that format, or another subject.",
+        is_own=True,
+    ),
+    40956: ErrorCode(
+        "The subject has versions of another type.",
+        "The subject was created for versions of one type, and the schema is of another type than its live versions.",
+        "Use a schema of that type, or another subject.",
+        is_own=True,
+    ),
+    40955: ErrorCode(
+        "The level is not the expected one.",
+        "A change of a subject's policy named the level that it replaces, and another one is in force.",
+        "Read the level in force and decide again.",
+        is_own=True,
+    ),
     40951: ErrorCode(
         "The request conflicts with the current state.",
         "For example a name that another version of the subject has, or a command id that was used for another request.",

@@ -12,6 +12,7 @@ from treaty.core import requests as q
 from treaty.core.limits import COUNTER
 from treaty.core.operations import operation_name
 from treaty.core.refusals import NotOffered
+from treaty.core.schema import Draft
 from treaty.wire.confluent.associations import GetsBody, associate_body, changes_body, get_body, list_members
 from treaty.wire.confluent.drafts import derive_body, draft_body, register_body
 from treaty.wire.confluent.listings import ContextBody
@@ -32,7 +33,22 @@ def encode_request(request: q.Request[Any]) -> HttpRequest:
     send = _SEND.get(type(request))
     if send is None:
         raise NotOffered(f"Confluent's API has no request for {operation_name(request)}")
+    _refuse_members_of_groups(request)
     return send(request)
+
+
+def _refuse_members_of_groups(request: q.Request[Any]) -> None:
+    """Raise `NotOffered` where a request says what only groups have: left out it would be another request."""
+    draft = getattr(request, "draft", None)
+    told = {
+        "draft.type_name": isinstance(draft, Draft) and draft.type_name,
+        "draft.data": isinstance(draft, Draft) and draft.data is not None,
+        "require_subject": getattr(request, "require_subject", False),
+        "level": isinstance(request, q.Check) and request.level is not None,
+    }
+    for member, is_set in told.items():
+        if is_set:
+            raise NotOffered(f"Confluent's API has no {member} for {operation_name(request)}")
 
 
 def _path(*parts: object) -> str:

@@ -41,6 +41,8 @@ class SchemaDetails(Struct, omit_defaults=True, rename="camel"):
     created: bool | None = None
     forced: ForceBody | None = None
     imported: bool = False
+    type_name: str = ""
+    type_version: int = 0
     findings: list[Finding] | None = None
 
 
@@ -88,7 +90,12 @@ def version_body(version: VersionFound, *, details: bool = False) -> SchemaBody:
 def _details(version: VersionFound) -> SchemaDetails:
     forced = None if version.forced is None else ForceBody(version.forced.who, version.forced.why)
     return SchemaDetails(
-        ordinal=version.ordinal, properties=dict(version.properties) or None, forced=forced, imported=version.imported
+        ordinal=version.ordinal,
+        properties=dict(version.properties) or None,
+        forced=forced,
+        imported=version.imported,
+        type_name=version.type_name,
+        type_version=version.type_version,
     )
 
 
@@ -163,6 +170,8 @@ def version_of(body: SchemaBody, subject: str = "") -> VersionFound:
         forced=None if more.forced is None else ForcedRegistration(more.forced.who, more.forced.why),
         imported=more.imported,
         tags=tagged_of(body.schema_tags),
+        type_name=more.type_name,
+        type_version=more.type_version,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.simulation.judging.model.asking import Asking, Yes
-from tests.simulation.judging.model.changing import purge_subject
+from tests.simulation.judging.model.changing import purge_versions
 from tests.simulation.judging.model.encodings import refuse_if_encoded
 from tests.simulation.judging.model.events import Associated, Event
 from tests.simulation.judging.model.facts import changes_something
@@ -292,7 +292,7 @@ def _take_apart(
         refuse_if_readonly(past, q.Scope(*subject))
     events: list[Event] = [Associated(key, None) for key, _ in ties]
     for subject in sorted(going):
-        events += purge_subject(past, subject)
+        events += purge_versions(past, subject)
     return events
 
 

@@ -84,7 +84,7 @@ def delete_version(past: Past, asking: Asking, request: q.DeleteVersion) -> Yes:
     if not request.permanent:
         return Yes((VersionTurned(subject, one.ordinal, "soft"),), answer)
     if is_last:
-        return Yes(tuple(purge_subject(past, subject)), answer)
+        return Yes(tuple(purge_versions(past, subject)), answer)
     return Yes(tuple(VersionPurged(subject, each.ordinal) for each in gone), answer)
 
 
@@ -108,8 +108,21 @@ def delete_subject(past: Past, asking: Asking, request: q.DeleteSubject) -> Yes:
     refuse_if_readonly(past, q.Scope(*subject))
     answer = DeletedVersions(tuple(one.number for one in taken))
     if request.permanent:
-        return Yes(tuple(purge_subject(past, subject)), answer)
+        return Yes(tuple(purge_versions(past, subject)), answer)
     return Yes(tuple(VersionTurned(subject, one.ordinal, "soft") for one in live), answer)
+
+
+def survives(past: Past, subject: Subject) -> bool:
+    """Whether a subject outlives its last version: one that Confluent's requests made does not."""
+    there = past.subjects.get(subject)
+    return there is not None and there.origin != "confluent"
+
+
+def purge_versions(past: Past, subject: Subject) -> list[Event]:
+    """All versions of a subject, and the subject with them where it does not survive them."""
+    if survives(past, subject):
+        return [VersionPurged(subject, one.ordinal) for one in past.of(subject)]
+    return purge_subject(past, subject)
 
 
 def purge_subject(past: Past, subject: Subject) -> list[Event]:
@@ -206,7 +219,7 @@ def _emptied(past: Past, scope: q.Scope) -> list[Event]:
             refuse_if_referred_to(past, one, ("live", "soft"), beside=tuple(inside))
     refuse_if_encoded(past, versions)
     gone: list[Event] = [VersionPurged(one.subject, one.ordinal) for one in versions]
-    return [*gone, *(SubjectPurged(subject) for subject in inside)]
+    return [*gone, *(SubjectPurged(subject) for subject in inside if not survives(past, subject))]
 
 
 def delete_mode(past: Past, asking: Asking, request: q.DeleteMode) -> Yes:

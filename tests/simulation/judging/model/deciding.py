@@ -11,6 +11,7 @@ from tests.simulation.judging.model import (
     associating,
     changing,
     encodings,
+    grouping,
     listing,
     outcomes,
     reading,
@@ -26,6 +27,7 @@ from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import answers
 from treaty.core import associations as t
 from treaty.core import encodings as e
+from treaty.core import groups as g
 from treaty.core import requests as q
 from treaty.core.refusals import Refusal
 
@@ -61,6 +63,11 @@ RULES: Mapping[type, Rule] = {
     e.AssignEncoding: Rule(encodings.assign_encoding, rights.on_subject("register"), writes=True, follows_alias=True),
     e.ListCodecs: Rule(encodings.list_codecs, rights.on_subject("read"), follows_alias=True),
     e.GetEncoding: Rule(encodings.get_encoding, rights.on_subject("read"), follows_alias=True),
+    g.CreateSubject: Rule(grouping.create_subject, rights.of_create_subject, writes=True, follows_alias=True),
+    g.ChangeSubject: Rule(grouping.change_subject, rights.of_change_subject, writes=True, follows_alias=True),
+    g.RemoveSubject: Rule(grouping.remove_subject, rights.on_subject("delete"), writes=True, follows_alias=True),
+    g.GetSubject: Rule(grouping.get_subject, rights.on_subject("read"), follows_alias=True),
+    g.ListGroups: Rule(grouping.list_groups, rights.somewhere("read")),
     q.GetSchema: Rule(reading.get_schema, rights.somewhere("read"), from_memory=True, follows_alias=True),
     q.GetGuid: Rule(reading.get_guid, rights.somewhere("read"), from_memory=True),
     q.GetVersion: Rule(reading.get_version, rights.on_subject("read", anywhere=True), follows_alias=True),

@@ -56,6 +56,14 @@ class SubjectMade:
 
 
 @dataclass(frozen=True, slots=True)
+class SubjectChanged:
+    """A subject has these properties now, and no others."""
+
+    subject: Subject
+    properties: Pairs
+
+
+@dataclass(frozen=True, slots=True)
 class SubjectPurged:
     """A subject is gone for good."""
 
@@ -169,6 +177,6 @@ class Restored:
 
 
 Event = (
-    ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectPurged | VersionMade | VersionTurned | VersionPurged
-    | CodecMade | EncodingMade | ConfigChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
+    ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectChanged | SubjectPurged | VersionMade | VersionTurned
+    | VersionPurged | CodecMade | EncodingMade | ConfigChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
 )  # fmt: skip

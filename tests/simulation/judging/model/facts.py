@@ -12,6 +12,7 @@ from tests.simulation.judging.model.events import (
     Event,
     IdsReserved,
     ModeChanged,
+    SubjectChanged,
     SubjectMade,
     SubjectPurged,
     VersionMade,
@@ -129,6 +130,8 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
             for made in before.made_in(event.subject):
                 yield from _counters_of(made)
             yield from (("codec", (*event.subject, name)) for name in before.codecs_of(event.subject))
+        elif isinstance(event, SubjectChanged):
+            yield "subject", tuple(event.subject)
         elif isinstance(event, CodecMade | EncodingMade):
             yield from _places_of_encoding(event)
         elif isinstance(event, ContextMade | ContextDeleted):

@@ -20,6 +20,7 @@ from tests.simulation.judging.model.events import (
     Name,
     OutcomeDropped,
     Restored,
+    SubjectChanged,
     SubjectMade,
     SubjectPurged,
     VersionMade,
@@ -156,6 +157,8 @@ class Past:
         for event in self.events:
             if type(event) is SubjectMade:
                 there[event.subject] = event.value
+            elif type(event) is SubjectChanged:
+                there[event.subject] = replace(there[event.subject], properties=event.properties)
             elif type(event) is SubjectPurged:
                 del there[event.subject]
         return there

@@ -26,8 +26,13 @@ def is_referred_to(past: Past, target: VersionNow, states: tuple[str, ...]) -> b
 
 
 def refuse_if_referred_to(
-    past: Past, target: VersionNow, states: tuple[str, ...], *, beside: tuple[Subject, ...] = ()
+    past: Past,
+    target: VersionNow,
+    states: tuple[str, ...],
+    *,
+    beside: tuple[Subject, ...] = (),
+    rule: str = "REFERENCED",
 ) -> None:
     """Refuse where a version refers to it, unless it is of a subject that goes too."""
     if any(one.subject not in beside for one in referring_versions(past, target, states)):
-        raise No(Referenced, "REFERENCED", subject=str(target.subject), version=str(target.number))
+        raise No(Referenced, rule, subject=str(target.subject), version=str(target.number))

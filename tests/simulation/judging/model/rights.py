@@ -9,6 +9,7 @@ from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import associations as t
+from treaty.core import groups as g
 from treaty.core import requests as q
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
@@ -124,6 +125,21 @@ def of_register(request: q.Register) -> list[Need]:
     imported = request.schema_id >= 0 or request.time >= 0
     mode = [Need(("mode",), request.subject.context)] if imported else []
     return [Need(("register",), *request.subject), *config, *mode, *_references(request.subject, request.draft)]
+
+
+def of_create_subject(request: g.CreateSubject) -> list[Need]:
+    """Who chooses a policy must be allowed to change it."""
+    config = [Need(("config",), *request.subject)] if request.settings.policy is not None else []
+    return [Need(("register",), *request.subject), *config]
+
+
+def of_change_subject(request: g.ChangeSubject) -> list[Need]:
+    """A policy needs the right to change it, properties the right to register; so does a change of nothing."""
+    of_policy = (request.level, request.validators, request.previous) != (None, None, None)
+    needed = [Need(("config",), *request.subject)] if of_policy else []
+    if request.properties is not None or not of_policy:
+        needed.append(Need(("register",), *request.subject))
+    return needed
 
 
 def of_drafted(request: q.Lookup | q.Check) -> list[Need]:

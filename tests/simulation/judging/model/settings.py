@@ -101,15 +101,23 @@ def refuse_bad_policy(past: Past, scope: Scope, change: Config) -> None:
     """Words have to be known and to say the same as the exact member beside them; a range may begin at any version that is
     there, and only a subject has such.
     """
+    refuse_bad_words(change)
     level, own = change.exact_level, own_config(past, scope)
+    if level is not None and (own is None or own.level != level):
+        _refuse_missing_begins(
+            past, scope, level
+        )  # what is put back as it is may begin at a version that is gone by now
+
+
+def refuse_bad_words(change: Config) -> None:
+    """Words of a policy have to be known and to say the same as the exact member beside them."""
+    level = change.exact_level
     if change.level is not None and change.level not in WORDS:
         raise No(InvalidSetting, "LEVEL", new=change.level)
     if level is not None:
         refuse_bad_ranges(level)
         if change.level not in {None, word_of(level)}:
             raise No(InvalidSetting, "POLICY_WORD", old=change.level, new=word_of(level))
-        if own is None or own.level != level:  # what is put back as it is may begin at a version that is gone by now
-            _refuse_missing_begins(past, scope, level)
     if change.partition is not None:
         if change.partition not in {"", "type"} and not change.partition.removeprefix("property:"):
             raise No(InvalidSetting, "POLICY_PARTITION", new=change.partition)

@@ -1,0 +1,236 @@
+"""Versions of a subject by ordinal and by type, its history, and which versions have a schema."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from treaty.core.access.authorized_view import without_filter
+from treaty.core.answers import CompatibilityResult, Config, VersionFound
+from treaty.core.command import Command, Decision, PausingWork
+from treaty.core.groups import (
+    AdmittedVersion,
+    CheckReading,
+    FindSameSchema,
+    FindSameVersion,
+    GetHistory,
+    GetOrdinal,
+    GetTypedVersion,
+    GroupVersions,
+    History,
+    ListGroupVersions,
+)
+from treaty.core.handlers.compatibility import PASSED, CompatibilityRequirements, check_compatibility
+from treaty.core.handlers.groups.queries import subject_row
+from treaty.core.handlers.lookup import refuse_other_formats
+from treaty.core.handlers.same_versions import matching, same_version
+from treaty.core.handlers.schemas import ParsedDraft, read, refuse
+from treaty.core.handlers.settings import config_in_force
+from treaty.core.handlers.uses import version_keys_of
+from treaty.core.handlers.version_identity import NORMALISED, VersionRules, policy_for, version_rules, with_text
+from treaty.core.handlers.versions import (
+    Kept,
+    describe_version,
+    has_version,
+    newest_first,
+    no_ordinal,
+    subject_of_key,
+    with_ordinal,
+)
+from treaty.core.names import Subject
+from treaty.core.policy import LATEST, NONE
+from treaty.core.refusals import InvalidSchema, SchemaNotFound, VersionNotFound
+from treaty.core.requests import Scope
+from treaty.core.schema import Draft
+from treaty.core.schema_engine import InvalidText, SchemaEngine
+from treaty.core.state.state_tables import (
+    COUNTER,
+    SCHEMA_BY_GUID,
+    SCHEMA_BY_LOOKUP_DIGEST,
+    VERSION,
+    VERSION_BY_IDENTITY,
+    VersionKey,
+    ordinals_key,
+    types_key,
+)
+from treaty.core.state.view import View
+
+PAUSE_ROWS = 64
+"""Rows between two pauses."""
+
+
+def get_ordinal(view: View, command: Command[GetOrdinal], engine: SchemaEngine) -> Decision[VersionFound]:
+    """Return the version with an ordinal, deleted or not."""
+    subject, ordinal = command.request.subject, command.request.ordinal
+    subject_row(view, subject)
+    one = with_ordinal(view, subject, ordinal)
+    if one is None or one[1].state == "purged":
+        raise no_ordinal(subject, ordinal)
+    return Decision((), describe_version(view, one, data=True))
+
+
+def get_typed_version(
+    view: View, command: Command[GetTypedVersion], engine: SchemaEngine
+) -> PausingWork[Decision[VersionFound]]:
+    """Return the version with a number among those of its format and type, deleted or not.
+
+    Its ordinal is not below its number, so versions are looked at from there on.
+    """
+    request = command.request
+    subject = request.subject
+    generation = subject_row(view, subject).generation
+    if request.type_version <= _highest_type_version(view, request, generation):
+        ordinals = view.get(COUNTER, ordinals_key(subject, generation))
+        for ordinal in range(max(0, request.type_version), 0 if ordinals is None else ordinals.highest + 1):
+            one = with_ordinal(view, subject, ordinal)
+            if one is not None and _is_asked_for(one, request):
+                return Decision((), describe_version(view, one, data=True))
+            if ordinal % PAUSE_ROWS == 0:
+                yield
+    raise VersionNotFound.of(
+        "VERSION_NOT_FOUND",
+        f"Version {request.type_version} of type {request.type_name or 'without a name'} not found.",
+        path="/typeVersion",
+        subject=str(subject),
+        version=str(request.type_version),
+        new=str(request.type_version),
+        allowed="the number of a version of this format and type",
+    )
+
+
+def _highest_type_version(view: View, request: GetTypedVersion, generation: int) -> int:
+    counter = view.get(COUNTER, types_key(request.subject, generation, request.format, request.type_name))
+    return -1 if counter is None else counter.highest
+
+
+def _is_asked_for(one: Kept, request: GetTypedVersion) -> bool:
+    version = one[1]
+    found = (version.format, version.type_name, version.type_version)
+    return version.state != "purged" and found == (request.format, request.type_name, request.type_version)
+
+
+def list_group_versions(
+    view: View, command: Command[ListGroupVersions], engine: SchemaEngine
+) -> PausingWork[Decision[GroupVersions]]:
+    """List the live versions of a subject by ordinal, or the newest of each format and type."""
+    request = command.request
+    subject_row(view, request.subject)
+    listed: list[Kept] = []
+    newest: dict[tuple[str, str], Kept] = {}
+    for one in newest_first(view, request.subject):
+        version = one[1]
+        if not request.type_name or version.type_name == request.type_name:
+            kind = (version.format, version.type_name)
+            newest[kind] = max(one, newest.get(kind, one), key=_ordinal)
+            listed.append(one)
+        if len(listed) % PAUSE_ROWS == 0:
+            yield
+    chosen = sorted(newest.values() if request.latest else listed, key=_ordinal)
+    return Decision((), GroupVersions((yield from _describe(view, chosen))))
+
+
+def get_history(view: View, command: Command[GetHistory], engine: SchemaEngine) -> PausingWork[Decision[History]]:
+    """Return the live versions of a subject by ordinal, each with the policy that it passed."""
+    subject = command.request.subject
+    subject_row(view, subject)
+    live = sorted(newest_first(view, subject), key=_ordinal)
+    described = yield from _describe(view, live)
+    return Decision(
+        (), History(tuple(AdmittedVersion(told, one[1].policy) for one, told in zip(live, described, strict=True)))
+    )
+
+
+def _ordinal(one: Kept) -> int:
+    return one[0].ordinal
+
+
+def _describe(view: View, versions: list[Kept]) -> PausingWork[tuple[VersionFound, ...]]:
+    found = []
+    for one in versions:
+        found.append(describe_version(view, one, data=True))
+        if len(found) % PAUSE_ROWS == 0:
+            yield
+    return tuple(found)
+
+
+# ----------------------------------------------------------------------------------------------------- same schemas
+
+
+def find_same_version(view: View, command: Command[FindSameVersion], engine: SchemaEngine) -> Decision[VersionFound]:
+    """Find the newest live version with this schema, as a registration of it would."""
+    subject = command.request.subject
+    subject_row(view, subject)
+    refuse_other_formats(view, subject, command.request.draft, engine)
+    match = matching(view, subject, _read(view, subject, command.request.draft, engine), "live")
+    if match is None:
+        raise SchemaNotFound.of("SCHEMA_NOT_FOUND", "Schema not found", subject=str(subject))
+    return Decision((), describe_version(view, match, data=True))
+
+
+def find_same_schema(
+    view: View, command: Command[FindSameSchema], engine: SchemaEngine
+) -> PausingWork[Decision[GroupVersions]]:
+    """Find the newest live version with this schema in each subject of a context that may be read."""
+    context, draft = command.request.context, command.request.draft
+    base, reads = without_filter(view)
+    subjects: set[Subject] = set()
+    for count, key in enumerate(_candidates(view, base, context, draft, engine)):
+        if reads(key):
+            subjects.add(subject_of_key(key))
+        if count % PAUSE_ROWS == 0:
+            yield
+    found = []
+    for subject in sorted(subjects):
+        match = same_version(base, subject, _read(view, subject, draft, engine), "live")
+        if match is not None:
+            found.append(describe_version(base, match, data=True))
+        yield
+    return Decision((), GroupVersions(tuple(found)))
+
+
+def _candidates(view: View, base: View, context: str, draft: Draft, engine: SchemaEngine) -> Iterator[VersionKey]:
+    """Live versions that may be this schema by some identity: as it was sent, and in its normal form."""
+    anywhere = Subject(context, "")
+    for normalize in (False, True):
+        one = _read_as(view, anywhere, draft, engine, VersionRules(identity=NORMALISED), normalize=normalize)
+        for index, entry in ((SCHEMA_BY_GUID, one.guid), (SCHEMA_BY_LOOKUP_DIGEST, one.lookup_digest)):
+            for schema in base.find(index, (context, entry)):
+                yield from version_keys_of(base, schema, ("live",))
+        for key in base.find(VERSION_BY_IDENTITY, (context, one.identity)):
+            value = base.get(VERSION, key)
+            if value is not None and value.state == "live":
+                yield key
+
+
+def _read(view: View, subject: Subject, draft: Draft, engine: SchemaEngine) -> ParsedDraft:
+    """Read a draft as it would be compared in a subject. Raises `InvalidSchema`."""
+    config = config_in_force(view, Scope(*subject))
+    return _read_as(view, subject, draft, engine, version_rules(view, subject), normalize=bool(config.normalize))
+
+
+def _read_as(
+    view: View, subject: Subject, draft: Draft, engine: SchemaEngine, rules: VersionRules, *, normalize: bool
+) -> ParsedDraft:
+    if not with_text(draft, engine).text:
+        raise InvalidSchema.of("SCHEMA_EMPTY", "Empty schema", path="/schema", allowed="a schema text")
+    one = read(view, subject, draft, engine, visible="all", strict=False, normalize=normalize, rules=rules)
+    if isinstance(one, InvalidText):
+        raise refuse(one, draft)
+    return one
+
+
+# ------------------------------------------------------------------------------------------------------ what is read
+
+
+def check_reading(view: View, command: Command[CheckReading], engine: SchemaEngine) -> Decision[CompatibilityResult]:
+    """Check whether a reader with this schema can read what writers of the subject may have written."""
+    subject = command.request.subject
+    subject_row(view, subject)
+    refuse_other_formats(view, subject, command.request.draft, engine)
+    one = _read(view, subject, command.request.draft, engine)
+    policy = policy_for(config_in_force(view, Scope(*subject)), version_rules(view, subject))
+    compares = policy.deny or policy.backward != NONE or policy.forward != NONE
+    if not compares or not has_version(view, subject):
+        return Decision((), PASSED)
+    wider = not policy.deny and policy.backward.kind not in {"none", "latest"}
+    backward = policy.backward if wider else LATEST
+    bar = CompatibilityRequirements(replace(policy, backward=backward, forward=NONE, deny=False), Config())
+    return Decision((), check_compatibility(view, engine, one, subject, bar=bar))
