@@ -47,7 +47,8 @@ def hears_too_much(asking: Asking, refusal: Refusal) -> bool:
     """Return whether a refusal names a referrer that who asks may not read."""
     if asking.access is None or not isinstance(refusal, Referenced) or not refusal.reason.old:
         return False
-    return not may(asking.access, "read", *subject_of(refusal.reason.old.rpartition(" version ")[0]))
+    named = [one.rpartition(" version ")[0] for one in refusal.reason.old.split(", ")]
+    return not all(may(asking.access, "read", *subject_of(one)) for one in named)
 
 
 def told_answers(answer: Any, asking: Asking, pasts: Iterable[Past]) -> Iterator[Any]:

@@ -45,8 +45,15 @@ def refuse_bad_policy(view: View, scope: Scope, change: Config, engine: SchemaEn
     """Raise `InvalidSetting` where a change of a config names a policy that can't be, or not at this scope.
 
     `at` is the one path of all members if they are not in the body of a config. Raises `VersionNotFound` where a
-    range begins at a version that is not there.
+    range begins at a version that is not there; that is asked last, because it depends on the state.
     """
+    refuse_bad_words(change, engine, at)
+    if change.exact_level is not None:
+        _refuse_missing_version(view, scope, change.exact_level, at or PATHS["exact_level"])
+
+
+def refuse_bad_words(change: Config, engine: SchemaEngine, at: str = "") -> None:
+    """Raise `InvalidSetting` where a change of a config names a policy that can't be in any state."""
     if change.level is not None and change.level not in LEVELS:
         raise InvalidSetting.of(
             "LEVEL",
@@ -57,7 +64,7 @@ def refuse_bad_policy(view: View, scope: Scope, change: Config, engine: SchemaEn
             allowed=", ".join(LEVELS),
         )
     if change.exact_level is not None:
-        refuse_bad_level(view, scope, change.exact_level, at or PATHS["exact_level"], word=change.level)
+        _refuse_bad_level(change.exact_level, change.level, at or PATHS["exact_level"])
     _refuse_bad_partition(change, at or PATHS["partition"])
     if change.policy is not None and change.policy not in STRICTNESS:
         raise InvalidSetting.of(
@@ -70,11 +77,17 @@ def refuse_bad_policy(view: View, scope: Scope, change: Config, engine: SchemaEn
     _refuse_unknown_validators(change.validators, engine, at or PATHS["validators"])
 
 
-def refuse_bad_level(view: View, scope: Scope, level: Level, at: str, *, word: str | None = None) -> None:
-    """Raise `InvalidSetting` for a level that can't be, not at this scope or not beside the `word`; `at` is its path.
+def refuse_bad_level(view: View, scope: Scope, level: Level, at: str) -> None:
+    """Raise `InvalidSetting` for a level that can't be, or not at this scope; `at` is its path.
 
     Raises `VersionNotFound` where a range begins at a version that is not there, unless this level is set already.
     """
+    _refuse_bad_level(level, None, at)
+    _refuse_missing_version(view, scope, level, at)
+
+
+def _refuse_bad_level(level: Level, word: str | None, at: str) -> None:
+    """Raise `InvalidSetting` for a level that can't be, or not beside the word."""
     for direction in ("backward", "forward"):
         _refuse_bad_range(getattr(level, direction), f"{at}/{direction}")
     if level.deny and (level.backward, level.forward) != (NONE, NONE):
@@ -94,9 +107,6 @@ def refuse_bad_level(view: View, scope: Scope, level: Level, at: str, *, word: s
             new=word_of(level),
             allowed=f"the level {word_of(level)} beside this policy, or one of the two",
         )
-    own = own_value(view, scope)
-    if own is None or own.level != level:
-        _refuse_missing_version(view, scope, level, at)
 
 
 def _refuse_bad_range(range_: VersionRange, at: str) -> None:
@@ -119,7 +129,10 @@ def _refuse_bad_range(range_: VersionRange, at: str) -> None:
 
 
 def _refuse_missing_version(view: View, scope: Scope, level: Level, at: str) -> None:
-    """A range that begins at a version is one of a subject that has this version."""
+    """A range that begins at a version is one of a subject that has this version, or the level is set already."""
+    own = own_value(view, scope)
+    if own is not None and own.level == level:
+        return
     for direction in ("backward", "forward"):
         range_: VersionRange = getattr(level, direction)
         if range_.kind != "till":
@@ -184,10 +197,10 @@ def _refuse_unknown_validators(named: tuple[str, ...] | None, engine: SchemaEngi
 # ------------------------------------------------------------------------------------------------ with a new subject
 
 
-def refuse_bad_creation(view: View, subject: Subject, chosen: Config, engine: SchemaEngine, at: str) -> None:
-    """Raise `InvalidSetting` for a policy that no subject can be made with."""
+def refuse_bad_creation(chosen: Config, engine: SchemaEngine, at: str) -> None:
+    """Raise `InvalidSetting` for a policy that no subject can be made with, in any state."""
     _refuse_other_members(chosen, at)
-    refuse_bad_policy(view, Scope(*subject), chosen, engine, at)
+    refuse_bad_words(chosen, engine, at)
 
 
 def created_config(
@@ -212,7 +225,8 @@ def created_config(
             allowed="leave createWith.policy out; the config of the subject sets its policy",
         )
     scope = Scope(*subject)
-    refuse_bad_creation(view, subject, chosen, engine, at)
+    _refuse_other_members(chosen, at)
+    refuse_bad_policy(view, scope, chosen, engine, at)
     old = own_value(view, scope)
     new = merge_config(old, chosen)
     if old is not None and any(getattr(old, name) not in {None, getattr(new, name)} for name in STORED):

@@ -20,7 +20,7 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.referring import refuse_if_referred_to
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rulesets import refuse_bad_rules
-from tests.simulation.judging.model.selecting import no_subject, select
+from tests.simulation.judging.model.selecting import describe, no_subject, select
 from tests.simulation.judging.model.settings import (
     EVERYWHERE,
     GIVING_IDS,
@@ -39,6 +39,7 @@ from tests.simulation.judging.model.subjects import is_name
 from treaty.core import requests as q
 from treaty.core.answers import Config, ConfigStored, DeletedVersions, ModeStored
 from treaty.core.answers import ContextMade as ContextAnswer
+from treaty.core.groups import DeleteOrdinal
 from treaty.core.limits import COUNTER, NAME_LENGTH
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import (
@@ -52,6 +53,7 @@ from treaty.core.refusals import (
     SettingNotFound,
     SubjectAssociated,
     TooLarge,
+    VersionNotFound,
 )
 from treaty.core.state.values import ConfigValue
 
@@ -86,6 +88,25 @@ def delete_version(past: Past, asking: Asking, request: q.DeleteVersion) -> Yes:
     if is_last:
         return Yes(tuple(purge_versions(past, subject)), answer)
     return Yes(tuple(VersionPurged(subject, each.ordinal) for each in gone), answer)
+
+
+def delete_ordinal(past: Past, asking: Asking, request: DeleteOrdinal) -> Yes:
+    """As a soft delete by number; a version of this ordinal that is deleted in any way can't be deleted again."""
+    subject = request.subject
+    if subject not in past.subjects:
+        raise no_subject(subject)
+    found = [one for one in past.of(subject) if one.ordinal == request.ordinal]
+    if not found:
+        raise No(VersionNotFound, "VERSION_NOT_FOUND", subject=str(subject), version=str(request.ordinal))
+    (one,) = found
+    if one.state != "live":
+        raise No(AlreadyDeleted, "VERSION_SOFT_DELETED", subject=str(subject))
+    if has_association(past, subject) and past.shown(subject) == [one]:
+        raise No(NoLiveVersion, "NO_LIVE_VERSION", subject=str(subject))
+    refuse_if_referred_to(past, one, ("live",))
+    refuse_if_readonly(past, q.Scope(*subject))
+    turned = VersionTurned(subject, one.ordinal, "soft")
+    return Yes((turned,), replace(describe(one), deleted=True))
 
 
 def delete_subject(past: Past, asking: Asking, request: q.DeleteSubject) -> Yes:

@@ -66,6 +66,7 @@ RULES: Mapping[type, Rule] = {
     g.CreateSubject: Rule(grouping.create_subject, rights.of_create_subject, writes=True, follows_alias=True),
     g.ChangeSubject: Rule(grouping.change_subject, rights.of_change_subject, writes=True, follows_alias=True),
     g.RemoveSubject: Rule(grouping.remove_subject, rights.on_subject("delete"), writes=True, follows_alias=True),
+    g.DeleteOrdinal: Rule(changing.delete_ordinal, rights.on_subject("delete"), writes=True, follows_alias=True),
     g.GetSubject: Rule(grouping.get_subject, rights.on_subject("read"), follows_alias=True),
     g.ListGroups: Rule(grouping.list_groups, rights.somewhere("read")),
     q.GetSchema: Rule(reading.get_schema, rights.somewhere("read"), from_memory=True, follows_alias=True),

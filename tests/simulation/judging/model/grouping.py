@@ -5,7 +5,7 @@ from tests.simulation.judging.model.changing import has_association, purge_subje
 from tests.simulation.judging.model.events import ConfigChanged, ContextMade, Event, SubjectChanged, SubjectMade
 from tests.simulation.judging.model.making import refuse_many_contexts
 from tests.simulation.judging.model.past import Past
-from tests.simulation.judging.model.referring import refuse_if_referred_to
+from tests.simulation.judging.model.referring import refuse_if_others_refer_to
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.selecting import no_subject
 from tests.simulation.judging.model.settings import (
@@ -202,8 +202,7 @@ def remove_subject(past: Past, asking: Asking, request: g.RemoveSubject) -> Yes:
         return Yes((), g.GroupRemoved(removed=False))
     if has_association(past, subject):
         raise No(SubjectAssociated, "SUBJECT_ASSOCIATED", subject=str(subject))
-    for one in past.of(subject):
-        refuse_if_referred_to(past, one, ("live", "soft"), beside=(subject,), rule="SUBJECT_REFERENCED")
+    refuse_if_others_refer_to(past, subject)
     refuse_if_readonly(past, q.Scope(*subject))
     return Yes(tuple(purge_subject(past, subject)), g.GroupRemoved(removed=True))
 

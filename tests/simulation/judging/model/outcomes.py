@@ -30,6 +30,8 @@ def recall(past: Past, asking: Asking) -> Yes:
 def _again(past: Past, answer: Any, name: Name) -> Any:
     if isinstance(answer, answers.RegisteredVersion):
         return replace(answer, version=_version_again(past, answer.version, name))
+    if isinstance(answer, answers.VersionFound):
+        return replace(_version_again(past, answer, name), deleted=answer.deleted)
     if isinstance(answer, t.ResourceBound):
         return _bound_again(past, answer, name)
     if isinstance(answer, Entries):
@@ -83,6 +85,8 @@ def fits_row(answer: Any, row: Outcome, sequence: int) -> bool:
     if isinstance(answer, t.ResourceBound):
         bound = (one if one.schema is None else replace(one, schema=bare(one.schema)) for one in answer.bound)
         answer = replace(answer, bound=tuple(bound))
+    if isinstance(answer, answers.VersionFound):
+        answer = replace(bare(answer), deleted=answer.deleted)
     return row.kind == tag_of(type(answer)) and told == json.loads(dumps(encode(answer)))
 
 

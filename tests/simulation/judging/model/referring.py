@@ -26,13 +26,15 @@ def is_referred_to(past: Past, target: VersionNow, states: tuple[str, ...]) -> b
 
 
 def refuse_if_referred_to(
-    past: Past,
-    target: VersionNow,
-    states: tuple[str, ...],
-    *,
-    beside: tuple[Subject, ...] = (),
-    rule: str = "REFERENCED",
+    past: Past, target: VersionNow, states: tuple[str, ...], *, beside: tuple[Subject, ...] = ()
 ) -> None:
     """Refuse where a version refers to it, unless it is of a subject that goes too."""
     if any(one.subject not in beside for one in referring_versions(past, target, states)):
-        raise No(Referenced, rule, subject=str(target.subject), version=str(target.number))
+        raise No(Referenced, "REFERENCED", subject=str(target.subject), version=str(target.number))
+
+
+def refuse_if_others_refer_to(past: Past, subject: Subject) -> None:
+    """Refuse where a version of another subject refers to any version of this one."""
+    users = (user for one in past.of(subject) for user in referring_versions(past, one, ("live", "soft")))
+    if any(user.subject != subject for user in users):
+        raise No(Referenced, "SUBJECT_REFERENCED", subject=str(subject))

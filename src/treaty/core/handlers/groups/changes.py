@@ -48,7 +48,7 @@ def create_subject(view: View, command: Command[CreateSubject], engine: SchemaEn
     refuse_bad_subject(subject)
     refuse_bad_settings(settings)
     if settings.policy is not None:
-        refuse_bad_creation(view, subject, settings.policy, engine, POLICY)
+        refuse_bad_creation(settings.policy, engine, POLICY)
     there = view.get(SUBJECT, subject)
     if there is not None:
         return Decision((), GroupCreated(describe_group(view, subject, there), created=False))
