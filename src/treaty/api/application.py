@@ -11,6 +11,7 @@ from treaty.api.metrics import ServerMetrics
 from treaty.api.native import NativeDialect
 from treaty.api.network.hosts import ANY_HOST, AllowedHosts
 from treaty.api.operator_pages import OperatorPages
+from treaty.api.pravega.dialect import PravegaDialect
 from treaty.api.protection import ActiveProtection
 from treaty.api.response_cache import ResponseCache
 from treaty.core.limits import HOT_BLOCKS
@@ -66,5 +67,6 @@ def build_application(
         authenticate=authenticate,
         internal=internal,
         hosts=hosts,
+        mounted=(PravegaDialect(registry),),
     )
     return ServerApplication(dispatcher, cache, metrics, node, protection)

@@ -1,5 +1,7 @@
 """Sets of descriptors as bytes: the file that defines a type, with the files that it imports."""
 
+from collections.abc import Iterable
+
 from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto, FileDescriptorSet
 from google.protobuf.message import DecodeError
 
@@ -66,8 +68,8 @@ def _defines(file: FileDescriptorProto, type_name: str) -> bool:
     return _is_inside(file.message_type, name.split("."))
 
 
-def _is_inside(messages: "list[DescriptorProto] | object", words: list[str]) -> bool:
-    for one in messages:  # type: ignore[attr-defined]  # a container of the runtime
+def _is_inside(messages: Iterable[DescriptorProto], words: list[str]) -> bool:
+    for one in messages:
         if one.name == words[0]:
             return len(words) == 1 or _is_inside(one.nested_type, words[1:])
     return False

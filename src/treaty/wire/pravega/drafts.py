@@ -10,12 +10,7 @@ from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.descriptor_sets import select_file
 from treaty.wire.pravega.avro_unions import narrow_union
 from treaty.wire.pravega.bodies import SchemaInfo, SchemaWithVersion
-from treaty.wire.pravega.formats import (
-    format_body,
-    refuse_kept_name,
-    schema_format_of,
-    shown_properties,
-)
+from treaty.wire.pravega.formats import format_body, refuse_kept_name, schema_format_of, shown_properties
 from treaty.wire.pravega.policies import version_body
 
 

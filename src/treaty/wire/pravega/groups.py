@@ -6,10 +6,11 @@ import hashlib
 from collections.abc import Mapping
 
 from treaty.core.answers import Config, VersionFound
-from treaty.core.groups import AdmittedVersion, CreateSubject, GroupFound, GroupSettings
+from treaty.core.groups import ANY_FORMAT, FORMAT, AdmittedVersion, CreateSubject, GroupFound, GroupSettings
 from treaty.core.names import DEFAULT_CONTEXT, Subject, is_subject_name
-from treaty.core.policy import BY_TYPE, Level
+from treaty.core.policy import BY_TYPE, Level, in_words
 from treaty.core.refusals import Invalid, InvalidSubject
+from treaty.formats.registry import find_formats
 from treaty.wire.pravega.bodies import Compatibility, CreateGroup, GroupProperties, HistoryRecord
 from treaty.wire.pravega.drafts import schema_body
 from treaty.wire.pravega.formats import format_body, group_format_of, refuse_kept_name, shown_properties
@@ -75,7 +76,9 @@ def create_of(namespace: str, body: CreateGroup) -> CreateSubject:
     level = level_of(properties.compatibility, "/groupProperties/compatibility")
     own = properties.properties or {}
     refuse_kept_name(own)
-    members = {**own, **dict(group_format_of(properties.serialization_format))}
+    format_ = dict(group_format_of(properties.serialization_format))
+    refuse_comparing(level, format_[FORMAT])
+    members = {**own, **format_}
     settings = GroupSettings(
         origin=ORIGIN,
         types="many" if properties.allow_multiple_types else "one",
@@ -84,6 +87,19 @@ def create_of(namespace: str, body: CreateGroup) -> CreateSubject:
         properties=tuple(sorted(members.items())),
     )
     return CreateSubject(subject, settings)
+
+
+def refuse_comparing(level: Level, word: str) -> None:
+    """Raise `Invalid` for a policy that compares versions, in a group of a custom format that no plug-in can compare."""
+    if word == ANY_FORMAT or level.deny or level == Level() or find_formats().find(word) is not None:
+        return
+    raise Invalid.of(
+        "COMPATIBILITY_OPAQUE",
+        f"No plug-in can compare schemas of the custom format {word[:100]}",
+        path="/compatibility/policy",
+        new=in_words(level),
+        allowed="AllowAny or DenyAll, or a plug-in for the format",
+    )
 
 
 def group_body(found: GroupFound, named: Mapping[int, VersionFound]) -> GroupProperties:

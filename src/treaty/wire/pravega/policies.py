@@ -106,6 +106,4 @@ def _range_body(range_: VersionRange, direction: str, named: Mapping[int, Versio
 
 def version_body(found: VersionFound) -> VersionInfo:
     """Print the name of a version."""
-    return VersionInfo(
-        found.ordinal, found.type_name, format_name(found.format, found.properties), found.type_version
-    )
+    return VersionInfo(found.ordinal, found.type_name, format_name(found.format, found.properties), found.type_version)
