@@ -5,21 +5,24 @@ from contextlib import suppress
 from treaty.api.pravega.exchange import Answer, PravegaExchange, integer_of
 from treaty.core.answers import CompatibilityResult, VersionFound
 from treaty.core.groups import (
+    ANY_FORMAT,
+    FORMAT,
     CheckReading,
     DeleteOrdinal,
     FindSameSchema,
     FindSameVersion,
     GetOrdinal,
+    GetSubject,
     GetTypedVersion,
     ListGroupVersions,
 )
-from treaty.core.refusals import AlreadyDeleted, FormatNotAllowed, TypeNotAllowed
-from treaty.core.requests import Check, Register
+from treaty.core.refusals import AlreadyDeleted
+from treaty.core.requests import Check, Register, SubjectCreation
 from treaty.wire.pravega.bodies import AddedTo, CanRead, SchemaInfo, SchemaVersions, Valid, Validate
 from treaty.wire.pravega.drafts import SCHEMA_BODY_BYTES, draft_of, schema_body, schema_with_version
-from treaty.wire.pravega.errors import error_body, list_reasons
+from treaty.wire.pravega.errors import list_reasons
 from treaty.wire.pravega.formats import format_in_path
-from treaty.wire.pravega.groups import group_name
+from treaty.wire.pravega.groups import ORIGIN, group_name
 from treaty.wire.pravega.policies import level_of, version_body
 
 
@@ -38,7 +41,9 @@ async def list_versions(x: PravegaExchange) -> Answer:
 async def add_schema(x: PravegaExchange) -> Answer:
     """Adds a schema, unless the group has it; answers its version. 409 if the policy or the types of the group refuse it, 417 if its format does."""
     draft, properties = draft_of(await x.body(SchemaInfo, SCHEMA_BODY_BYTES))
-    added = await x.ask(Register(x.subject, draft, properties=properties, require_subject=True))
+    added = await x.ask(
+        Register(x.subject, draft, properties=properties, create_with=SubjectCreation(ORIGIN), require_subject=True)
+    )
     return Answer(201, version_body(added.version))
 
 
@@ -84,10 +89,12 @@ async def validate(x: PravegaExchange) -> Answer:
     body = await x.body(Validate, SCHEMA_BODY_BYTES)
     draft, _ = draft_of(body.schema_info)
     level = None if body.compatibility is None else level_of(body.compatibility)
-    try:
-        checked = await x.ask(Check(x.subject, draft, level=level))
-    except (FormatNotAllowed, TypeNotAllowed) as refused:
-        return Answer(200, Valid(valid=False, reasons=[error_body(refused).message] if x.details else []))
+    group = await x.ask(GetSubject(x.subject))
+    allowed = dict(group.properties).get(FORMAT, ANY_FORMAT)
+    if allowed not in {ANY_FORMAT, draft.format}:
+        reasons = [f"the group takes schemas of the format {allowed} only, not {draft.format}"] if x.details else []
+        return Answer(200, Valid(valid=False, reasons=reasons))
+    checked = await x.ask(Check(x.subject, draft, level=level))
     return Answer(200, Valid(checked.compatible, _reasons(x, checked)))
 
 

@@ -38,8 +38,9 @@ def error_body(error: RegistryError) -> PravegaError:
     if not isinstance(error, Refusal):
         return PravegaError(error_tag(error), _short(str(error)))
     reason = error.reason
-    reasons, remedies = list(reason.details), [reason.allowed] if reason.allowed else []
+    message, reasons, remedies = reason.message, list(reason.details), [reason.allowed] if reason.allowed else []
     if isinstance(error, r.Incompatible):
+        message = "The schema is incompatible with an earlier schema of the group"
         reasons = list_reasons(error.findings) or reasons
         remedies = list(dict.fromkeys(one.remedy for one in error.findings if one.remedy)) or remedies
     elif isinstance(error, r.InvalidSchema):
@@ -47,7 +48,7 @@ def error_body(error: RegistryError) -> PravegaError:
     facts = f"{reason.rule}{f' at {reason.path}' if reason.path else ''}"
     changed = f": {reason.new}" if reason.new and not reason.old else f": {reason.old} -> {reason.new}"
     reasons = reasons or [facts + (changed if reason.new or reason.old else "")]
-    return PravegaError(error_tag(error), _short(reason.message), [_short(one) for one in reasons], remedies)
+    return PravegaError(error_tag(error), _short(message), [_short(one) for one in reasons], remedies)
 
 
 def list_reasons(findings: tuple[Finding, ...]) -> list[str]:
