@@ -4,7 +4,7 @@ import json
 import types
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields, is_dataclass
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from treaty.core.access.permissions import ANYTHING, CONTEXT, RequiredPermission
 from treaty.core.access.permissions import EVERYTHING as ALL
@@ -34,7 +34,7 @@ shortest request; for a setting, on a subject. A setting of a context needs the 
 | operation | what it does | writes | barrier | permissions | answer |
 |---|---|---|---|---|---|
 """
-_PLAIN = {str: "text", int: "integer", bool: "boolean", float: "number", type(None): "null"}
+_PLAIN = {str: "text", int: "integer", bool: "boolean", float: "number", bytes: "text (base64)", type(None): "null"}
 
 
 def page() -> str:
@@ -67,7 +67,8 @@ def _sentence(kind: type[Any]) -> str:
 
 
 def _hints(kind: type[Any]) -> dict[str, Any]:
-    return {name: hint for name, hint in get_type_hints(kind).items() if not name.startswith("_")}
+    hints = get_type_hints(kind).items()
+    return {name: hint for name, hint in hints if not name.startswith("_") and get_origin(hint) is not ClassVar}
 
 
 def _members(kind: type[Any]) -> Iterator[str]:

@@ -1,31 +1,28 @@
-"""Versions of groups: types and identity of a subject say what a new version is compared with, and what it is already."""
+"""Versions of groups: their types, what is asked about them, and what readers can read."""
 
 import json
 from dataclasses import replace
 
 import pytest
 
-from tests.laws.toy import Bench, Typed, put, toy
+from tests.laws.grouped import SPELLINGS, S, add, add_group, group, spelled
+from tests.laws.toy import Bench, Typed, toy
 from treaty.core import limits
 from treaty.core.access.rights import Access, AccessRule, with_included
-from treaty.core.answers import Config, VersionFound
+from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.groups import (
     CheckReading,
-    CreateSubject,
     DeleteOrdinal,
     FindSameSchema,
     FindSameVersion,
     GetHistory,
     GetOrdinal,
     GetTypedVersion,
-    GroupSettings,
     GroupVersions,
     ListGroupVersions,
 )
-from treaty.core.handlers.versions import stored_versions
-from treaty.core.invariants import find_violations
 from treaty.core.names import Subject
 from treaty.core.policy import ALL, LATEST, Level, VersionRange
 from treaty.core.refusals import (
@@ -39,46 +36,11 @@ from treaty.core.refusals import (
     TypeNotAllowed,
     VersionNotFound,
 )
-from treaty.core.requests import (
-    Check,
-    Derive,
-    ForceReason,
-    GetSchema,
-    GetVersion,
-    Lookup,
-    Register,
-    Scope,
-    SetConfig,
-    SetMode,
-    SubjectCreation,
-)
+from treaty.core.requests import Check, Derive, ForceReason, GetVersion, Lookup, Register, Scope, SetConfig
 from treaty.core.schema import Draft, Metadata
 from treaty.core.schema_engine import Answer, ParsedSchema, Question
-from treaty.core.state.values import Version
 
-S = Subject(".", "s")
 DENY = Level(deny=True)
-
-
-def group(subject: Subject = S, **members: object) -> Bench:
-    """A bench with a subject that takes any schema."""
-    bench = Bench()
-    add_group(bench, subject, **members)
-    return bench
-
-
-def add_group(bench: Bench, subject: Subject, **members: object) -> None:
-    settings: GroupSettings = replace(GroupSettings("pravega", policy=Config(level="NONE")), **members)  # type: ignore[arg-type]
-    bench.do(CreateSubject(subject, settings))
-
-
-def spelled(text: str, **members: object) -> Draft:
-    return replace(Draft(text, "TOY"), **members)  # type: ignore[arg-type]
-
-
-def add(bench: Bench, draft: Draft, subject: Subject = S) -> VersionFound:
-    """Register as a door of groups does."""
-    return bench.do(Register(subject, draft, create_with=SubjectCreation("pravega"), require_subject=True)).version
 
 
 def places(versions: GroupVersions) -> list[tuple[str, int]]:
@@ -194,123 +156,6 @@ def test_a_derived_version_keeps_its_type() -> None:
     assert (made.type_name, made.type_version) == ("T", 1)
     changed = bench.do(Register(S, Draft("", "TOY", metadata=Metadata(properties=(("owner", "you"),))))).version
     assert (changed.type_name, changed.type_version) == ("T", 2)
-
-
-# ---------------------------------------------------------------------------------------------------------- identity
-
-SPELLINGS = ('["a","b"]', '[ "a", "b" ]', '["b","a"]')
-"""The canonical text, the same with blanks, and another one with the same normal form."""
-
-
-@pytest.mark.parametrize(
-    ("identity", "ordinals", "ids"),
-    [("canonical", [0, 0, 1], 2), ("normalised", [0, 0, 0], 1), ("exact", [0, 1, 2], 2)],
-)
-def test_the_identity_of_a_subject_says_what_is_the_same(identity: str, ordinals: list[int], ids: int) -> None:
-    bench = group(identity=identity)
-    for _ in range(2):
-        assert [add(bench, spelled(text)).ordinal for text in SPELLINGS] == ordinals
-        assert [bench.do(FindSameVersion(S, spelled(text))).ordinal for text in SPELLINGS] == ordinals
-        assert [bench.do(Lookup(S, spelled(text))).ordinal for text in SPELLINGS] == ordinals
-    live = bench.do(ListGroupVersions(S)).versions
-    assert len({one.schema_id for one in live}) == ids
-    assert [*find_violations(bench.tables)] == []
-
-
-def test_a_normalised_version_keeps_its_text_and_guid() -> None:
-    """The guid is over the canonical text as sent, as if the subject were any other."""
-    bench, plain = group(identity="normalised"), Bench()
-    sent = add(bench, spelled(SPELLINGS[2]))
-    assert (sent.text, sent.guid) == (SPELLINGS[2], put(plain, S, "b", "a").guid)
-
-
-def test_properties_of_versions_are_not_compared_and_metadata_is() -> None:
-    bench = group(identity="normalised")
-    add(bench, toy("a"))
-    assert not bench.do(Register(S, toy("a"), properties=(("p", "1"),))).created
-    assert bench.do(Register(S, toy("a", metadata=Metadata(properties=(("p", "1"),))))).created
-
-
-def test_a_subject_is_created_with_its_identity_by_a_registration() -> None:
-    bench = Bench()
-    made = SubjectCreation("pravega", identity="normalised")
-    assert [bench.do(Register(S, spelled(text), create_with=made)).version.ordinal for text in SPELLINGS] == [0, 0, 0]
-
-
-def test_bytes_are_kept_as_they_were_sent() -> None:
-    bench = group(identity="exact")
-    sent = [*(spelled(text) for text in SPELLINGS), spelled(SPELLINGS[0], data=b"\x00proto")]
-    for draft in sent:
-        add(bench, draft)
-    datas = [bench.do(GetOrdinal(S, ordinal)).data for ordinal in range(4)]
-    assert datas == [None, SPELLINGS[1].encode(), None, b"\x00proto"]
-    assert bench.do(GetOrdinal(S, 3)).text == SPELLINGS[0]
-    assert add(bench, sent[3]).ordinal == 3
-    assert bench.do(GetVersion(S, 2)).data is None, "Confluent's versions have a text alone"
-
-
-def test_a_deleted_version_comes_back_as_another_one() -> None:
-    bench = group(identity="exact", types="many")
-    for text in SPELLINGS[:2]:
-        for kind in ("T", "U"):
-            add(bench, spelled(text, type_name=kind))
-    for ordinal in range(4):
-        bench.do(DeleteOrdinal(S, ordinal))
-    with pytest.raises(SchemaNotFound):
-        bench.do(FindSameVersion(S, spelled(SPELLINGS[0], type_name="T")))
-    again = add(bench, spelled(SPELLINGS[0], type_name="T"))
-    assert (again.ordinal, again.type_version, again.schema_id) == (4, 2, 1)
-    assert bench.do(GetOrdinal(S, 0)).deleted
-    states = [one[1].state for one in stored(bench)]
-    assert states == ["hidden", "soft", "soft", "soft", "live"], "only what is the same again makes room"
-
-
-def stored(bench: Bench) -> list[tuple[object, Version]]:
-    return [*stored_versions(bench.tables, S)]
-
-
-# ------------------------------------------------------------------------------------------------------------ opaque
-
-BYTES = (b"<a/>", b"\xff\x00", b"data:;base64,AAAA", "ключ".encode())
-
-
-def test_opaque_bytes_have_a_text_that_stands_for_them() -> None:
-    bench = group()
-    found = [add(bench, Draft("", "THRIFT", data=data)) for data in BYTES]
-    assert [one.text for one in found] == ["<a/>", "data:;base64,/wA=", "data:;base64,ZGF0YTo7YmFzZTY0LEFBQUE=", "ключ"]
-    assert [bench.do(GetOrdinal(S, at)).data for at in range(4)] == [None, *BYTES[1:3], None]
-    assert [add(bench, Draft(one.text, "THRIFT")).ordinal for one in found] == [0, 1, 2, 3]
-    assert [bench.do(FindSameVersion(S, Draft("", "THRIFT", data=data))).ordinal for data in BYTES] == [0, 1, 2, 3]
-    assert bench.do(GetSchema(found[1].schema_id)).text == found[1].text
-    assert [*find_violations(bench.tables)] == []
-
-
-def test_the_same_bytes_in_two_formats_are_two_schemas() -> None:
-    bench = group()
-    one, other = (add(bench, Draft("", format_, data=b"<a/>")) for format_ in ("THRIFT", "XML"))
-    assert one.guid != other.guid
-    assert one.schema_id != other.schema_id
-
-
-def test_opaque_bytes_that_can_not_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = group()
-    with pytest.raises(InvalidSchema):
-        add(bench, Draft("data:;base64,no", "THRIFT"))
-    with pytest.raises(InvalidSchema):
-        add(bench, Draft("", "THRIFT", data=b""))
-    add(bench, Draft("", "THRIFT", data=b"x" * (limits.SCHEMA_BYTES + 1)))
-    monkeypatch.setattr("treaty.core.handlers.schemas.OPAQUE_BYTES", 10)
-    with pytest.raises(TooLarge, match="too large"):
-        add(bench, Draft("", "THRIFT", data=b"\xff" * 11))
-    with pytest.raises(TooLarge):
-        add(bench, spelled("[]", data=b" " * (limits.SCHEMA_BYTES + 1)))
-
-
-def test_an_opaque_schema_reads_what_it_writes() -> None:
-    bench = group(policy=Config(exact_level=DENY))
-    add(bench, Draft("", "THRIFT", data=b"a"))
-    assert bench.do(CheckReading(S, Draft("", "THRIFT", data=b"a"))).compatible
-    assert not bench.do(CheckReading(S, Draft("", "THRIFT", data=b"b"))).compatible
 
 
 # --------------------------------------------------------------------------------------------------------- questions
@@ -466,17 +311,3 @@ def test_a_check_may_say_its_level() -> None:
         bench.do(Check(S, toy("c"), level=Level(backward=VersionRange("some"))))
     with pytest.raises(Invalid, match="either a level or a version"):
         bench.do(Check(S, toy("c"), 1, level=DENY))
-
-
-def test_an_import_has_the_type_and_identity_of_its_subject() -> None:
-    bench = group(types="many", identity="normalised")
-    bench.do(SetMode(Scope(*S), "IMPORT"))
-
-    def put_there(draft: Draft, number: int, schema_id: int) -> VersionFound:
-        return bench.do(Register(S, draft, number=number, schema_id=schema_id)).version
-
-    first = put_there(toy("a", type_name="T"), 1, 7)
-    assert put_there(toy("a", type_name="T"), 1, 7) == first
-    assert put_there(toy("a", type_name="U"), 2, 7).type_version == 0
-    assert [one.type_name for one in bench.do(ListGroupVersions(S)).versions] == ["T", "U"]
-    assert [*find_violations(bench.tables)] == []

@@ -11,7 +11,7 @@ from tests.examples import examples
 from tests.laws.toy import Bench, fields_of
 from treaty.core.answers import Config
 from treaty.core.command import Decision
-from treaty.core.handlers.schemas import resolve_schema
+from treaty.core.handlers.drafts.schemas import resolve_schema
 from treaty.core.handlers.versions import schema_row, stored_versions
 from treaty.core.invariants import find_violations
 from treaty.core.names import Subject

@@ -4,7 +4,8 @@ import pytest
 
 from tests.laws.counting import Counting
 from tests.laws.holder import access
-from tests.laws.toy import ToyGrammar
+from tests.laws.toy import ToyGrammar, toy
+from treaty.core import groups
 from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide, decide_with_pauses
@@ -40,6 +41,12 @@ REQUESTS: dict[str, Request[object]] = {
     "versions with a rule that none has": ListSchemas(WHOLE, rule_type="ENCRYPT"),
     "versions with an association that none has": ListSchemas(WHOLE, lifecycles=("STRONG",)),
     "uses": UsesOf(1, None, "all"),
+    "groups": groups.ListGroups(limit=1_000),
+    "a group": groups.GetSubject(Subject(".", "many")),
+    "a version of a type that is not there": groups.GetTypedVersion(Subject(".", "many"), "TOY", "", VERSIONS),
+    "versions of a group": groups.ListGroupVersions(Subject(".", "many")),
+    "a history": groups.GetHistory(Subject(".", "many")),
+    "subjects with a schema": groups.FindSameSchema(".", toy("a")),
     "a version that is not there": FindVersion(Subject(".", "many"), (("key", "value"),)),
 }
 

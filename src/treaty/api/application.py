@@ -11,6 +11,7 @@ from treaty.api.metrics import ServerMetrics
 from treaty.api.native import NativeDialect
 from treaty.api.network.hosts import ANY_HOST, AllowedHosts
 from treaty.api.operator_pages import OperatorPages
+from treaty.api.pravega.dialect import PravegaDialect
 from treaty.api.protection import ActiveProtection
 from treaty.api.response_cache import ResponseCache
 from treaty.api.schemarepo.dialect import CONFIG, SchemaRepoDialect
@@ -65,7 +66,7 @@ def build_application(
         authenticate=authenticate,
         internal=internal,
         hosts=hosts,
-        mounted=(repository,),
+        mounted=(PravegaDialect(registry), repository),
         as_text={CONFIG: repository},
         pages_as_text=operator.paths_as_text(),
     )

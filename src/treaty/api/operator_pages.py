@@ -42,6 +42,7 @@ class OperatorPages:
             b"/healthz": self.answer_health,
             b"/readyz": self.answer_readiness,
             b"/readyz/writes": self.answer_write_readiness,
+            b"/ping": self.answer_ping,
             b"/status": self.status,
             b"/metrics": self.answer_metrics,
         }
@@ -60,6 +61,10 @@ class OperatorPages:
     async def answer_health(self, _accept_encoding: str) -> Response:
         """Liveness: the process answers."""
         return _json({"status": "ok"})
+
+    async def answer_ping(self, _accept_encoding: str) -> Response:
+        """Liveness, as clients of Pravega's registry ask for it: no body."""
+        return Response(None, 200, {"cache-control": "no-store"})
 
     async def answer_readiness(self, _accept_encoding: str) -> Response:
         """Readiness: the log is reachable; 503 with the reason if not. A read-only server is ready."""

@@ -13,7 +13,7 @@ from typing import Any
 from treaty.core.access.aliases import resolve_alias
 from treaty.core.access.authorized_view import AuthorizedView
 from treaty.core.command import Command, Decision, OpenQuestions, PausingWork, finish_work
-from treaty.core.handlers.schemas import UnansweredError
+from treaty.core.handlers.drafts.schemas import UnansweredError
 from treaty.core.operations import OPERATIONS
 from treaty.core.outcomes import recall_answer, record_outcome
 from treaty.core.refusals import Refusal

@@ -107,7 +107,7 @@ def _version_before(request: q.Register | q.Derive | q.DeleteSubject) -> Request
     return q.GetVersion(request.subject, q.LATEST, deleted=True)
 
 
-def _group_before(request: g.CreateSubject | g.ChangeSubject | g.RemoveSubject | g.DeleteOrdinal) -> Request[Any]:
+def _group_before(request: g.CreateSubject | g.ChangeSubject | g.RemoveSubject) -> Request[Any]:
     return g.GetSubject(request.subject)
 
 
@@ -243,9 +243,13 @@ _DECLARED: tuple[Operation[Any, Any], ...] = (
     ),
     Operation(
         "delete-ordinal", g.DeleteOrdinal, a.VersionFound, deletion.delete_ordinal, permissions.of_subject("delete"),
-        writes=True, answer_name="version-found", alias=SUBJECT, query_before=_group_before,
+        writes=True, answer_name="version-found", alias=SUBJECT,
+        query_before=lambda request: g.GetOrdinal(request.subject, request.ordinal),
     ),
-    Operation("get-subject", g.GetSubject, g.GroupFound, group_queries.get_subject, permissions.of_subject("read"), alias=SUBJECT),
+    Operation(
+        "get-subject", g.GetSubject, g.GroupFound, group_queries.get_subject, permissions.of_subject("read"), alias=SUBJECT,
+        pauses=True,
+    ),
     Operation(
         "list-groups", g.ListGroups, g.Groups, group_queries.list_groups, permissions.anywhere("read"), ("GROUPS_PAGE",),
         pauses=True,

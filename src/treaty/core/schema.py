@@ -1,5 +1,7 @@
 """Drafts: schemas as clients send them, with text, references, metadata and rules."""
 
+import base64
+import binascii
 from dataclasses import dataclass
 
 from treaty.core.limits import REFERENCES
@@ -7,6 +9,9 @@ from treaty.core.refusals import TooLarge
 
 SEALED = "treaty-sealed:"
 """Prefix of an encrypted metadata value, before the id of the key and the encrypted bytes."""
+
+CODED = "data:;base64,"
+"""What the text of an opaque schema begins with where its bytes are no UTF-8 text, or begin so themselves."""
 
 Pairs = tuple[tuple[str, str], ...]
 """A mapping of strings, as sorted pairs, so that it is frozen and hashable."""
@@ -106,3 +111,22 @@ def refuse_many_references(count: int) -> None:
     """Raise `TooLarge` for a schema with too many references."""
     if count > REFERENCES:
         raise TooLarge.of("REFERENCES", f"{count} references", new=str(count), allowed=f"at most {REFERENCES}")
+
+
+def opaque_text(data: bytes) -> str:
+    """Return the text that stands for the bytes of an opaque schema: the same where they are UTF-8, else base64."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return CODED + base64.b64encode(data).decode()
+    return CODED + base64.b64encode(data).decode() if text.startswith(CODED) else text
+
+
+def opaque_bytes(text: str) -> bytes:
+    """Return the bytes that the text of an opaque schema stands for."""
+    if text.startswith(CODED):
+        try:
+            return base64.b64decode(text.removeprefix(CODED), validate=True)
+        except binascii.Error:
+            pass
+    return text.encode("utf-8", "surrogatepass")

@@ -17,8 +17,8 @@ from treaty.core.finding import (
     format_finding,
     list_messages,
 )
-from treaty.core.handlers.schemas import ParsedDraft, answers, resolve_schema
-from treaty.core.handlers.validation import reserved_findings
+from treaty.core.handlers.drafts.schemas import ParsedDraft, answers, resolve_schema
+from treaty.core.handlers.drafts.validation import reserved_findings
 from treaty.core.handlers.versions import Kept, latest_version, newest_first, schema_row
 from treaty.core.names import Subject
 from treaty.core.policy import NONE, STRICTNESS, Level, VersionRange, word_of

@@ -8,14 +8,20 @@ from treaty.core.answers import CompatibilityResult, Config, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.finding import Finding
 from treaty.core.handlers.compatibility import CompatibilityRequirements, check_compatibility
-from treaty.core.handlers.extras import metadata_for, rules_for
+from treaty.core.handlers.drafts.extras import metadata_for, rules_for
+from treaty.core.handlers.drafts.same_versions import matching
+from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse, refuse_unknown_format, with_extras
+from treaty.core.handlers.drafts.validation import as_finding, inspect, internal_names
+from treaty.core.handlers.drafts.version_identity import (
+    VersionRules,
+    policy_for,
+    type_not_allowed,
+    version_rules,
+    with_text,
+)
 from treaty.core.handlers.policies import refuse_bad_level
-from treaty.core.handlers.same_versions import matching
 from treaty.core.handlers.schema_ids import next_number
-from treaty.core.handlers.schemas import ParsedDraft, read, refuse, refuse_unknown_format, with_extras
 from treaty.core.handlers.settings import config_in_force
-from treaty.core.handlers.validation import as_finding, inspect, internal_names
-from treaty.core.handlers.version_identity import VersionRules, policy_for, type_not_allowed, version_rules, with_text
 from treaty.core.handlers.versions import (
     Kept,
     describe_version,

@@ -7,7 +7,7 @@ from itertools import chain
 from treaty.core import answers, requests
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.command import Command, Decision, PausingWork
-from treaty.core.handlers.extras import describe_tags
+from treaty.core.handlers.drafts.extras import describe_tags
 from treaty.core.handlers.uses import is_used, referrers, version_keys_of, versions_of
 from treaty.core.handlers.versions import (
     STATES,

@@ -13,15 +13,28 @@ from treaty.core.finding import format_list
 from treaty.core.handlers.association_queries import refuse_strong_targets
 from treaty.core.handlers.compatibility import CompatibilityRequirements, check_compatibility
 from treaty.core.handlers.contexts import refuse_bad_subject, refuse_invisible_name
-from treaty.core.handlers.extras import metadata_for, refuse_bad_rules, retag_draft, rules_for, rules_over, tags_in
+from treaty.core.handlers.drafts.extras import (
+    metadata_for,
+    refuse_bad_rules,
+    retag_draft,
+    rules_for,
+    rules_over,
+    tags_in,
+)
+from treaty.core.handlers.drafts.same_versions import has_schema, has_type, matching, same_version
+from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse, refuse_unknown_format, with_extras
+from treaty.core.handlers.drafts.validation import inspect, internal_names, refuse_faults
+from treaty.core.handlers.drafts.version_identity import (
+    VersionRules,
+    policy_for,
+    type_not_allowed,
+    version_rules,
+    with_text,
+)
 from treaty.core.handlers.groups.properties import refuse_other_format
 from treaty.core.handlers.policies import created_config
-from treaty.core.handlers.same_versions import has_schema, has_type, matching, same_version
 from treaty.core.handlers.schema_ids import new_version, next_number
-from treaty.core.handlers.schemas import ParsedDraft, read, refuse, refuse_unknown_format, with_extras
 from treaty.core.handlers.settings import IMPORTING, config_in_force, mode_in_force
-from treaty.core.handlers.validation import inspect, internal_names, refuse_faults
-from treaty.core.handlers.version_identity import VersionRules, policy_for, type_not_allowed, version_rules, with_text
 from treaty.core.handlers.versions import (
     Kept,
     as_sent,

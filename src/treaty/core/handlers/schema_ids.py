@@ -7,8 +7,9 @@ from treaty.core.access.authorized_view import AuthorizedView
 from treaty.core.answers import ForcedRegistration, RegisteredVersion, VersionFound
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.capacity import make_room, refuse_new_context, refuse_new_schema, refuse_new_subject
-from treaty.core.handlers.same_versions import has_type
-from treaty.core.handlers.schemas import ParsedDraft
+from treaty.core.handlers.drafts.same_versions import has_type
+from treaty.core.handlers.drafts.schemas import ParsedDraft
+from treaty.core.handlers.drafts.version_identity import EXACT
 from treaty.core.handlers.settings import scope_key
 from treaty.core.handlers.uses import (
     GoingRows,
@@ -19,7 +20,6 @@ from treaty.core.handlers.uses import (
     remove_versions,
     with_hidden,
 )
-from treaty.core.handlers.version_identity import EXACT
 from treaty.core.handlers.versions import Kept, as_sent, highest_number, version_with_number, with_schema
 from treaty.core.limits import ID_GAP
 from treaty.core.names import Subject

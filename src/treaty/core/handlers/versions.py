@@ -7,10 +7,9 @@ from itertools import chain, islice
 from treaty.core.answers import VersionFound
 from treaty.core.limits import COUNTER
 from treaty.core.names import DEFAULT_CONTEXT, Subject
-from treaty.core.opaque import CODED, opaque_bytes
 from treaty.core.refusals import InvalidVersion, SubjectNotFound, VersionNotFound
 from treaty.core.requests import LATEST, Visible
-from treaty.core.schema import Reference
+from treaty.core.schema import CODED, Reference, opaque_bytes
 from treaty.core.state.rows import UnreadableRowError
 from treaty.core.state.state_tables import (
     CONTENT,

@@ -14,7 +14,7 @@ from treaty.core.groups import ChangeSubject, CreateSubject, GroupCreated, Group
 from treaty.core.handlers.contexts import refuse_bad_subject, refuse_invisible_name
 from treaty.core.handlers.deletion import whole_subject
 from treaty.core.handlers.groups.properties import refuse_bad_properties, refuse_bad_settings, refuse_format_in_use
-from treaty.core.handlers.groups.queries import describe_group, describe_settings, level_in_force, subject_row
+from treaty.core.handlers.groups.queries import describe_group, level_in_force, subject_row
 from treaty.core.handlers.policies import created_config, refuse_bad_creation, refuse_bad_policy
 from treaty.core.handlers.schema_ids import make_home, own_config_rows
 from treaty.core.handlers.settings import (
@@ -51,15 +51,14 @@ def create_subject(view: View, command: Command[CreateSubject], engine: SchemaEn
         refuse_bad_creation(settings.policy, engine, POLICY)
     there = view.get(SUBJECT, subject)
     if there is not None:
-        return Decision((), GroupCreated(describe_group(view, subject, there), created=False))
+        return Decision((), GroupCreated(describe_group(view, subject, there, None), created=False))
     refuse_invisible_name(view, subject, imported=mode_in_force(view, Scope(*subject)) in IMPORTING)
     config = created_config(view, subject, settings.policy, engine, POLICY)
     refuse_if_readonly(view, Scope(*subject))
     home, _ = make_home(view, subject, _creation(settings))
     made = next(row.value for row in home if row.table == SUBJECT.name)
     assert isinstance(made, SubjectValue)
-    own = config or own_value(view, Scope(*subject))
-    answer = GroupCreated(describe_settings(view, subject, made, own), created=True)
+    answer = GroupCreated(describe_group(view, subject, made, config), created=True)
     return Decision((*home, *own_config_rows(view, subject, config)), answer)
 
 
@@ -93,7 +92,7 @@ def change_subject(view: View, command: Command[ChangeSubject], engine: SchemaEn
     rows = () if value == there else (make_row(SUBJECT, subject, value),)
     if new is not None and new != old:
         rows = (*rows, make_row(CONFIG, scope_key(scope), new))
-    return Decision(rows, GroupCreated(describe_settings(view, subject, value, new), created=False))
+    return Decision(rows, GroupCreated(describe_group(view, subject, value, new), created=False))
 
 
 def _refuse_other_level(view: View, request: ChangeSubject) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.answers import Config
-from treaty.core.command import Command, Decision, PausingWork
+from treaty.core.command import Command, Decision, PausingWork, finish_work
 from treaty.core.groups import ANY_FORMAT, GetSubject, GroupFound, Groups, ListGroups
 from treaty.core.handlers.groups.properties import named_format
 from treaty.core.handlers.settings import config_in_force, config_of, own_value, policy_of
@@ -18,11 +18,14 @@ from treaty.core.state.state_tables import COUNTER_OF_SUBJECT, SUBJECT, TYPES
 from treaty.core.state.values import ConfigValue, SubjectValue
 from treaty.core.state.view import View, after, span, subject_span
 
+PAUSE_ROWS = 64
+"""Rows between two pauses."""
 
-def get_subject(view: View, command: Command[GetSubject], engine: SchemaEngine) -> Decision[GroupFound]:
+
+def get_subject(view: View, command: Command[GetSubject], engine: SchemaEngine) -> PausingWork[Decision[GroupFound]]:
     """Return a subject with its settings; one without versions is a subject too."""
     subject = command.request.subject
-    return Decision((), describe_group(view, subject, subject_row(view, subject)))
+    return Decision((), (yield from _describe(view, subject, subject_row(view, subject))))
 
 
 def list_groups(view: View, command: Command[ListGroups], engine: SchemaEngine) -> PausingWork[Decision[Groups]]:
@@ -36,7 +39,7 @@ def list_groups(view: View, command: Command[ListGroups], engine: SchemaEngine) 
             break
         value = base.get(SUBJECT, subject) if reads(subject) else None
         if value is not None:
-            found.append(describe_group(base, subject, value))
+            found.append((yield from _describe(base, subject, value)))
             last = subject.name
         yield
     return Decision((), Groups(tuple(found), last))
@@ -55,14 +58,15 @@ def subject_row(view: View, subject: Subject) -> SubjectValue:
     return there
 
 
-def describe_group(view: View, subject: Subject, value: SubjectValue) -> GroupFound:
-    """Return the answer about a subject that is there."""
-    own = own_value(view, Scope(*subject))
-    return describe_settings(view, subject, value, own)
+def describe_group(view: View, subject: Subject, value: SubjectValue, own: ConfigValue | None) -> GroupFound:
+    """Return the answer about a subject that has, or is about to have, this row and this row of its config."""
+    return finish_work(_describe(view, subject, value, own))
 
 
-def describe_settings(view: View, subject: Subject, value: SubjectValue, own: ConfigValue | None) -> GroupFound:
-    """Return the answer about a subject that has, or is about to have, these rows of its own."""
+def _describe(
+    view: View, subject: Subject, value: SubjectValue, config: ConfigValue | None = None
+) -> PausingWork[GroupFound]:
+    own = config or own_value(view, Scope(*subject))
     latest = latest_version(view, subject)
     return GroupFound(
         subject=str(subject),
@@ -70,7 +74,7 @@ def describe_settings(view: View, subject: Subject, value: SubjectValue, own: Co
         types=value.types,
         order=value.order,
         identity=value.identity,
-        format=_format_of(view, subject, value, latest),
+        format=(yield from _format_of(view, subject, value, latest)),
         level=level_in_force(view, subject, own),
         config=Config() if own is None else config_of(own),
         properties=value.properties,
@@ -84,7 +88,7 @@ def level_in_force(view: View, subject: Subject, own: ConfigValue | None) -> Lev
     return Level(policy.backward, policy.forward, policy.deny)
 
 
-def _format_of(view: View, subject: Subject, value: SubjectValue, latest: Kept | None) -> str:
+def _format_of(view: View, subject: Subject, value: SubjectValue, latest: Kept | None) -> PausingWork[str]:
     """Return the format of a subject's property, else of all its live versions.
 
     Its counters name every format that its versions ever had; versions are looked at where that is more than one.
@@ -97,4 +101,9 @@ def _format_of(view: View, subject: Subject, value: SubjectValue, latest: Kept |
     counters = base.walk(COUNTER_OF_SUBJECT, *subject_span(TYPES, *subject))
     if all(key.part.startswith(f"{format_}:") for key in counters):
         return format_
-    return format_ if all(one.format == format_ for _, one in newest_first(view, subject)) else ANY_FORMAT
+    for count, (_, one) in enumerate(newest_first(view, subject)):
+        if one.format != format_:
+            return ANY_FORMAT
+        if count % PAUSE_ROWS == 0:
+            yield
+    return format_

@@ -19,13 +19,13 @@ from treaty.core.groups import (
     ListGroupVersions,
 )
 from treaty.core.handlers.compatibility import PASSED, CompatibilityRequirements, check_compatibility
+from treaty.core.handlers.drafts.same_versions import matching, same_version
+from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse
+from treaty.core.handlers.drafts.version_identity import NORMALISED, VersionRules, policy_for, version_rules, with_text
 from treaty.core.handlers.groups.queries import subject_row
 from treaty.core.handlers.lookup import refuse_other_formats
-from treaty.core.handlers.same_versions import matching, same_version
-from treaty.core.handlers.schemas import ParsedDraft, read, refuse
 from treaty.core.handlers.settings import config_in_force
 from treaty.core.handlers.uses import version_keys_of
-from treaty.core.handlers.version_identity import NORMALISED, VersionRules, policy_for, version_rules, with_text
 from treaty.core.handlers.versions import (
     Kept,
     describe_version,
@@ -131,7 +131,12 @@ def get_history(view: View, command: Command[GetHistory], engine: SchemaEngine) 
     """Return the live versions of a subject by ordinal, each with the policy that it passed."""
     subject = command.request.subject
     subject_row(view, subject)
-    live = sorted(newest_first(view, subject), key=_ordinal)
+    live: list[Kept] = []
+    for one in newest_first(view, subject):
+        live.append(one)
+        if len(live) % PAUSE_ROWS == 0:
+            yield
+    live.sort(key=_ordinal)
     described = yield from _describe(view, live)
     return Decision(
         (), History(tuple(AdmittedVersion(told, one[1].policy) for one, told in zip(live, described, strict=True)))

@@ -6,15 +6,14 @@ import hashlib
 from dataclasses import dataclass, replace
 
 from treaty.core.finding import Diagnostic
-from treaty.core.handlers.version_identity import NORMALISED, VersionRules, is_opaque, type_in, with_text
+from treaty.core.handlers.drafts.version_identity import NORMALISED, VersionRules, is_opaque, type_in, with_text
 from treaty.core.handlers.versions import as_sent, schema_row, select
 from treaty.core.identity import guid, lookup_digest
 from treaty.core.limits import OPAQUE_BYTES, REFERENCE_DEPTH, SCHEMA_BYTES
 from treaty.core.names import Subject
-from treaty.core.opaque import opaque_bytes
 from treaty.core.refusals import InvalidSchema, InvalidVersion, NotFound, Reason, TooLarge
 from treaty.core.requests import LATEST, Visible
-from treaty.core.schema import Draft, Metadata, Reference, RuleSet, refuse_many_references
+from treaty.core.schema import Draft, Metadata, Reference, RuleSet, opaque_bytes, refuse_many_references
 from treaty.core.schema_engine import (
     Answer,
     InvalidText,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from treaty.core.answers import Config
-from treaty.core.handlers.schemas import answers, follow, refuse, resolve_references
+from treaty.core.handlers.drafts.schemas import answers, follow, refuse, resolve_references
 from treaty.core.handlers.versions import schema_row
 from treaty.core.identity import VERSION_PROPERTY
 from treaty.core.limits import RULE_NAME, RULES, TAGGED

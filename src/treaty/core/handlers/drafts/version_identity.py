@@ -13,11 +13,10 @@ from treaty.core.handlers.settings import policy_of
 from treaty.core.handlers.versions import Kept, latest_version
 from treaty.core.limits import NAME_LENGTH
 from treaty.core.names import Subject
-from treaty.core.opaque import CODED, opaque_bytes, opaque_text
 from treaty.core.policy import BY_TYPE
 from treaty.core.refusals import InvalidSchema, TooLarge, TypeNotAllowed
 from treaty.core.requests import SubjectCreation
-from treaty.core.schema import Draft
+from treaty.core.schema import CODED, Draft, opaque_bytes, opaque_text
 from treaty.core.schema_engine import ParsedSchema, SchemaEngine
 from treaty.core.state.state_tables import SUBJECT, VERSION, VERSION_BY_IDENTITY
 from treaty.core.state.values import PolicyValue

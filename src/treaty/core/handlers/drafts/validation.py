@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from treaty.core.finding import Diagnostic, Finding
-from treaty.core.handlers.schemas import ParsedDraft, answers
+from treaty.core.handlers.drafts.schemas import ParsedDraft, answers
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, NotPermitted, Reason
 from treaty.core.schema import Metadata

@@ -2,8 +2,8 @@
 
 from itertools import islice
 
-from treaty.core.handlers.schemas import ParsedDraft, with_extras
-from treaty.core.handlers.version_identity import EXACT, NORMALISED, with_identity
+from treaty.core.handlers.drafts.schemas import ParsedDraft, with_extras
+from treaty.core.handlers.drafts.version_identity import EXACT, NORMALISED, with_identity
 from treaty.core.handlers.versions import (
     STATES,
     Kept,

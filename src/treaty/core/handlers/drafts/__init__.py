@@ -1,0 +1,1 @@
+"""Drafts as versions of a subject: read, identified, completed and inspected."""

@@ -1,0 +1,35 @@
+"""Benches with subjects as groups, and drafts for them."""
+
+from dataclasses import replace
+
+from tests.laws.toy import Bench
+from treaty.core.answers import Config, VersionFound
+from treaty.core.groups import CreateSubject, GroupSettings
+from treaty.core.names import Subject
+from treaty.core.requests import Register, SubjectCreation
+from treaty.core.schema import Draft
+
+S = Subject(".", "s")
+SPELLINGS = ('["a","b"]', '[ "a", "b" ]', '["b","a"]')
+"""The canonical text, the same with blanks, and another one with the same normal form."""
+
+
+def group(subject: Subject = S, **members: object) -> Bench:
+    """A bench with a subject that takes any schema."""
+    bench = Bench()
+    add_group(bench, subject, **members)
+    return bench
+
+
+def add_group(bench: Bench, subject: Subject, **members: object) -> None:
+    settings: GroupSettings = replace(GroupSettings("pravega", policy=Config(level="NONE")), **members)  # type: ignore[arg-type]
+    bench.do(CreateSubject(subject, settings))
+
+
+def spelled(text: str, **members: object) -> Draft:
+    return replace(Draft(text, "TOY"), **members)  # type: ignore[arg-type]
+
+
+def add(bench: Bench, draft: Draft, subject: Subject = S) -> VersionFound:
+    """Register as a door of groups does."""
+    return bench.do(Register(subject, draft, create_with=SubjectCreation("pravega"), require_subject=True)).version
