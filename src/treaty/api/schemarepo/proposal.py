@@ -68,7 +68,8 @@ async def register(x: SchemaRepoContext) -> str | bytes:
     group = await _find_group(x, subject)
     registered = await _create(x, request, model) if group is None else None
     if registered is None:
-        registered = await _add(x, request, model, group or await x.ask(GetSubject(subject)))
+        there = await x.ask(GetSubject(subject)) if group is None else group
+        registered = await _add(x, request, model, there)
     return str(registered.version.ordinal + FIRST)
 
 
