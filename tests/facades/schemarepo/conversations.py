@@ -64,6 +64,8 @@ class Repository:
             assert got.text.startswith(step.get("begins", "")), (step, got.text)
             assert step.get("has", "") in got.text, (step, got.text)
             assert step.get("media", got.headers.get("content-type")) == got.headers.get("content-type"), step
+            if "model" in step:
+                assert got.headers.get("treaty-compatibility-model", "") == step["model"], step
             assert "error_code" not in got.text, step
 
 
