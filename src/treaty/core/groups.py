@@ -23,7 +23,7 @@ ANY_FORMAT = "any"
 SCHEMA_REPO, AVRO_1124 = "schema-repo", "avro-1124"
 """Origins of subjects that are created by schema-repo's dialect and by the proposal AVRO-1124."""
 ORIGIN_POLICIES: Mapping[str, Config] = {SCHEMA_REPO: Config(level="NONE"), AVRO_1124: Config(level="NONE")}
-"""The policies of new subjects, by origin, where nobody chooses one: there any schema may follow any other."""
+"""The policies of new subjects, by origin, where the request chooses none: there any schema may follow any other."""
 
 # -------------------------------------------------------------------------------------------------------- answers
 

@@ -61,7 +61,8 @@ def test_a_list_of_lines_never_breaks_a_schema(before: str, end: str, after: str
 def test_nothing_is_an_empty_list(data: bytes) -> None:
     assert read_entries(data, JSON) == ()
     assert read_names(data, JSON) == ()
-    assert read_entries(b"", TEXT) == read_names(b"", TEXT) == ()
+    assert read_entries(b"", TEXT) == ()
+    assert read_names(b"", TEXT) == ()
 
 
 @given(st.dictionaries(ANY, ANY))
