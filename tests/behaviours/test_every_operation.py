@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.behaviours.test_registry import V1, V2
-from tests.simulation.workload import Asker, made_of_types
+from tests.simulation.asker import Asker
+from tests.simulation.workload import made_of_types
 from treaty.client.connection import Connection
 from treaty.core import associations as t
 from treaty.core import encodings as e

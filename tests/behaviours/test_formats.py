@@ -74,7 +74,7 @@ def test_a_plugin_is_found_by_its_entry_point_and_replaces_nothing() -> None:
 def test_a_valid_schema_is_answered_with_its_texts() -> None:
     answer = FormatEngine(find_formats()).answer(ParseSchema(ResolvedSchema("AVRO", POINT.text.replace(":", " : "))))
 
-    assert answer == ParsedSchema(POINT.text, hashlib.sha256(POINT.text.encode()).hexdigest(), "Point", ("x",))
+    assert answer == ParsedSchema(POINT.text, hashlib.sha256(POINT.text.encode()).hexdigest(), "Point", ("x",), ("Point",))
 
 
 def test_what_resolves_alike_has_one_digest() -> None:

@@ -14,7 +14,8 @@ from starlette.testclient import TestClient
 
 from tests.facades.doors import ROOT, USERS, Door, basic, play
 from tests.facades.twin import TOKEN, Fixed
-from tests.simulation.workload import Asker, made_of_types
+from tests.simulation.asker import Asker
+from tests.simulation.workload import made_of_types
 from treaty.api.application import build_application
 from treaty.assemble import open_node
 from treaty.core import associations as t

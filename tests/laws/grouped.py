@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.laws.toy import Bench
 from treaty.core.answers import Config, VersionFound
-from treaty.core.groups import CreateSubject, GroupSettings
+from treaty.core.groups import CreateSubject, GetSubject, GroupFound, GroupSettings
 from treaty.core.names import Subject
 from treaty.core.requests import Register, SubjectCreation
 from treaty.core.schema import Draft
@@ -12,6 +12,18 @@ from treaty.core.schema import Draft
 S = Subject(".", "s")
 SPELLINGS = ('["a","b"]', '[ "a", "b" ]', '["b","a"]')
 """The canonical text, the same with blanks, and another one with the same normal form."""
+
+
+PRAVEGA = GroupSettings("pravega", types="many", identity="normalised")
+
+
+def create(bench: Bench, subject: Subject = S, **members: object) -> GroupFound:
+    """Create a subject as Pravega's registry does."""
+    return bench.do(CreateSubject(subject, replace(PRAVEGA, **members))).group  # type: ignore[arg-type]
+
+
+def get(bench: Bench, subject: Subject = S) -> GroupFound:
+    return bench.do(GetSubject(subject))
 
 
 def group(subject: Subject = S, **members: object) -> Bench:

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.laws.test_indexes import place
+from tests.simulation.asker import Asker
 from tests.simulation.clients.errands import errand
 from tests.simulation.texts import Truth
-from tests.simulation.workload import Asker, request, usual_weights
+from tests.simulation.workload import request, usual_weights
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.names import Subject

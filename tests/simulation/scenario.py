@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from tests.simulation.asker import Asker
 from tests.simulation.clients.callers import Callers
 from tests.simulation.clients.errands import errand
 from tests.simulation.clients.front import is_hot
@@ -23,7 +24,7 @@ from tests.simulation.runs.result import Run
 from tests.simulation.runs.store import Ground
 from tests.simulation.runs.table import maker
 from tests.simulation.runs.weather import old_leaders, weather
-from tests.simulation.workload import Asker, request, usual_weights
+from tests.simulation.workload import request, usual_weights
 from treaty.core.names import Subject
 from treaty.core.operations import is_command
 from treaty.core.refusals import OutcomeUnknown, Refusal, Unavailable

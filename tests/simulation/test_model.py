@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from tests.simulation.asker import Asker
 from tests.simulation.judging.broken import Broken
 from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.deciding import NO_RULE, RULES, decide, is_command
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.rights import is_allowed
-from tests.simulation.workload import Asker, generator
+from tests.simulation.workload import generator
 from treaty.core.access.rights import PERMISSIONS, Access, AccessRule, with_included
 from treaty.core.answers import DeletedVersions
 from treaty.core.operations import OPERATIONS, Operation

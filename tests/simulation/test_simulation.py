@@ -8,11 +8,12 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.simulation.asker import Asker
 from tests.simulation.clients.errands import ERRANDS
 from tests.simulation.events.table import EVENTS
 from tests.simulation.runs.lives import live
 from tests.simulation.scenario import run
-from tests.simulation.workload import Asker, made_of_types
+from tests.simulation.workload import made_of_types
 from treaty.core.operations import OPERATIONS
 
 SEEDS = 150

@@ -1,98 +1,24 @@
 """What clients ask for: a table of generators, one for each kind of request, over a few subjects so that all collides."""
 
-import random
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, fields
 from functools import partial
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from tests.simulation.asker import MOST_IDS, SUBJECTS, TAGGED, Asker, level
 from tests.simulation.clients.callers import PRINCIPALS
-from tests.simulation.texts import AVRO, OUTER, TOY
+from tests.simulation.group_workload import GENERATORS as OF_GROUPS
+from tests.simulation.group_workload import creation
 from treaty.core import associations as tied
 from treaty.core import encodings as packed
 from treaty.core import requests as asked
 from treaty.core.answers import Config, Resource
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
-from treaty.core.policy import LEVELS, Level, VersionRange
+from treaty.core.policy import LEVELS, Level
 from treaty.core.requests import ExpectedVersion, ForceReason, Request, Scope, SubjectCreation
-from treaty.core.schema import Draft, Metadata, Pairs, Reference, TaggedPath
-
-SUBJECTS = (Subject(".", "s"), Subject(".", "t"), Subject(".x", "s"), Subject(".", "a"), Subject(".y", "s"))
-"""The fourth is mostly an alias, the context of the fifth is made and deleted again and again."""
-ALIASES = ("s", "t", ":.x:s", "a", "nowhere")
-"""What an alias may lead to: itself, another alias and nothing at all among them."""
-MOST_IDS = 6
-TAGGED: Mapping[str, tuple[TaggedPath, ...]] = {
-    "inner": (TaggedPath("R.a", "sr_field", ("T",)),),
-    "outer": (TaggedPath("O.r", "sr_field", ("T", "U")),),
-    "whole": (TaggedPath("R", "sr_record", ("W",)),),
-}
-"""Tags by what they are given to."""
-
-
-@dataclass(slots=True)
-class Asker:
-    """Chances, and what has been heard so far."""
-
-    chance: random.Random
-    guids: list[str] = field(default_factory=list)
-    command_ids: list[str] = field(default_factory=list)
-    toy: float = 0.7
-    """How many drafts are of the toy format."""
-    referring: float = 0.12
-    """How many drafts refer to another subject."""
-
-    def often(self, probability: float) -> bool:
-        return self.chance.random() < probability
-
-    def subject(self) -> Subject:
-        return self.chance.choices(SUBJECTS, (12, 6, 2, 2, 0.5))[0]
-
-    def alias(self) -> str:
-        """What an alias leads to: mostly a subject that is there."""
-        return self.chance.choices(ALIASES, (6, 4, 2, 1, 1))[0]
-
-    def scope(self) -> Scope:
-        wide = [Scope(), Scope(".x"), Scope("*")]
-        return self.chance.choice(wide) if self.often(0.25) else Scope(*self.subject())
-
-    def draft(self) -> Draft:
-        if self.often(self.referring):
-            text, kind, name = OUTER
-            target = self.chance.choice([Subject(".", "t"), Subject(".", "s")])
-            return Draft(text, kind, (Reference(name, target.name, self.chance.choice([-1, 1, 2])),))
-        toy = self.often(self.toy)
-        metadata = Metadata(properties=(("major", self.chance.choice("12")),)) if self.often(0.1) else None
-        return Draft(self.chance.choice(TOY if toy else AVRO), "TOY" if toy else "AVRO", metadata=metadata)
-
-    def record(self) -> Draft:
-        """A draft that others refer to."""
-        return Draft(self.chance.choice(AVRO[:3]), "AVRO")
-
-    def properties(self) -> Pairs:
-        return (("team", self.chance.choice("ab")),) if self.often(0.5) else ()
-
-    def tags(self) -> tuple[TaggedPath, ...]:
-        """Mostly none."""
-        return TAGGED[self.chance.choice(list(TAGGED))] if self.often(0.06) else ()
-
-    def sought_tags(self) -> tuple[str, ...]:
-        return (self.chance.choice(["T", "U", "*"]),) if self.often(0.1) else ()
-
-    def number(self) -> int:
-        return self.chance.choice([-1, 1, 1, 2, 2, 3, 4])
-
-    def visible(self) -> asked.Visible:
-        return self.chance.choice(("live", "all", "deleted"))
-
-    def codec_name(self) -> str:
-        """At times one that nobody added, or none."""
-        return self.chance.choice(("", "", "gzip", "snappy"))
-
-    def normalize(self) -> bool | None:
-        return self.chance.choice([None, None, True])
+from treaty.core.schema import Draft, Pairs
 
 
 def register(ask: Asker) -> Request[Any]:
@@ -113,17 +39,8 @@ def register(ask: Asker) -> Request[Any]:
         remove_tags=ask.tags(),
         propagate_tags=ask.often(0.05),
         exact=ask.often(0.05),
+        require_subject=ask.often(0.05),
     )
-
-
-def creation(ask: Asker) -> SubjectCreation:
-    """How a subject is made: with a policy of its own or one that is nowhere, with properties, at times not as Confluent's are."""
-    words = [Config(level=word) for word in ("FULL_TRANSITIVE", "NONE", "BACKWARD", "NOWHERE")]
-    exact = Config(exact_level=level(ask), group=ask.chance.choice([None, "major"]))
-    made = SubjectCreation(
-        policy=ask.chance.choice([None, *words, exact, Config(level="FULL", alias="t")]), properties=ask.properties()
-    )
-    return replace(made, origin="other", types="one") if ask.often(0.1) else made
 
 
 def derive(ask: Asker) -> Request[Any]:
@@ -132,24 +49,6 @@ def derive(ask: Asker) -> Request[Any]:
     add, remove = ask.chance.choice([(tags, ()), ((), tags), ((), ())])
     number = ask.chance.choice([2, 3, 4]) if ask.often(0.3) else 0
     return asked.Derive(ask.subject(), ask.number(), number, add, remove)
-
-
-def level(ask: Asker) -> Level:
-    """A level that mostly has no word: each direction has a range of its own, or all is denied; at times it can't be."""
-    if ask.often(0.1):
-        return Level(deny=True)
-    if ask.often(0.1):
-        last = VersionRange("latest")
-        return ask.chance.choice(
-            [Level(VersionRange("sideways")), Level(last, VersionRange("all", 2)), Level(last, deny=True)]
-        )
-    ranges = [
-        VersionRange("none"),
-        VersionRange("latest"),
-        VersionRange("all"),
-        VersionRange("till", ask.chance.choice([0, 1, 1, 2, 5])),
-    ]
-    return Level(ask.chance.choice(ranges), ask.chance.choice(ranges))
 
 
 def set_config(ask: Asker) -> Request[Any]:
@@ -309,7 +208,6 @@ GENERATORS: Mapping[type, tuple[float, Generator]] = {
     asked.GetConfig: (2, lambda a: asked.GetConfig(a.scope(), a.often(0.5))),
     asked.GetMode: (2, lambda a: asked.GetMode(a.scope(), a.often(0.5))),
     asked.Lookup: (4, lambda a: asked.Lookup(a.subject(), a.draft(), a.normalize(), a.often(0.3))),
-    asked.Check: (3, lambda a: asked.Check(a.subject(), a.draft(), a.chance.choice([None, -1, 1, 2]))),
     asked.GetSchema: (5, get_schema),
     asked.GetGuid: (2, lambda a: asked.GetGuid(get_guid(a))),
     asked.GetGuidIds: (1, lambda a: asked.GetGuidIds(get_guid(a))),
@@ -331,6 +229,7 @@ GENERATORS: Mapping[type, tuple[float, Generator]] = {
     asked.ListSettings: (1, lambda a: asked.ListSettings(after=a.scope() if a.often(0.3) else None)),
     asked.ListContexts: (1, lambda a: asked.ListContexts()),
     asked.GetOutcome: (3, get_outcome),
+    **OF_GROUPS,
 }
 """Kinds of requests whose members go together: how often, and what. Others are made from their types."""
 USUAL_WEIGHT = 1.0

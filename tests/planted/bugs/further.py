@@ -49,7 +49,7 @@ FURTHER = (
         "Rights are asked for the name in the request, and not for the subject that it leads to.",
         (
             Edit(
-                "treaty.core.access.aliases:resolve_alias",
+                "treaty.core.decide:resolve_alias",
                 "refuse_unless_allowed(access, command.principal, request)",
                 "refuse_unless_allowed(access, command.principal, command.request)",
             ),

@@ -91,7 +91,7 @@ GENERATIONS = (
     Bug(
         "generation: the first version makes its subject anew",
         "A registration into a subject without versions goes by another generation than the subject's.",
-        (Edit(PLACES + "_home", "return tuple(rows), there.generation", "return tuple(rows), view.sequence + 1"),),
+        (Edit(PLACES + "make_home", "return tuple(rows), there.generation", "return tuple(rows), view.sequence + 1"),),
         by_tests("laws/test_empty_subjects.py::test_the_first_version_keeps_what_the_subject_is"),
         also=by_lives(0, ANY),
     ),

@@ -21,7 +21,7 @@ JUDGED = (
     rule(
         "rule: an alias leads two steps",
         "An alias of an alias is followed to the end.",
-        "aliases:_target",
+        "decide:_target",
         "return named.sibling(alias) if alias else None",
         "return (_target(view, named.sibling(alias)) or named.sibling(alias)) if alias else None",
     ),
@@ -50,7 +50,7 @@ JUDGED = (
     rule(
         "rule: the policy of a new subject is not kept",
         "The policy that a registration names holds for the first version only; no config says it.",
-        "handlers.schema_ids:_own_config",
+        "handlers.schema_ids:own_config_rows",
         "config is None or",
         "config is None or config or",
     ),
@@ -149,7 +149,7 @@ JUDGED = (
     rule(
         "rule: a purge leaves the config",
         "A subject that is made again has the config of the one that was removed.",
-        "handlers.deletion:_rest_of_subject",
+        "handlers.deletion:whole_subject",
         "*remove_settings(view, Scope(*subject))",
         "",
     ),
@@ -198,7 +198,7 @@ JUDGED = (
     rule(
         "rule: rights are not asked",
         "Nobody asks whether who sends a request may do it.",
-        "aliases:resolve_alias",
+        "decide:resolve_alias",
         "if access is not None:\n        refuse_unless_allowed",
         "if access is None:\n        refuse_unless_allowed",
     ),

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tests.simulation.asker import MOST_IDS, TAGGED, Asker, level
+from tests.simulation.group_workload import ERRANDS as OF_GROUPS
 from tests.simulation.texts import OUTER
-from tests.simulation.workload import MOST_IDS, TAGGED, Asker, level
 from treaty.core.answers import Config
 from treaty.core.names import Subject
 from treaty.core.policy import LEVELS
@@ -270,6 +271,7 @@ ERRANDS: Mapping[str, tuple[float, Errand]] = {
     "compared far back": (2, compare_far_back),
     "settings stacked": (2, stack_settings),
     "versions hidden": (1, hide_versions),
+    **OF_GROUPS,
 }
 """Errands by what is counted: how often, and what is asked."""
 

@@ -2,8 +2,8 @@
 
 import random
 
+from tests.simulation.asker import SUBJECTS
 from tests.simulation.members import Site
-from tests.simulation.workload import SUBJECTS
 from treaty.core.state import values
 from treaty.core.state.commit import Append, Commit, Position, make_append
 from treaty.core.state.rows import Row, encode_row

@@ -8,8 +8,8 @@ from typing import Any, Protocol, TypeVar, cast
 from treaty.api.caller import RequestCaller, caller
 from treaty.core import answers as a
 from treaty.core import requests as q
-from treaty.core.access.aliases import alias_candidate
 from treaty.core.access.rights import Access
+from treaty.core.decide import alias_candidate
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.operations import OPERATIONS, is_command, operation_name, refuse_unless_allowed
 from treaty.core.refusals import Forbidden, NotFound, NotPermitted, Reason, Referenced, Unauthenticated

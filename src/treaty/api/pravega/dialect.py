@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from treaty.api import compression
 from treaty.api.bodies import announced_bytes
 from treaty.api.errors import HttpError
-from treaty.api.pravega.exchange import Answer, PravegaExchange
+from treaty.api.pravega.exchange import PravegaAnswer, PravegaExchange
 from treaty.api.pravega.routes import ROUTES, Endpoint, in_namespace
 from treaty.api.request_scope import ROUTE
 from treaty.api.router import decode_path
@@ -21,7 +21,7 @@ from treaty.core.refusals import OutcomeUnknown, RegistryError, Unauthenticated,
 from treaty.core.registry import CALL, AsyncRegistry
 from treaty.core.requests import Request
 from treaty.wire.confluent.headers import ALWAYS, COMMAND, DETAILS, POSITION, call_of, readable
-from treaty.wire.pravega.bodies import PravegaError
+from treaty.wire.pravega.bodies import PravegaErrorBody
 from treaty.wire.pravega.errors import error_body, status_of
 
 log = logging.getLogger("treaty.api")
@@ -66,8 +66,8 @@ class PravegaDialect:
         if method == "OPTIONS":
             allow = found.allow
 
-            async def answer_methods(_x: PravegaExchange) -> Answer:
-                return Answer(204, allow=allow)
+            async def answer_methods(_x: PravegaExchange) -> PravegaAnswer:
+                return PravegaAnswer(204, allow=allow)
 
             return PravegaExchange(self.registry, http, namespace, found.values, query, CALL), answer_methods
         if method not in found.methods:
@@ -84,7 +84,7 @@ class PravegaDialect:
         """Return the response for a failure, in this dialect or before it."""
         headers = dict(ALWAYS)
         if isinstance(failure, HttpError):
-            body, status = PravegaError(_code(failure.status), str(failure)), failure.status
+            body, status = PravegaErrorBody(_code(failure.status), str(failure)), failure.status
             headers |= failure.headers
         elif isinstance(failure, RegistryError):
             body, status = error_body(failure), status_of(failure, asked)
@@ -95,7 +95,7 @@ class PravegaDialect:
         else:
             where = f"{scope['method']} {scope['raw_path'].decode()}"
             log.error("unhandled exception in %s", where[:200], exc_info=failure)
-            body, status = PravegaError(_code(500), "Internal Server Error"), 500
+            body, status = PravegaErrorBody(_code(500), "Internal Server Error"), 500
         response = Response(msgspec.json.encode(body), status, headers, MEDIA)
         if isinstance(failure, Unauthenticated):
             response.raw_headers.extend((b"www-authenticate", one.encode()) for one in failure.challenges)
@@ -107,7 +107,7 @@ def _code(status: int) -> str:
     return HTTPStatus(status).phrase.lower().replace(" ", "-")
 
 
-def _response(exchange: PravegaExchange, answer: Answer) -> Response:
+def _response(exchange: PravegaExchange, answer: PravegaAnswer) -> Response:
     headers = dict(ALWAYS)
     if exchange.token is not None:
         headers[POSITION] = str(exchange.token)

@@ -27,7 +27,7 @@ B = TypeVar("B")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PravegaAnswer:
     """The answer of an endpoint: a status, and a body where there is one. `allow` are the methods of the path."""
 
     status: int

@@ -4,10 +4,10 @@ from collections.abc import Awaitable, Callable
 from urllib.parse import parse_qsl
 
 from treaty.api.pravega import encodings, groups, schemas
-from treaty.api.pravega.exchange import Answer, PravegaExchange
+from treaty.api.pravega.exchange import PravegaAnswer, PravegaExchange
 from treaty.api.router import build_routes
 
-Endpoint = Callable[[PravegaExchange], Awaitable[Answer]]
+Endpoint = Callable[[PravegaExchange], Awaitable[PravegaAnswer]]
 
 PATHS: dict[str, dict[str, Endpoint]] = {
     "/v1/groups": {"GET": groups.list_groups, "POST": groups.create_group},

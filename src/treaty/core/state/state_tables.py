@@ -169,9 +169,7 @@ SUBJECT = Table(
 """Counted by (context)."""
 VERSION = Table(
     "version", VersionKey, values.Version, counted=lambda key, value: (_listed_state(value), key.context, key.subject),
-    indexes=(
-        VERSION_BY_SUBJECT, VERSION_BY_NUMBER, VERSION_LISTED, VERSION_BY_SCHEMA, VERSION_BY_CONTENT, VERSION_BY_IDENTITY,
-    ),
+    indexes=(VERSION_BY_SUBJECT, VERSION_BY_NUMBER, VERSION_LISTED, VERSION_BY_SCHEMA, VERSION_BY_CONTENT, VERSION_BY_IDENTITY),
 )  # fmt: skip
 """Counted by (state, context, subject)."""
 NAME = Table("name", NameKey, values.Name, (NAME_BY_VERSION,))

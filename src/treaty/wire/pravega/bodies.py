@@ -21,14 +21,14 @@ MISSING_WORD = ""
 """A word that a body does not have."""
 
 
-class SerializationFormat(Struct, rename="camel", omit_defaults=True):
+class SerializationFormatBody(Struct, rename="camel", omit_defaults=True):
     """A serialization format; `fullTypeName` is the name of a custom one, and repeats the word of the others."""
 
     serialization_format: str = MISSING_WORD
     full_type_name: str | None = None
 
 
-class VersionInfo(Struct, rename="camel"):
+class VersionInfoBody(Struct, rename="camel"):
     """A version of a group: `id` counts over the group, `version` over one format and type; both begin at 0."""
 
     id: int
@@ -37,169 +37,169 @@ class VersionInfo(Struct, rename="camel"):
     version: int | None = 0
 
 
-class Range(Struct, rename="camel", omit_defaults=True):
+class PolicyRangeBody(Struct, rename="camel", omit_defaults=True):
     """One direction of an advanced policy by its name, such as BackwardTill with the version at which it begins."""
 
     name: str = MISSING_WORD
-    version_info: VersionInfo | None = None
+    version_info: VersionInfoBody | None = None
 
 
-class BackwardPolicy(Struct, rename="camel", omit_defaults=True):
+class BackwardPolicyBody(Struct, rename="camel", omit_defaults=True):
     """The backward half of an advanced policy."""
 
-    backward_policy: Range | None = None
+    backward_policy: PolicyRangeBody | None = None
 
 
-class ForwardPolicy(Struct, rename="camel", omit_defaults=True):
+class ForwardPolicyBody(Struct, rename="camel", omit_defaults=True):
     """The forward half of an advanced policy."""
 
-    forward_policy: Range | None = None
+    forward_policy: PolicyRangeBody | None = None
 
 
-class BackwardAndForward(Struct, rename="camel", omit_defaults=True):
+class BackwardAndForwardBody(Struct, rename="camel", omit_defaults=True):
     """Both halves of an advanced policy; one of them may be absent."""
 
-    backward_policy: BackwardPolicy | None = None
-    forward_policy: ForwardPolicy | None = None
+    backward_policy: BackwardPolicyBody | None = None
+    forward_policy: ForwardPolicyBody | None = None
 
 
-class Compatibility(Struct, rename="camel", omit_defaults=True):
+class GroupPolicyBody(Struct, rename="camel", omit_defaults=True):
     """The policy of a group by its name; `advanced` belongs to the name Advanced alone."""
 
     policy: str = MISSING_WORD
-    advanced: BackwardAndForward | None = None
+    advanced: BackwardAndForwardBody | None = None
 
 
-class GroupProperties(Struct, rename="camel", omit_defaults=True):
+class GroupPropertiesBody(Struct, rename="camel", omit_defaults=True):
     """What a group is created with."""
 
-    serialization_format: SerializationFormat | None = None
-    compatibility: Compatibility | None = None
+    serialization_format: SerializationFormatBody | None = None
+    compatibility: GroupPolicyBody | None = None
     allow_multiple_types: bool | None = None
     properties: dict[str, str] | None = None
 
 
-class CreateGroup(Struct, rename="camel"):
+class CreateGroupBody(Struct, rename="camel"):
     """A group to be created."""
 
     group_name: str | None = None
-    group_properties: GroupProperties | None = None
+    group_properties: GroupPropertiesBody | None = None
 
 
-class GroupsPage(Struct, rename="camel"):
+class GroupsPageBody(Struct, rename="camel"):
     """Groups by name, and the token that the next page is asked for with."""
 
-    groups: dict[str, GroupProperties]
+    groups: dict[str, GroupPropertiesBody]
     continuation_token: str
 
 
-class UpdateCompatibility(Struct, rename="camel"):
+class UpdatePolicyBody(Struct, rename="camel"):
     """A new policy; with `previousCompatibility` the present one must be that."""
 
-    compatibility: Compatibility | None = None
-    previous_compatibility: Compatibility | None = None
+    compatibility: GroupPolicyBody | None = None
+    previous_compatibility: GroupPolicyBody | None = None
 
 
-class SchemaInfo(Struct, rename="camel", omit_defaults=True):
+class SchemaInfoBody(Struct, rename="camel", omit_defaults=True):
     """A schema: its type, its format and its bytes."""
 
     type: str | None = None
-    serialization_format: SerializationFormat | None = None
+    serialization_format: SerializationFormatBody | None = None
     schema_data: bytes | None = None
     properties: dict[str, str] | None = None
 
 
-class SchemaWithVersion(Struct, rename="camel"):
+class SchemaWithVersionBody(Struct, rename="camel"):
     """A schema with its version."""
 
-    schema_info: SchemaInfo
-    version_info: VersionInfo
+    schema_info: SchemaInfoBody
+    version_info: VersionInfoBody
 
 
-class SchemaVersions(Struct):
+class SchemaVersionsBody(Struct):
     """Schemas with their versions, by id."""
 
-    schemas: list[SchemaWithVersion]
+    schemas: list[SchemaWithVersionBody]
 
 
-class HistoryRecord(Struct, rename="camel"):
+class HistoryRecordBody(Struct, rename="camel"):
     """A version with the policy in force when it was added; `timestamp` is in milliseconds since the epoch."""
 
-    schema_info: SchemaInfo
-    version_info: VersionInfo
-    compatibility: Compatibility
+    schema_info: SchemaInfoBody
+    version_info: VersionInfoBody
+    compatibility: GroupPolicyBody
     timestamp: int
     schema_string: str
 
 
-class GroupHistory(Struct):
+class GroupHistoryBody(Struct):
     """The versions of a group in the order in which they were added."""
 
-    history: list[HistoryRecord]
+    history: list[HistoryRecordBody]
 
 
-class Validate(Struct, rename="camel"):
+class ValidateBody(Struct, rename="camel"):
     """A schema to be checked; without `compatibility` by the policy of the group."""
 
-    schema_info: SchemaInfo | None = None
-    compatibility: Compatibility | None = None
+    schema_info: SchemaInfoBody | None = None
+    compatibility: GroupPolicyBody | None = None
 
 
-class Valid(Struct, omit_defaults=True):
+class ValidBody(Struct, omit_defaults=True):
     """Whether a schema would be added. `reasons` says why not, where a client asks for details."""
 
     valid: bool
     reasons: list[str] = []
 
 
-class CanRead(Struct, omit_defaults=True):
+class CanReadBody(Struct, omit_defaults=True):
     """Whether a reader with a schema can read what the policy lets writers write. `reasons` says why not, on request."""
 
     compatible: bool
     reasons: list[str] = []
 
 
-class GetEncoding(Struct, rename="camel"):
+class FindEncodingBody(Struct, rename="camel"):
     """A version and the name of a codec, whose encoding id is asked for."""
 
-    version_info: VersionInfo | None = None
+    version_info: VersionInfoBody | None = None
     codec_type: str | None = None
 
 
-class EncodingId(Struct, rename="camel"):
+class EncodingIdBody(Struct, rename="camel"):
     """The encoding id of a version and a codec."""
 
     encoding_id: int
 
 
-class CodecType(Struct, omit_defaults=True):
+class CodecTypeBody(Struct, omit_defaults=True):
     """A codec: its name, and what its readers need to know."""
 
     name: str | None = None
     properties: dict[str, str] | None = None
 
 
-class CodecTypes(Struct, rename="camel"):
+class CodecTypesBody(Struct, rename="camel"):
     """The codecs of a group, by name."""
 
-    codec_types: list[CodecType]
+    codec_types: list[CodecTypeBody]
 
 
-class EncodingInfo(Struct, rename="camel"):
+class EncodingInfoBody(Struct, rename="camel"):
     """What an encoding id stands for."""
 
-    schema_info: SchemaInfo
-    version_info: VersionInfo
-    codec_type: CodecType
+    schema_info: SchemaInfoBody
+    version_info: VersionInfoBody
+    codec_type: CodecTypeBody
 
 
-class AddedTo(Struct):
+class AddedToBody(Struct):
     """The version of a schema in each group that has it."""
 
-    groups: dict[str, VersionInfo]
+    groups: dict[str, VersionInfoBody]
 
 
-class PravegaError(Struct, omit_defaults=True):
+class PravegaErrorBody(Struct, omit_defaults=True):
     """The body beside the status of an error: a code for programs, reasons and remedies for people."""
 
     code: str

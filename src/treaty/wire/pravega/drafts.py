@@ -9,12 +9,12 @@ from treaty.core.schema import Draft, Pairs
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.descriptor_sets import select_file
 from treaty.wire.pravega.avro_unions import narrow_union
-from treaty.wire.pravega.bodies import SchemaInfo, SchemaWithVersion
+from treaty.wire.pravega.bodies import SchemaInfoBody, SchemaWithVersionBody
 from treaty.wire.pravega.formats import format_body, refuse_kept_name, schema_format_of, shown_properties
 from treaty.wire.pravega.policies import version_body
 
 
-def draft_of(body: SchemaInfo | None) -> tuple[Draft, Pairs]:
+def draft_of(body: SchemaInfoBody | None) -> tuple[Draft, Pairs]:
     """Read a schema, and the properties of its version.
 
     Raises `Invalid` where a member is missing, and `InvalidSchema` for bytes that can't be a text or a set of
@@ -71,13 +71,13 @@ SCHEMA_BODY_BYTES = 2 * OPAQUE_BYTES
 """Bytes of a body with a schema; base64 needs four for three."""
 
 
-def schema_body(found: VersionFound) -> SchemaInfo:
+def schema_body(found: VersionFound) -> SchemaInfoBody:
     """Print the schema of a version: the bytes as they were sent."""
     data = found.data if found.data is not None else found.text.encode("utf-8", "surrogatepass")
     word = format_body(found.format, found.properties)
-    return SchemaInfo(found.type_name, word, data, shown_properties(found.properties))
+    return SchemaInfoBody(found.type_name, word, data, shown_properties(found.properties))
 
 
-def schema_with_version(found: VersionFound) -> SchemaWithVersion:
+def schema_with_version(found: VersionFound) -> SchemaWithVersionBody:
     """Print a version with its schema."""
-    return SchemaWithVersion(schema_body(found), version_body(found))
+    return SchemaWithVersionBody(schema_body(found), version_body(found))

@@ -8,7 +8,7 @@ from treaty.core.finding import Finding
 from treaty.core.limits import ERROR_CHARACTERS
 from treaty.core.refusals import Refusal, RegistryError, error_tag
 from treaty.core.requests import Request
-from treaty.wire.pravega.bodies import PravegaError
+from treaty.wire.pravega.bodies import PravegaErrorBody
 
 STATUSES: Mapping[type[RegistryError], int] = {
     r.Unauthenticated: 401,
@@ -33,10 +33,10 @@ def status_of(error: RegistryError, asked: Request[object] | None = None) -> int
     return next((STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES), 500)
 
 
-def error_body(error: RegistryError) -> PravegaError:
+def error_body(error: RegistryError) -> PravegaErrorBody:
     """Print an error of a registry."""
     if not isinstance(error, Refusal):
-        return PravegaError(error_tag(error), _short(str(error)))
+        return PravegaErrorBody(error_tag(error), _short(str(error)))
     reason = error.reason
     message, reasons, remedies = reason.message, list(reason.details), [reason.allowed] if reason.allowed else []
     if isinstance(error, r.Incompatible):
@@ -48,7 +48,7 @@ def error_body(error: RegistryError) -> PravegaError:
     facts = f"{reason.rule}{f' at {reason.path}' if reason.path else ''}"
     changed = f": {reason.new}" if reason.new and not reason.old else f": {reason.old} -> {reason.new}"
     reasons = reasons or [facts + (changed if reason.new or reason.old else "")]
-    return PravegaError(error_tag(error), _short(message), [_short(one) for one in reasons], remedies)
+    return PravegaErrorBody(error_tag(error), _short(message), [_short(one) for one in reasons], remedies)
 
 
 def list_reasons(findings: tuple[Finding, ...]) -> list[str]:

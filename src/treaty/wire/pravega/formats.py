@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from treaty.core.groups import ANY_FORMAT, FORMAT
 from treaty.core.refusals import Invalid, InvalidSchema
 from treaty.core.schema import Pairs
-from treaty.wire.pravega.bodies import SerializationFormat
+from treaty.wire.pravega.bodies import SerializationFormatBody
 
 PARSED: Mapping[str, str] = {"Avro": "AVRO", "Protobuf": "PROTOBUF", "Json": "JSON"}
 """Formats that are parsed: Pravega's word and the registry's."""
@@ -20,7 +20,7 @@ FULL_NAME = "pravega.full-type-name"
 _PRAVEGA = {word: name for name, word in PARSED.items()}
 
 
-def group_format_of(body: SerializationFormat | None) -> Pairs:
+def group_format_of(body: SerializationFormatBody | None) -> Pairs:
     """Read the format of a group as properties of its subject; raises `Invalid`."""
     if body is not None and body.serialization_format == ANY:
         return ((FORMAT, ANY_FORMAT),)
@@ -28,7 +28,7 @@ def group_format_of(body: SerializationFormat | None) -> Pairs:
     return ((FORMAT, word), *kept)
 
 
-def schema_format_of(body: SerializationFormat | None) -> tuple[str, Pairs]:
+def schema_format_of(body: SerializationFormatBody | None) -> tuple[str, Pairs]:
     """Read the format of a schema: the registry's word, and the property that keeps its name; raises `Invalid`."""
     name = "" if body is None else body.serialization_format
     if body is None or name not in WORDS or name == ANY:
@@ -66,12 +66,16 @@ def format_in_path(text: str) -> str:
     return text.upper()
 
 
-def format_body(word: str, properties: Pairs) -> SerializationFormat:
+def format_body(word: str, properties: Pairs) -> SerializationFormatBody:
     """Print a format; `properties` are those of its group or version."""
     if word == ANY_FORMAT:
-        return SerializationFormat(ANY, ANY)
+        return SerializationFormatBody(ANY, ANY)
     name = _PRAVEGA.get(word)
-    return SerializationFormat(name, name) if name is not None else SerializationFormat(CUSTOM, _full(word, properties))
+    return (
+        SerializationFormatBody(name, name)
+        if name is not None
+        else SerializationFormatBody(CUSTOM, _full(word, properties))
+    )
 
 
 def format_name(word: str, properties: Pairs) -> str:

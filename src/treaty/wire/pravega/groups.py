@@ -11,7 +11,7 @@ from treaty.core.names import DEFAULT_CONTEXT, Subject, is_subject_name
 from treaty.core.policy import BY_TYPE, Level, in_words
 from treaty.core.refusals import Invalid, InvalidSubject
 from treaty.formats.registry import find_formats
-from treaty.wire.pravega.bodies import Compatibility, CreateGroup, GroupProperties, HistoryRecord
+from treaty.wire.pravega.bodies import CreateGroupBody, GroupPolicyBody, GroupPropertiesBody, HistoryRecordBody
 from treaty.wire.pravega.drafts import schema_body
 from treaty.wire.pravega.formats import format_body, group_format_of, refuse_kept_name, shown_properties
 from treaty.wire.pravega.policies import compatibility_body, level_of, version_body
@@ -33,9 +33,9 @@ def context_of(namespace: str) -> str:
     if ":" in namespace or not is_subject_name(namespace):
         raise Invalid.of(
             "NAMESPACE",
-            f"The namespace '{_shown(namespace)}' can't be one",
+            f"The namespace '{_escape(namespace)}' can't be one",
             path="/namespace",
-            new=_shown(namespace),
+            new=_escape(namespace),
             allowed="a name without colons and control characters",
         )
     return f".{namespace}"
@@ -46,9 +46,9 @@ def subject_of(namespace: str, group: str) -> Subject:
     if not group or group.startswith(_QUALIFIED) or not is_subject_name(group):
         raise InvalidSubject.of(
             "GROUP_NAME",
-            f"The group '{_shown(group)}' can't be one",
+            f"The group '{_escape(group)}' can't be one",
             path="/groupName",
-            new=_shown(group),
+            new=_escape(group),
             allowed="a name without control characters that does not begin with ':.' or ':*:'",
         )
     return Subject(context_of(namespace), group)
@@ -59,16 +59,16 @@ def group_name(subject: str, context: str) -> str:
     return subject if context == DEFAULT_CONTEXT else subject.removeprefix(f":{context}:")
 
 
-def _shown(text: str) -> str:
+def _escape(text: str) -> str:
     return text.encode("unicode_escape").decode()[:100]
 
 
 # ------------------------------------------------------------------------------------------------------- properties
 
 
-def create_of(namespace: str, body: CreateGroup) -> CreateSubject:
+def create_of(namespace: str, body: CreateGroupBody) -> CreateSubject:
     """Read a group that is to be created; raises `Invalid`."""
-    properties = body.group_properties or GroupProperties()
+    properties = body.group_properties or GroupPropertiesBody()
     subject = subject_of(namespace, body.group_name or "")
     if properties.allow_multiple_types is None:
         message, allowed = "The body has no member 'allowMultipleTypes'", "true or false"
@@ -102,9 +102,9 @@ def refuse_comparing(level: Level, word: str) -> None:
     )
 
 
-def group_body(found: GroupFound, named: Mapping[int, VersionFound]) -> GroupProperties:
+def group_body(found: GroupFound, named: Mapping[int, VersionFound]) -> GroupPropertiesBody:
     """Print the properties of a group. `named` has the versions that its policy names, by ordinal."""
-    return GroupProperties(
+    return GroupPropertiesBody(
         format_body(found.format, found.properties),
         compatibility_body(found.level, named),
         found.types != "one",
@@ -118,11 +118,11 @@ def policy_at(admitted: AdmittedVersion) -> Level:
     return Level() if policy is None else Level(policy.backward, policy.forward, policy.deny)
 
 
-def history_record(admitted: AdmittedVersion, compatibility: Compatibility) -> HistoryRecord:
+def history_record(admitted: AdmittedVersion, compatibility: GroupPolicyBody) -> HistoryRecordBody:
     """Print a version with its policy; `schemaString` is its text, empty for a format that is not parsed."""
     found = admitted.version
     text = found.text if found.format in {"AVRO", "JSON", "PROTOBUF"} else ""
-    return HistoryRecord(schema_body(found), version_body(found), compatibility, found.time, text)
+    return HistoryRecordBody(schema_body(found), version_body(found), compatibility, found.time, text)
 
 
 # ------------------------------------------------------------------------------------------------------------ pages
@@ -131,7 +131,7 @@ def history_record(admitted: AdmittedVersion, compatibility: Compatibility) -> H
 def page_token(context: str, name: str) -> str:
     """Return the token of the page that begins after a name: sealed, so that a changed one is noticed.
 
-    The name is that of a group on a page before, so the token tells nobody a name that is not theirs to read.
+    The name is that of a group on a page before, so no client sees a name in it that it may not read.
     """
     if not name:
         return START
@@ -153,7 +153,7 @@ def name_after(context: str, token: str) -> str:
             "CONTINUATION_TOKEN",
             "The continuation token is not one of this namespace",
             path="/continuationToken",
-            new=_shown(token),
+            new=_escape(token),
             allowed=f"a token that a page of this namespace gave, or {START}",
         )
     return name

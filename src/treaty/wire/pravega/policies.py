@@ -7,12 +7,12 @@ from treaty.core.policy import ALL, LATEST, NONE, Level, VersionRange
 from treaty.core.refusals import Invalid
 from treaty.wire.pravega.bodies import (
     POLICIES,
-    BackwardAndForward,
-    BackwardPolicy,
-    Compatibility,
-    ForwardPolicy,
-    Range,
-    VersionInfo,
+    BackwardAndForwardBody,
+    BackwardPolicyBody,
+    ForwardPolicyBody,
+    GroupPolicyBody,
+    PolicyRangeBody,
+    VersionInfoBody,
 )
 from treaty.wire.pravega.formats import format_name
 
@@ -33,7 +33,7 @@ _HINTS = {"None": "DenyAll", "Disabled": "AllowAny"}
 """Words of PDP-1 that its registry renamed, and their names today."""
 
 
-def level_of(body: Compatibility | None, path: str = "/compatibility") -> Level:
+def level_of(body: GroupPolicyBody | None, path: str = "/compatibility") -> Level:
     """Read a policy; raises `Invalid`."""
     word = "" if body is None else body.policy
     named = NAMED.get(word)
@@ -42,7 +42,7 @@ def level_of(body: Compatibility | None, path: str = "/compatibility") -> Level:
     if body is None or word != ADVANCED:
         hint = f"{_HINTS[word]}, which is the name of {word} today" if word in _HINTS else ", ".join(POLICIES)
         raise _invalid(f"There is no compatibility policy '{word[:100]}'", f"{path}/policy", word, hint)
-    halves = body.advanced or BackwardAndForward()
+    halves = body.advanced or BackwardAndForwardBody()
     backward = None if halves.backward_policy is None else halves.backward_policy.backward_policy
     forward = None if halves.forward_policy is None else halves.forward_policy.forward_policy
     if backward is None and forward is None:
@@ -54,7 +54,7 @@ def level_of(body: Compatibility | None, path: str = "/compatibility") -> Level:
     )
 
 
-def _range_of(body: Range | None, direction: str, path: str) -> VersionRange:
+def _range_of(body: PolicyRangeBody | None, direction: str, path: str) -> VersionRange:
     if body is None:
         return NONE
     kinds = {direction: LATEST, f"{direction}Transitive": ALL}
@@ -80,30 +80,33 @@ def ordinals_in(level: Level) -> Iterator[int]:
     return (one.ordinal for one in (level.backward, level.forward) if one.kind == "till")
 
 
-def compatibility_body(level: Level, named: Mapping[int, VersionFound]) -> Compatibility:
+def compatibility_body(level: Level, named: Mapping[int, VersionFound]) -> GroupPolicyBody:
     """Print a level. `named` has the versions at which its ranges begin, by ordinal, as far as they are known."""
     if level.deny:
-        return Compatibility("DenyAll")
+        return GroupPolicyBody("DenyAll")
     word = _WORDS.get(level)
     if word is not None:
-        return Compatibility(word)
+        return GroupPolicyBody(word)
     backward, forward = _range_body(level.backward, "Backward", named), _range_body(level.forward, "Forward", named)
-    halves = BackwardAndForward(
-        None if backward is None else BackwardPolicy(backward), None if forward is None else ForwardPolicy(forward)
+    halves = BackwardAndForwardBody(
+        None if backward is None else BackwardPolicyBody(backward),
+        None if forward is None else ForwardPolicyBody(forward),
     )
-    return Compatibility(ADVANCED, halves)
+    return GroupPolicyBody(ADVANCED, halves)
 
 
-def _range_body(range_: VersionRange, direction: str, named: Mapping[int, VersionFound]) -> Range | None:
+def _range_body(range_: VersionRange, direction: str, named: Mapping[int, VersionFound]) -> PolicyRangeBody | None:
     if range_.kind == "none":
         return None
     if range_.kind == "till":
         found = named.get(range_.ordinal)
-        version = VersionInfo(range_.ordinal) if found is None else version_body(found)
-        return Range(f"{direction}Till", version)
-    return Range(direction if range_ == LATEST else f"{direction}Transitive")
+        version = VersionInfoBody(range_.ordinal) if found is None else version_body(found)
+        return PolicyRangeBody(f"{direction}Till", version)
+    return PolicyRangeBody(direction if range_ == LATEST else f"{direction}Transitive")
 
 
-def version_body(found: VersionFound) -> VersionInfo:
+def version_body(found: VersionFound) -> VersionInfoBody:
     """Print the name of a version."""
-    return VersionInfo(found.ordinal, found.type_name, format_name(found.format, found.properties), found.type_version)
+    return VersionInfoBody(
+        found.ordinal, found.type_name, format_name(found.format, found.properties), found.type_version
+    )

@@ -77,7 +77,7 @@ def delete_version(past: Past, asking: Asking, request: q.DeleteVersion) -> Yes:
     if has_association(past, subject) and not others:
         raise No(NoLiveVersion, "NO_LIVE_VERSION", subject=str(subject))
     refuse_if_referred_to(past, one, ("live", "soft") if request.permanent else ("live",))
-    is_last = past.shown(subject, ("live", "soft")) == [one]
+    is_last = past.shown(subject, ("live", "soft")) == [one] and not survives(past, subject)
     gone = [one, *(each for each in past.of(subject) if each.state == "hidden" and each.schema_id == one.schema_id)]
     if request.permanent and not request.force:
         refuse_if_encoded(past, past.of(subject) if is_last else gone)

@@ -44,6 +44,12 @@ class Digests:
             return f"schemas that are not alike have the same digest {digest}"
         return ""
 
+    def check_identity(self, normal: Alike | None, digest: str) -> str:
+        """Return what is wrong with the digest of a version's normal form, which those of some subjects alone have."""
+        if normal is None:
+            return f"its subject compares no normal forms, and it has the digest {digest}" if digest else ""
+        return self.check_likeness(normal, digest)
+
     def fits_request(self, request: Request[Any], members: Pairs) -> bool:
         """Whether the digest in an outcome's row may be that of a request."""
         digest = dict(members).get("request", "")
@@ -107,6 +113,8 @@ def _check_rows(
         wanted, value = fact(after, place), row
         if isinstance(row, values.Schema):
             value = replace(row, lookup_digest="")
+        if isinstance(row, values.Version):
+            value = replace(row, identity="")
         if value != wanted:
             law = "4" if place[0] in {"counter", "schema"} or _other_id(value, wanted) else "5"
             raise Broken(
@@ -120,6 +128,15 @@ def _check_rows(
         if isinstance(row, values.Schema):
             alike = next(one.alike for one in after.versions if (one.context, one.schema_id) == place[1])
             wrong = digests.check_likeness(alike, row.lookup_digest)
+            if wrong:
+                raise Broken("5", f"the commit at {commit.sequence} has {place}: {wrong}")
+        if isinstance(row, values.Version):
+            normal = next(
+                one.normal
+                for one in after.versions
+                if one.version.schema_id == row.schema_id and (*one.subject, one.generation, one.ordinal) == place[1]
+            )
+            wrong = digests.check_identity(normal, row.identity)
             if wrong:
                 raise Broken("5", f"the commit at {commit.sequence} has {place}: {wrong}")
 

@@ -58,7 +58,7 @@ def compared_versions(policy: PolicyValue, new: ReadDraft, live: list[VersionNow
     there = []
     for one in sorted(live, key=lambda each: each.number, reverse=True):
         if policy.partition == "type":
-            fits = (one.version.format, one.version.type_name) == (new.draft.format, new.parsed.type_name)
+            fits = (one.version.format, one.version.type_name) == (new.draft.format, new.type_name)
         elif policy.partition.startswith("property:"):
             name = policy.partition.removeprefix("property:")
             old, mine = one.schema.metadata or Metadata(), new.draft.metadata or Metadata()
@@ -89,6 +89,8 @@ def compare(past: Past, new: ReadDraft, pair: Pair, strictness: str) -> tuple[Fa
             Finding("FORMAT_CHANGED", "", OTHER_FORMAT, writer=old.schema.format, reader=new.draft.format)
         ]
     if old.schema.format not in FORMATS:
+        if old.schema.text == new.parsed.canonical:
+            return None, []
         opaque = Finding("FORMAT_OPAQUE", "", "")
         return FailedVersion(old.number, text, (opaque,)), [opaque]
     meaning = meaning_of(past, old.context, old.schema)

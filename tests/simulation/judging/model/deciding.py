@@ -17,6 +17,7 @@ from tests.simulation.judging.model import (
     reading,
     registering,
     rights,
+    versions_of_groups,
 )
 from tests.simulation.judging.model.aliases import follow_alias
 from tests.simulation.judging.model.asking import Asking, Yes
@@ -69,6 +70,13 @@ RULES: Mapping[type, Rule] = {
     g.DeleteOrdinal: Rule(changing.delete_ordinal, rights.on_subject("delete"), writes=True, follows_alias=True),
     g.GetSubject: Rule(grouping.get_subject, rights.on_subject("read"), follows_alias=True),
     g.ListGroups: Rule(grouping.list_groups, rights.somewhere("read")),
+    g.GetOrdinal: Rule(versions_of_groups.get_ordinal, rights.on_subject("read"), follows_alias=True),
+    g.GetTypedVersion: Rule(versions_of_groups.get_typed_version, rights.on_subject("read"), follows_alias=True),
+    g.ListGroupVersions: Rule(versions_of_groups.list_group_versions, rights.on_subject("read"), follows_alias=True),
+    g.GetHistory: Rule(versions_of_groups.get_history, rights.on_subject("read"), follows_alias=True),
+    g.FindSameVersion: Rule(versions_of_groups.find_same_version, rights.of_drafted, follows_alias=True),
+    g.FindSameSchema: Rule(versions_of_groups.find_same_schema, rights.of_find_same_schema),
+    g.CheckReading: Rule(versions_of_groups.check_reading, rights.of_drafted, follows_alias=True),
     q.GetSchema: Rule(reading.get_schema, rights.somewhere("read"), from_memory=True, follows_alias=True),
     q.GetGuid: Rule(reading.get_guid, rights.somewhere("read"), from_memory=True),
     q.GetVersion: Rule(reading.get_version, rights.on_subject("read", anywhere=True), follows_alias=True),

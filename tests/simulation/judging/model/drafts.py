@@ -1,5 +1,6 @@
 """Drafts: their references followed, their text read by the real formats, their identity."""
 
+import base64
 import hashlib
 from dataclasses import dataclass, replace
 
@@ -8,9 +9,10 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.selecting import as_sent, select
 from tests.simulation.texts import FORMATS, answer
-from treaty.core.limits import REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES, TAGGED
+from treaty.core.limits import NAME_LENGTH, OPAQUE_BYTES, REFERENCE_DEPTH, REFERENCES, SCHEMA_BYTES, TAGGED
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import InvalidSchema, TooLarge
+from treaty.core.requests import SubjectCreation
 from treaty.core.schema import Draft, Metadata, Reference, RuleSet, TaggedPath
 from treaty.core.schema_engine import (
     FindTags,
@@ -23,9 +25,13 @@ from treaty.core.schema_engine import (
     RetagSchema,
     TagsFound,
 )
-from treaty.core.state.values import Schema, StoredReference
+from treaty.core.state.values import Schema, StoredReference, SubjectValue
 
 VERSION_PROPERTY = "confluent:version"
+CODED = "data:;base64,"
+"""What a text begins with that stands for bytes that are no text."""
+Home = SubjectValue | SubjectCreation
+"""The settings of a subject that is there, or with which it would be made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,29 +43,51 @@ class ReadDraft:
     parsed: ParsedSchema
     meaning: ResolvedSchema
     """Of the canonical text."""
+    type_name: str = ""
+    """The type of a version of it in its subject."""
+    normal_text: str | None = None
+    """The text in its normal form with references inlined, where the identity of its subject is normalised."""
+
+    @property
+    def sent(self) -> bytes:
+        """The bytes that were sent."""
+        return sent_bytes(self.draft)
 
     @property
     def guid(self) -> str:
-        return guid_of(self.parsed.canonical, as_sent(self.used), self.draft.metadata, self.draft.rules)
+        opaque = "" if self.draft.format in FORMATS else self.draft.format
+        return guid_of(self.parsed.canonical, as_sent(self.used), self.draft.metadata, self.draft.rules, opaque)
 
     @property
     def alike(self) -> Alike:
+        return self._alike(self.parsed.resolved)
+
+    @property
+    def normal(self) -> Alike | None:
+        return None if self.normal_text is None else self._alike(self.normal_text)
+
+    def _alike(self, resolved: str) -> Alike:
         metadata = self.draft.metadata
         if metadata is not None:
             kept = tuple(sorted(pair for pair in metadata.properties if pair[0] != VERSION_PROPERTY))
             tags = tuple(sorted((path, tuple(sorted(tags))) for path, tags in metadata.tags))
             metadata = Metadata(tags, kept, tuple(sorted(metadata.sensitive)))
             metadata = None if metadata == Metadata() else metadata
-        return (self.draft.format, self.parsed.resolved, metadata, self.draft.rules)
+        return (self.draft.format, resolved, metadata, self.draft.rules)
 
     def carrying(self, metadata: Metadata | None, rules: RuleSet | None) -> "ReadDraft":
         """The same text with other metadata and rules."""
         return replace(self, draft=replace(self.draft, metadata=metadata, rules=rules))
 
 
-def guid_of(text: str, references: tuple[Reference, ...], metadata: Metadata | None, rules: RuleSet | None) -> str:
-    """MD5 over text, references, metadata and rules, written as a UUID (the recipe is Confluent's)."""
-    parts = [text]
+def guid_of(
+    text: str, references: tuple[Reference, ...], metadata: Metadata | None, rules: RuleSet | None, opaque: str = ""
+) -> str:
+    """MD5 over text, references, metadata and rules, written as a UUID (the recipe is Confluent's).
+
+    Where nobody can read the text, its format says what it is, and is a part of it.
+    """
+    parts = [text, *(["\0", opaque] if opaque else [])]
     data = b"".join(
         one.name.encode() + one.subject.encode() + one.version.to_bytes(4, "big", signed=True) for one in references
     )
@@ -128,22 +156,94 @@ def meaning_of(past: Past, context: str, schema: Schema) -> ResolvedSchema:
 # ---------------------------------------------------------------------------------------------------------- texts
 
 
-def read_draft(
-    past: Past, subject: Subject, draft: Draft, visible: str, *, strict: bool, normalize: bool
-) -> ReadDraft | InvalidText:
-    """Read a draft as it would stand in a subject; a text that is no schema comes back as `InvalidText`."""
-    if len(draft.text.encode()) > SCHEMA_BYTES:
+def written(draft: Draft) -> Draft:
+    """A draft with the text that stands for its bytes: of what nobody can read, the bytes where they are UTF-8, else coded."""
+    if draft.format in FORMATS or draft.data is None:
+        return draft
+    try:
+        text = draft.data.decode()
+    except UnicodeDecodeError:
+        text = CODED
+    if text.startswith(CODED):
+        text = CODED + base64.b64encode(draft.data).decode()
+    return replace(draft, text=text)
+
+
+def sent_bytes(draft: Draft) -> bytes:
+    """The bytes that a draft stands for."""
+    if draft.data is not None:
+        return draft.data
+    if draft.format not in FORMATS and draft.text.startswith(CODED):
+        return base64.b64decode(draft.text.removeprefix(CODED))
+    return draft.text.encode()
+
+
+def _refuse_long_texts(draft: Draft) -> None:
+    """As many bytes as a text may have; of what nobody can read, as many as a commit may have."""
+    if draft.format not in FORMATS:
+        if draft.text.startswith(CODED):
+            try:
+                base64.b64decode(draft.text.removeprefix(CODED), validate=True)
+            except ValueError:
+                raise No(InvalidSchema, "OPAQUE_CODING") from None
+        if len(sent_bytes(draft)) > OPAQUE_BYTES:
+            raise No(TooLarge, "OPAQUE_BYTES")
+    elif max(len(draft.text.encode()), len(sent_bytes(draft))) > SCHEMA_BYTES:
         raise No(TooLarge, "SCHEMA_BYTES")
+    if len(draft.type_name) > NAME_LENGTH:
+        raise No(TooLarge, "NAME_LENGTH")
+
+
+def read_draft(
+    past: Past, subject: Subject, draft: Draft, visible: str, *, strict: bool, normalize: bool, home: Home | None = None
+) -> ReadDraft | InvalidText:
+    """Read a draft as it would stand in a subject; a text that is no schema comes back as `InvalidText`.
+
+    `home` are the settings of a subject that is not there yet.
+    """
+    home = past.subjects.get(subject) or home or SubjectCreation()
+    draft = written(draft)
+    _refuse_long_texts(draft)
     used = follow(past, subject, draft.references, visible)
     bound = bind(past, subject.context, used)
     sent = ResolvedSchema(draft.format, draft.text, bound)
+    normalised = home.identity == "normalised"
     if draft.format not in FORMATS:
-        return ReadDraft(draft, used, ParsedSchema(draft.text, sent.digest.hex()), sent)
+        opaque, label = (
+            ParsedSchema(draft.text, sent.digest.hex()),
+            _type_of(past, subject, draft, home, ParsedSchema("", "")),
+        )
+        return ReadDraft(draft, used, opaque, sent, label, opaque.resolved if normalised else None)
     parsed = answer(ParseSchema(sent, strict, normalize))
     if isinstance(parsed, InvalidText):
         return parsed
     assert isinstance(parsed, ParsedSchema)
-    return ReadDraft(draft, used, parsed, ResolvedSchema(draft.format, parsed.canonical, bound))
+    normal = None
+    if normalised:
+        told = answer(ParseSchema(sent, strict, normalize=True))
+        assert isinstance(told, ParsedSchema)
+        normal = told.resolved
+    label = _type_of(past, subject, draft, home, parsed)
+    return ReadDraft(draft, used, parsed, ResolvedSchema(draft.format, parsed.canonical, bound), label, normal)
+
+
+def _type_of(past: Past, subject: Subject, draft: Draft, home: Home, parsed: ParsedSchema) -> str:
+    """The type that a draft says, which its text has to contain; else the only one of a subject of one type; else its own."""
+    inside = parsed.type_names
+    if draft.type_name:
+        if inside and draft.type_name not in inside:
+            raise No(InvalidSchema, "TYPE_MISSING", new=draft.type_name)
+        return draft.type_name
+    for only in only_type(past, subject, home):
+        if not inside or only in inside:
+            return only
+    return parsed.type_name
+
+
+def only_type(past: Past, subject: Subject, home: Home) -> list[str]:
+    """The type of the live versions of a subject of one type; none where it has no such version, or takes many types."""
+    live = past.shown(subject) if home.types == "one" else []
+    return [live[-1].version.type_name] if live else []
 
 
 def no_schema(invalid: InvalidText) -> No:
@@ -154,7 +254,7 @@ def no_schema(invalid: InvalidText) -> No:
 
 def refuse_other_formats(draft: Draft) -> None:
     """Nobody here can read it."""
-    if draft.text and draft.format not in FORMATS:
+    if (draft.text or draft.data is not None) and draft.format not in FORMATS:
         raise No(InvalidSchema, "SCHEMA_TYPE", path="/schemaType", new=draft.format)
 
 

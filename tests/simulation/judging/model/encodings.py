@@ -94,4 +94,4 @@ def get_encoding(past: Past, asking: Asking, request: e.GetEncoding) -> Yes:
         raise No(EncodingNotFound, "ENCODING_NOT_FOUND", subject=str(subject), version=str(request.encoding_id))
     (one,) = (one for one in past.of(subject) if one.ordinal == made.ordinal)
     codec = e.CodecType(made.codec, past.codecs_of(subject).get(made.codec, ()))
-    return Yes((), e.EncodingFound(request.encoding_id, describe(one), codec))
+    return Yes((), e.EncodingFound(request.encoding_id, describe(one, data=True), codec))

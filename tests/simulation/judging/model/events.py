@@ -85,6 +85,8 @@ class VersionMade:
     alike: Alike
     content: bytes | None = None
     names: Pairs = ()
+    normal: Alike | None = None
+    """As `alike`, of the text in its normal form; in a subject with the identity normalised."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,19 @@
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.changing import has_association, purge_subject
 from tests.simulation.judging.model.events import ConfigChanged, ContextMade, Event, SubjectChanged, SubjectMade
+from tests.simulation.judging.model.founding import (
+    chosen_config,
+    format_of,
+    refuse_bad_properties,
+    refuse_bad_settings,
+    refuse_other_members,
+)
 from tests.simulation.judging.model.making import refuse_many_contexts
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.referring import refuse_if_others_refer_to
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.selecting import no_subject
 from tests.simulation.judging.model.settings import (
-    SAME,
     changed,
     config_in_force,
     own_config,
@@ -25,25 +31,9 @@ from treaty.core import requests as q
 from treaty.core.answers import Config
 from treaty.core.names import Subject
 from treaty.core.policy import Level
-from treaty.core.refusals import (
-    FormatNotAllowed,
-    InvalidSetting,
-    NotPermitted,
-    PreviousLevelDiffers,
-    SubjectAssociated,
-    TooLarge,
-)
+from treaty.core.refusals import FormatNotAllowed, PreviousLevelDiffers, SubjectAssociated, TooLarge
 from treaty.core.schema import Pairs
 from treaty.core.state.values import ConfigValue, SubjectValue
-
-WORDS = {
-    "types": ("across", "one", "many"),
-    "order": ("registration", "schemaver"),
-    "identity": ("canonical", "normalised", "exact"),
-}
-"""Settings that never change, and the words that they may have."""
-HOME = ("level", "partition", "strictness", "validators")
-"""What makes the policy of a config."""
 
 
 def of_group(past: Past, subject: Subject) -> SubjectValue:
@@ -72,64 +62,6 @@ def describe_group(past: Past, subject: Subject) -> g.GroupFound:
     )
 
 
-# ----------------------------------------------------------------------------------------------------- conditions
-
-
-def refuse_bad_properties(properties: Pairs) -> None:
-    """So many and so long, each once; names that begin with the registry's own are its own."""
-    if len(properties) > limits.GROUP_PROPERTIES:
-        raise No(TooLarge, "GROUP_PROPERTIES")
-    if sum(len(name) + len(value) for name, value in properties) > limits.GROUP_PROPERTY_CHARACTERS:
-        raise No(TooLarge, "GROUP_PROPERTY_CHARACTERS")
-    if len(dict(properties)) < len(properties):
-        raise No(InvalidSetting, "PROPERTY_TWICE")
-    for name, value in properties:
-        if name == g.FORMAT:
-            word = value.isprintable() and value and value == value.upper() and " " not in value
-            if value != g.ANY_FORMAT and not word:
-                raise No(InvalidSetting, "PROPERTY_FORMAT")
-        elif name.startswith("treaty."):
-            raise No(InvalidSetting, "PROPERTY_RESERVED")
-
-
-def refuse_bad_settings(settings: g.GroupSettings | q.SubjectCreation) -> None:
-    for name, words in WORDS.items():
-        if getattr(settings, name) not in words:
-            raise No(InvalidSetting, "SUBJECT_SETTING", new=getattr(settings, name))
-    if not settings.origin or not settings.origin.isprintable() or len(settings.origin) > limits.ORIGIN_LENGTH:
-        raise No(InvalidSetting, "SUBJECT_ORIGIN")
-    refuse_bad_properties(settings.properties)
-
-
-def format_of(properties: Pairs) -> str:
-    """The only format that a subject with these properties takes; empty where it takes all."""
-    named = dict(properties).get(g.FORMAT, g.ANY_FORMAT)
-    return "" if named == g.ANY_FORMAT else named
-
-
-def refuse_other_format(subject: Subject, properties: Pairs, format_: str) -> None:
-    only = format_of(properties)
-    if only and format_ != only:
-        raise No(FormatNotAllowed, "SUBJECT_FORMAT", subject=str(subject), old=only, new=format_)
-
-
-def chosen_config(past: Past, subject: Subject, change: Config) -> ConfigChanged:
-    """The policy of a new subject has its home in the config of the subject, which may say nothing else of it."""
-    scope = q.Scope(*subject)
-    old = own_config(past, scope) or ConfigValue()
-    new = changed(old, change, ())
-    for name in HOME:
-        if getattr(old, name) not in {None, getattr(new, name)}:
-            raise No(NotPermitted, "CREATE_WITH_CONFIG", subject=str(subject))
-    return ConfigChanged(scope, new)
-
-
-def refuse_other_members(change: Config) -> None:
-    """Only what makes a policy may come with a new subject."""
-    if any(getattr(change, name) is not None for name in SAME if name != "validators"):
-        raise No(InvalidSetting, "CREATE_WITH_MEMBER")
-
-
 # ------------------------------------------------------------------------------------------------------- commands
 
 
@@ -144,8 +76,12 @@ def create_subject(past: Past, asking: Asking, request: g.CreateSubject) -> Yes:
         refuse_bad_words(change)
     if subject in past.subjects:
         return Yes((), g.GroupCreated(describe_group(past, subject), created=False))
-    refuse_if_readonly(past, scope)
     events: list[Event] = []
+    chosen = None
+    if change is not None:
+        refuse_bad_policy(past, scope, change)
+        chosen = chosen_config(past, subject, change)
+    refuse_if_readonly(past, scope)
     if subject.context not in past.contexts:
         refuse_many_contexts(past)
         events.append(ContextMade(subject.context))
@@ -160,20 +96,20 @@ def create_subject(past: Past, asking: Asking, request: g.CreateSubject) -> Yes:
         properties=settings.properties,
     )
     events.append(SubjectMade(subject, made))
-    if change is not None:
-        refuse_bad_policy(past, scope, change)
-        events.append(chosen_config(past, subject, change))
+    events += [] if chosen is None else [chosen]
     return Yes(tuple(events), g.GroupCreated(describe_group(past.then(events), subject), created=True))
 
 
 def change_subject(past: Past, asking: Asking, request: g.ChangeSubject) -> Yes:
     """What is named is set; with `previous` only where the level in force is that one."""
     subject, scope = request.subject, q.Scope(*request.subject)
-    there = of_group(past, subject)
     if request.properties is not None:
         refuse_bad_properties(request.properties)
+    there = of_group(past, subject)
     change = Config(exact_level=request.level, validators=request.validators)
     refuse_bad_policy(past, scope, change)
+    if request.properties is not None:
+        _refuse_other_live_formats(past, subject, request.properties)
     level = config_in_force(past, scope).level
     if request.previous is not None and request.previous != level:
         raise No(PreviousLevelDiffers, "PREVIOUS_LEVEL", subject=str(subject))
@@ -184,7 +120,6 @@ def change_subject(past: Past, asking: Asking, request: g.ChangeSubject) -> Yes:
     if (request.level, request.validators) != (None, None) and new != old:
         events.append(ConfigChanged(scope, new))
     if request.properties is not None and request.properties != there.properties:
-        _refuse_other_live_formats(past, subject, request.properties)
         events.append(SubjectChanged(subject, request.properties))
     return Yes(tuple(events), g.GroupCreated(describe_group(past.then(events), subject), created=False))
 

@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass, replace
 
 from tests.simulation.judging.model.asking import Yes
-from tests.simulation.judging.model.drafts import ReadDraft
+from tests.simulation.judging.model.drafts import Home, ReadDraft
 from tests.simulation.judging.model.encodings import refuse_if_encoded
 from tests.simulation.judging.model.events import (
     ConfigChanged,
@@ -19,6 +19,7 @@ from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.referring import is_referred_to, refuse_if_referred_to
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.reserving import is_within
+from tests.simulation.judging.model.sameness import home_of, is_same, is_same_in
 from tests.simulation.judging.model.selecting import as_sent, describe
 from tests.simulation.judging.model.settings import GIVING_IDS
 from treaty.core import limits
@@ -44,17 +45,17 @@ class Case:
     """The config of a new subject whose policy the registration names; `past` has it already."""
 
     @property
+    def home(self) -> Home:
+        """The settings of the subject, or those with which it is made."""
+        return home_of(self.past, self.request.subject, self.request.create_with)
+
+    @property
     def gives_ids(self) -> bool:
         return self.mode in GIVING_IDS
 
     @property
     def normalize(self) -> bool:
         return bool(self.request.normalize) or bool(self.config.normalize)
-
-
-def is_same(one: VersionNow, new: ReadDraft) -> bool:
-    """Whether a version is this schema: the same guid, and references that mean the same."""
-    return one.schema.guid == new.guid and one.schema.references == new.used
 
 
 def next_number(past: Past, subject: Subject) -> int:
@@ -67,18 +68,18 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
     past, request = case.past, case.request
     number = _number(case)
     schema_id, schema = _schema(case, new)
-    going = _taken_away(case, schema_id, number)
+    going = _taken_away(case, new, schema_id, number)
     home = _home(case)
     for scheme, name in request.names:
         if any((scheme, name) in one.names for one in past.of(request.subject)):
             raise No(NameTaken, "NAME_TAKEN", subject=str(request.subject))
-    content = None if new.draft.text == new.parsed.canonical else new.draft.text.encode()
-    highest = past.highest_of_type(request.subject, new.draft.format, new.parsed.type_name)
+    content = None if new.sent == new.parsed.canonical.encode() else new.sent
+    highest = past.highest_of_type(request.subject, new.draft.format, new.type_name)
     version = values.Version(
         number=number,
         schema_id=schema_id,
         format=new.draft.format,
-        type_name=new.parsed.type_name,
+        type_name=new.type_name,
         type_version=highest + 1,
         content="" if content is None else hashlib.sha256(content).hexdigest(),
         forced=ForcedRegistration(request.force.who, request.force.why) if request.force else None,
@@ -90,7 +91,9 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
     ordinal = past.highest_ordinal(request.subject) + 1
     there = past.subjects.get(request.subject)
     generation = past.sequence + 1 if there is None else there.generation
-    made = VersionMade(request.subject, generation, ordinal, version, schema, new.alike, content, request.names)
+    made = VersionMade(
+        request.subject, generation, ordinal, version, schema, new.alike, content, request.names, new.normal
+    )
     events: list[Event] = [*home, *going, made]
     told = describe(VersionNow.of(made))
     told = replace(told, metadata=new.draft.metadata, rules=new.draft.rules, references=as_sent(new.used))
@@ -179,7 +182,7 @@ def refuse_many_contexts(past: Past) -> None:
         raise No(TooLarge, "CONTEXTS")
 
 
-def _taken_away(case: Case, schema_id: int, number: int) -> list[Event]:
+def _taken_away(case: Case, new: ReadDraft, schema_id: int, number: int) -> list[Event]:
     """What goes because the new version comes: an imported version takes the place of the one with its number; softly
     deleted versions of its schema that nobody refers to are hidden; and the oldest hidden ones make room.
     """
@@ -193,6 +196,7 @@ def _taken_away(case: Case, schema_id: int, number: int) -> list[Event]:
             gone += [one, *hidden]
     for one in there:
         again = one.state == "soft" and one.schema_id == schema_id and one not in gone
+        again = again and one.version.type_name == new.type_name and is_same_in(case.home, one, new)
         if again and not is_referred_to(past, one, ("live", "soft")):
             events.append(VersionTurned(one.subject, one.ordinal, "hidden"))
     gone += _making_room(case, there, gone)

@@ -48,6 +48,7 @@ class VersionNow:
     alike: Alike
     content: bytes | None
     names: tuple[tuple[str, str], ...]
+    normal: Alike | None
 
     @staticmethod
     def of(event: VersionMade) -> "VersionNow":
@@ -61,6 +62,7 @@ class VersionNow:
             event.alike,
             event.content,
             event.names,
+            event.normal,
         )
 
     @property
@@ -78,6 +80,11 @@ class VersionNow:
     @property
     def context(self) -> str:
         return self.subject.context
+
+    @property
+    def sent(self) -> bytes:
+        """The bytes that were sent."""
+        return self.schema.text.encode() if self.content is None else self.content
 
 
 class Past:

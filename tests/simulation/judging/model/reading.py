@@ -5,25 +5,31 @@ from dataclasses import replace
 
 from tests.simulation.judging.model.asking import Asking, Yes
 from tests.simulation.judging.model.comparing import Bar, inspect, verdict
-from tests.simulation.judging.model.drafts import no_schema, read_draft, refuse_other_formats, tags_in
+from tests.simulation.judging.model.drafts import (
+    no_schema,
+    only_type,
+    read_draft,
+    refuse_other_formats,
+    tags_in,
+    written,
+)
+from tests.simulation.judging.model.levels import refuse_bad_ranges
 from tests.simulation.judging.model.making import next_number
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.referring import referring_versions
 from tests.simulation.judging.model.refusing import No
-from tests.simulation.judging.model.registering import (
-    carried_metadata,
-    carried_rules,
-    matching_version,
-    refuse_internal_names,
-)
+from tests.simulation.judging.model.registering import carried_metadata, carried_rules, refuse_internal_names
+from tests.simulation.judging.model.sameness import home_of, matching_version
 from tests.simulation.judging.model.selecting import STATES, as_sent, describe, no_subject, select
-from tests.simulation.judging.model.settings import config_in_force, policy_in_force
+from tests.simulation.judging.model.settings import config_in_force, policy_in_force, refuse_missing_begins
 from treaty.core import answers
 from treaty.core import requests as q
+from treaty.core.finding import Finding
 from treaty.core.names import Subject
-from treaty.core.refusals import InvalidSchema, NotFound, SchemaNotFound, VersionNotFound
+from treaty.core.refusals import Invalid, InvalidSchema, NotFound, SchemaNotFound, VersionNotFound
 from treaty.core.schema import Draft, TaggedPath
 from treaty.core.schema_engine import InvalidText
+from treaty.core.state.values import PolicyValue
 
 
 def homes(past: Past, subject: Subject) -> list[Subject]:
@@ -169,17 +175,18 @@ def _refuse_unknown_format(past: Past, subject: Subject, draft: Draft) -> None:
 
 def lookup(past: Past, asking: Asking, request: q.Lookup) -> Yes:
     states = STATES["all" if request.deleted else "live"]
-    for subject in homes(past, request.subject) if request.draft.text else ():
+    draft = written(request.draft)
+    for subject in homes(past, request.subject) if draft.text else ():
         there = past.shown(subject, states)
         if not there:
             continue
-        _refuse_unknown_format(past, subject, request.draft)
+        _refuse_unknown_format(past, subject, draft)
         config = config_in_force(past, q.Scope(*subject))
         normalize = bool(request.normalize) or bool(config.normalize)
-        new = read_draft(past, subject, request.draft, "all", strict=False, normalize=normalize)
+        new = read_draft(past, subject, draft, "all", strict=False, normalize=normalize)
         if isinstance(new, InvalidText):
             raise no_schema(new)
-        match = matching_version(there, new)
+        match = matching_version(home_of(past, subject), there, new, any_type=not draft.type_name)
         if match is not None:
             return Yes((), describe(match))
     if past.shown(request.subject, states):
@@ -189,9 +196,11 @@ def lookup(past: Past, asking: Asking, request: q.Lookup) -> Yes:
 
 def check(past: Past, asking: Asking, request: q.Check) -> Yes:
     """What a registration would be told of its policy."""
-    subject, draft = request.subject, request.draft
-    config = config_in_force(past, q.Scope(*subject))
-    policy = policy_in_force(config)
+    subject, draft = request.subject, written(request.draft)
+    config, home = config_in_force(past, q.Scope(*subject)), home_of(past, subject)
+    policy = policy_in_force(config, home.types)
+    if request.level is not None:
+        policy = checked_level(past, request, policy)
     live = past.shown(subject)
     only = None
     if request.version is not None and not (request.version == -1 and not live):
@@ -215,4 +224,20 @@ def check(past: Past, asking: Asking, request: q.Check) -> Yes:
     metadata = carried_metadata(draft.metadata, last.metadata if last else None, config, number, asked=False)
     new = new.carrying(metadata, carried_rules(draft.rules, last.rules if last else None, config))
     faults = inspect(subject, new, policy)
-    return Yes((), verdict(past, new, live, Bar(policy, config), faults=faults, only=only))
+    told = verdict(past, new, live, Bar(policy, config), faults=faults, only=only)
+    for kind in only_type(past, subject, home):
+        if new.type_name != kind:
+            other = Finding("TYPE_NOT_ALLOWED", "/type", "")
+            told = answers.CompatibilityResult(compatible=False, findings=(other, *told.findings))
+    return Yes((), told)
+
+
+def checked_level(past: Past, request: q.Check, policy: PolicyValue) -> PolicyValue:
+    """The policy with the level of a check in the place of the subject's."""
+    level = request.level
+    assert level is not None
+    if request.version is not None:
+        raise No(Invalid, "CHECK_LEVEL")
+    refuse_bad_ranges(level)
+    refuse_missing_begins(past, q.Scope(*request.subject), level)
+    return replace(policy, backward=level.backward, forward=level.forward, deny=level.deny)

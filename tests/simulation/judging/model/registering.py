@@ -9,31 +9,27 @@ from tests.simulation.judging.model.drafts import (
     ReadDraft,
     change_tags,
     no_schema,
+    only_type,
     read_draft,
     refuse_other_formats,
     tags_in,
+    written,
 )
 from tests.simulation.judging.model.events import ConfigChanged
-from tests.simulation.judging.model.making import Case, is_same, new_version, next_number
+from tests.simulation.judging.model.founding import chosen_config, refuse_other_format, refuse_other_members
+from tests.simulation.judging.model.making import Case, new_version, next_number
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rulesets import merge_rules, refuse_bad_rules, without_rules
-from tests.simulation.judging.model.selecting import as_sent, describe, select
-from tests.simulation.judging.model.settings import (
-    SAME,
-    changed,
-    config_in_force,
-    mode_in_force,
-    own_config,
-    policy_in_force,
-    refuse_bad_policy,
-)
+from tests.simulation.judging.model.sameness import home_of, is_of_type, is_same_in, matching_version, same_version
+from tests.simulation.judging.model.selecting import as_sent, describe, no_subject, select
+from tests.simulation.judging.model.settings import config_in_force, mode_in_force, policy_in_force, refuse_bad_policy
 from tests.simulation.judging.model.subjects import refuse_bad_subject
 from treaty.core import limits
 from treaty.core import requests as q
 from treaty.core.answers import RegisteredVersion
 from treaty.core.names import subject_of
-from treaty.core.refusals import Incompatible, InvalidRules, InvalidSchema, InvalidSetting, NotLatest, NotPermitted
+from treaty.core.refusals import Incompatible, InvalidRules, InvalidSchema, NotLatest, NotPermitted, TypeNotAllowed
 from treaty.core.schema import Draft, Metadata, RuleSet
 from treaty.core.schema_engine import InvalidText
 from treaty.core.state.values import ConfigValue
@@ -45,25 +41,21 @@ def _case(past: Past, request: q.Register, time: int) -> Case:
     if chosen is not None:
         past = past.then([chosen])
     config, live = config_in_force(past, scope), past.shown(request.subject)
-    return Case(past, request, config, mode_in_force(past, scope), policy_in_force(config), live, time, chosen)
+    home = home_of(past, request.subject, request.create_with)
+    policy = policy_in_force(config, home.types)
+    return Case(past, request, config, mode_in_force(past, scope), policy, live, time, chosen)
 
 
 def _chosen_config(past: Past, request: q.Register) -> ConfigChanged | None:
     """The policy of a new subject has its home in the config of the subject, which may say nothing else of it."""
-    change, scope = request.create_with.policy, q.Scope(*request.subject)
+    change = request.create_with.policy
     if change is None:
         return None
     if request.subject in past.subjects:
         raise No(NotPermitted, "CREATE_WITH_POLICY", subject=str(request.subject))
-    if any(getattr(change, name) is not None for name in SAME if name != "validators"):
-        raise No(InvalidSetting, "CREATE_WITH_MEMBER")
-    refuse_bad_policy(past, scope, change)
-    old = own_config(past, scope) or ConfigValue()
-    new = changed(old, change, ())
-    for name in ("level", "partition", "strictness", "validators"):
-        if getattr(old, name) not in {None, getattr(new, name)}:
-            raise No(NotPermitted, "CREATE_WITH_CONFIG", subject=str(request.subject))
-    return ConfigChanged(scope, new)
+    refuse_other_members(change)
+    refuse_bad_policy(past, q.Scope(*request.subject), change)
+    return chosen_config(past, request.subject, change)
 
 
 def register(past: Past, asking: Asking, request: q.Register) -> Yes:
@@ -72,6 +64,8 @@ def register(past: Past, asking: Asking, request: q.Register) -> Yes:
     refuse_bad_subject(request.subject)
     if request.create_with.origin == "confluent":
         refuse_other_formats(request.draft)
+    if request.require_subject and request.subject not in past.subjects:
+        raise no_subject(request.subject)
     if (request.add_tags or request.remove_tags) and request.number == 0:
         request = replace(request, number=-1)
     case = _case(past, request, asking.time)
@@ -85,6 +79,7 @@ def register(past: Past, asking: Asking, request: q.Register) -> Yes:
             raise No(NotPermitted, "TIME_NOT_IMPORTED", subject=str(request.subject))
         if request.time > asking.time + limits.TIME_AHEAD:
             raise No(NotPermitted, "TIME_AHEAD", subject=str(request.subject))
+    refuse_other_format(request.subject, case.home.properties, request.draft.format)
     draft = _tagged(case, _completed(case))
     latest = case.live[-1].schema if case.live else None
     return _admit(case, draft, latest.metadata if latest else None, latest.rules if latest else None)
@@ -97,16 +92,19 @@ def derive(past: Past, asking: Asking, request: q.Derive) -> Yes:
     refuse_bad_rules(request.rules)
     refuse_bad_rules(request.merge_rules)
     refuse_bad_subject(request.subject)
-    old = select(past, request.subject, request.version).schema
+    origin = select(past, request.subject, request.version)
+    old = origin.schema
     rules = request.rules
     if rules is None:
         rules = merge_rules(without_rules(old.rules, request.remove_rules), request.merge_rules)
         rules = None if rules == RuleSet() else rules
     refuse_bad_rules(rules)
     metadata = old.metadata if request.metadata is None else request.metadata
-    draft = Draft(old.text, old.format, as_sent(old.references), metadata, rules)
+    kind = origin.version.type_name
+    draft = Draft(old.text, old.format, as_sent(old.references), metadata, rules, kind)
     case = _case(past, q.Register(request.subject, draft, number=request.number or -1), asking.time)
     _refuse_by_mode(case)
+    refuse_other_format(request.subject, case.home.properties, draft.format)
     draft = change_tags(past, request.subject, draft, request.add_tags, request.remove_tags)
     return _admit(case, draft, None, None)
 
@@ -142,7 +140,7 @@ def _already_there(case: Case) -> VersionNow | None:
     """The live version that the draft is just as it was sent, where the config changes nothing of it."""
     request, config = case.request, case.config
     changing = (config.default_metadata, config.override_metadata, config.default_rules, config.override_rules)
-    if not case.live or not request.draft.text or any(one is not None for one in changing):
+    if not case.live or not written(request.draft).text or any(one is not None for one in changing):
         return None
     if request.add_tags or request.remove_tags or request.propagate_tags:
         return None
@@ -152,52 +150,34 @@ def _already_there(case: Case) -> VersionNow | None:
     normalize = case.normalize and request.schema_id < 0
     new: ReadDraft | InvalidText = InvalidText(())
     for strict in (True, False):
-        new = read_draft(case.past, request.subject, request.draft, "all", strict=strict, normalize=normalize)
+        new = read_draft(
+            case.past, request.subject, request.draft, "all", strict=strict, normalize=normalize, home=case.home
+        )
         if not isinstance(new, InvalidText):
             break
     if isinstance(new, InvalidText):
         return None
-    match = matching_version(case.live, new)
+    match = matching_version(case.home, case.live, new)
     if by_number:
         match = next(one for one in case.live if one.number == request.number)
-        if not is_same(match, new):
+        if not is_of_type(match, new) or not is_same_in(case.home, match, new):
             return None
     if match is not None and request.schema_id >= 0 and request.schema_id != match.schema_id:
         return None
     return match
 
 
-def same_version(there: list[VersionNow], new: ReadDraft) -> VersionNow | None:
-    """The newest version that is this schema, else the newest that is alike."""
-    for one in reversed(there):
-        if is_same(one, new):
-            return one
-    for one in reversed(there):
-        if one.alike == new.alike:
-            return one
-    return None
-
-
-def matching_version(there: list[VersionNow], new: ReadDraft, latest: VersionNow | None = None) -> VersionNow | None:
-    """The same, else with the metadata and rules that a registration would take from the latest version."""
-    found = same_version(there, new)
-    last = (latest or there[-1]).schema
-    metadata, rules = new.draft.metadata or last.metadata, new.draft.rules or last.rules
-    if found is None and (metadata, rules) != (new.draft.metadata, new.draft.rules):
-        found = same_version(there, new.carrying(metadata, rules))
-    return found
-
-
 def _completed(case: Case) -> Draft:
     """An empty text means the latest version's, where something else about it changes."""
-    draft, request = case.request.draft, case.request
+    draft, request = written(case.request.draft), case.request
     if draft.text:
         return draft
     changes = draft.metadata is not None or draft.rules is not None or request.add_tags or request.remove_tags
     if not case.live or case.gives_ids or not changes:
         raise No(InvalidSchema, "SCHEMA_EMPTY")
-    last = case.live[-1].schema
-    return replace(draft, text=last.text, format=last.format, references=as_sent(last.references))
+    latest = case.live[-1]
+    last, kind = latest.schema, latest.version.type_name
+    return replace(draft, text=last.text, format=last.format, references=as_sent(last.references), type_name=kind)
 
 
 def _tagged(case: Case, draft: Draft) -> Draft:
@@ -250,9 +230,12 @@ def _admit(case: Case, draft: Draft, metadata: Metadata | None, rules: RuleSet |
     strict = not case.gives_ids and config.validate_new_schemas is not False
     visible = "all" if case.gives_ids else "live"
     normalize = case.normalize and not case.gives_ids
-    new = read_draft(past, request.subject, draft, visible, strict=strict, normalize=normalize)
+    new = read_draft(past, request.subject, draft, visible, strict=strict, normalize=normalize, home=case.home)
     if isinstance(new, InvalidText):
         raise no_schema(new)
+    for only in only_type(past, request.subject, case.home):
+        if new.type_name != only:
+            raise No(TypeNotAllowed, "TYPE_NOT_ALLOWED", subject=str(request.subject), old=only, new=new.type_name)
     if not case.gives_ids:
         refuse_internal_names(config, new)
         _refuse_strong_targets(case, new)
@@ -260,7 +243,7 @@ def _admit(case: Case, draft: Draft, metadata: Metadata | None, rules: RuleSet |
         carried = carried_metadata(draft.metadata, metadata, config, number, asked=request.number != 0)
         new = new.carrying(carried, carried_rules(draft.rules, rules, config))
     if request.number <= 0 and request.schema_id < 0:
-        match = same_version(case.live, new)
+        match = same_version(case.home, case.live, new)
         if match is not None:
             return Yes((), RegisteredVersion(describe(match), created=False))
     if not case.gives_ids and request.force is None:

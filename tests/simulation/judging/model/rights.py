@@ -144,7 +144,11 @@ def of_change_subject(request: g.ChangeSubject) -> list[Need]:
     return needed
 
 
-def of_drafted(request: q.Lookup | q.Check) -> list[Need]:
+def of_find_same_schema(request: g.FindSameSchema) -> list[Need]:
+    return [Need(("read",)), *_references(Subject(request.context, ""), request.draft)]
+
+
+def of_drafted(request: q.Lookup | q.Check | g.FindSameVersion | g.CheckReading) -> list[Need]:
     anywhere = isinstance(request, q.Lookup)
     references = _references(request.subject, request.draft, anywhere=anywhere)
     return [Need(("read",), request.subject.context, request.subject.name, anywhere), *references]

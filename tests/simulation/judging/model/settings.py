@@ -84,14 +84,17 @@ def mode_in_force(past: Past, scope: Scope) -> str:
     return "READWRITE"
 
 
-def policy_in_force(config: ConfigValue) -> PolicyValue:
-    """What a new version has to pass: the level, and what goes with it, of the config in force."""
+def policy_in_force(config: ConfigValue, types: str) -> PolicyValue:
+    """What a new version has to pass: the level, and what goes with it, of the config in force.
+
+    In a subject of many types versions are compared with those of their type, whatever else is set.
+    """
     level = config.level or WORDS["BACKWARD"]
     return PolicyValue(
         backward=level.backward,
         forward=level.forward,
         deny=level.deny,
-        partition=config.partition or "",
+        partition="type" if types == "many" else config.partition or "",
         strictness=config.strictness or "",
         validators=config.validators or (),
     )
@@ -104,7 +107,7 @@ def refuse_bad_policy(past: Past, scope: Scope, change: Config) -> None:
     refuse_bad_words(change)
     level, own = change.exact_level, own_config(past, scope)
     if level is not None and (own is None or own.level != level):
-        _refuse_missing_begins(
+        refuse_missing_begins(
             past, scope, level
         )  # what is put back as it is may begin at a version that is gone by now
 
@@ -130,7 +133,7 @@ def refuse_bad_words(change: Config) -> None:
         raise No(InvalidSetting, "VALIDATOR_MISSING", new=", ".join(missing))
 
 
-def _refuse_missing_begins(past: Past, scope: Scope, level: Level) -> None:
+def refuse_missing_begins(past: Past, scope: Scope, level: Level) -> None:
     for begin in begins(level):
         if scope.name is None:
             raise No(InvalidSetting, "POLICY_TILL", new=f"till {begin}")

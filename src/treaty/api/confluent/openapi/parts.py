@@ -74,6 +74,22 @@ Table = Mapping[str, Mapping[str, ApiOperation]]
 """Operations by path (open segments are ``{}``) and method."""
 
 
+@dataclass(frozen=True, slots=True)
+class ApiDialect:
+    """A dialect beside Confluent's, with its own body of errors. `errors` of its operations are statuses."""
+
+    name: str
+    table: Table
+    error: Any
+    """The type of the body of errors, which msgspec prints."""
+    error_example: object
+    statuses: Mapping[int, str]
+    """Meanings of statuses that differ from those of Confluent's dialect."""
+    sentences: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """What each route does, by path and method."""
+    media: str = "application/json"
+
+
 def flag(name: str, says: str, *also: str) -> ApiParameter:
     """A parameter that is off unless it is ``true``."""
     return ApiParameter(name, says, "boolean", default=False, also=also)

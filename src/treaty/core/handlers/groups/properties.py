@@ -33,9 +33,9 @@ def refuse_bad_settings(settings: GroupSettings) -> None:
     if not origin or not origin.isprintable() or len(origin) > limits.ORIGIN_LENGTH:
         raise InvalidSetting.of(
             "SUBJECT_ORIGIN",
-            f"The origin of a subject can't be '{_shown(origin)}'",
+            f"The origin of a subject can't be '{_shorten(origin)}'",
             path="/settings/origin",
-            new=_shown(origin),
+            new=_shorten(origin),
             allowed=f"1 to {limits.ORIGIN_LENGTH} printable characters",
         )
     refuse_bad_properties(settings.properties, "/settings/properties")
@@ -65,9 +65,9 @@ def refuse_bad_properties(properties: Pairs, at: str) -> None:
         if name in seen:
             raise InvalidSetting.of(
                 "PROPERTY_TWICE",
-                f"The subject would have two properties with the name '{_shown(name)}'",
+                f"The subject would have two properties with the name '{_shorten(name)}'",
                 path=at,
-                new=_shown(name),
+                new=_shorten(name),
                 allowed="each name once",
             )
         seen.add(name)
@@ -76,9 +76,9 @@ def refuse_bad_properties(properties: Pairs, at: str) -> None:
         elif name.startswith(RESERVED):
             raise InvalidSetting.of(
                 "PROPERTY_RESERVED",
-                f"The name '{_shown(name)}' is reserved: no such property of a subject is known",
+                f"The name '{_shorten(name)}' is reserved: no such property of a subject is known",
                 path=at,
-                new=_shown(name),
+                new=_shorten(name),
                 allowed=f"{FORMAT}, or a name that does not begin with {RESERVED}",
             )
 
@@ -88,9 +88,9 @@ def _refuse_bad_format(word: str, at: str) -> None:
         return
     raise InvalidSetting.of(
         "PROPERTY_FORMAT",
-        f"There is no format '{_shown(word)}'",
+        f"There is no format '{_shorten(word)}'",
         path=f"{at}/{FORMAT}",
-        new=_shown(word),
+        new=_shorten(word),
         allowed=f"AVRO, JSON, PROTOBUF, another word in capitals, or {ANY_FORMAT}",
     )
 
@@ -101,7 +101,7 @@ def _is_format(word: str) -> bool:
     return is_word and word == word.upper() and word[:1].isalpha() and len(word) <= limits.NAME_LENGTH
 
 
-def _shown(text: str) -> str:
+def _shorten(text: str) -> str:
     return text.encode("unicode_escape").decode()[:100]
 
 

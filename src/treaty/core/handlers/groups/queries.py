@@ -6,7 +6,7 @@ from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.answers import Config
 from treaty.core.command import Command, Decision, PausingWork, finish_work
-from treaty.core.groups import ANY_FORMAT, GetSubject, GroupFound, Groups, ListGroups
+from treaty.core.groups import ANY_FORMAT, FORMAT, GetSubject, GroupFound, Groups, ListGroups
 from treaty.core.handlers.groups.properties import named_format
 from treaty.core.handlers.settings import config_in_force, config_of, own_value, policy_of
 from treaty.core.handlers.versions import Kept, latest_version, newest_first, no_subject
@@ -89,12 +89,12 @@ def level_in_force(view: View, subject: Subject, own: ConfigValue | None) -> Lev
 
 
 def _format_of(view: View, subject: Subject, value: SubjectValue, latest: Kept | None) -> PausingWork[str]:
-    """Return the format of a subject's property, else of all its live versions.
+    """Return the format of a subject's property, ``any`` too, else of all its live versions.
 
     Its counters name every format that its versions ever had; versions are looked at where that is more than one.
     """
     named = named_format(value.properties)
-    if named != ANY_FORMAT or latest is None:
+    if FORMAT in dict(value.properties) or latest is None:
         return named
     format_ = latest[1].format
     base, _ = without_filter(view)

@@ -23,7 +23,6 @@ from treaty.core.handlers.drafts.same_versions import matching, same_version
 from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse
 from treaty.core.handlers.drafts.version_identity import NORMALISED, VersionRules, policy_for, version_rules, with_text
 from treaty.core.handlers.groups.queries import subject_row
-from treaty.core.handlers.lookup import refuse_other_formats
 from treaty.core.handlers.settings import config_in_force
 from treaty.core.handlers.uses import version_keys_of
 from treaty.core.handlers.versions import (
@@ -163,7 +162,6 @@ def find_same_version(view: View, command: Command[FindSameVersion], engine: Sch
     """Find the newest live version with this schema, as a registration of it would."""
     subject = command.request.subject
     subject_row(view, subject)
-    refuse_other_formats(view, subject, command.request.draft, engine)
     match = matching(view, subject, _read(view, subject, command.request.draft, engine), "live")
     if match is None:
         raise SchemaNotFound.of("SCHEMA_NOT_FOUND", "Schema not found", subject=str(subject))
@@ -229,7 +227,6 @@ def check_reading(view: View, command: Command[CheckReading], engine: SchemaEngi
     """Check whether a reader with this schema can read what writers of the subject may have written."""
     subject = command.request.subject
     subject_row(view, subject)
-    refuse_other_formats(view, subject, command.request.draft, engine)
     one = _read(view, subject, command.request.draft, engine)
     policy = policy_for(config_in_force(view, Scope(*subject)), version_rules(view, subject))
     compares = policy.deny or policy.backward != NONE or policy.forward != NONE
