@@ -1,6 +1,7 @@
 """Every route is described: one without an entry in the table of the OpenAPI document fails here."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import jsonschema_rs
@@ -10,6 +11,7 @@ from treaty.api.confluent.openapi.shapes import PLACE
 from treaty.api.confluent.openapi.table import COMMANDS, DIALECTS, EVERYTHING, GROUPS, HEADERS, TABLE, codes
 from treaty.api.confluent.routes import PATHS
 from treaty.api.pravega.routes import PATHS as PATHS_OF_PRAVEGA
+from treaty.api.schemarepo.routes import PATHS as PATHS_OF_REPO
 from treaty.wire.confluent import errors
 from treaty.wire.confluent.error_index import ERROR_CODES
 from treaty.wire.confluent.errors import status_of
@@ -34,7 +36,12 @@ def test_entries_fit_their_routes() -> None:
         assert len(names) == len(set(names)), path
 
 
-SPOKEN = {"pravega": PATHS_OF_PRAVEGA}
+SPOKEN: dict[str, Mapping[str, Mapping[str, Any]]] = {
+    "pravega": PATHS_OF_PRAVEGA,
+    "schemarepo": {
+        path: {method: route.endpoint for method, route in methods.items()} for path, methods in PATHS_OF_REPO.items()
+    },
+}
 
 
 def test_every_route_of_another_dialect_is_described_in_its_own_words() -> None:

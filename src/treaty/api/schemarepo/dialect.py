@@ -17,12 +17,10 @@ from treaty.core.registry import CALL, AsyncRegistry
 from treaty.core.requests import Request
 from treaty.wire.confluent.headers import ALWAYS, POSITION, call_of
 from treaty.wire.schemarepo.errors import print_error, report_error, report_status, status_of_error
-from treaty.wire.schemarepo.texts import JSON, TEXT, TEXT_MEDIA, choose_media
+from treaty.wire.schemarepo.texts import JSON, MODEL, TEXT, TEXT_MEDIA, choose_media
 
 CONFIG = b"/config"
 """The path of the server's configuration, which is this dialect's only for reads of text."""
-MODEL = "Treaty-Compatibility-Model"
-"""On an answer: the level of the group, where the request named another one without effect."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,9 @@ PATHS = {**_REPOSITORY, **_PROPOSAL}
 """Paths to endpoints by method; an open segment is ``{}``."""
 
 ROUTES = build_routes(
-    {path: {method: (path, route) for method, route in methods.items()} for path, methods in {**PATHS, **SERVER}.items()}
+    {
+        path: {method: (path, route) for method, route in methods.items()}
+        for path, methods in {**PATHS, **SERVER}.items()
+    }
 )
 """The same, ready to be searched; each endpoint comes with its path, by which requests are counted."""

@@ -37,7 +37,7 @@ a latest schema that was not the expected one.
 """
 
 
-class ErrorReport(msgspec.Struct, omit_defaults=True):
+class SchemaRepoErrorBody(msgspec.Struct, omit_defaults=True):
     """The body of an error as JSON."""
 
     code: str
@@ -56,11 +56,11 @@ def status_of_error(error: RegistryError, asked: Request[Any] | None = None) -> 
     return next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
 
 
-def report_error(error: RegistryError) -> ErrorReport:
+def report_error(error: RegistryError) -> SchemaRepoErrorBody:
     """Return the body of an error."""
     code = r.error_tag(error)
     if not isinstance(error, Refusal):
-        return ErrorReport(code, str(error)[:ERROR_CHARACTERS])
+        return SchemaRepoErrorBody(code, str(error)[:ERROR_CHARACTERS])
     reason = error.reason
     message = reason.message[:ERROR_CHARACTERS]
     if isinstance(error, r.SubjectNotFound):
@@ -69,15 +69,15 @@ def report_error(error: RegistryError) -> ErrorReport:
         message = f"{NO_SCHEMA}: {reason.message}"
     remedies = [reason.allowed] if reason.allowed else []
     details = [one for one in reason.details if one not in message]
-    return ErrorReport(code, message, [_fact_line(reason), *details], remedies)
+    return SchemaRepoErrorBody(code, message, [_fact_line(reason), *details], remedies)
 
 
-def report_status(status: int, message: str) -> ErrorReport:
+def report_status(status: int, message: str) -> SchemaRepoErrorBody:
     """Return the body of an error of HTTP itself."""
-    return ErrorReport(HTTPStatus(status).phrase.lower().replace(" ", "-"), message)
+    return SchemaRepoErrorBody(HTTPStatus(status).phrase.lower().replace(" ", "-"), message)
 
 
-def print_error(report: ErrorReport, media: str) -> bytes:
+def print_error(report: SchemaRepoErrorBody, media: str) -> bytes:
     """Print a body in a media type: as text it is the sentence, with the facts in lines below."""
     if media == JSON:
         return msgspec.json.encode(report)

@@ -10,6 +10,8 @@ from treaty.core.answers import VersionFound
 TEXT, JSON = "text/plain", "application/json"
 TEXT_MEDIA = f"{TEXT}; charset=utf-8"
 """The label of answers that are text: their bytes are UTF-8, as those of requests."""
+MODEL = "Treaty-Compatibility-Model"
+"""On an answer: the level of the group, where the request named another one without effect."""
 _ANY = frozenset({"", "*", "*/*", "text/*"})
 
 

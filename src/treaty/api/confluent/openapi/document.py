@@ -164,6 +164,10 @@ def _operation(path: str, method: str, one: ApiOperation, body: Schema | None, a
         dialect = dialect_of(path)
         read = READ if dialect is None else (dialect.media,)
         made["requestBody"] = {"required": True, "content": dict.fromkeys(read, content)}
+    elif one.sent_as:
+        content = {media: {"schema": schema, "example": one.sent_example} for media, schema in one.sent_as.items()}
+        required = any(schema["type"] == "string" for schema in one.sent_as.values())
+        made["requestBody"] = {"required": required, "content": content}
     made["responses"] = {str(one.answer.status): _response(one.answer, answer)}
     return made
 
@@ -225,10 +229,13 @@ def _response(answer: ApiAnswer, schema: Schema | None) -> Schema:
     made: Schema = {"description": f"{answer.says}."}
     if not answer.media or answer.kind is not None:
         made["headers"] = _header_references(POSITION, "X-Request-ID")
+    for name, says in answer.headers.items():
+        made.setdefault("headers", {})[name] = {"description": says, "schema": {"type": "string"}}
     shape = answer.whole if schema is None else schema
     if shape is not None:
         content = {"schema": shape} | ({} if answer.example is None else {"example": answer.example})
-        made["content"] = dict.fromkeys((answer.media,) if answer.media else MEDIA, content)
+        also = {media: {"schema": schema} for media, schema in answer.also.items()}
+        made["content"] = dict.fromkeys((answer.media,) if answer.media else MEDIA, content) | also
     return made
 
 
@@ -253,10 +260,11 @@ def _errors(path: str, one: ApiOperation) -> Iterator[tuple[str, int, Schema]]:
 
 def _dialect_error(dialect: ApiDialect, status: int) -> Schema:
     name = dialect.error.__name__.removesuffix("Body")
+    text = {dialect.text: {"schema": {"type": "string"}}} if dialect.text else {}
     return {
         "description": f"{dialect.statuses.get(status) or SAYS[status]}.",
         "headers": _header_references("X-Request-ID", *_WITH.get(status, ())),
-        "content": {dialect.media: {"schema": {"$ref": f"{PLACE}{name}"}, "example": dialect.error_example}},
+        "content": {dialect.media: {"schema": {"$ref": f"{PLACE}{name}"}, "example": dialect.error_example}} | text,
     }
 
 

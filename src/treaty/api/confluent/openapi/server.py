@@ -164,7 +164,9 @@ PAGES: Table = {
         )
     },
     "/ping": {"GET": ApiOperation("operation", ApiAnswer("Alive"))},
-    "/status": {"GET": ApiOperation("operation", ApiAnswer("The status", whole=_STATUS, media=JSON))},
+    "/status": {
+        "GET": ApiOperation("operation", ApiAnswer("The status", whole=_STATUS, media=JSON, also={"text/plain": _TEXT}))
+    },
     "/metrics": {
         "GET": ApiOperation("operation", ApiAnswer("Prometheus' text format", whole=_TEXT, media="text/plain"))
     },

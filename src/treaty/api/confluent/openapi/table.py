@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from treaty.api.confluent.openapi import associations, pravega, schemas, server, settings, subjects
+from treaty.api.confluent.openapi import associations, pravega, schemarepo, schemas, server, settings, subjects
 from treaty.api.confluent.openapi.parts import ApiDialect, ApiOperation, ApiParameter, Table
 from treaty.core.registry import CONSISTENCIES
 
@@ -16,6 +16,7 @@ GROUPS: Mapping[str, str] = {
     "associations": "The subjects of a topic's keys and values.",
     "server": "Facts about the server that clients ask for.",
     **pravega.GROUPS,
+    **schemarepo.GROUPS,
     "operation": "Pages for operators.",
 }
 """Groups of routes, in the order in which they are shown."""
@@ -25,7 +26,7 @@ TABLE: Table = {**subjects.TABLE, **schemas.TABLE, **settings.TABLE, **server.TA
 
 NATIVE = server.NATIVE
 PAGES = server.PAGES
-DIALECTS: tuple[ApiDialect, ...] = (pravega.DIALECT,)
+DIALECTS: tuple[ApiDialect, ...] = (pravega.DIALECT, schemarepo.DIALECT)
 """Dialects with their own bodies of errors."""
 EVERYTHING: Table = {**TABLE, **NATIVE, **{path: one for each in DIALECTS for path, one in each.table.items()}, **PAGES}
 
@@ -75,7 +76,7 @@ def dialect_of(path: str) -> ApiDialect | None:
 
 def statuses(operation: ApiOperation) -> tuple[int, ...]:
     """Statuses of errors that a route of another dialect may answer, ascending."""
-    body = STATUSES_WITH_BODY if operation.sent is not None else ()
+    body = STATUSES_WITH_BODY if operation.sent is not None or operation.sent_as else ()
     writing = WRITING if operation.writes else ()
     return tuple(sorted({*STATUSES_EVERYWHERE, *body, *writing, *operation.errors}))
 
