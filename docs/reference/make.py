@@ -12,7 +12,7 @@ import click
 
 from treaty.api.confluent.openapi.document import SAYS, name_segments, summary
 from treaty.api.confluent.openapi.parts import ApiParameter
-from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, EVERYTHING, GROUPS, HEADERS, TABLE
+from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, DIALECTS, EVERYTHING, GROUPS, HEADERS, TABLE
 from treaty.cli.main import group
 from treaty.core import limits
 from treaty.core.state.columns import SCALARS as _SCALARS
@@ -115,7 +115,7 @@ def _limits() -> str:
 
 def _http() -> str:
     """Routes by group with what they take and may answer, from the table that the OpenAPI document is made of."""
-    lines = ["# HTTP: Confluent's dialect", "", *_HTTP_HEAD]
+    lines = ["# HTTP", "", *_HTTP_HEAD]
     for name, about in GROUPS.items():
         lines += ["", f"## {name}", "", about, ""]
         lines += ["| method | path | what it does | query | errors |", "|---|---|---|---|---|"]
@@ -125,7 +125,8 @@ def _http() -> str:
                     query = ", ".join(f"`{each.name}`" for each in one.query)
                     errors = ", ".join(map(str, one.errors))
                     lines.append(_row(method, f"`{name_segments(path, one)}`", summary(path, method)[1], query, errors))
-    operations = [one for methods in TABLE.values() for one in methods.values()]
+    tables = (TABLE, *(one.table for one in DIALECTS))
+    operations = [one for table in tables for methods in table.values() for one in methods.values()]
     for title, parameters in (
         ("In the path", [each for one in operations for each in one.path]),
         ("In the query", [CONSISTENCY, *(each for one in operations for each in one.query)]),
@@ -139,7 +140,7 @@ def _http() -> str:
 
 
 _HTTP_HEAD = (
-    "Every path is also served below `/contexts/{context}`. `treaty openapi` prints the OpenAPI document; a server has it at `/openapi.json`,",
+    "Every path of Confluent's dialect is also served below `/contexts/{context}`. `treaty openapi` prints the OpenAPI document; a server has it at `/openapi.json`,",
     "and at `/docs` as a page that sends requests. Every route may also answer the statuses of the last table; [error codes](errors.md)",
     "lists all codes with causes and remedies.",
 )

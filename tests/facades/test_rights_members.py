@@ -14,6 +14,7 @@ from tests.facades.doors import ROOT, STRING, Door, basic, play
 from treaty.api import confluent
 from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, HEADERS, NATIVE, TABLE
 from treaty.wire.peer.message import SECRET
+from treaty.wire.schemarepo.texts import MODEL
 
 # ------------------------------------------------------------------------------------------- how a subject is made
 
@@ -282,4 +283,4 @@ def test_every_header_of_ours_is_described() -> None:
     named = {
         name for path in source.rglob("*.py") for name in re.findall(r'"(Treaty-[A-Z][\w-]*)"', path.read_text("utf-8"))
     }
-    assert named == {each.name for each in (*HEADERS, *COMMANDS) if each.name != "X-Request-ID"} | {SECRET}
+    assert named == {each.name for each in (*HEADERS, *COMMANDS) if each.name != "X-Request-ID"} | {SECRET, MODEL}

@@ -11,8 +11,10 @@ from treaty.api.metrics import ServerMetrics
 from treaty.api.native import NativeDialect
 from treaty.api.network.hosts import ANY_HOST, AllowedHosts
 from treaty.api.operator_pages import OperatorPages
+from treaty.api.pravega.dialect import PravegaDialect
 from treaty.api.protection import ActiveProtection
 from treaty.api.response_cache import ResponseCache
+from treaty.api.schemarepo.dialect import CONFIG, SchemaRepoDialect
 from treaty.core.limits import HOT_BLOCKS
 from treaty.core.registry import AsyncRegistry
 from treaty.wire.confluent.errors import INCOMPATIBLE
@@ -46,10 +48,7 @@ def build_application(
     """
     metrics, cache = metrics or ServerMetrics(), cache or ResponseCache()
     node.on_change(cache.empty)
-    pages = {
-        **OperatorPages(node, metrics, cache, LEVEL, protection is not None and protection.read_only).paths(),
-        **cached_pages.PAGES,
-    }
+    operator = OperatorPages(node, metrics, cache, LEVEL, protection is not None and protection.read_only)
     registry: AsyncRegistry = node
     if protection is not None:
         registry = protection.protect(node)
@@ -58,13 +57,17 @@ def build_application(
             protection.authenticator.forget = cache.forget
     authenticate = protection.authenticate if protection is not None else None
     native = NativeDialect(registry, incompatible)
+    repository = SchemaRepoDialect(registry)
     dispatcher = RequestDispatcher(
         ConfluentDialect(registry, incompatible),
         metrics,
         {native.path: native},
-        pages,
+        {**operator.paths(), **cached_pages.PAGES},
         authenticate=authenticate,
         internal=internal,
         hosts=hosts,
+        mounted=(PravegaDialect(registry), repository),
+        as_text={CONFIG: repository},
+        pages_as_text=operator.paths_as_text(),
     )
     return ServerApplication(dispatcher, cache, metrics, node, protection)

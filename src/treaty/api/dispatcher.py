@@ -23,6 +23,7 @@ from treaty.core.limits import IN_FLIGHT, IN_FLIGHT_EACH
 from treaty.core.refusals import Unavailable
 from treaty.core.registry import AsyncRegistry
 from treaty.wire.confluent.headers import V1, negotiate
+from treaty.wire.schemarepo.texts import wants_text
 
 log = logging.getLogger("treaty.api")
 
@@ -62,10 +63,27 @@ class InternalEndpoint(Protocol):
         ...
 
 
+class MountedDialect(Protocol):
+    """A dialect with its own part of the paths, and its own shape of errors."""
+
+    @property
+    def prefixes(self) -> tuple[bytes, ...]:
+        """Raw paths without a slash at the end: these paths, and all below them, are the dialect's."""
+        ...
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        ...
+
+    def error_response(self, failure: Exception, scope: Scope) -> Response:
+        """Return the response for a failure outside of the dialect, such as missing credentials or a full server."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class RequestDispatcher:
-    """The server's ASGI application: pages of the operator and some dialects by exact path, everything else to a
-    dialect.
+    """The server's ASGI application: pages of the operator and some dialects by exact path, others by prefix, everything
+    else to a dialect.
     """
 
     dialect: ASGIApp
@@ -81,6 +99,12 @@ class RequestDispatcher:
     """None where requests are not authenticated."""
     internal: InternalEndpoint | None = None
     hosts: AllowedHosts = ANY_HOST
+    mounted: tuple[MountedDialect, ...] = ()
+    """Dialects of all paths below their prefixes."""
+    as_text: Mapping[bytes, MountedDialect] = field(default_factory=dict)
+    """Dialects of one path, for reads whose ``Accept`` names text and no JSON."""
+    pages_as_text: Mapping[bytes, Page] = field(default_factory=dict)
+    """Pages for such reads; they need no credentials."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -101,7 +125,7 @@ class RequestDispatcher:
                 return
             if answer.status:
                 raise  # the answer has begun: all that is left is to cut the connection
-            await _error_response(_stop_error(scope["method"]), scope)(scope, receive, answer)
+            await self._error_response(_stop_error(scope["method"]), scope)(scope, receive, answer)
         except Exception as failure:
             if connection is not None and connection.is_gone():
                 self.metrics.gone += 1
@@ -110,7 +134,7 @@ class RequestDispatcher:
                 return
             if answer.status:
                 raise  # the answer has begun: all that is left is to cut the connection
-            await _error_response(failure, scope)(scope, receive, answer)
+            await self._error_response(failure, scope)(scope, receive, answer)
         finally:
             self.metrics.in_flight -= 1
             route = scope.get(ROUTE, OTHER)
@@ -127,11 +151,11 @@ class RequestDispatcher:
             await internal(scope, receive, send)
             return
         self.hosts.refuse_foreign(scope)
-        page = self.pages.get(scope["raw_path"])
+        page, is_open = self._find_page(scope)
         clients = self.metrics.in_flight - (internal.busy if internal is not None else 0)
         if page is None and clients > self.in_flight:
             raise Unavailable(f"more than {self.in_flight} requests are in flight (limit IN_FLIGHT); retry later")
-        if self.authenticate is not None:
+        if self.authenticate is not None and not is_open:
             await self.authenticate(scope)
         if page is not None:
             scope[ROUTE] = scope["raw_path"].decode()
@@ -147,11 +171,41 @@ class RequestDispatcher:
         self.in_flight_by_client[who] += 1
         set_caller(replace(caller() or RequestCaller(), client=who))
         try:
-            await self.exact.get(scope["raw_path"], self.dialect)(scope, receive, send)
+            application = self.exact.get(scope["raw_path"]) or self._find_mounted(scope) or self.dialect
+            await application(scope, receive, send)
         finally:
             self.in_flight_by_client[who] -= 1
             if not self.in_flight_by_client[who]:
                 del self.in_flight_by_client[who]
+
+    def _find_page(self, scope: Scope) -> tuple[Page | None, bool]:
+        """Return the page at a path, and whether it needs no credentials."""
+        path: bytes = scope["raw_path"]
+        if path in self.pages_as_text and _reads_text(scope):
+            return self.pages_as_text[path], True
+        return self.pages.get(path), False
+
+    def _find_mounted(self, scope: Scope) -> MountedDialect | None:
+        raw_path: bytes = scope["raw_path"]
+        if raw_path in self.as_text and _reads_text(scope):
+            return self.as_text[raw_path]
+        for dialect in self.mounted:
+            for prefix in dialect.prefixes:
+                if raw_path.startswith(prefix) and raw_path[len(prefix) : len(prefix) + 1] in {b"", b"/"}:
+                    return dialect
+        return None
+
+    def _error_response(self, failure: Exception, scope: Scope) -> Response:
+        dialect = self._find_mounted(scope)
+        if dialect is not None:
+            return dialect.error_response(failure, scope)
+        where = f"{scope['method']} {scope['raw_path'].decode()}"
+        media = negotiate(", ".join(Headers(scope=scope).getlist("accept"))) or V1
+        return error_response(failure, media=media, where=where)
+
+
+def _reads_text(scope: Scope) -> bool:
+    return scope["method"] in {"GET", "HEAD"} and wants_text(", ".join(Headers(scope=scope).getlist("accept")))
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:
@@ -159,13 +213,6 @@ async def _wait_for_disconnect(receive: Receive) -> None:
     async with asyncio.timeout(DISCONNECT_SECONDS):
         while (await receive())["type"] != "http.disconnect":
             pass
-
-
-def _error_response(failure: Exception, scope: Scope) -> Response:
-    where = f"{scope['method']} {scope['raw_path'].decode()}"
-    return error_response(
-        failure, media=negotiate(", ".join(Headers(scope=scope).getlist("accept"))) or V1, where=where
-    )
 
 
 def _stop_error(method: str) -> HttpError:

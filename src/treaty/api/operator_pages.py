@@ -42,13 +42,29 @@ class OperatorPages:
             b"/healthz": self.answer_health,
             b"/readyz": self.answer_readiness,
             b"/readyz/writes": self.answer_write_readiness,
+            b"/ping": self.answer_ping,
             b"/status": self.status,
             b"/metrics": self.answer_metrics,
         }
 
+    def paths_as_text(self) -> Mapping[bytes, Page]:
+        """Endpoints by raw path for those who read text."""
+        return {b"/status": self.answer_text_status}
+
+    async def answer_text_status(self, accept_encoding: str) -> Response:
+        """A line that begins with OK while the log is reachable, as schema-repo answers it; else 503 with the reason."""
+        readiness = await self.answer_readiness(accept_encoding)
+        text = "OK : treaty" if readiness.status_code == 200 else "not ready: the log is not reachable"
+        headers = {"cache-control": "no-store", "x-content-type-options": "nosniff", "vary": "accept"}
+        return Response(text, readiness.status_code, headers, "text/plain; charset=utf-8")
+
     async def answer_health(self, _accept_encoding: str) -> Response:
         """Liveness: the process answers."""
         return _json({"status": "ok"})
+
+    async def answer_ping(self, _accept_encoding: str) -> Response:
+        """Liveness, as clients of Pravega's registry ask for it: no body."""
+        return Response(None, 200, {"cache-control": "no-store"})
 
     async def answer_readiness(self, _accept_encoding: str) -> Response:
         """Readiness: the log is reachable; 503 with the reason if not. A read-only server is ready."""

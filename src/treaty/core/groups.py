@@ -5,6 +5,7 @@ A group is a subject: a name in a context. It may exist without versions, it has
 and a number for each format and type (PDP-1, "Group", "VersionInfo").
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from treaty.core.answers import CompatibilityResult, Config, VersionFound
@@ -18,6 +19,11 @@ FORMAT = "treaty.format"
 """The property of a group that names its format: ``AVRO``, ``JSON``, ``PROTOBUF``, another word in capitals, or ``any``."""
 ANY_FORMAT = "any"
 """The value of `FORMAT` for a group that takes every format; so does a group without the property."""
+
+SCHEMA_REPO, AVRO_1124 = "schema-repo", "avro-1124"
+"""Origins of subjects that are created by schema-repo's dialect and by the proposal AVRO-1124."""
+ORIGIN_POLICIES: Mapping[str, Config] = {SCHEMA_REPO: Config(level="NONE"), AVRO_1124: Config(level="NONE")}
+"""The policies of new subjects, by origin, where the request chooses none: there any schema may follow any other."""
 
 # -------------------------------------------------------------------------------------------------------- answers
 

@@ -68,15 +68,15 @@ class Answer:
     body: bytes
 
 
-def conversations() -> list[Conversation]:
-    """Read all files, in the order of their names."""
-    return [read(path) for path in sorted(DATA.rglob("*.jsonl"))]
+def conversations(folder: Path = DATA) -> list[Conversation]:
+    """Read all files of a folder, in the order of their names."""
+    return [read(path, folder) for path in sorted(folder.rglob("*.jsonl"))]
 
 
-def read(path: Path) -> Conversation:
+def read(path: Path, folder: Path = DATA) -> Conversation:
     """Read one file; raises `FormError` where it breaks the form."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    where = str(path.relative_to(DATA))
+    where = str(path.relative_to(folder))
     told = [(at, _line(line, f"{where}, line {at}")) for at, line in enumerate(lines, start=1) if line.strip()]
     (_, heading), *rest = told
     for member, wanted in (("title", str), ("cites", list)):

@@ -8,7 +8,7 @@ from treaty.core import associations as t
 from treaty.core import groups as g
 from treaty.core import requests as q
 from treaty.core.access.rights import PERMISSIONS, Access, Permission, TopicPart
-from treaty.core.answers import Resource
+from treaty.core.answers import Config, Resource
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 from treaty.core.refusals import Forbidden
 from treaty.core.schema import Draft
@@ -179,11 +179,16 @@ def _references(subject: Subject, draft: Draft, kind: ResourceKind[Subject] = SU
     )
 
 
+def _chooses_policy(origin: str, policy: Config | None) -> bool:
+    """Return whether a policy of a new subject is another one than that which follows from its origin."""
+    return policy is not None and policy != g.ORIGIN_POLICIES.get(origin)
+
+
 def of_register(request: q.Register) -> Required:
     """Require the permission to change the config for a registration that skips the policy or chooses one, and the
     permission to set the mode of the context for one with an id or a time.
     """
-    chosen = request.create_with.policy is not None
+    chosen = _chooses_policy(request.create_with.origin, request.create_with.policy)
     paths = ("force",) * (request.force is not None) + ("/treaty/createWith/policy",) * chosen
     config = tuple(on_subject("config", request.subject, path) for path in paths)
     given = ("/id",) * (request.schema_id >= 0) + ("/treaty/time",) * (request.time >= 0)
@@ -198,9 +203,10 @@ def of_delete(request: q.DeleteVersion | q.DeleteSubject) -> Required:
 
 
 def of_create_subject(request: g.CreateSubject) -> Required:
-    """Require the permission to change the config for a subject that is created with a policy."""
-    chosen = (on_subject("config", request.subject, "/settings/policy"),) if request.settings.policy is not None else ()
-    return (on_subject("register", request.subject), *chosen)
+    """Require the permission to change the config for a subject whose policy is chosen."""
+    chosen = _chooses_policy(request.settings.origin, request.settings.policy)
+    config = (on_subject("config", request.subject, "/settings/policy"),) if chosen else ()
+    return (on_subject("register", request.subject), *config)
 
 
 def of_change_subject(request: g.ChangeSubject) -> Required:

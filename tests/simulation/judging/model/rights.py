@@ -120,7 +120,8 @@ def _references(subject: Subject, draft: Draft, *, anywhere: bool = False) -> li
 
 def of_register(request: q.Register) -> list[Need]:
     """Who skips the policy, or chooses one, must be allowed to change it; who gives an id takes it from the whole context."""
-    changing = request.force is not None or request.create_with.policy is not None
+    made = request.create_with
+    changing = request.force is not None or made.policy not in (None, g.ORIGIN_POLICIES.get(made.origin))
     config = [Need(("config",), *request.subject)] if changing else []
     imported = request.schema_id >= 0 or request.time >= 0
     mode = [Need(("mode",), request.subject.context)] if imported else []
@@ -128,8 +129,9 @@ def of_register(request: q.Register) -> list[Need]:
 
 
 def of_create_subject(request: g.CreateSubject) -> list[Need]:
-    """Who chooses a policy must be allowed to change it."""
-    config = [Need(("config",), *request.subject)] if request.settings.policy is not None else []
+    """Who chooses a policy must be allowed to change it; one that follows from the origin is nobody's choice."""
+    made = request.settings
+    config = [] if made.policy in (None, g.ORIGIN_POLICIES.get(made.origin)) else [Need(("config",), *request.subject)]
     return [Need(("register",), *request.subject), *config]
 
 

@@ -1,13 +1,26 @@
 """The OpenAPI document, built from the table and the types."""
 
 import re
+from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
 from treaty.api.caller import OPEN
-from treaty.api.confluent.openapi.parts import ApiAnswer, ApiOperation, ApiParameter, Schema
+from treaty.api.confluent.openapi.parts import ApiAnswer, ApiDialect, ApiOperation, ApiParameter, Schema
 from treaty.api.confluent.openapi.shapes import PLACE, shapes
-from treaty.api.confluent.openapi.table import COMMANDS, CONSISTENCY, EVERYTHING, GROUPS, HEADERS, NATIVE, PAGES, codes
+from treaty.api.confluent.openapi.table import (
+    COMMANDS,
+    CONSISTENCY,
+    DIALECTS,
+    EVERYTHING,
+    GROUPS,
+    HEADERS,
+    NATIVE,
+    PAGES,
+    codes,
+    dialect_of,
+    statuses,
+)
 from treaty.api.confluent.routes import PATHS
 from treaty.api.confluent.server import LEVEL, RELEASE
 from treaty.wire.confluent.error_index import ERROR_CODES
@@ -16,8 +29,8 @@ from treaty.wire.confluent.headers import COMMAND as COMMAND_NAME
 from treaty.wire.confluent.headers import MEDIA, POSITION, READ
 
 ABOUT = (
-    "Treaty's HTTP interface: Confluent's schema registry API, level {level}, and what Treaty adds to it. Members of bodies that "
-    "are not known are ignored. Every path is also served below `/contexts/{{context}}`, where names and ids are those of that "
+    "Treaty's HTTP interface: Confluent's schema registry API, level {level}, and what Treaty adds to it, and other registries' interfaces. Members of bodies that "
+    "are not known are ignored. Every path of Confluent's API is also served below `/contexts/{{context}}`, where names and ids are those of that "
     "context. Credentials are required only if the server runs with `--auth`."
 )
 SECURITY = {
@@ -52,7 +65,11 @@ SAYS = {
 def summary(path: str, method: str) -> tuple[str, str]:
     """Return the first sentence of what a route says of itself, and all of it."""
     endpoint = PATHS[path][method] if path in PATHS else None
-    text = " ".join((endpoint.__doc__ or "").split()) if endpoint is not None else _OPERATION[path]
+    dialect = dialect_of(path)
+    if endpoint is not None:
+        text = " ".join((endpoint.__doc__ or "").split())
+    else:
+        text = _OPERATION[path] if dialect is None else dialect.sentences[path, method]
     first = re.split(r"(?<=[.?])\s|;", text)[0].rstrip(".;")
     return first, text
 
@@ -61,6 +78,7 @@ _OPERATION = {
     "/healthz": "Liveness: the process answers.",
     "/readyz": "Readiness: the server reaches its log. If not, 503 with the reason. The status of a read-only server is `read-only`.",
     "/readyz/writes": "Readiness for writes: the server accepts changes. If not, 503 with the reason.",
+    "/ping": "Liveness, as clients of Pravega's registry ask for it: no body.",
     "/status": "Position in the log, counts of what is stored, counters since the start, and the limits in force.",
     "/metrics": "Metrics of all workers, for Prometheus.",
     "/openapi.json": "The OpenAPI document.",
@@ -79,16 +97,15 @@ def name_segments(path: str, operation: ApiOperation) -> str:
 
 def document() -> Schema:
     """Build the document."""
-    bodies, answers, parts = shapes(one for methods in EVERYTHING.values() for one in methods.values())
+    operations = (one for methods in EVERYTHING.values() for one in methods.values())
+    bodies, answers, parts = shapes(operations, tuple(one.error for one in DIALECTS))
     paths: dict[str, Any] = {}
     refusals: dict[str, Schema] = {}
     for path, methods in EVERYTHING.items():
         for method, one in methods.items():
             made = _operation(path, method, one, bodies.get(id(one)), answers.get(id(one)))
-            exact = path in NATIVE
-            for status, listed in _by_status(_error_codes(path, one)).items():
-                name = "-".join([*map(str, listed), *(("exact",) if exact else ())])
-                refusals[name] = refusals.get(name) or _error(status, listed, exact=exact)
+            for name, status, told in _errors(path, one):
+                refusals[name] = refusals.get(name) or told
                 made["responses"][str(status)] = {"$ref": f"#/components/responses/{name}"}
             paths.setdefault(name_segments(path, one), {})[method.lower()] = made
     return {
@@ -144,7 +161,13 @@ def _operation(path: str, method: str, one: ApiOperation, body: Schema | None, a
     made["parameters"] = parameters + [{"$ref": f"#/components/parameters/{each.name}"} for each in shared]
     if body is not None:
         content = {"schema": body, "example": one.sent_example}
-        made["requestBody"] = {"required": True, "content": dict.fromkeys(READ, content)}
+        dialect = dialect_of(path)
+        read = READ if dialect is None else (dialect.media,)
+        made["requestBody"] = {"required": True, "content": dict.fromkeys(read, content)}
+    elif one.sent_as:
+        content = {media: {"schema": schema, "example": one.sent_example} for media, schema in one.sent_as.items()}
+        required = any(schema["type"] == "string" for schema in one.sent_as.values())
+        made["requestBody"] = {"required": required, "content": content}
     made["responses"] = {str(one.answer.status): _response(one.answer, answer)}
     return made
 
@@ -206,10 +229,13 @@ def _response(answer: ApiAnswer, schema: Schema | None) -> Schema:
     made: Schema = {"description": f"{answer.says}."}
     if not answer.media or answer.kind is not None:
         made["headers"] = _header_references(POSITION, "X-Request-ID")
+    for name, says in answer.headers.items():
+        made.setdefault("headers", {})[name] = {"description": says, "schema": {"type": "string"}}
     shape = answer.whole if schema is None else schema
     if shape is not None:
         content = {"schema": shape} | ({} if answer.example is None else {"example": answer.example})
-        made["content"] = dict.fromkeys((answer.media,) if answer.media else MEDIA, content)
+        also = {media: {"schema": schema} for media, schema in answer.also.items()}
+        made["content"] = dict.fromkeys((answer.media,) if answer.media else MEDIA, content) | also
     return made
 
 
@@ -218,6 +244,28 @@ def _error_codes(path: str, one: ApiOperation) -> tuple[int, ...]:
     if path in PAGES:
         return () if path.encode() in OPEN else (40101, 40301)
     return codes(one)
+
+
+def _errors(path: str, one: ApiOperation) -> Iterator[tuple[str, int, Schema]]:
+    """Yield the name, the status and the description of each error that a route may answer."""
+    dialect = dialect_of(path)
+    if dialect is not None:
+        for status in statuses(one):
+            yield f"{dialect.name}-{status}", status, _dialect_error(dialect, status)
+        return
+    exact = path in NATIVE
+    for status, listed in _by_status(_error_codes(path, one)).items():
+        yield "-".join([*map(str, listed), *(("exact",) if exact else ())]), status, _error(status, listed, exact=exact)
+
+
+def _dialect_error(dialect: ApiDialect, status: int) -> Schema:
+    name = dialect.error.__name__.removesuffix("Body")
+    text = {dialect.text: {"schema": {"type": "string"}}} if dialect.text else {}
+    return {
+        "description": f"{dialect.statuses.get(status) or SAYS[status]}.",
+        "headers": _header_references("X-Request-ID", *_WITH.get(status, ())),
+        "content": {dialect.media: {"schema": {"$ref": f"{PLACE}{name}"}, "example": dialect.error_example}} | text,
+    }
 
 
 def _by_status(known: tuple[int, ...]) -> dict[int, list[int]]:

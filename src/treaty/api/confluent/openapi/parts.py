@@ -54,6 +54,10 @@ class ApiAnswer:
     """Its whole JSON Schema, where no type says it."""
     media: str = ""
     """Its media type, where it is not one of the dialect's."""
+    also: Mapping[str, Schema] = field(default_factory=dict)
+    """JSON Schemas of the same answer in further media types."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """What its own headers mean, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +72,30 @@ class ApiOperation:
     sent_example: object = None
     errors: tuple[int, ...] = ()
     writes: bool = False
+    sent_as: Mapping[str, Schema] = field(default_factory=dict)
+    """JSON Schemas of a body by media type, where no type describes it; without one of a string the body is optional."""
 
 
 Table = Mapping[str, Mapping[str, ApiOperation]]
 """Operations by path (open segments are ``{}``) and method."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiDialect:
+    """A dialect beside Confluent's, with its own body of errors. `errors` of its operations are statuses."""
+
+    name: str
+    table: Table
+    error: Any
+    """The type of the body of errors, which msgspec prints."""
+    error_example: object
+    statuses: Mapping[int, str]
+    """Meanings of statuses that differ from those of Confluent's dialect."""
+    sentences: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """What each route does, by path and method."""
+    media: str = "application/json"
+    text: str = ""
+    """The media type of errors that are a text, where a request accepts that."""
 
 
 def flag(name: str, says: str, *also: str) -> ApiParameter:

@@ -163,7 +163,10 @@ PAGES: Table = {
             ApiAnswer("Ready for writes", whole=_READY, example={"status": "ready", "sequence": 5}, media=JSON),
         )
     },
-    "/status": {"GET": ApiOperation("operation", ApiAnswer("The status", whole=_STATUS, media=JSON))},
+    "/ping": {"GET": ApiOperation("operation", ApiAnswer("Alive"))},
+    "/status": {
+        "GET": ApiOperation("operation", ApiAnswer("The status", whole=_STATUS, media=JSON, also={"text/plain": _TEXT}))
+    },
     "/metrics": {
         "GET": ApiOperation("operation", ApiAnswer("Prometheus' text format", whole=_TEXT, media="text/plain"))
     },

@@ -15,19 +15,24 @@ from treaty.wire.confluent.errors import ErrorBody
 PLACE = "#/components/schemas/"
 
 
-def shapes(operations: Iterable[ApiOperation]) -> tuple[dict[int, Schema], dict[int, Schema], dict[str, Schema]]:
+def shapes(
+    operations: Iterable[ApiOperation], errors: tuple[Any, ...] = ()
+) -> tuple[dict[int, Schema], dict[int, Schema], dict[str, Schema]]:
     """Return the schema of each operation's body and of each one's answer, by the operation's identity, and all that
-    they refer to, by name.
+    they refer to, by name. `errors` are bodies of errors of further dialects.
     """
     listed = list(operations)
     sent = [one for one in listed if one.sent is not None]
     told = [one for one in listed if one.answer.kind is not None]
     bodies, needs = _components([one.sent for one in sent], "Request")
-    answers, parts = _components([ErrorBody, *(one.answer.kind for one in told)], "")
+    answers, parts = _components([ErrorBody, *errors, *(one.answer.kind for one in told)], "")
     closed = {name: _close_objects(part) for name, part in parts.items()}
     return (
         {id(one): body for one, body in zip(sent, bodies, strict=True)},
-        {id(one): _require_members(one.answer, answer) for one, answer in zip(told, answers[1:], strict=True)},
+        {
+            id(one): _require_members(one.answer, answer)
+            for one, answer in zip(told, answers[1 + len(errors) :], strict=True)
+        },
         dict(sorted((needs | closed).items())),
     )
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from treaty.api.confluent.openapi import associations, schemas, server, settings, subjects
-from treaty.api.confluent.openapi.parts import ApiOperation, ApiParameter, Table
+from treaty.api.confluent.openapi import associations, pravega, schemarepo, schemas, server, settings, subjects
+from treaty.api.confluent.openapi.parts import ApiDialect, ApiOperation, ApiParameter, Table
 from treaty.core.registry import CONSISTENCIES
 
 GROUPS: Mapping[str, str] = {
@@ -15,6 +15,8 @@ GROUPS: Mapping[str, str] = {
     "contexts": "A context is a namespace: schema ids and subject names are unique within it.",
     "associations": "The subjects of a topic's keys and values.",
     "server": "Facts about the server that clients ask for.",
+    **pravega.GROUPS,
+    **schemarepo.GROUPS,
     "operation": "Pages for operators.",
 }
 """Groups of routes, in the order in which they are shown."""
@@ -24,7 +26,9 @@ TABLE: Table = {**subjects.TABLE, **schemas.TABLE, **settings.TABLE, **server.TA
 
 NATIVE = server.NATIVE
 PAGES = server.PAGES
-EVERYTHING: Table = {**TABLE, **NATIVE, **PAGES}
+DIALECTS: tuple[ApiDialect, ...] = (pravega.DIALECT, schemarepo.DIALECT)
+"""Dialects with their own bodies of errors."""
+EVERYTHING: Table = {**TABLE, **NATIVE, **{path: one for each in DIALECTS for path, one in each.table.items()}, **PAGES}
 
 CONSISTENCY = ApiParameter(
     "consistency", "The same as the header `Treaty-Consistency`; takes precedence over it", choices=CONSISTENCIES
@@ -59,6 +63,22 @@ WITH_BODY = (413, 415, 422)
 """Codes that a route with a body may answer beside them."""
 WRITING = (504,)
 """Codes that a route which writes may answer beside them."""
+
+
+STATUSES_EVERYWHERE = (400, 401, 403, 404, 405, 429, 500, 503)
+STATUSES_WITH_BODY = (413, 415)
+
+
+def dialect_of(path: str) -> ApiDialect | None:
+    """Return the dialect that a path belongs to; None for Confluent's, Treaty's own path, and pages."""
+    return next((one for one in DIALECTS if path in one.table), None)
+
+
+def statuses(operation: ApiOperation) -> tuple[int, ...]:
+    """Statuses of errors that a route of another dialect may answer, ascending."""
+    body = STATUSES_WITH_BODY if operation.sent is not None or operation.sent_as else ()
+    writing = WRITING if operation.writes else ()
+    return tuple(sorted({*STATUSES_EVERYWHERE, *body, *writing, *operation.errors}))
 
 
 def codes(operation: ApiOperation) -> tuple[int, ...]:

@@ -1,0 +1,101 @@
+"""One request and its answer, as endpoints see them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import msgspec
+from starlette.requests import Request as HttpRequest
+
+from treaty.api.bodies import read_body
+from treaty.api.errors import HttpError
+from treaty.api.request_scope import ask_registry
+from treaty.core.answers import VersionFound
+from treaty.core.groups import GetOrdinal
+from treaty.core.limits import COUNTER, REQUEST_BYTES
+from treaty.core.names import Subject
+from treaty.core.policy import Level
+from treaty.core.refusals import Invalid, VersionNotFound
+from treaty.core.registry import AsyncRegistry, CallOptions
+from treaty.core.requests import Request
+from treaty.core.state.commit import PositionToken
+from treaty.wire.pravega.groups import context_of, subject_of
+from treaty.wire.pravega.policies import ordinals_in
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+@dataclass(frozen=True, slots=True)
+class PravegaAnswer:
+    """The answer of an endpoint: a status, and a body where there is one. `allow` are the methods of the path."""
+
+    status: int
+    body: object = None
+    allow: str = ""
+
+
+@dataclass(slots=True)
+class PravegaExchange:
+    """What an endpoint reads and asks. `asked` and `token` remember the last question, for errors and headers."""
+
+    registry: AsyncRegistry
+    http: HttpRequest
+    namespace: str
+    values: tuple[str, ...]
+    """Open segments of the path, decoded."""
+    query: Mapping[str, str]
+    call: CallOptions
+    details: bool = False
+    asked: Request[object] | None = None
+    token: PositionToken | None = None
+
+    @property
+    def context(self) -> str:
+        """The context of the namespace."""
+        return context_of(self.namespace)
+
+    @property
+    def subject(self) -> Subject:
+        """The subject of the group in the path; always its first open segment."""
+        return subject_of(self.namespace, self.values[0])
+
+    async def ask(self, request: Request[A]) -> A:
+        """Ask the registry."""
+        self.asked = request
+        reply = await ask_registry(self.http.scope, self.registry, request, self.call)
+        self.token = reply.token
+        return reply.answer
+
+    async def versions_named(self, subject: Subject, *levels: Level) -> dict[int, VersionFound]:
+        """Return the versions that policies of a subject name, by ordinal; one that is gone is left out."""
+        found: dict[int, VersionFound] = {}
+        for ordinal in sorted({one for level in levels for one in ordinals_in(level)}):
+            try:
+                found[ordinal] = await self.ask(GetOrdinal(subject, ordinal))
+            except VersionNotFound:
+                continue
+        return found
+
+    async def body(self, kind: type[B], limit: int = REQUEST_BYTES) -> B:
+        """Read the body as JSON of this kind.
+
+        Raises `HttpError` 413 past the limit, and `Invalid` where the body is not JSON, or not of this kind.
+        """
+        data = await read_body(self.http, limit)
+        try:
+            return msgspec.json.decode(data, type=kind)
+        except msgspec.ValidationError as wrong:
+            why, allowed = f"it has a member of the wrong type: {wrong}", "the members of this path's body"
+        except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
+            why, allowed = f"malformed JSON: {str(wrong)[:200]}", "a JSON object in UTF-8"
+        except RecursionError:
+            why, allowed = "malformed JSON: nested too deeply", "a JSON object"
+        raise Invalid.of("BODY", f"The body can't be read: {why}", new=why, allowed=allowed)
+
+
+def integer_of(text: str) -> int:
+    """Read a number in a path; raises `HttpError` 404 where there can't be such a path."""
+    if text.isascii() and text.isdigit() and len(text) <= len(str(COUNTER)) and int(text) <= COUNTER:
+        return int(text)
+    raise HttpError(404, f"HTTP 404 Not Found: {text[:100]!r} is not a number from 0 to {COUNTER}")

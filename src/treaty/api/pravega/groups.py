@@ -1,0 +1,98 @@
+"""Groups: created, listed, changed, removed, and their history."""
+
+from treaty.api.pravega.exchange import PravegaAnswer, PravegaExchange
+from treaty.core.groups import ChangeSubject, GetHistory, GetSubject, GroupFound, ListGroups, RemoveSubject
+from treaty.core.limits import GROUPS_PAGE
+from treaty.core.names import Subject
+from treaty.core.refusals import Invalid
+from treaty.wire.pravega.bodies import (
+    CreateGroupBody,
+    GroupHistoryBody,
+    GroupPropertiesBody,
+    GroupsPageBody,
+    PravegaErrorBody,
+    UpdatePolicyBody,
+)
+from treaty.wire.pravega.groups import (
+    create_of,
+    group_body,
+    group_name,
+    history_record,
+    name_after,
+    page_token,
+    policy_at,
+    refuse_comparing,
+)
+from treaty.wire.pravega.policies import compatibility_body, level_of
+
+PAGE = 100
+"""Groups in a page, where no limit is given."""
+
+
+async def list_groups(x: PravegaExchange) -> PravegaAnswer:
+    """Lists groups that the caller may read by name, with their properties; `continuationToken` of a page is that of the next one, and an empty page is the last."""
+    context, limit = x.context, _limit(x.query.get("limit", ""))
+    after = name_after(context, x.query.get("continuationToken", ""))
+    page = await x.ask(ListGroups(context, after, limit))
+    groups = {group_name(one.subject, context): await _describe_properties(x, one) for one in page.groups}
+    return PravegaAnswer(200, GroupsPageBody(groups, page_token(context, page.last)))
+
+
+def _limit(text: str) -> int:
+    if not text:
+        return PAGE
+    if text.isascii() and text.isdigit() and len(text) <= len(str(GROUPS_PAGE)) and 1 <= int(text) <= GROUPS_PAGE:
+        return int(text)
+    raise Invalid.of(
+        "LIMIT",
+        f"The limit '{text[:100]}' can't be one",
+        path="/limit",
+        new=text[:100],
+        allowed=f"1 to {GROUPS_PAGE}, and {PAGE} where there is none",
+    )
+
+
+async def _describe_properties(x: PravegaExchange, found: GroupFound) -> GroupPropertiesBody:
+    subject = Subject(x.context, group_name(found.subject, x.context))
+    return group_body(found, await x.versions_named(subject, found.level))
+
+
+async def create_group(x: PravegaExchange) -> PravegaAnswer:
+    """Creates a group without schemas; 409 if there is one of this name, whose properties do not change."""
+    request = create_of(x.namespace, await x.body(CreateGroupBody))
+    created = await x.ask(request)
+    if created.created:
+        return PravegaAnswer(201)
+    message = f"The group '{request.subject.name}' exists"
+    remedy = "use the group as it is, change its compatibility, or choose another name"
+    return PravegaAnswer(409, PravegaErrorBody("group-exists", message, ["GROUP_EXISTS"], [remedy]))
+
+
+async def get_group(x: PravegaExchange) -> PravegaAnswer:
+    """The properties of a group."""
+    return PravegaAnswer(200, await _describe_properties(x, await x.ask(GetSubject(x.subject))))
+
+
+async def delete_group(x: PravegaExchange) -> PravegaAnswer:
+    """Removes a group with its schemas, codecs and encodings; 204 also if there is none. 409 if schemas of others refer to its schemas."""
+    await x.ask(RemoveSubject(x.subject))
+    return PravegaAnswer(204)
+
+
+async def update_compatibility(x: PravegaExchange) -> PravegaAnswer:
+    """Changes the policy of a group; with `previousCompatibility` only if the policy in force is that one, else 409."""
+    body = await x.body(UpdatePolicyBody)
+    level = level_of(body.compatibility)
+    previous = body.previous_compatibility
+    expected = None if previous is None else level_of(previous, "/previousCompatibility")
+    refuse_comparing(level, (await x.ask(GetSubject(x.subject))).format)
+    await x.ask(ChangeSubject(x.subject, level, expected))
+    return PravegaAnswer(200)
+
+
+async def get_history(x: PravegaExchange) -> PravegaAnswer:
+    """The versions of a group in the order in which they were added, each with the policy that was in force; deleted ones are left out."""
+    found = await x.ask(GetHistory(x.subject))
+    named = await x.versions_named(x.subject, *map(policy_at, found.versions))
+    records = [history_record(one, compatibility_body(policy_at(one), named)) for one in found.versions]
+    return PravegaAnswer(200, GroupHistoryBody(records))

@@ -1,0 +1,126 @@
+"""Schemas of groups: added, found, read, deleted, and checked without being added."""
+
+from contextlib import suppress
+
+from treaty.api.pravega.exchange import PravegaAnswer, PravegaExchange, integer_of
+from treaty.core.answers import CompatibilityResult, VersionFound
+from treaty.core.groups import (
+    ANY_FORMAT,
+    FORMAT,
+    CheckReading,
+    DeleteOrdinal,
+    FindSameSchema,
+    FindSameVersion,
+    GetOrdinal,
+    GetSubject,
+    GetTypedVersion,
+    ListGroupVersions,
+)
+from treaty.core.refusals import AlreadyDeleted
+from treaty.core.requests import Check, Register, SubjectCreation
+from treaty.wire.pravega.bodies import (
+    AddedToBody,
+    CanReadBody,
+    SchemaInfoBody,
+    SchemaVersionsBody,
+    ValidateBody,
+    ValidBody,
+)
+from treaty.wire.pravega.drafts import SCHEMA_BODY_BYTES, draft_of, schema_body, schema_with_version
+from treaty.wire.pravega.errors import list_reasons
+from treaty.wire.pravega.formats import format_in_path
+from treaty.wire.pravega.groups import ORIGIN, group_name
+from treaty.wire.pravega.policies import level_of, version_body
+
+
+async def list_newest(x: PravegaExchange) -> PravegaAnswer:
+    """The newest schema of each format and type, by id; with `type` of this one alone."""
+    found = await x.ask(ListGroupVersions(x.subject, x.query.get("type", ""), latest=True))
+    return PravegaAnswer(200, SchemaVersionsBody([schema_with_version(one) for one in found.versions]))
+
+
+async def list_versions(x: PravegaExchange) -> PravegaAnswer:
+    """The schemas of a group by id, without deleted ones; with `type` those of this type alone."""
+    found = await x.ask(ListGroupVersions(x.subject, x.query.get("type", "")))
+    return PravegaAnswer(200, SchemaVersionsBody([schema_with_version(one) for one in found.versions]))
+
+
+async def add_schema(x: PravegaExchange) -> PravegaAnswer:
+    """Adds a schema, unless the group has it; answers its version. 409 if the policy or the types of the group refuse it, 417 if its format does."""
+    draft, properties = draft_of(await x.body(SchemaInfoBody, SCHEMA_BODY_BYTES))
+    added = await x.ask(
+        Register(x.subject, draft, properties=properties, create_with=SubjectCreation(ORIGIN), require_subject=True)
+    )
+    return PravegaAnswer(201, version_body(added.version))
+
+
+async def find_version(x: PravegaExchange) -> PravegaAnswer:
+    """The newest version with this schema; its properties are not compared."""
+    draft, _ = draft_of(await x.body(SchemaInfoBody, SCHEMA_BODY_BYTES))
+    return PravegaAnswer(200, version_body(await x.ask(FindSameVersion(x.subject, draft))))
+
+
+async def get_schema(x: PravegaExchange) -> PravegaAnswer:
+    """A schema by id, also a deleted one."""
+    return PravegaAnswer(200, schema_body(await x.ask(GetOrdinal(x.subject, integer_of(x.values[1])))))
+
+
+async def delete_schema(x: PravegaExchange) -> PravegaAnswer:
+    """Deletes a schema by id: lists and checks skip it, payloads can still be read. 204 also for a deleted one."""
+    return await _delete(x, integer_of(x.values[1]))
+
+
+async def get_version(x: PravegaExchange) -> PravegaAnswer:
+    """A schema by format, type and version, also a deleted one."""
+    return PravegaAnswer(200, schema_body(await _typed_version(x)))
+
+
+async def delete_version(x: PravegaExchange) -> PravegaAnswer:
+    """Deletes a schema by format, type and version, as by id."""
+    return await _delete(x, (await _typed_version(x)).ordinal)
+
+
+async def _typed_version(x: PravegaExchange) -> VersionFound:
+    _, word, type_name, version = x.values
+    return await x.ask(GetTypedVersion(x.subject, format_in_path(word), type_name, integer_of(version)))
+
+
+async def _delete(x: PravegaExchange, ordinal: int) -> PravegaAnswer:
+    with suppress(AlreadyDeleted):
+        await x.ask(DeleteOrdinal(x.subject, ordinal))
+    return PravegaAnswer(204)
+
+
+async def validate(x: PravegaExchange) -> PravegaAnswer:
+    """Says whether a schema would be added, by this policy or that of the group; nothing is added."""
+    body = await x.body(ValidateBody, SCHEMA_BODY_BYTES)
+    draft, _ = draft_of(body.schema_info)
+    level = None if body.compatibility is None else level_of(body.compatibility)
+    group = await x.ask(GetSubject(x.subject))
+    allowed = dict(group.properties).get(FORMAT, ANY_FORMAT)
+    if allowed not in {ANY_FORMAT, draft.format}:
+        reasons = [f"the group takes schemas of the format {allowed} only, not {draft.format}"] if x.details else []
+        return PravegaAnswer(200, ValidBody(valid=False, reasons=reasons))
+    checked = await x.ask(Check(x.subject, draft, level=level))
+    return PravegaAnswer(200, ValidBody(checked.compatible, _reasons(x, checked)))
+
+
+async def can_read(x: PravegaExchange) -> PravegaAnswer:
+    """Says whether a reader with this schema can read what the policy of the group lets writers write."""
+    draft, _ = draft_of(await x.body(SchemaInfoBody, SCHEMA_BODY_BYTES))
+    checked = await x.ask(CheckReading(x.subject, draft))
+    return PravegaAnswer(200, CanReadBody(checked.compatible, _reasons(x, checked)))
+
+
+def _reasons(x: PravegaExchange, checked: CompatibilityResult) -> list[str]:
+    return (list_reasons(checked.findings) or list(checked.messages)) if x.details and not checked.compatible else []
+
+
+async def added_to(x: PravegaExchange) -> PravegaAnswer:
+    """The groups of a namespace that have this schema, each with its newest version; deleted versions do not count."""
+    context = x.context
+    draft, _ = draft_of(await x.body(SchemaInfoBody, SCHEMA_BODY_BYTES))
+    found = await x.ask(FindSameSchema(context, draft))
+    return PravegaAnswer(
+        200, AddedToBody({group_name(one.subject, context): version_body(one) for one in found.versions})
+    )

@@ -1,0 +1,1 @@
+"""Routes of schema-repo's dialect and of the proposal AVRO-1124."""

@@ -1,0 +1,115 @@
+"""Groups of the proposal AVRO-1124: lists, schemas by id, and registration. The id of a schema is its ordinal + 1."""
+
+from dataclasses import replace
+
+from treaty.api.errors import HttpError
+from treaty.api.schemarepo.request_context import SchemaRepoContext
+from treaty.api.schemarepo.subjects import latest_version, register_as, subject_names, version_by_id
+from treaty.core.answers import Config, RegisteredVersion
+from treaty.core.groups import GetSubject, GroupFound, ListGroupVersions
+from treaty.core.names import Subject
+from treaty.core.policy import word_of
+from treaty.core.refusals import InvalidSubject, NotPermitted, SubjectNotFound
+from treaty.core.requests import Register
+from treaty.core.schema import Draft
+from treaty.wire.schemarepo.requests import (
+    force_of,
+    formats_of,
+    group_creation,
+    model_of,
+    new_subject_named,
+    refuse_other_scheme,
+    subject_named,
+)
+from treaty.wire.schemarepo.texts import sent_text
+
+FIRST = 1
+"""The id of the first schema of a group."""
+WORDS = frozenset({"latest", "groups"})
+"""Words of paths, which no group has as its name."""
+
+
+async def list_groups(x: SchemaRepoContext) -> str | bytes:
+    """Names of groups, one in each line."""
+    return "".join([f"{name}\n" async for name in subject_names(x)])
+
+
+async def list_ids(x: SchemaRepoContext) -> str | bytes:
+    """Ids of the schemas of a group, ascending, one in each line."""
+    found = await x.ask(ListGroupVersions(subject_named(x.values[0])))
+    return "".join(f"{one.ordinal + FIRST}\n" for one in found.versions)
+
+
+async def get_schema(x: SchemaRepoContext) -> str | bytes:
+    """The schema with this id, exactly as it was sent; also one that was deleted."""
+    return sent_text(await version_by_id(x, subject_named(x.values[0]), x.values[1], FIRST))
+
+
+async def get_latest(x: SchemaRepoContext) -> str | bytes:
+    """The schema that was registered last."""
+    return sent_text(await latest_version(x, subject_named(x.values[0])))
+
+
+async def register(x: SchemaRepoContext) -> str | bytes:
+    """Registers the parameter `schema` and answers its id; the group is created with its first schema.
+
+    `compatibility_model` is the level of a new group (the default is NONE); for a group that exists it has no effect, and the header
+    `Treaty-Compatibility-Model` of the answer names its level. `force_override=true` skips the check, and the version records that.
+    """
+    form = await x.form()
+    text = form.get("schema", "")
+    if not text:
+        raise HttpError(400, "the parameter schema is missing or empty; allowed: the text of a schema")
+    subject = _group_named(x.values[0])
+    refuse_other_scheme(form.get("id_scheme", ""))
+    word = form.get("compatibility_model", "")
+    model = model_of(word) if word.strip() else None
+    request = Register(subject, Draft(text, "AVRO"), force=force_of(form.get("force_override", "")))
+    group = await _find_group(x, subject)
+    registered = await _create(x, request, model) if group is None else None
+    if registered is None:
+        there = await x.ask(GetSubject(subject)) if group is None else group
+        registered = await _add(x, request, model, there)
+    return str(registered.version.ordinal + FIRST)
+
+
+async def _find_group(x: SchemaRepoContext, subject: Subject) -> GroupFound | None:
+    try:
+        return await x.ask(GetSubject(subject))
+    except SubjectNotFound:
+        return None
+
+
+async def _create(x: SchemaRepoContext, request: Register, model: Config | None) -> RegisteredVersion | None:
+    """Register the first schema of a group that does not exist; None where it exists by now."""
+    new_subject_named(request.subject.name)
+    made = group_creation(model)
+    try:
+        return await x.ask(replace(request, create_with=made))
+    except NotPermitted as refused:
+        if refused.reason.rule == "CREATE_WITH_POLICY":
+            return None
+        if refused.reason.rule != "CREATE_WITH_CONFIG" or model is not None:
+            raise
+    return await x.ask(replace(request, create_with=replace(made, policy=None)))  # the config that is there counts
+
+
+async def _add(x: SchemaRepoContext, request: Register, model: Config | None, group: GroupFound) -> RegisteredVersion:
+    """Register a schema in a group that exists, whose own policy counts."""
+    if model is not None and model.level != word_of(group.level):
+        x.ignored = word_of(group.level)
+    there = replace(request, create_with=replace(group_creation(None), policy=None), require_subject=True)
+    drafts = [replace(request.draft, format=format_) for format_ in formats_of(group)]
+    return await register_as(x, [replace(there, draft=draft) for draft in drafts])
+
+
+def _group_named(name: str) -> Subject:
+    if name in WORDS:
+        raise InvalidSubject.of(
+            "GROUP_NAME",
+            f"'{name}' is a word of paths and not the name of a group",
+            subject=name,
+            new=name,
+            allowed="another name",
+        )
+    return subject_named(name)

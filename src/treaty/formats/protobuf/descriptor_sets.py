@@ -1,0 +1,79 @@
+"""Sets of descriptors as bytes: the file that defines a type, with the files that it imports."""
+
+from collections.abc import Iterable
+
+from google.protobuf.descriptor_pb2 import DescriptorProto, FileDescriptorProto, FileDescriptorSet
+from google.protobuf.message import DecodeError
+
+from treaty.core.finding import Diagnostic
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.protobuf.descriptors.classes import get_set_class
+from treaty.formats.protobuf.encoding.files import DEFAULT_NAME
+from treaty.formats.protobuf.well_known import PATHS
+
+
+def select_file(data: bytes, type_name: str) -> bytes:
+    """Return the set of the file that defines a message, with what it imports, itself last.
+
+    Without a type the first message of the set is meant. Raises `InvalidSchemaError` for bytes that are no set of
+    descriptors, a type that no file defines, and an import that is missing.
+    """
+    files = _read(data)
+    own = next((one for one in files if _defines(one, type_name)), None)
+    if own is None:
+        fault = "no file of the set defines a message" if not type_name else f"no file of the set defines {type_name}"
+        raise _invalid(fault, "a type that the set defines")
+    chosen = get_set_class()()
+    by_name = {one.name: one for one in files}
+    done: set[str] = set()
+    waiting = [(own.name, False)]
+    while waiting:
+        name, ready = waiting.pop()
+        if name in done or (name in PATHS and name not in by_name):
+            continue
+        if name not in by_name:
+            raise _invalid(f"the import '{name}' is not in the set", "all files that the file needs")
+        if ready:
+            done.add(name)
+            chosen.file.append(by_name[name])
+        else:
+            waiting.append((name, True))
+            waiting.extend((one, False) for one in by_name[name].dependency if one not in done and one != name)
+            if len(waiting) > len(by_name) ** 2 + len(PATHS) + 1:
+                raise _invalid("the files import each other", "files that need each other in one direction")
+    return chosen.SerializeToString(deterministic=True)
+
+
+def _read(data: bytes) -> list[FileDescriptorProto]:
+    try:
+        found: FileDescriptorSet = get_set_class().FromString(data)
+    except DecodeError:
+        found = get_set_class()()
+    files = list(found.file)
+    if not files:
+        raise _invalid("the bytes are no set of descriptors", "a serialized FileDescriptorSet with one file or more")
+    for one in files:
+        one.name = one.name or DEFAULT_NAME
+    return files
+
+
+def _defines(file: FileDescriptorProto, type_name: str) -> bool:
+    if not type_name:
+        return bool(file.message_type)
+    package, name = file.package, type_name
+    if package:
+        if not type_name.startswith(f"{package}."):
+            return False
+        name = type_name[len(package) + 1 :]
+    return _is_inside(file.message_type, name.split("."))
+
+
+def _is_inside(messages: Iterable[DescriptorProto], words: list[str]) -> bool:
+    for one in messages:
+        if one.name == words[0]:
+            return len(words) == 1 or _is_inside(one.nested_type, words[1:])
+    return False
+
+
+def _invalid(message: str, expected: str) -> InvalidSchemaError:
+    return InvalidSchemaError((Diagnostic("DESCRIPTOR_INVALID", "", message, expected),))

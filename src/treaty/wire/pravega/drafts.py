@@ -1,0 +1,83 @@
+"""Schemas as Pravega's clients send them: bytes and a type, as drafts of the registry and back."""
+
+import base64
+
+from treaty.core.answers import VersionFound
+from treaty.core.limits import OPAQUE_BYTES
+from treaty.core.refusals import Invalid, InvalidSchema, Reason
+from treaty.core.schema import Draft, Pairs
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.protobuf.descriptor_sets import select_file
+from treaty.wire.pravega.avro_unions import narrow_union
+from treaty.wire.pravega.bodies import SchemaInfoBody, SchemaWithVersionBody
+from treaty.wire.pravega.formats import format_body, refuse_kept_name, schema_format_of, shown_properties
+from treaty.wire.pravega.policies import version_body
+
+
+def draft_of(body: SchemaInfoBody | None) -> tuple[Draft, Pairs]:
+    """Read a schema, and the properties of its version.
+
+    Raises `Invalid` where a member is missing, and `InvalidSchema` for bytes that can't be a text or a set of
+    descriptors.
+    """
+    if body is None or body.type is None or body.schema_data is None:
+        member = "schemaInfo" if body is None else "type" if body.type is None else "schemaData"
+        message = f"The body has no member '{member}'"
+        raise Invalid.of("MEMBER", message, path=f"/{member}", new="null", allowed=f"a member '{member}'")
+    word, kept = schema_format_of(body.serialization_format)
+    own = body.properties or {}
+    refuse_kept_name(own)
+    properties = tuple(sorted({**own, **dict(kept)}.items()))
+    return _draft(word, body.type, body.schema_data), properties
+
+
+def _draft(word: str, type_name: str, data: bytes) -> Draft:
+    if word == "PROTOBUF":
+        return Draft(_descriptors(data, type_name), word, type_name=type_name, data=data)
+    if word not in {"AVRO", "JSON"}:
+        return Draft("", word, type_name=type_name, data=data)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as wrong:
+        raise InvalidSchema.of(
+            "SCHEMA_TEXT",
+            f"The schema is not text in UTF-8: byte {wrong.start} can't be read",
+            path="/schemaData",
+            new=f"byte {wrong.start}",
+            allowed=f"a text of the format {word}, in UTF-8",
+        ) from None
+    narrowed = narrow_union(text, type_name) if word == "AVRO" else text
+    return Draft(narrowed, word, type_name=type_name, data=None if narrowed == text else data)
+
+
+def _descriptors(data: bytes, type_name: str) -> str:
+    """Return the base64 of the descriptors that a type needs, which the registry reads as a schema."""
+    try:
+        chosen = select_file(data, type_name)
+    except InvalidSchemaError as wrong:
+        first = wrong.faults[0]
+        reason = Reason(
+            first.rule,
+            f"The descriptors are not valid: {first.message}",
+            path="/schemaData",
+            new=type_name[:100],
+            allowed=first.expected,
+        )
+        raise InvalidSchema(reason, wrong.faults) from None
+    return base64.b64encode(chosen).decode()
+
+
+SCHEMA_BODY_BYTES = 2 * OPAQUE_BYTES
+"""Bytes of a body with a schema; base64 needs four for three."""
+
+
+def schema_body(found: VersionFound) -> SchemaInfoBody:
+    """Print the schema of a version: the bytes as they were sent."""
+    data = found.data if found.data is not None else found.text.encode("utf-8", "surrogatepass")
+    word = format_body(found.format, found.properties)
+    return SchemaInfoBody(found.type_name, word, data, shown_properties(found.properties))
+
+
+def schema_with_version(found: VersionFound) -> SchemaWithVersionBody:
+    """Print a version with its schema."""
+    return SchemaWithVersionBody(schema_body(found), version_body(found))

@@ -1,0 +1,1 @@
+"""Bodies of schema-repo's dialect and of the proposal AVRO-1124, both ways."""

@@ -1,0 +1,186 @@
+"""Names, ids, forms and texts of schema-repo and AVRO-1124 as requests of the registry."""
+
+from collections.abc import Mapping
+
+from treaty.core.answers import Config
+from treaty.core.groups import ANY_FORMAT, AVRO_1124, FORMAT, SCHEMA_REPO, CreateSubject, GroupFound, GroupSettings
+from treaty.core.limits import COUNTER
+from treaty.core.names import DEFAULT_CONTEXT, Subject
+from treaty.core.policy import LEVELS
+from treaty.core.refusals import InvalidSetting, InvalidSubject
+from treaty.core.requests import ExpectedVersion, ForceReason, Register, SubjectCreation
+from treaty.core.schema import Draft
+
+RESERVED = "repo."
+"""Names of properties that begin so mean something to schema-repo; no others than `VALIDATORS` are known."""
+VALIDATORS = "repo.validators"
+"""The property with the names of validators, with commas between them."""
+OPAQUE = "TEXT"
+"""The format of a text that is no schema of a format with a plug-in; it is kept, and never compared."""
+FORCED = "force_override"
+"""The reason that is stored with a version that `force_override` admitted."""
+SEQUENCE = "sequence"
+"""The scheme of ids: they count up from 1 in each group."""
+_PARSED = ("AVRO", "JSON", "PROTOBUF")
+
+
+# ------------------------------------------------------------------------------------------------------------- names
+
+
+def subject_named(name: str) -> Subject:
+    """Return the subject of a name, in the default context: these dialects have no word for others.
+
+    Raises `InvalidSubject` for an empty name, and for a name that is qualified with a context.
+    """
+    if not name or name.startswith((":.", ":*:")):
+        raise InvalidSubject.of(
+            "SUBJECT_NAME",
+            f"'{name[:100]}' is not the name of a subject here",
+            subject=name[:100],
+            new=name[:100],
+            allowed="a name that is not empty and names no context",
+        )
+    return Subject(DEFAULT_CONTEXT, name)
+
+
+def new_subject_named(name: str) -> Subject:
+    """Return the subject of a name under which one may be created; raises `InvalidSubject` also for white space in it."""
+    subject = subject_named(name)
+    if any(char.isspace() for char in name):
+        raise InvalidSubject.of(
+            "SUBJECT_SPACE",
+            f"The name '{name[:100]}' of a subject has white space in it",
+            subject=name[:100],
+            new=name[:100],
+            allowed="a name without white space",
+        )
+    return subject
+
+
+def ordinal_of(text: str, first: int = 0) -> int | None:
+    """Return the ordinal of an id, which counts from `first`; None for what is no id."""
+    if not text.isascii() or not text.isdigit() or len(text) > len(str(COUNTER)) or str(int(text)) != text:
+        return None
+    ordinal = int(text) - first
+    return ordinal if 0 <= ordinal <= COUNTER else None
+
+
+def expected_of(text: str) -> ExpectedVersion | None:
+    """Return the latest version that a writer expects, by its id; empty: none. None for what is no id."""
+    if not text:
+        return ExpectedVersion("ordinal", -1)
+    ordinal = ordinal_of(text)
+    return None if ordinal is None else ExpectedVersion("ordinal", ordinal)
+
+
+# ---------------------------------------------------------------------------------------------------------- subjects
+
+
+def create_subject_of(name: str, form: Mapping[str, str]) -> CreateSubject:
+    """Return the request for a subject with this configuration, in which any schema may follow any other.
+
+    Raises `InvalidSetting` for a reserved name that is not known.
+    """
+    for key in form:
+        if key.startswith(RESERVED) and key != VALIDATORS:
+            raise InvalidSetting.of(
+                "PROPERTY_RESERVED",
+                f"The property '{key[:100]}' is reserved",
+                path=key[:100],
+                new=key[:100],
+                allowed=f"{VALIDATORS}, or a name that does not begin with {RESERVED}",
+            )
+    validators = split_validators(form[VALIDATORS]) if VALIDATORS in form else None
+    properties = tuple(sorted((key, value) for key, value in form.items() if key != VALIDATORS))
+    policy = Config(level="NONE", validators=validators)
+    return CreateSubject(
+        new_subject_named(name), GroupSettings(SCHEMA_REPO, identity="exact", policy=policy, properties=properties)
+    )
+
+
+def split_validators(text: str) -> tuple[str, ...]:
+    """Return names with commas between them, without white space and without empty ones."""
+    return tuple(name for name in map(str.strip, text.split(",")) if name)
+
+
+def properties_of(group: GroupFound) -> tuple[tuple[str, str], ...]:
+    """Return the configuration of a subject: its properties, and its own validators where it names any, or none."""
+    named = group.config.validators
+    own = () if named is None else ((VALIDATORS, ",".join(named)),)
+    return tuple(sorted((*group.properties, *own)))
+
+
+# ----------------------------------------------------------------------------------------------------------- schemas
+
+
+def formats_of(group: GroupFound | None) -> tuple[str, ...]:
+    """Return the formats that a text may be of, in the order in which they are tried.
+
+    That is the one that the subject names, or that all versions of a subject of another dialect have. Else a text is
+    Avro where it can be read so, and opaque where not.
+    """
+    if group is None:
+        return ("AVRO", OPAQUE)
+    named = dict(group.properties).get(FORMAT, ANY_FORMAT)
+    if named == ANY_FORMAT and group.origin not in {SCHEMA_REPO, AVRO_1124}:
+        named = group.format
+    return ("AVRO", OPAQUE) if named == ANY_FORMAT else (named,)
+
+
+def formats_to_find(group: GroupFound) -> tuple[str, ...]:
+    """Return the formats under which a text is looked up: also those that only other dialects register."""
+    formats = formats_of(group)
+    mixed = len(formats) > 1 and group.origin not in {SCHEMA_REPO, AVRO_1124}
+    return (*_PARSED, OPAQUE) if mixed else formats
+
+
+def register_of(subject: Subject, text: str, format_: str, expected: ExpectedVersion | None = None) -> Register:
+    """Return the request that registers a text in a subject that is there."""
+    made = SubjectCreation(origin=SCHEMA_REPO, identity="exact")
+    return Register(subject, Draft(text, format_), expected=expected, create_with=made, require_subject=True)
+
+
+# --------------------------------------------------------------------------------------------------------- AVRO-1124
+
+
+def model_of(word: str) -> Config:
+    """Return the policy that a compatibility model names; raises `InvalidSetting` for an unknown one."""
+    level = word.strip().upper()
+    if level not in LEVELS:
+        raise InvalidSetting.of(
+            "COMPATIBILITY_MODEL",
+            f"There is no compatibility model '{word[:100]}'",
+            path="compatibility_model",
+            new=word[:100],
+            allowed=", ".join(LEVELS),
+        )
+    return Config(level=level)
+
+
+def force_of(word: str) -> ForceReason | None:
+    """Return the reason of a registration without a check; raises `InvalidSetting` for what is not true or false."""
+    flag = word.strip().lower()
+    if flag not in {"", "true", "false"}:
+        raise InvalidSetting.of(
+            "FORCE_OVERRIDE",
+            f"force_override can't be '{word[:100]}'",
+            path="force_override",
+            new=word[:100],
+            allowed="true, false",
+        )
+    return ForceReason("", FORCED) if flag == "true" else None
+
+
+def group_creation(model: Config | None) -> SubjectCreation:
+    """Return the settings of a group that its first registration creates; without a model no schema is compared."""
+    return SubjectCreation(
+        origin=AVRO_1124, identity="exact", policy=model or Config(level="NONE"), properties=((FORMAT, "AVRO"),)
+    )
+
+
+def refuse_other_scheme(word: str) -> None:
+    """Raise `InvalidSetting` for a scheme of ids that is not known."""
+    if word.strip().lower() not in {"", SEQUENCE}:
+        raise InvalidSetting.of(
+            "ID_SCHEME", f"There is no scheme of ids '{word[:100]}'", path="id_scheme", new=word[:100], allowed=SEQUENCE
+        )
