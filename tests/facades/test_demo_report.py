@@ -5,10 +5,12 @@ import re
 from pathlib import Path
 
 import pytest
+from click import UsageError
 from rich.console import Console
 
 from treaty.cli.demo.charts import ChartBar, draw_vertical_bars
 from treaty.cli.demo.demo_run import DemoResult
+from treaty.cli.demo.entry import empty_folder
 from treaty.cli.demo.page import build_page
 from treaty.cli.demo.progress import print_report, show_progress
 from treaty.spark.demo_data.schemas import VERSIONS
@@ -53,7 +55,7 @@ def test_the_report_fits_80_columns(result: DemoResult, tmp_path: Path) -> None:
     for name in (*AIRLINES, "MALFORMED"):
         assert sum(name in line for line in lines) == 1
     commands = [line for line in lines if str(tmp_path) in line]
-    assert [line.split()[0] for line in commands] == ["Report:", "Next:", "treaty"]
+    assert [Path(line.split()[0]).name for line in commands] == ["Report:", "Next:", "treaty"]
     assert not [line for line in lines if len(line) > 80 and line not in commands]
 
 
@@ -90,3 +92,16 @@ def test_a_step_that_takes_two_lines_is_indented() -> None:
 
     assert lines[0].startswith("  · version 2 registered")
     assert lines[1].startswith("    ")
+
+
+def test_a_demo_replaces_the_folder_of_a_demo_only(tmp_path: Path) -> None:
+    folder = empty_folder(tmp_path / "demo")
+    (folder / "registry.db").touch()
+    assert not (empty_folder(folder) / "registry.db").exists()
+
+    other = tmp_path / "data"
+    other.mkdir()
+    (other / "registry.db").touch()
+    with pytest.raises(UsageError, match="not from a demo"):
+        empty_folder(other)
+    assert (other / "registry.db").exists()

@@ -113,7 +113,7 @@ def test_settings_of_the_folder(run: Run, folder: Path, registry: str) -> None:
         found.register(":.prod:cash", record("Money", ("cents", "long")))
     done = run("apply", str(folder))
 
-    assert "level: None becomes NONE" in done.output
+    assert "level: NONE (before: not set)" in done.output
     with connect(registry) as found:
         assert found.subjects() == (":.prod:cash", ":.prod:order-value")
         assert (found.config(":.prod:order-value").level, found.config(":.prod:cash").level) == ("NONE", "FULL")

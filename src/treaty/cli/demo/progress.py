@@ -1,5 +1,7 @@
 """The demo on a terminal: progress bars while it runs, tables when it is done."""
 
+import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -73,14 +75,21 @@ def print_report(console: Console, story: DemoResult, page: Path) -> None:
         versions, reasons, airlines, Panel(refused, title="version 4 was refused", title_align="left", highlight=False)
     )
     console.print(_format_proof(story), highlight=False)
+    treaty = _find_command()
     base = f"sqlite://{page.with_name('registry.db')}"
     console.print(
         f"Report: [link={page.as_uri()}]{page}[/link]\n"
-        f"Next:   treaty subject get {SUBJECT} --registry {base}\n"
-        f"        treaty schema get {SUBJECT} 3 --registry {base}",
+        f"Next:   {treaty} subject get {SUBJECT} --registry {base}\n"
+        f"        {treaty} schema get {SUBJECT} 3 --registry {base}",
         highlight=False,
         soft_wrap=True,
     )
+
+
+def _find_command() -> str:
+    """Return how a shell calls `treaty` here: by its name, or by its path where the PATH has none or another one."""
+    own, found = Path(sys.executable).with_name("treaty"), shutil.which("treaty")
+    return "treaty" if found is not None and Path(found) == own else str(own)
 
 
 def _open_table(title: str, *names: str) -> Table:

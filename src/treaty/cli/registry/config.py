@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from treaty.cli.registry import connection
+from treaty.cli.terminal import screen
 from treaty.cli.terminal.options import SubcommandGroup, UpperChoice
 from treaty.cli.terminal.subject_completion import complete_lints
 from treaty.core.answers import Config
@@ -140,4 +141,7 @@ def delete(scope: str, *, registry: str, as_json: bool) -> None:
       treaty config delete orders-value
     """  # noqa: D301 - click wants the control character
     with connection.open_registry(registry) as found:
-        _say_config(found.delete_config(scope), as_json=as_json)
+        deleted = found.delete_config(scope)
+    if not as_json:
+        screen.say("Deleted. It was:")
+    _say_config(deleted, as_json=as_json)

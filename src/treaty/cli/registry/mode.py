@@ -3,6 +3,7 @@
 import click
 
 from treaty.cli.registry import connection
+from treaty.cli.terminal import screen
 from treaty.cli.terminal.options import SubcommandGroup, UpperChoice
 
 MODES = ("READWRITE", "READONLY", "IMPORT", "FORWARD")
@@ -63,4 +64,6 @@ def delete(scope: str, *, recursive: bool, registry: str, as_json: bool) -> None
     """  # noqa: D301 - click wants the control character
     with connection.open_registry(registry) as found:
         found_mode = found.delete_mode(scope, recursive=recursive)
+    if not as_json:
+        screen.say("Deleted. It was:")
     connection.say_members({"mode": found_mode}, as_json=as_json)

@@ -135,6 +135,6 @@ def _print_change(one: SubjectChange) -> None:
         f"{MARKS[one.kind]} {one.desired.subject}{number} ({one.desired.path}): {one.kind}", COLOURS.get(one.kind)
     )
     for name, old, new in one.settings:
-        screen.say(f"    {name}: {old} becomes {new}")
+        screen.say(f"    {name}: {new} (before: {'not set' if old is None else old})")
     if one.why and one.refusal is None:
         screen.say(f"    {one.why}", "red")

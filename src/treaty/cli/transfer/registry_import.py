@@ -10,6 +10,7 @@ import click
 from treaty.cli.log.state_file import offer_fast_start
 from treaty.cli.terminal import kafka, screen
 from treaty.cli.terminal.errors import INTERRUPTED
+from treaty.cli.terminal.source import STDIN
 from treaty.cli.transfer.endpoints import open_registry, read_source, say_notes, say_problem, say_problems
 from treaty.client.transfer.image_writer import TransferReport, write
 
@@ -64,6 +65,9 @@ def command(source: str, *, registry: str, dry_run: bool, as_json: bool, kafka_c
     else:
         say_problems(problems, say_problem)
         say_notes(notes)
+        if not (found.versions or found.configs or found.modes or found.contexts or found.associations or problems):
+            name = "standard input" if source == STDIN else source
+            screen.say(f"{name} has nothing to import: no schema, config or mode.", "yellow", err=True)
         _say_report(report, len(problems), dry_run=dry_run)
     offer_fast_start(registry, report.written)
     sys.exit(PROBLEMS if problems else DONE)

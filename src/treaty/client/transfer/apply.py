@@ -25,8 +25,8 @@ class SubjectChange:
     desired: DesiredSubject
     kind: Kind
     number: int = 0
-    settings: tuple[tuple[str, str, str], ...] = ()
-    """Member, what it was, what it is to be."""
+    settings: tuple[tuple[str, str | None, str], ...] = ()
+    """Member, what it was (None: not set), what it is to be."""
     why: str = ""
     refusal: Refusal | None = None
     """Why the registry does not take the schema, with its findings."""
@@ -127,7 +127,7 @@ class _ApplyRun:
             return True
         return False
 
-    def _settings(self, desired: DesiredSubject) -> tuple[tuple[str, str, str], ...]:
+    def _settings(self, desired: DesiredSubject) -> tuple[tuple[str, str | None, str], ...]:
         if not desired.level and desired.normalize is None:
             return ()
         try:
@@ -135,7 +135,11 @@ class _ApplyRun:
         except NotFound:
             own = Config()
         wanted = (("level", own.level, desired.level or None), ("normalize", own.normalize, desired.normalize))
-        return tuple((name, str(old), str(new)) for name, old, new in wanted if new is not None and old != new)
+        return tuple(
+            (name, None if old is None else str(old), str(new))
+            for name, old, new in wanted
+            if new is not None and old != new
+        )
 
     def _reference(self, desired: DesiredSubject, name: str, use: DesiredSubject | str) -> Reference:
         if isinstance(use, str):
