@@ -289,6 +289,16 @@ def test_every_reader_reads_what_nobody_wrote() -> None:
     assert bench.do(CheckReading(S, toy("b"))).compatible
 
 
+def test_a_range_that_begins_at_a_deleted_version_leaves_the_latest() -> None:
+    bench = group()
+    add(bench, toy("a"))
+    add(bench, toy("a", "b"))
+    bench.do(SetConfig(Scope(*S), Config(exact_level=Level(backward=VersionRange("till", 1)))))
+    bench.do(DeleteOrdinal(S, 1))
+    assert bench.do(CheckReading(S, toy("a"))).compatible
+    assert not bench.do(CheckReading(S, toy("b"))).compatible
+
+
 def test_readers_of_one_type_are_not_compared_with_others() -> None:
     bench = group(types="many", policy=Config(level="BACKWARD"))
     add(bench, toy("a", type_name="T"))

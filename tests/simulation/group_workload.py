@@ -219,11 +219,27 @@ def purge_encoded(ask: Asker) -> list[Request[Any]]:
     ]
 
 
+def read_far_back(ask: Asker) -> list[Request[Any]]:
+    """Let readers read what older versions wrote: a reader of the latest one alone is told so."""
+    subject, chosen = ask.subject(), ask.chance.choice([LEVELS["BACKWARD_TRANSITIVE"], LEVELS["FULL"], level(ask)])
+    drafts = [Draft(text, "TOY") for text in ('["a"]', '["a", "b"]', '["b"]')]
+    return [
+        grouped.RemoveSubject(subject),
+        grouped.CreateSubject(subject, replace(good_settings(ask), policy=Config(level="NONE"))),
+        *(Register(subject, one) for one in drafts[:2]),
+        grouped.ChangeSubject(subject, chosen),
+        *(grouped.CheckReading(subject, one) for one in drafts),
+        grouped.DeleteOrdinal(subject, 1),
+        *(grouped.CheckReading(subject, one) for one in drafts[1:]),
+    ]
+
+
 ERRANDS: Mapping[str, tuple[float, Callable[[Asker], list[Request[Any]]]]] = {
     "groups made anew": (2, make_group_anew),
     "spellings": (2, spell),
     "types added": (2, add_types),
     "levels raced for": (2, race_for_level),
     "encoded versions deleted": (2, purge_encoded),
+    "read far back": (2, read_far_back),
 }
 """Errands by what is counted: how often, and what is asked."""

@@ -232,7 +232,11 @@ def check_reading(view: View, command: Command[CheckReading], engine: SchemaEngi
     compares = policy.deny or policy.backward != NONE or policy.forward != NONE
     if not compares or not has_version(view, subject):
         return Decision((), PASSED)
-    wider = not policy.deny and policy.backward.kind not in {"none", "latest"}
-    backward = policy.backward if wider else LATEST
-    bar = CompatibilityRequirements(replace(policy, backward=backward, forward=NONE, deny=False), Config())
-    return Decision((), check_compatibility(view, engine, one, subject, bar=bar))
+    wider = () if policy.deny or policy.backward in {NONE, LATEST} else (policy.backward,)
+    told = PASSED
+    for backward in (LATEST, *wider):  # a range may begin behind the latest version that is left
+        bar = CompatibilityRequirements(replace(policy, backward=backward, forward=NONE, deny=False), Config())
+        told = check_compatibility(view, engine, one, subject, bar=bar)
+        if not told.compatible:
+            break
+    return Decision((), told)
