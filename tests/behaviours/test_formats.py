@@ -74,7 +74,31 @@ def test_a_plugin_is_found_by_its_entry_point_and_replaces_nothing() -> None:
 def test_a_valid_schema_is_answered_with_its_texts() -> None:
     answer = FormatEngine(find_formats()).answer(ParseSchema(ResolvedSchema("AVRO", POINT.text.replace(":", " : "))))
 
-    assert answer == ParsedSchema(POINT.text, hashlib.sha256(POINT.text.encode()).hexdigest(), "Point", ("x",), ("Point",))
+    assert answer == ParsedSchema(
+        POINT.text, hashlib.sha256(POINT.text.encode()).hexdigest(), "Point", ("x",), ("Point",)
+    )
+
+
+@pytest.mark.parametrize(
+    ("format_", "text", "types"),
+    [
+        ("AVRO", POINT.text, ("Point",)),
+        (
+            "AVRO",
+            '["null",{"type":"enum","name":"n.E","symbols":["A"]},{"type":"map","values":"int"}]',
+            ("null", "n.E", "map"),
+        ),
+        ("AVRO", '"string"', ("string",)),
+        ("PROTOBUF", 'syntax = "proto3"; package p; message A { message B {} } message C {}', ("p.A", "p.A.B", "p.C")),
+        ("PROTOBUF", 'syntax = "proto3"; enum E { A = 0; }', ("E",)),
+        ("JSON", '{"title":"T","type":"object"}', ()),
+    ],
+)
+def test_a_text_says_which_types_it_contains(format_: str, text: str, types: tuple[str, ...]) -> None:
+    answer = FormatEngine(find_formats()).answer(ParseSchema(ResolvedSchema(format_, text)))
+
+    assert isinstance(answer, ParsedSchema), answer
+    assert answer.type_names == types
 
 
 def test_what_resolves_alike_has_one_digest() -> None:

@@ -50,8 +50,7 @@ REREAD = 0.8
 """How many requests whose answer a server keeps are asked again and again."""
 RESTAND = 50
 """How many steps of the log go by between two change-overs to a state file, where nodes have one."""
-SAME = Subject(".calm", "same")
-PLAIN = Draft('["a"]', "TOY")
+SAME, PLAIN = Subject(".calm", "same"), Draft('["a"]', "TOY")
 
 
 class Scenario:

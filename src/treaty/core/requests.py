@@ -144,7 +144,10 @@ class DeleteVersion(Request[DeletedVersions]):
 
 @dataclass(frozen=True, slots=True)
 class DeleteSubject(Request[DeletedVersions]):
-    """Soft-delete all versions of a subject, or (`permanent`) delete a soft-deleted subject permanently."""
+    """Soft-delete all versions of a subject, or (`permanent`) delete a soft-deleted subject permanently.
+
+    A subject that was not created by Confluent's API stays without versions; `RemoveSubject` removes it.
+    """
 
     subject: Subject
     permanent: bool = False

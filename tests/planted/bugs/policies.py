@@ -96,7 +96,13 @@ POLICIES = (
     Bug(
         "createWith: the row is not written",
         "The first version is judged by the policy of the registration, and the next one by that of the chain.",
-        (Edit("treaty.core.handlers.schema_ids:own_config_rows", "() if config is None or", "() if view is not None or"),),
+        (
+            Edit(
+                "treaty.core.handlers.schema_ids:own_config_rows",
+                "() if config is None or",
+                "() if view is not None or",
+            ),
+        ),
         by_tests(MADE + "test_it_holds_from_then_on_and_is_changed_as_any_config"),
     ),
     Bug(
