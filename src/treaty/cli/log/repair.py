@@ -138,9 +138,8 @@ def repair_(
         _say_reserved(held)
         for one in lowered:
             screen.say(f"context {one.context}: the next id is {one.highest + 1}", "green")
-        screen.say(
-            f"{len(moved)} rows moved into quarantine, {len(left)} unreadable rows left", "red" if left else "green"
-        )
+        done = f"{len(moved)} rows moved into quarantine, " if quarantine else ""
+        screen.say(f"{done}{len(left)} unreadable rows left", "red" if left else "green")
     sys.exit(1 if left or not (root.fits or accepted) else 0)
 
 
