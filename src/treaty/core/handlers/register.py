@@ -31,7 +31,7 @@ from treaty.core.handlers.drafts.version_identity import (
     version_rules,
     with_text,
 )
-from treaty.core.handlers.groups.properties import refuse_other_format
+from treaty.core.handlers.groups.properties import refuse_bad_settings, refuse_other_format
 from treaty.core.handlers.policies import created_config
 from treaty.core.handlers.schema_ids import new_version, next_number
 from treaty.core.handlers.settings import IMPORTING, config_in_force, mode_in_force
@@ -47,13 +47,15 @@ from treaty.core.handlers.versions import (
 )
 from treaty.core.limits import TIME_AHEAD
 from treaty.core.refusals import Incompatible, InvalidRules, InvalidSchema, NotLatest, NotPermitted, Reason
-from treaty.core.requests import Derive, Register, Scope, Visible
+from treaty.core.requests import Derive, Register, Scope, SubjectCreation, Visible
 from treaty.core.schema import Draft, Metadata, Rule, RuleSet
 from treaty.core.schema_engine import InvalidText, SchemaEngine
 from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.values import ConfigValue, PolicyValue, Schema
 from treaty.core.state.view import View
 
+PLAIN = SubjectCreation()
+"""How Confluent's requests create a subject."""
 NEXT = -1
 """The number of a version that takes the next one, and is to say so in its metadata."""
 
@@ -93,6 +95,8 @@ def register(view: View, command: Command[Register], engine: SchemaEngine) -> De
     refuse_bad_subject(request.subject)
     if request.create_with.origin == "confluent":
         refuse_unknown_format(request.draft, engine)
+    if request.create_with != PLAIN:
+        refuse_bad_settings(request.create_with, "/createWith")
     if request.require_subject and view.get(SUBJECT, request.subject) is None:
         raise no_subject(request.subject)
     request = replace(request, draft=with_text(request.draft, engine))
@@ -152,7 +156,7 @@ def admit_draft(
     `inherited` are metadata and rules of a draft that comes without.
     """
     request = case.request
-    refuse_other_format(view, request.subject, draft.format)
+    refuse_other_format(view, request.subject, draft.format, request.create_with)
     new = _read_new(view, case, draft, engine)
     other = type_not_allowed(request.subject, case.rules, new.type_name)
     if other is not None:
