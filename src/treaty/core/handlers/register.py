@@ -47,15 +47,15 @@ from treaty.core.handlers.versions import (
 )
 from treaty.core.limits import TIME_AHEAD
 from treaty.core.refusals import Incompatible, InvalidRules, InvalidSchema, NotLatest, NotPermitted, Reason
-from treaty.core.requests import Derive, Register, Scope, SubjectCreation, Visible
+from treaty.core.requests import Derive, Register, Scope, Visible
 from treaty.core.schema import Draft, Metadata, Rule, RuleSet
 from treaty.core.schema_engine import InvalidText, SchemaEngine
 from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.values import ConfigValue, PolicyValue, Schema
 from treaty.core.state.view import View
 
-PLAIN = SubjectCreation()
-"""How Confluent's requests create a subject."""
+CREATION = "/treaty/createWith"
+"""The path of the settings that a subject is created with."""
 NEXT = -1
 """The number of a version that takes the next one, and is to say so in its metadata."""
 
@@ -95,10 +95,10 @@ def register(view: View, command: Command[Register], engine: SchemaEngine) -> De
     refuse_bad_subject(request.subject)
     if request.create_with.origin == "confluent":
         refuse_unknown_format(request.draft, engine)
-    if request.create_with != PLAIN:
-        refuse_bad_settings(request.create_with, "/createWith")
-    if request.require_subject and view.get(SUBJECT, request.subject) is None:
-        raise no_subject(request.subject)
+    if view.get(SUBJECT, request.subject) is None:
+        if request.require_subject:
+            raise no_subject(request.subject)
+        refuse_bad_settings(request.create_with, CREATION)
     request = replace(request, draft=with_text(request.draft, engine))
     if (request.add_tags or request.remove_tags) and not request.number:
         request = replace(request, number=NEXT)  # a version with other tags says which number it is

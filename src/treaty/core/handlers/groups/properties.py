@@ -18,7 +18,9 @@ IDENTITIES = ("canonical", "normalised", "exact")
 
 
 def refuse_bad_settings(settings: GroupSettings | SubjectCreation, at: str = "/settings") -> None:
-    """Raise `InvalidSetting` for a setting of a new subject that no subject has, or a property that can't be."""
+    """Raise `InvalidSetting` for a setting of a new subject that no subject has, or a property that can't be; `at` is the
+    path of the settings.
+    """
     words = (("types", TYPES), ("order", ORDERS), ("identity", IDENTITIES))
     for member, allowed in words:
         word: str = getattr(settings, member)
@@ -115,9 +117,11 @@ def named_format(properties: Pairs) -> str:
 
 
 def refuse_other_format(view: View, subject: Subject, format_: str, creation: SubjectCreation) -> None:
-    """Raise `FormatNotAllowed` for a schema whose format is not the one that its subject is limited to, or is created with."""
-    there = view.get(SUBJECT, subject) or creation
-    allowed = named_format(there.properties) if there.properties else ANY_FORMAT
+    """Raise `FormatNotAllowed` for a schema whose format is not the one that its subject is limited to, or would be once it
+    is created.
+    """
+    properties = (view.get(SUBJECT, subject) or creation).properties
+    allowed = named_format(properties) if properties else ANY_FORMAT
     if allowed not in {ANY_FORMAT, format_}:
         raise FormatNotAllowed.of(
             "SUBJECT_FORMAT",
