@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.laws.grouped import PRAVEGA, S, create, get
-from tests.laws.toy import Bench, put
+from tests.laws.toy import Bench, put, toy
 from treaty.core import limits
 from treaty.core.access.rights import Access, AccessRule, with_included
 from treaty.core.answers import Config
@@ -210,6 +210,27 @@ def test_a_subject_takes_the_format_that_it_names_alone() -> None:
         bench.do(ChangeSubject(S, properties=((FORMAT, "AVRO"),)))
     bench.do(ChangeSubject(S, properties=((FORMAT, "TOY"),)))
     put(bench, S, "a", "b?")
+    assert get(bench).format == "TOY"
+
+
+@pytest.mark.parametrize(
+    ("creation", "refusal"),
+    [
+        (SubjectCreation(types="several"), InvalidSetting),
+        (SubjectCreation(identity="none"), InvalidSetting),
+        (SubjectCreation(""), InvalidSetting),
+        (SubjectCreation(properties=(("treaty.x", "1"),)), InvalidSetting),
+        (SubjectCreation(properties=((FORMAT, "toy"),)), InvalidSetting),
+        (SubjectCreation(properties=((FORMAT, "AVRO"),)), FormatNotAllowed),
+    ],
+)
+def test_a_registration_creates_no_subject_that_can_not_be(creation: SubjectCreation, refusal: type[Refusal]) -> None:
+    bench = Bench()
+    with pytest.raises(refusal):
+        bench.do(Register(S, toy("a"), create_with=creation))
+    with pytest.raises(SubjectNotFound):
+        get(bench)
+    bench.do(Register(S, toy("a"), create_with=SubjectCreation(properties=((FORMAT, "TOY"),))))
     assert get(bench).format == "TOY"
 
 

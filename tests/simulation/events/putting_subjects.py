@@ -1,4 +1,4 @@
-"""Subjects without a version: no command makes one, so somebody puts their rows."""
+"""Subjects without a version whose rows somebody puts past all commands, those of Confluent among them."""
 
 import random
 

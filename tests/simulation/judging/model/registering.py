@@ -86,7 +86,6 @@ def register(past: Past, asking: Asking, request: q.Register) -> Yes:
             raise No(NotPermitted, "TIME_NOT_IMPORTED", subject=str(request.subject))
         if request.time > asking.time + limits.TIME_AHEAD:
             raise No(NotPermitted, "TIME_AHEAD", subject=str(request.subject))
-    refuse_other_format(request.subject, case.home.properties, request.draft.format)
     draft = _tagged(case, _completed(case))
     latest = case.live[-1].schema if case.live else None
     return _admit(case, draft, latest.metadata if latest else None, latest.rules if latest else None)
@@ -111,7 +110,6 @@ def derive(past: Past, asking: Asking, request: q.Derive) -> Yes:
     draft = Draft(old.text, old.format, as_sent(old.references), metadata, rules, kind)
     case = _case(past, q.Register(request.subject, draft, number=request.number or -1), asking.time)
     _refuse_by_mode(case)
-    refuse_other_format(request.subject, case.home.properties, draft.format)
     draft = change_tags(past, request.subject, draft, request.add_tags, request.remove_tags)
     return _admit(case, draft, None, None)
 
@@ -234,6 +232,7 @@ def refuse_internal_names(case_config: ConfigValue, new: ReadDraft) -> None:
 def _admit(case: Case, draft: Draft, metadata: Metadata | None, rules: RuleSet | None) -> Yes:
     """A version of the draft that is there, or a new one; `metadata` and `rules` are those of the version before it."""
     past, request, config = case.past, case.request, case.config
+    refuse_other_format(request.subject, case.home.properties, draft.format)
     strict = not case.gives_ids and config.validate_new_schemas is not False
     visible = "all" if case.gives_ids else "live"
     normalize = case.normalize and not case.gives_ids
