@@ -6,11 +6,11 @@ from tests.laws.grouped import SPELLINGS, S, add, group, spelled
 from tests.laws.toy import Bench, put, toy
 from treaty.core import limits
 from treaty.core.answers import Config, VersionFound
-from treaty.core.groups import CheckReading, DeleteOrdinal, FindSameVersion, GetOrdinal, ListGroupVersions
+from treaty.core.groups import FORMAT, CheckReading, DeleteOrdinal, FindSameVersion, GetOrdinal, ListGroupVersions
 from treaty.core.handlers.versions import stored_versions
 from treaty.core.invariants import find_violations
 from treaty.core.policy import Level
-from treaty.core.refusals import InvalidSchema, SchemaNotFound, TooLarge
+from treaty.core.refusals import InvalidSchema, Refusal, SchemaNotFound, TooLarge
 from treaty.core.requests import GetSchema, GetVersion, Lookup, Register, Scope, SetMode, SubjectCreation
 from treaty.core.schema import Draft, Metadata
 from treaty.core.state.values import Version
@@ -139,3 +139,20 @@ def test_an_import_has_the_type_and_identity_of_its_subject() -> None:
     assert put_there(toy("a", type_name="U"), 2, 7).type_version == 0
     assert [one.type_name for one in bench.do(ListGroupVersions(S)).versions] == ["T", "U"]
     assert [*find_violations(bench.tables)] == []
+
+
+@pytest.mark.parametrize(
+    ("creation", "rule"),
+    [
+        (SubjectCreation(types="several"), "SUBJECT_SETTING"),
+        (SubjectCreation(properties=(("treaty.secret", "1"),)), "PROPERTY_RESERVED"),
+        (SubjectCreation(properties=((FORMAT, "AVRO"),)), "SUBJECT_FORMAT"),
+    ],
+)
+def test_a_registration_creates_no_subject_that_can_not_be(creation: SubjectCreation, rule: str) -> None:
+    bench = Bench()
+    with pytest.raises(Refusal) as refused:
+        bench.do(Register(S, toy("a"), create_with=creation))
+    assert refused.value.reason.rule == rule
+    put(bench, S, "a")
+    assert bench.do(Register(S, toy("b?"), create_with=creation)).created, "a subject that is there keeps its own"

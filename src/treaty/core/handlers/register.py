@@ -31,7 +31,7 @@ from treaty.core.handlers.drafts.version_identity import (
     version_rules,
     with_text,
 )
-from treaty.core.handlers.groups.properties import refuse_other_format
+from treaty.core.handlers.groups.properties import refuse_bad_settings, refuse_other_format
 from treaty.core.handlers.policies import created_config
 from treaty.core.handlers.schema_ids import new_version, next_number
 from treaty.core.handlers.settings import IMPORTING, config_in_force, mode_in_force
@@ -54,6 +54,8 @@ from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.values import ConfigValue, PolicyValue, Schema
 from treaty.core.state.view import View
 
+CREATION = "/treaty/createWith"
+"""The path of the settings that a subject is created with."""
 NEXT = -1
 """The number of a version that takes the next one, and is to say so in its metadata."""
 
@@ -93,8 +95,10 @@ def register(view: View, command: Command[Register], engine: SchemaEngine) -> De
     refuse_bad_subject(request.subject)
     if request.create_with.origin == "confluent":
         refuse_unknown_format(request.draft, engine)
-    if request.require_subject and view.get(SUBJECT, request.subject) is None:
-        raise no_subject(request.subject)
+    if view.get(SUBJECT, request.subject) is None:
+        if request.require_subject:
+            raise no_subject(request.subject)
+        refuse_bad_settings(request.create_with, CREATION)
     request = replace(request, draft=with_text(request.draft, engine))
     if (request.add_tags or request.remove_tags) and not request.number:
         request = replace(request, number=NEXT)  # a version with other tags says which number it is
@@ -152,7 +156,7 @@ def admit_draft(
     `inherited` are metadata and rules of a draft that comes without.
     """
     request = case.request
-    refuse_other_format(view, request.subject, draft.format)
+    refuse_other_format(view, request.subject, draft.format, request.create_with)
     new = _read_new(view, case, draft, engine)
     other = type_not_allowed(request.subject, case.rules, new.type_name)
     if other is not None:

@@ -16,7 +16,12 @@ from tests.simulation.judging.model.drafts import (
     written,
 )
 from tests.simulation.judging.model.events import ConfigChanged
-from tests.simulation.judging.model.founding import chosen_config, refuse_other_format, refuse_other_members
+from tests.simulation.judging.model.founding import (
+    chosen_config,
+    refuse_bad_settings,
+    refuse_other_format,
+    refuse_other_members,
+)
 from tests.simulation.judging.model.making import Case, new_version, next_number
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
@@ -64,8 +69,10 @@ def register(past: Past, asking: Asking, request: q.Register) -> Yes:
     refuse_bad_subject(request.subject)
     if request.create_with.origin == "confluent":
         refuse_other_formats(request.draft)
-    if request.require_subject and request.subject not in past.subjects:
-        raise no_subject(request.subject)
+    if request.subject not in past.subjects:
+        if request.require_subject:
+            raise no_subject(request.subject)
+        refuse_bad_settings(request.create_with)
     if (request.add_tags or request.remove_tags) and request.number == 0:
         request = replace(request, number=-1)
     case = _case(past, request, asking.time)

@@ -31,7 +31,7 @@ _POSTED: dict[str, Any] = {"sent": bodies.SchemaInfoBody, "sent_example": _INFO}
 _NOTHING = ApiAnswer("Done")
 
 
-def _created(says: str) -> ApiAnswer:
+def _creation(says: str) -> ApiAnswer:
     return ApiAnswer(says, status=201)
 
 
@@ -68,7 +68,7 @@ _OF_GROUPS: Table = {
         ),
         "POST": ApiOperation(
             "groups",
-            _created("The group is created"),
+            _creation("The group is created"),
             query=(_NAMESPACE,),
             sent=bodies.CreateGroupBody,
             sent_example={"groupName": "orders", "groupProperties": _PROPERTIES},
@@ -194,7 +194,7 @@ _OF_ENCODINGS: Table = {
         ),
         "POST": ApiOperation(
             "encodings",
-            _created("The group has the codec"),
+            _creation("The group has the codec"),
             (_GROUP,),
             (_NAMESPACE,),
             sent=bodies.CodecTypeBody,

@@ -5,6 +5,7 @@ from treaty.core.groups import ANY_FORMAT, FORMAT, GroupSettings
 from treaty.core.handlers.versions import newest_first
 from treaty.core.names import Subject
 from treaty.core.refusals import FormatNotAllowed, InvalidSetting, TooLarge
+from treaty.core.requests import SubjectCreation
 from treaty.core.schema import Pairs
 from treaty.core.state.state_tables import SUBJECT
 from treaty.core.state.view import View
@@ -16,8 +17,10 @@ ORDERS = ("registration", "schemaver")
 IDENTITIES = ("canonical", "normalised", "exact")
 
 
-def refuse_bad_settings(settings: GroupSettings) -> None:
-    """Raise `InvalidSetting` for a setting of a new subject that no subject has, or a property that can't be."""
+def refuse_bad_settings(settings: GroupSettings | SubjectCreation, at: str = "/settings") -> None:
+    """Raise `InvalidSetting` for a setting of a new subject that no subject has, or a property that can't be; `at` is the
+    path of the settings.
+    """
     words = (("types", TYPES), ("order", ORDERS), ("identity", IDENTITIES))
     for member, allowed in words:
         word: str = getattr(settings, member)
@@ -25,7 +28,7 @@ def refuse_bad_settings(settings: GroupSettings) -> None:
             raise InvalidSetting.of(
                 "SUBJECT_SETTING",
                 f"A subject can't be created with {member} '{word[:100]}'",
-                path=f"/settings/{member}",
+                path=f"{at}/{member}",
                 new=word[:100],
                 allowed=", ".join(allowed),
             )
@@ -34,11 +37,11 @@ def refuse_bad_settings(settings: GroupSettings) -> None:
         raise InvalidSetting.of(
             "SUBJECT_ORIGIN",
             f"The origin of a subject can't be '{_shorten(origin)}'",
-            path="/settings/origin",
+            path=f"{at}/origin",
             new=_shorten(origin),
             allowed=f"1 to {limits.ORIGIN_LENGTH} printable characters",
         )
-    refuse_bad_properties(settings.properties, "/settings/properties")
+    refuse_bad_properties(settings.properties, f"{at}/properties")
 
 
 def refuse_bad_properties(properties: Pairs, at: str) -> None:
@@ -113,10 +116,12 @@ def named_format(properties: Pairs) -> str:
     return dict(properties).get(FORMAT, ANY_FORMAT)
 
 
-def refuse_other_format(view: View, subject: Subject, format_: str) -> None:
-    """Raise `FormatNotAllowed` for a schema whose format is not the one that its subject is limited to."""
-    there = view.get(SUBJECT, subject)
-    allowed = ANY_FORMAT if there is None or not there.properties else named_format(there.properties)
+def refuse_other_format(view: View, subject: Subject, format_: str, creation: SubjectCreation) -> None:
+    """Raise `FormatNotAllowed` for a schema whose format is not the one that its subject is limited to, or would be once it
+    is created.
+    """
+    properties = (view.get(SUBJECT, subject) or creation).properties
+    allowed = named_format(properties) if properties else ANY_FORMAT
     if allowed not in {ANY_FORMAT, format_}:
         raise FormatNotAllowed.of(
             "SUBJECT_FORMAT",
