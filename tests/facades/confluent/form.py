@@ -68,15 +68,15 @@ class Answer:
     body: bytes
 
 
-def conversations(folder: Path = DATA) -> list[Conversation]:
-    """Read all files of a folder, in the order of their names."""
-    return [read(path, folder) for path in sorted(folder.rglob("*.jsonl"))]
+def conversations(folder: Path | None = None) -> list[Conversation]:
+    """Read all files of a folder, which is that of Confluent's dialect if none is given, in the order of their names."""
+    return [read(path, folder) for path in sorted((folder or DATA).rglob("*.jsonl"))]
 
 
-def read(path: Path, folder: Path = DATA) -> Conversation:
+def read(path: Path, folder: Path | None = None) -> Conversation:
     """Read one file; raises `FormError` where it breaks the form."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    where = str(path.relative_to(folder))
+    where = str(path.relative_to(folder or DATA))
     told = [(at, _line(line, f"{where}, line {at}")) for at, line in enumerate(lines, start=1) if line.strip()]
     (_, heading), *rest = told
     for member, wanted in (("title", str), ("cites", list)):

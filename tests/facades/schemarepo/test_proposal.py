@@ -210,3 +210,21 @@ def test_of_two_who_create_a_group_one_adds_to_the_other(tmp_path: Path) -> None
                 await client.aclose()
 
     asyncio.run(run())
+
+
+def test_a_server_that_has_not_read_a_subject_yet_takes_its_format(tmp_path: Path) -> None:
+    """What another server created a moment ago: the format of its setting, and that of its versions."""
+
+    async def run() -> None:
+        log = f"sqlite:///{tmp_path / 'treaty.db'}"
+        async with repository(log) as one, repository(log) as two:
+            for turn in range(5):
+                await one.send(f"PUT /j{turn}", {"form": {"treaty.format": "JSON"}})
+                assert (await two.send(f"PUT /j{turn}/register", {"text": '{"type":"object"}'})).text == "0"
+                posted = {"schemaType": "JSON", "schema": '{"type":"object"}'}
+                await one.http.post(f"/subjects/c{turn}/versions", json=posted, headers=READER)
+                assert (await two.send(f"PUT /c{turn}/register", {"text": '{"type":"object"}'})).text == "0"
+                shown = await two.http.get(f"/subjects/c{turn}/versions", headers=READER)
+                assert shown.json() == [1]
+
+    asyncio.run(run())

@@ -40,6 +40,7 @@ from treaty.wire.schemarepo.requests import (
     expected_of,
     formats_of,
     formats_to_find,
+    has_own_format,
     ordinal_of,
     properties_of,
     register_of,
@@ -224,11 +225,21 @@ async def register_if_latest(x: SchemaRepoContext) -> str | bytes:
 
 
 async def _find_group(x: SchemaRepoContext, subject: Subject) -> GroupFound | None:
-    """Return what this server knows of a subject, without a look at the log: the registration asks again."""
-    try:
-        return await x.ask(GetSubject(subject), replace(x.call, consistency="eventual"))
-    except (NotFound, Forbidden):
-        return None
+    """Return what is known of a subject before a registration, which asks again whether it exists.
+
+    What this server has in memory is enough where the formats follow from settings, since the registration refuses
+    other formats; they may also follow from versions, which another server may have added.
+    """
+    for call in (replace(x.call, consistency="eventual"), x.call):
+        try:
+            group = await x.ask(GetSubject(subject), call)
+        except NotFound:
+            continue
+        except Forbidden:
+            return None
+        if call is x.call or has_own_format(group):
+            return group
+    return None
 
 
 async def register_as(x: SchemaRepoContext, requests: list[Register]) -> RegisteredVersion:

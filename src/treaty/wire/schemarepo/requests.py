@@ -121,10 +121,14 @@ def formats_of(group: GroupFound | None) -> tuple[str, ...]:
     """
     if group is None:
         return ("AVRO", OPAQUE)
-    named = dict(group.properties).get(FORMAT, ANY_FORMAT)
-    if named == ANY_FORMAT and group.origin not in {SCHEMA_REPO, AVRO_1124}:
-        named = group.format
+    named = dict(group.properties).get(FORMAT, ANY_FORMAT) if has_own_format(group) else group.format
     return ("AVRO", OPAQUE) if named == ANY_FORMAT else (named,)
+
+
+def has_own_format(group: GroupFound) -> bool:
+    """Return whether the settings of a subject say which formats it takes, and not its versions."""
+    named = dict(group.properties).get(FORMAT, ANY_FORMAT)
+    return named != ANY_FORMAT or group.origin in {SCHEMA_REPO, AVRO_1124}
 
 
 def formats_to_find(group: GroupFound) -> tuple[str, ...]:
