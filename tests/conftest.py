@@ -100,6 +100,7 @@ SLOW = {
 among them, because `make check` has them."""
 LONG = {
     "test_the_laws_hold",
+    "test_the_laws_hold_in_a_few_lives",
     "test_the_laws_hold_in_the_first_lives",
     "test_code",
     "test_libraries_live_in_their_rooms",

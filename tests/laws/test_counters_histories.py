@@ -24,7 +24,7 @@ from treaty.core.state.state_tables import COUNTER, KINDS_OF_SUBJECT, TABLES, VE
 from treaty.core.state.table import Key
 from treaty.core.state.tables import DictTables
 
-COMMANDS = 80
+COMMANDS = 120
 TRUTH = Truth()
 WEIGHTS = usual_weights()
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.planted.bug import Bug, Edit, Swap, by_lives
-from treaty.core.handlers import deletion
+from treaty.core.handlers.deletion import whole_subject
 from treaty.core.handlers.groups import changes
 from treaty.core.names import Subject
 from treaty.core.state.rows import Row, make_tombstone
@@ -27,9 +27,6 @@ def compare_once(view: Any, request: Any) -> None:
     refuse_other_level(view, request)
     COMPARED.append(request)
     del COMPARED[:-200]
-
-
-whole_subject = deletion.whole_subject
 
 
 def with_its_count(view: View, subject: Subject) -> list[Row]:
