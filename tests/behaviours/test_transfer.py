@@ -39,8 +39,8 @@ def as_lines(image: RegistryImage) -> list[bytes]:
 
 
 def plain(version: VersionFound) -> VersionFound:
-    """A version as a dump tells it: without its ordinal, and without the mark of who imports."""
-    return replace(version, ordinal=-1, imported=False)
+    """A version as a dump tells it: without ordinal and type, and without the mark of who imports."""
+    return replace(version, ordinal=-1, imported=False, type_name="", type_version=0)
 
 
 def versions(image: RegistryImage) -> dict[tuple[str, int], tuple[Any, ...]]:

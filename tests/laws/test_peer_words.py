@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import given
@@ -75,7 +75,8 @@ def of(hint: Any) -> st.SearchStrategy[Any]:
     if origin is tuple:
         return st.tuples(*map(of, inside))
     if isinstance(hint, type) and get_type_hints(hint):
-        return st.builds(hint, **{name: of(each) for name, each in get_type_hints(hint).items()})
+        hints = {name: each for name, each in get_type_hints(hint).items() if get_origin(each) is not ClassVar}
+        return st.builds(hint, **{name: of(each) for name, each in hints.items()})
     return st.from_type(hint)
 
 

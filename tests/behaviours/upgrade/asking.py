@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from treaty.client.connection import Connection
@@ -41,7 +42,8 @@ def answered(registry: Connection, one: dict[str, Any], followers: set[str]) -> 
         case "subjects":
             return [*registry.ask(asked.ListSubjects(visible=one["visible"])).answer.names]
         case "schemas":
-            return [json.loads(json.dumps(encode(version))) for version in _versions(registry, one["context"])]
+            found = [replace(version, type_name="", type_version=0) for version in _versions(registry, one["context"])]
+            return [json.loads(json.dumps(encode(version))) for version in found]  # format 1 told no types
         case "guid":
             return told(asked.GetGuidIds(one["guid"]))
         case "config":

@@ -44,7 +44,7 @@ SAMPLES = tuple(decode_row(encode_row(row)) for row in (
     Row("schema", (".", 1), values.Schema("g", "TOY", "", "l", (values.StoredReference("n", "s", 3, 9),))),
     *(Row("version", (*_SUBJECT, 1, 4), values.Version(5, 7, "TOY", state=state, content="c", policy=values.PolicyValue()))
       for state in ("live", "soft", "hidden", "purged")),
-    Row("version", (*_SUBJECT, 1, 5), values.Version(6, 8, "TOY")),
+    Row("version", (*_SUBJECT, 1, 5), values.Version(6, 8, "TOY", identity="i")),
     Row("name", (*_SUBJECT, 1, "md5", "n"), values.Name(4)),
     Row("encoding", (*_SUBJECT, 2), values.Encoding(7, 1, 4)),
     Row("codec", (*_SUBJECT, "gzip"), values.Codec((("level", "6"),))),
