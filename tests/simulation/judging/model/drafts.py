@@ -271,7 +271,7 @@ def change_tags(
     visible: str = "live",
     lenient: bool = False,
 ) -> Draft:
-    """The draft with tags added to its text, then others removed."""
+    """The draft with tags added to its text, then others removed; its bytes are not those that were sent any more."""
     if not add and not remove:
         return draft
     if not lenient and len(add) + len(remove) > TAGGED:
@@ -281,7 +281,7 @@ def change_tags(
     if isinstance(told, InvalidText):
         raise no_schema(told)
     assert isinstance(told, RetaggedSchema)
-    return replace(draft, text=told.text)
+    return replace(draft, text=told.text, data=None)
 
 
 def tags_in(past: Past, context: str, schema: Schema) -> tuple[TaggedPath, ...]:
