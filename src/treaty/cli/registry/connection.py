@@ -13,7 +13,7 @@ from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS
 from treaty.cli.terminal import registry_url, screen
 from treaty.cli.terminal.errors import ReportedError, announce_stop
 from treaty.cli.terminal.source import UnusableError
-from treaty.cli.terminal.subject_completion import complete_subjects
+from treaty.cli.terminal.subject_completion import complete_lints, complete_subjects
 from treaty.client.connection import Connection
 from treaty.core.answers import Config, SchemaFound, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
@@ -43,6 +43,14 @@ yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 scope = click.argument("scope", default="", shell_complete=complete_subjects)
 subject = click.argument("subject", shell_complete=complete_subjects)
 own = click.option("--no-defaults", "own", is_flag=True, help="Only what is set at SCOPE itself, without defaults.")
+validators = click.option(
+    "--validator",
+    "validators",
+    multiple=True,
+    metavar="ID",
+    shell_complete=complete_lints,
+    help="A lint that every new version must pass. Repeatable.",
+)
 permanent = click.option("--permanent", is_flag=True, help="Delete permanently. Live versions are soft-deleted first.")
 
 

@@ -8,7 +8,7 @@ import click
 from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.findings import OutputOptions, locate_refusal, output_options, print_findings, read_old_version
-from treaty.cli.terminal.options import SubcommandGroup, format_
+from treaty.cli.terminal.options import SubcommandGroup, format_, parse_pairs
 from treaty.cli.terminal.source import display_path, read_sources
 from treaty.cli.terminal.subject_completion import complete_subjects
 from treaty.client.connection import Connection
@@ -116,7 +116,7 @@ def register(
       treaty schema register orders-value order.proto \\
         --reference money.proto=money.proto:latest
     """  # noqa: D301 - click wants the control character
-    pairs = tuple(sorted(_parse_property(one) for one in properties))
+    pairs = parse_pairs(properties)
     with connection.open_registry(registry, "create") as found:
         draft = read_draft(found, file, format_, references)
         if pairs:
@@ -131,13 +131,6 @@ def register(
         return
     word = "is now" if done.created else "was already"
     screen.say(f"It {word} version {done.version.number} of {subject}, id {done.version.schema_id}.", "green")
-
-
-def _parse_property(word: str) -> tuple[str, str]:
-    name, mark, value = word.partition("=")
-    if not (name and mark):
-        raise click.BadParameter(f"{word!r} is not NAME=VALUE", param_hint="--property")
-    return name, value
 
 
 @command.command("lookup")
