@@ -1,14 +1,12 @@
 """`treaty encoding …`: encoding ids, which stand for one version and one codec of a group."""
 
 import click
-import msgspec
 
 from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.options import SubcommandGroup
 from treaty.core.encodings import NO_CODEC, AssignEncoding
 from treaty.core.names import subject_of
-from treaty.wire.confluent.versions import version_body
 
 COUNT = click.IntRange(min=0)
 
@@ -32,16 +30,25 @@ def get(subject: str, encoding_id: int, *, registry: str, as_json: bool) -> None
     """  # noqa: D301 - click wants the control character
     with connection.open_registry(registry) as found:
         one = found.encoding(subject, encoding_id)
-    codec = {"name": one.codec.name, "properties": dict(one.codec.properties)}
+    codec, version = one.codec, one.version
     if as_json:
-        version = msgspec.to_builtins(version_body(one.version, details=True))
-        screen.say_json({"encoding": one.encoding_id, "codec": codec, "version": version})
+        found_codec = {"name": codec.name, "properties": dict(codec.properties)}
+        members = {"encoding": one.encoding_id, "codec": found_codec}
+        screen.say_json({**members, "version": connection.group_version_members(version)})
         return
-    facts = {"encoding": str(one.encoding_id), "codec": one.codec.name or "none", "ordinal": str(one.version.ordinal)}
-    screen.say_facts(facts)
-    for name, value in one.codec.properties:
-        screen.say(f"   property {name}: {value}")
-    connection.say_version(one.version, as_json=False)
+    pairs = ", ".join(f"{name}={value}" for name, value in codec.properties)
+    screen.say_facts(
+        {
+            "subject": version.subject,
+            "encoding": str(one.encoding_id),
+            "codec": f"{codec.name or 'none'}{f' ({pairs})' if pairs else ''}",
+            "ordinal": f"{version.ordinal}{' (deleted)' if version.deleted else ''}",
+            "version": str(version.number),
+            "id": str(version.schema_id),
+            "format": version.format,
+        }
+    )
+    screen.say(version.text)
 
 
 @command.command("assign")

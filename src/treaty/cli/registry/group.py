@@ -3,7 +3,6 @@
 from typing import Any, TypedDict, Unpack
 
 import click
-import msgspec
 
 from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
@@ -14,7 +13,6 @@ from treaty.core.groups import FORMAT, GroupFound, GroupSettings
 from treaty.core.policy import Level
 from treaty.core.schema import Pairs
 from treaty.core.state.values import PolicyValue
-from treaty.wire.confluent.versions import version_body
 
 ORIGIN = "treaty"
 """The origin of groups that this program creates."""
@@ -241,7 +239,7 @@ def versions(subject: str, *, type_name: str, latest: bool, registry: str, as_js
     with connection.open_registry(registry) as found:
         listed = found.group_versions(subject, type_name, latest=latest)
     if as_json:
-        screen.say_json([_version_members(one) for one in listed])
+        screen.say_json([connection.group_version_members(one) for one in listed])
         return
     rows = [(*_version_row(one), f"{one.type_name} {one.type_version}".strip()) for one in listed]
     screen.say_rows((*HEADS, "type"), rows)
@@ -261,7 +259,9 @@ def history(subject: str, *, registry: str, as_json: bool) -> None:
     with connection.open_registry(registry) as found:
         listed = found.history(subject)
     if as_json:
-        screen.say_json([{**_version_members(one.version), "policy": _policy_members(one.policy)} for one in listed])
+        screen.say_json(
+            [{**connection.group_version_members(one.version), "policy": _policy_members(one.policy)} for one in listed]
+        )
         return
     rows = [(*_version_row(one.version), _format_policy(one.version, one.policy)) for one in listed]
     screen.say_rows((*HEADS, "level"), rows)
@@ -272,11 +272,6 @@ HEADS = ("ordinal", "version", "id", "format")
 
 def _version_row(one: VersionFound) -> tuple[str, ...]:
     return (str(one.ordinal), str(one.number), str(one.schema_id), one.format)
-
-
-def _version_members(one: VersionFound) -> dict[str, Any]:
-    members: dict[str, Any] = msgspec.to_builtins(version_body(one, details=True))
-    return members
 
 
 def _format_policy(version: VersionFound, policy: PolicyValue | None) -> str:

@@ -21,6 +21,7 @@ from treaty.formats.registry import find_formats
 
 PAGE = 1000
 """Versions per page of a list request."""
+ORDINAL = re.compile(r"(.+)/([0-9]{1,10})")
 GUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}")
 
 
@@ -155,21 +156,23 @@ def lookup(
 
 
 @command.command("get")
-@click.argument("what", metavar="SUBJECT|ID|GUID", shell_complete=complete_subjects)
+@click.argument("what", metavar="SUBJECT|ID|GUID|GROUP/ORDINAL", shell_complete=complete_subjects)
 @click.argument("version", default="latest")
 @click.option("--text", is_flag=True, help="Print only the text of the schema.")
 @connection.registry
 @connection.as_json
 def get(what: str, version: str, *, text: bool, registry: str, as_json: bool) -> None:
-    """Print a schema: of a SUBJECT (a VERSION or the latest), of an ID, or of a GUID.
+    """Print a schema: of a SUBJECT (a VERSION or the latest), of an ID, of a GUID, or by its ORDINAL in a GROUP.
 
     A number is taken for a subject if one of that name exists, else for an id; ``id:7`` is always an id.
+    A name with a slash and a number is taken for a subject if one of that name exists.
 
     \b
     Examples:
       treaty schema get orders-value
       treaty schema get orders-value 3 --text > order.avsc
       treaty schema get id:17
+      treaty schema get orders-value/0
     """  # noqa: D301 - click wants the control character
     with connection.open_registry(registry) as found:
         one = _find_schema(found, what, version)
@@ -189,6 +192,9 @@ def _find_schema(found: Connection, what: str, version: str) -> VersionFound | S
     except NotFound:
         if what.isdecimal() and version == "latest":
             return found.schema(int(what))
+        named = ORDINAL.fullmatch(what) if version == "latest" else None
+        if named is not None:
+            return found.ordinal(named[1], int(named[2]))
         if GUID.fullmatch(what):
             return found.by_guid(what)
         raise
