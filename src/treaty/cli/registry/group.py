@@ -69,7 +69,7 @@ def get(subject: str, *, registry: str, as_json: bool) -> None:
     _say_group(group, as_json=as_json)
 
 
-class CreateOptions(TypedDict):
+class GroupOptions(TypedDict):
     """Options of `treaty group create`; the names are those of click's parameters."""
 
     types: str
@@ -114,7 +114,7 @@ class CreateOptions(TypedDict):
 @click.option("--origin", default=ORIGIN, show_default=True, metavar="NAME", help="System that the group comes from.")
 @connection.registry
 @connection.as_json
-def create(subject: str, **options: Unpack[CreateOptions]) -> None:
+def create(subject: str, **options: Unpack[GroupOptions]) -> None:
     """Create a group without versions. One that exists keeps its settings. Types, identity and order never change.
 
     \b
@@ -142,7 +142,7 @@ def create(subject: str, **options: Unpack[CreateOptions]) -> None:
         screen.say(f"{subject} exists and keeps its settings; nothing was changed.")
 
 
-def _policy_of(options: CreateOptions) -> Config | None:
+def _policy_of(options: GroupOptions) -> Config | None:
     """Return the policy in the options; None where all of it is inherited."""
     policy = Config(
         exact_level=options["level"], partition=options["partition"], validators=options["validators"] or None
