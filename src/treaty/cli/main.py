@@ -34,6 +34,12 @@ COMMANDS = {
     "validate": CommandEntry("treaty.cli.schemas.validate", "Validate JSON values against a schema."),
     "example": CommandEntry("treaty.cli.schemas.example", "Print example values of a schema."),
     "subject": CommandEntry("treaty.cli.registry.subject", "List, show and delete subjects."),
+    "group": CommandEntry(
+        "treaty.cli.registry.group", "Create, show, change and remove groups: subjects with settings."
+    ),
+    "policy": CommandEntry("treaty.cli.registry.policy", "Show or change the compatibility policy of a group."),
+    "codec": CommandEntry("treaty.cli.registry.codec", "List and add the codecs of a group."),
+    "encoding": CommandEntry("treaty.cli.registry.encoding", "Show and assign the encoding ids of a group."),
     "schema": CommandEntry("treaty.cli.registry.schema", "Register, look up, show and delete schemas."),
     "config": CommandEntry("treaty.cli.registry.config", "Show or change compatibility levels and other settings."),
     "mode": CommandEntry("treaty.cli.registry.mode", "Show or change the mode of subjects and contexts."),

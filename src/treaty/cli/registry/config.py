@@ -1,28 +1,15 @@
 """`treaty config …`: settings of subjects, contexts and the whole registry."""
 
-import re
 from typing import Any
 
 import click
 
 from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
+from treaty.cli.terminal.levels import parse_range
 from treaty.cli.terminal.options import SubcommandGroup, UpperChoice
-from treaty.cli.terminal.subject_completion import complete_lints
 from treaty.core.answers import Config
 from treaty.core.policy import LEVELS, NONE, Level, VersionRange, in_words
-
-WORDS = re.compile(r"(none|latest|all)|till:([0-9]{1,10})", re.IGNORECASE)
-
-
-def _parse_range(_context: click.Context, _option: click.Parameter, value: str | None) -> VersionRange | None:
-    """Parse a range: ``none``, ``latest``, ``all``, or ``till:3`` for the versions from ordinal 3 on."""
-    if value is None:
-        return None
-    matched = WORDS.fullmatch(value)
-    if matched is None:
-        raise click.BadParameter(f"{value!r} is not one of none, latest, all, till:ORDINAL")
-    return VersionRange(matched[1].lower()) if matched[1] else VersionRange("till", int(matched[2]))
 
 
 def _say_config(config: Config, *, as_json: bool) -> None:
@@ -67,13 +54,13 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
 )
 @click.option(
     "--backward",
-    callback=_parse_range,
+    callback=parse_range,
     metavar="RANGE",
     help="Range of earlier versions whose data the new one must read, in place of --level: none, latest, all or till:ORDINAL.",
 )
 @click.option(
     "--forward",
-    callback=_parse_range,
+    callback=parse_range,
     metavar="RANGE",
     help="Range of earlier versions that must read data of the new one, in place of --level: none, latest, all or till:ORDINAL.",
 )
@@ -88,14 +75,7 @@ def get(scope: str, *, own: bool, registry: str, as_json: bool) -> None:
 @click.option("--partition", metavar="PARTITION", help="Compare only versions of the same format and type: 'type'.")
 @click.option("--alias", metavar="SUBJECT", help="Make SCOPE an alias of SUBJECT.")
 @click.option("--normalize/--no-normalize", default=None, help="Normalize schemas before they are registered.")
-@click.option(
-    "--validator",
-    "validators",
-    multiple=True,
-    metavar="ID",
-    shell_complete=complete_lints,
-    help="A lint that every new version must pass. Repeatable.",
-)
+@connection.validators
 @click.option("--unset", "clear", multiple=True, metavar="MEMBER", help="Member to unset. Repeatable.")
 @connection.registry
 @connection.as_json

@@ -13,11 +13,11 @@ from treaty.assemble import PASSING_ERRORS, UNUSABLE_ERRORS
 from treaty.cli.terminal import registry_url, screen
 from treaty.cli.terminal.errors import ReportedError, announce_stop
 from treaty.cli.terminal.source import UnusableError
-from treaty.cli.terminal.subject_completion import complete_subjects
+from treaty.cli.terminal.subject_completion import complete_lints, complete_subjects
 from treaty.client.connection import Connection
 from treaty.core.answers import Config, SchemaFound, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
-from treaty.core.refusals import NotFound, Refusal, RegistryError, SubjectNotFound
+from treaty.core.refusals import NotFound, PreviousLevelDiffers, Refusal, RegistryError, SubjectNotFound
 from treaty.core.requests import ListSubjects, Visible
 from treaty.wire.confluent.errors import only_code
 from treaty.wire.confluent.settings import exact_body
@@ -43,6 +43,14 @@ yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 scope = click.argument("scope", default="", shell_complete=complete_subjects)
 subject = click.argument("subject", shell_complete=complete_subjects)
 own = click.option("--no-defaults", "own", is_flag=True, help="Only what is set at SCOPE itself, without defaults.")
+validators = click.option(
+    "--validator",
+    "validators",
+    multiple=True,
+    metavar="ID",
+    shell_complete=complete_lints,
+    help="A lint that every new version must pass. Repeatable.",
+)
 permanent = click.option("--permanent", is_flag=True, help="Delete permanently. Live versions are soft-deleted first.")
 
 
@@ -55,6 +63,8 @@ class RefusedError(ReportedError):
         """Print the sentence and the remedy."""
         reason = no.reason
         sentence = str(no).replace("deleted.Set ", "deleted. Set ")  # the established text lacks the space
+        if isinstance(no, PreviousLevelDiffers):
+            sentence = f"{sentence}: it is {reason.old}, not {reason.new}"
         facts = {"path": reason.path, "old": reason.old, "new": reason.new, "allowed": reason.allowed}
         super().__init__(sentence, reason.rule, code=only_code(no), subject=reason.subject, **facts)
 
@@ -142,6 +152,20 @@ def answer_members(answer: VersionFound | SchemaFound | Config) -> dict[str, Any
             body = exact_body(answer)
     members: dict[str, Any] = msgspec.to_builtins(body)
     return members
+
+
+def group_version_members(version: VersionFound) -> dict[str, Any]:
+    """Return a version as JSON members, with those that only groups have; `properties` are the version's own."""
+    forced = None if version.forced is None else {"who": version.forced.who, "why": version.forced.why}
+    return {
+        **answer_members(version),
+        "ordinal": version.ordinal,
+        "typeName": version.type_name,
+        "typeVersion": version.type_version,
+        "properties": dict(version.properties),
+        "forced": forced,
+        "imported": version.imported,
+    }
 
 
 def say_version(version: VersionFound, *, as_json: bool, full: bool = True) -> None:

@@ -8,7 +8,7 @@ import click
 from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.findings import OutputOptions, locate_refusal, output_options, print_findings, read_old_version
-from treaty.cli.terminal.options import SubcommandGroup, format_
+from treaty.cli.terminal.options import SubcommandGroup, format_, parse_pairs
 from treaty.cli.terminal.source import display_path, read_sources
 from treaty.cli.terminal.subject_completion import complete_subjects
 from treaty.client.connection import Connection
@@ -21,6 +21,7 @@ from treaty.formats.registry import find_formats
 
 PAGE = 1000
 """Versions per page of a list request."""
+ORDINAL = re.compile(r"(.+)/([0-9]{1,10})")
 GUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}")
 
 
@@ -116,7 +117,7 @@ def register(
       treaty schema register orders-value order.proto \\
         --reference money.proto=money.proto:latest
     """  # noqa: D301 - click wants the control character
-    pairs = tuple(sorted(_parse_property(one) for one in properties))
+    pairs = parse_pairs(properties)
     with connection.open_registry(registry, "create") as found:
         draft = read_draft(found, file, format_, references)
         if pairs:
@@ -131,13 +132,6 @@ def register(
         return
     word = "is now" if done.created else "was already"
     screen.say(f"It {word} version {done.version.number} of {subject}, id {done.version.schema_id}.", "green")
-
-
-def _parse_property(word: str) -> tuple[str, str]:
-    name, mark, value = word.partition("=")
-    if not (name and mark):
-        raise click.BadParameter(f"{word!r} is not NAME=VALUE", param_hint="--property")
-    return name, value
 
 
 @command.command("lookup")
@@ -162,21 +156,23 @@ def lookup(
 
 
 @command.command("get")
-@click.argument("what", metavar="SUBJECT|ID|GUID", shell_complete=complete_subjects)
+@click.argument("what", metavar="SUBJECT|ID|GUID|GROUP/ORDINAL", shell_complete=complete_subjects)
 @click.argument("version", default="latest")
 @click.option("--text", is_flag=True, help="Print only the text of the schema.")
 @connection.registry
 @connection.as_json
 def get(what: str, version: str, *, text: bool, registry: str, as_json: bool) -> None:
-    """Print a schema: of a SUBJECT (a VERSION or the latest), of an ID, or of a GUID.
+    """Print a schema: of a SUBJECT (a VERSION or the latest), of an ID, of a GUID, or by its ORDINAL in a GROUP.
 
     A number is taken for a subject if one of that name exists, else for an id; ``id:7`` is always an id.
+    A name with a slash and a number is taken for a subject if one of that name exists.
 
     \b
     Examples:
       treaty schema get orders-value
       treaty schema get orders-value 3 --text > order.avsc
       treaty schema get id:17
+      treaty schema get orders-value/0
     """  # noqa: D301 - click wants the control character
     with connection.open_registry(registry) as found:
         one = _find_schema(found, what, version)
@@ -196,6 +192,9 @@ def _find_schema(found: Connection, what: str, version: str) -> VersionFound | S
     except NotFound:
         if what.isdecimal() and version == "latest":
             return found.schema(int(what))
+        named = ORDINAL.fullmatch(what) if version == "latest" else None
+        if named is not None:
+            return found.ordinal(named[1], int(named[2]))
         if GUID.fullmatch(what):
             return found.by_guid(what)
         raise

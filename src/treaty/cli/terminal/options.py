@@ -47,3 +47,15 @@ def references(
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+
+
+def parse_pairs(words: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Parse the words of --property, ``NAME=VALUE``, sorted by name."""
+    return tuple(sorted(_parse_pair(one) for one in words))
+
+
+def _parse_pair(word: str) -> tuple[str, str]:
+    name, mark, value = word.partition("=")
+    if not (name and mark):
+        raise click.BadParameter(f"{word!r} is not NAME=VALUE", param_hint="--property")
+    return name, value

@@ -1,0 +1,65 @@
+"""`treaty codec …`: the codecs that writers of a group may use."""
+
+import click
+
+from treaty.cli.registry import connection
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.options import SubcommandGroup, parse_pairs
+
+
+@click.group("codec", cls=SubcommandGroup)
+def command() -> None:
+    """List and add the codecs of a group. A codec says how writers pack their payloads, for example with gzip."""
+
+
+@command.command("list")
+@connection.subject
+@connection.registry
+@connection.as_json
+def list_(subject: str, *, registry: str, as_json: bool) -> None:
+    """List the codecs that were added to a group, by name.
+
+    \b
+    Examples:
+      treaty codec list orders
+      treaty codec list orders --json
+    """  # noqa: D301 - click wants the control character
+    with connection.open_registry(registry) as found:
+        codecs = found.codecs(subject)
+    if as_json:
+        screen.say_json([{"name": one.name, "properties": dict(one.properties)} for one in codecs])
+        return
+    for one in codecs:
+        pairs = ", ".join(f"{name}={value}" for name, value in one.properties)
+        screen.say(f"{one.name} ({pairs})" if pairs else one.name)
+
+
+@command.command("add")
+@connection.subject
+@click.argument("name")
+@click.option(
+    "--property",
+    "properties",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="What readers need to know to unpack payloads. Repeatable.",
+)
+@connection.registry
+@connection.as_json
+def add(subject: str, name: str, *, properties: tuple[str, ...], registry: str, as_json: bool) -> None:
+    """Add a codec to a group. Its properties never change, because payloads depend on them.
+
+    \b
+    Examples:
+      treaty codec add orders gzip
+      treaty codec add orders zstd --property level=3
+    """  # noqa: D301 - click wants the control character
+    pairs = parse_pairs(properties)
+    with connection.open_registry(registry) as found:
+        created = found.add_codec(subject, name, pairs)
+    if as_json:
+        screen.say_json({"subject": subject, "name": name, "properties": dict(pairs), "created": created})
+    elif created:
+        screen.say(f"Added: {name}", "green")
+    else:
+        screen.say(f"{subject} has the codec {name} already; nothing was changed.")

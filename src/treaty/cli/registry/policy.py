@@ -1,0 +1,88 @@
+"""`treaty policy …`: the compatibility policy of a group, with its exact ranges."""
+
+import click
+
+from treaty.cli.registry import connection
+from treaty.cli.terminal import screen
+from treaty.cli.terminal.levels import LEVEL, format_level, level_members, previous_
+from treaty.cli.terminal.options import SubcommandGroup
+from treaty.client.connection import Connection
+from treaty.core.policy import STRICTNESS, Level, partition_of
+
+
+@click.group("policy", cls=SubcommandGroup)
+def command() -> None:
+    """Show or change the compatibility policy of a group."""
+
+
+@command.command("get")
+@connection.subject
+@connection.registry
+@connection.as_json
+def get(subject: str, *, registry: str, as_json: bool) -> None:
+    """Show the policy in force at a group: level, strictness, partition, validators.
+
+    The level is printed as `treaty policy set` takes it.
+
+    \b
+    Example:
+      treaty policy get orders
+    """  # noqa: D301 - click wants the control character
+    with connection.open_registry(registry) as found:
+        _say_policy(found, subject, found.group(subject).level, as_json=as_json)
+
+
+@command.command("set")
+@connection.subject
+@click.argument("level", type=LEVEL, required=False)
+@previous_
+@connection.validators
+@click.option("--no-validators", is_flag=True, help="Require no lint.")
+@connection.registry
+@connection.as_json
+def set_(
+    subject: str,
+    level: Level | None,
+    *,
+    previous: Level | None,
+    validators: tuple[str, ...],
+    no_validators: bool,
+    registry: str,
+    as_json: bool,
+) -> None:
+    """Set the LEVEL or the validators of a group.
+
+    LEVEL is NONE, BACKWARD, FORWARD, FULL, BACKWARD_TRANSITIVE, FORWARD_TRANSITIVE, FULL_TRANSITIVE, deny, or ranges:
+    backward=RANGE,forward=RANGE, where RANGE is none, latest, all or till:ORDINAL, and a missing one is none.
+
+    \b
+    Examples:
+      treaty policy set orders FULL_TRANSITIVE
+      treaty policy set orders backward=till:3,forward=latest --previous FULL
+      treaty policy set orders --validator FIELD_DOC_MISSING
+    """  # noqa: D301 - click wants the control character
+    if validators and no_validators:
+        raise click.UsageError("give --validator or --no-validators, not both")
+    if level is None and not validators and not no_validators:
+        raise click.UsageError("nothing to change; give a level, --validator or --no-validators")
+    names = validators or (() if no_validators else None)
+    with connection.open_registry(registry) as found:
+        group = found.change_subject(subject, level=level, previous=previous, validators=names)
+        _say_policy(found, subject, group.level, as_json=as_json)
+
+
+def _say_policy(found: Connection, subject: str, level: Level, *, as_json: bool) -> None:
+    """Print the level, and the other members of the policy as the group's config has or inherits them."""
+    config = found.config(subject)
+    strictness, partition = config.policy or STRICTNESS[0], partition_of(config.group, config.partition) or ""
+    validators = config.validators or ()
+    if as_json:
+        others = {"strictness": strictness, "partition": partition, "validators": list(validators)}
+        screen.say_json({"subject": subject, **level_members(level), **others})
+        return
+    facts = {"level": format_level(level), "strictness": strictness}
+    if partition:
+        facts["partition"] = partition
+    if validators:
+        facts["validators"] = ", ".join(validators)
+    screen.say_facts(facts)
