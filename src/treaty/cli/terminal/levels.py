@@ -30,7 +30,7 @@ def range_of(word: str) -> VersionRange:
     return VersionRange(matched[1].lower()) if matched[1] else VersionRange("till", int(matched[2]))
 
 
-class LevelType(click.ParamType):
+class LevelType(click.ParamType[Level]):
     """A level: one of the seven names, ``deny``, or ``backward=RANGE,forward=RANGE`` with one range or both."""
 
     name = "level"
