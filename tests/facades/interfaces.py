@@ -26,7 +26,7 @@ TEXT = {"content-type": "text/plain"}
 
 @dataclass(frozen=True)
 class Said:
-    """An answer: its status, and what it says (an id, a text, ids in ascending order, a verdict); None after an error."""
+    """An answer: its status, and what it says (an id, a text, ids in ascending order, a result); None after an error."""
 
     status: int
     value: Any = None
@@ -294,7 +294,7 @@ AVRO_1124 = Interface(
 
 
 async def ask(
-    http: httpx2.AsyncClient, request: Request[Any], value: Callable[[Any], Any], schema_id: bool = False
+    http: httpx2.AsyncClient, request: Request[Any], value: Callable[[Any], Any], *, schema_id: bool = False
 ) -> Said:
     """Ask the native API; `value` takes what is said from the answer, or from its version."""
     sent = await http.post(PATH, content=ask_bytes(request), headers={"content-type": MEDIA})
@@ -311,15 +311,15 @@ async def treaty_create(http: httpx2.AsyncClient, subject: str) -> Said:
 
 
 async def treaty_register(http: httpx2.AsyncClient, subject: str, text: str, format_: str = "AVRO") -> Said:
-    return await ask(http, q.Register(subject_of(subject), Draft(text, format_)), lambda it: it.ordinal, True)
+    return await ask(http, q.Register(subject_of(subject), Draft(text, format_)), lambda it: it.ordinal, schema_id=True)
 
 
 async def treaty_get(http: httpx2.AsyncClient, subject: str, id_: int) -> Said:
-    return await ask(http, g.GetOrdinal(subject_of(subject), id_), lambda it: it.text, True)
+    return await ask(http, g.GetOrdinal(subject_of(subject), id_), lambda it: it.text, schema_id=True)
 
 
 async def treaty_latest(http: httpx2.AsyncClient, subject: str) -> Said:
-    return await ask(http, q.GetVersion(subject_of(subject), q.LATEST), lambda it: it.text, True)
+    return await ask(http, q.GetVersion(subject_of(subject), q.LATEST), lambda it: it.text, schema_id=True)
 
 
 async def treaty_list(http: httpx2.AsyncClient, subject: str) -> Said:
@@ -327,7 +327,9 @@ async def treaty_list(http: httpx2.AsyncClient, subject: str) -> Said:
 
 
 async def treaty_find(http: httpx2.AsyncClient, subject: str, text: str, format_: str = "AVRO") -> Said:
-    return await ask(http, g.FindSameVersion(subject_of(subject), Draft(text, format_)), lambda it: it.ordinal, True)
+    return await ask(
+        http, g.FindSameVersion(subject_of(subject), Draft(text, format_)), lambda it: it.ordinal, schema_id=True
+    )
 
 
 async def treaty_check(http: httpx2.AsyncClient, subject: str, text: str) -> Said:

@@ -1,4 +1,4 @@
-"""One subject through all APIs: what one registers, every other one reads, with the same ids, texts and verdicts."""
+"""One subject through all APIs: what one registers, every other one reads, with the same ids and texts, and what one refuses, all refuse."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
