@@ -7,13 +7,13 @@ from functools import cache
 from typing import TypeVar
 
 from treaty.api.confluent.request_context import RequestContext
-from treaty.api.references import VIEW_BYTES, KnownSchemas, resolve_schema
 from treaty.core.answers import SchemaFound, VersionFound
 from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.refusals import RegistryError
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.registry import find_formats
 from treaty.wire.confluent.versions import SchemaBody
+from treaty.wire.references import VIEW_BYTES, KnownSchemas, resolve_schema
 
 F = TypeVar("F", SchemaFound, VersionFound)
 

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from treaty.api.pravega.exchange import PravegaExchange
-from treaty.api.references import VIEW_BYTES, KnownSchemas, resolve_schema
 from treaty.core.answers import VersionFound
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.encoding.files import build_descriptor_set
 from treaty.formats.protobuf.parser import parse_schema
+from treaty.wire.references import VIEW_BYTES, KnownSchemas, resolve_schema
 
 
 async def with_descriptors(x: PravegaExchange, found: VersionFound) -> VersionFound:
