@@ -8,21 +8,17 @@ from typing import TypeVar
 
 from treaty.api.confluent.request_context import RequestContext
 from treaty.core.answers import SchemaFound, VersionFound
-from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
+from treaty.core.names import DEFAULT_CONTEXT, subject_of
 from treaty.core.refusals import RegistryError
-from treaty.core.requests import GetVersion
-from treaty.core.schema_engine import ResolvedReference, ResolvedSchema
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.registry import find_formats
 from treaty.wire.confluent.versions import SchemaBody
+from treaty.wire.references import VIEW_BYTES, KnownSchemas, resolve_schema
 
 F = TypeVar("F", SchemaFound, VersionFound)
-Known = dict[tuple[str, int], ResolvedSchema]
 
 formats = cache(find_formats)
 
-VIEW_BYTES = 4_096
-"""Characters of a schema and what it refers to that are printed in the event loop; more are on a thread."""
 SERIALIZED = "serialized"
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]+")
 
@@ -56,8 +52,8 @@ async def apply_view(x: RequestContext, found: F, usual: str = "") -> F:
     view = form.views.get(name) if form else None
     if form is None or view is None:
         return found
-    known: Known = {}
-    meaning = await _resolve_schema(x, _context(found), found, known)
+    known: KnownSchemas = {}
+    meaning = await resolve_schema(x.registry, x.call, found, known)
     size = len(found.text) + sum(len(each.text) for each in known.values())
     parse = form.parse
 
@@ -76,26 +72,3 @@ async def try_view(x: RequestContext, found: VersionFound, usual: str = "") -> V
         return await apply_view(x, found, usual)
     except RegistryError:
         return found
-
-
-def _context(found: SchemaFound | VersionFound) -> str:
-    return found.context if isinstance(found, SchemaFound) else subject_of(found.subject).context
-
-
-async def _resolve_schema(
-    x: RequestContext, context: str, found: SchemaFound | VersionFound, known: Known
-) -> ResolvedSchema:
-    """Follow references to what they mean; each version is asked for once.
-
-    Eventual reads are enough: tables with the schema have its references, which cannot be removed before it.
-    """
-    bindings = []
-    for one in found.references:
-        target = Subject(context, "").sibling(one.subject)
-        place = (str(target), one.version)
-        if place not in known:
-            asked = GetVersion(target, one.version, deleted=True, exact=True)
-            referred = await x.registry.ask(asked, replace(x.call, consistency="eventual"))
-            known[place] = await _resolve_schema(x, target.context, referred.answer, known)
-        bindings.append(ResolvedReference(one.name, str(target), one.version, known[place]))
-    return ResolvedSchema(found.format, found.text, tuple(bindings))

@@ -1,5 +1,6 @@
 """Codecs of groups, and encoding ids."""
 
+from treaty.api.pravega.descriptors import with_descriptors
 from treaty.api.pravega.exchange import PravegaAnswer, PravegaExchange, integer_of
 from treaty.core.encodings import NO_CODEC, AddCodec, AssignEncoding, GetEncoding, ListCodecs
 from treaty.core.encodings import CodecType as Codec
@@ -23,8 +24,9 @@ async def get_encoding_id(x: PravegaExchange) -> PravegaAnswer:
 async def get_encoding(x: PravegaExchange) -> PravegaAnswer:
     """What an encoding id stands for; its version may be deleted."""
     found = await x.ask(GetEncoding(x.subject, integer_of(x.values[1])))
+    version = await with_descriptors(x, found.version)
     return PravegaAnswer(
-        200, bodies.EncodingInfoBody(schema_body(found.version), version_body(found.version), _codec_body(found.codec))
+        200, bodies.EncodingInfoBody(schema_body(version), version_body(version), _codec_body(found.codec))
     )
 
 

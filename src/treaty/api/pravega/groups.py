@@ -1,7 +1,9 @@
 """Groups: created, listed, changed, removed, and their history."""
 
 from contextlib import suppress
+from dataclasses import replace
 
+from treaty.api.pravega.descriptors import all_with_descriptors
 from treaty.api.pravega.exchange import PravegaAnswer, PravegaExchange
 from treaty.core.groups import ChangeSubject, GetHistory, GetSubject, GroupFound, ListGroups, RemoveSubject
 from treaty.core.limits import GROUPS_PAGE
@@ -97,5 +99,7 @@ async def get_history(x: PravegaExchange) -> PravegaAnswer:
     """The versions of a group in the order in which they were added, each with the policy that was in force; deleted ones are left out."""
     found = await x.ask(GetHistory(x.subject))
     named = await x.versions_named(x.subject, *map(policy_at, found.versions))
-    records = [history_record(one, compatibility_body(policy_at(one), named)) for one in found.versions]
+    versions = await all_with_descriptors(x, (one.version for one in found.versions))
+    admitted = [replace(one, version=version) for one, version in zip(found.versions, versions, strict=True)]
+    records = [history_record(one, compatibility_body(policy_at(one), named)) for one in admitted]
     return PravegaAnswer(200, GroupHistoryBody(records))

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 
+from treaty.api.pravega.descriptors import all_with_descriptors, with_descriptors
 from treaty.api.pravega.exchange import PravegaAnswer, PravegaExchange, integer_of
 from treaty.core.answers import CompatibilityResult, VersionFound
 from treaty.core.groups import (
@@ -36,13 +37,17 @@ from treaty.wire.pravega.policies import level_of, version_body
 async def list_newest(x: PravegaExchange) -> PravegaAnswer:
     """The newest schema of each format and type, by id; with `type` of this one alone."""
     found = await x.ask(ListGroupVersions(x.subject, x.query.get("type", ""), latest=True))
-    return PravegaAnswer(200, SchemaVersionsBody([schema_with_version(one) for one in found.versions]))
+    return PravegaAnswer(
+        200, SchemaVersionsBody([schema_with_version(one) for one in await all_with_descriptors(x, found.versions)])
+    )
 
 
 async def list_versions(x: PravegaExchange) -> PravegaAnswer:
     """The schemas of a group by id, without deleted ones; with `type` those of this type alone."""
     found = await x.ask(ListGroupVersions(x.subject, x.query.get("type", "")))
-    return PravegaAnswer(200, SchemaVersionsBody([schema_with_version(one) for one in found.versions]))
+    return PravegaAnswer(
+        200, SchemaVersionsBody([schema_with_version(one) for one in await all_with_descriptors(x, found.versions)])
+    )
 
 
 async def add_schema(x: PravegaExchange) -> PravegaAnswer:
@@ -62,7 +67,8 @@ async def find_version(x: PravegaExchange) -> PravegaAnswer:
 
 async def get_schema(x: PravegaExchange) -> PravegaAnswer:
     """A schema by id, also a deleted one."""
-    return PravegaAnswer(200, schema_body(await x.ask(GetOrdinal(x.subject, integer_of(x.values[1])))))
+    found = await x.ask(GetOrdinal(x.subject, integer_of(x.values[1])))
+    return PravegaAnswer(200, schema_body(await with_descriptors(x, found)))
 
 
 async def delete_schema(x: PravegaExchange) -> PravegaAnswer:
@@ -72,7 +78,7 @@ async def delete_schema(x: PravegaExchange) -> PravegaAnswer:
 
 async def get_version(x: PravegaExchange) -> PravegaAnswer:
     """A schema by format, type and version, also a deleted one."""
-    return PravegaAnswer(200, schema_body(await _typed_version(x)))
+    return PravegaAnswer(200, schema_body(await with_descriptors(x, await _typed_version(x))))
 
 
 async def delete_version(x: PravegaExchange) -> PravegaAnswer:

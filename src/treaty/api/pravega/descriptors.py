@@ -1,0 +1,41 @@
+"""Protobuf schemas that other APIs registered as texts, as the sets of descriptors that Pravega's clients read."""
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+
+from treaty.api.pravega.exchange import PravegaExchange
+from treaty.core.answers import VersionFound
+from treaty.core.schema_engine import ResolvedSchema
+from treaty.formats.format import InvalidSchemaError
+from treaty.formats.protobuf.encoding.files import build_descriptor_set
+from treaty.formats.protobuf.parser import parse_schema
+from treaty.wire.references import VIEW_BYTES, KnownSchemas, resolve_schema
+
+
+async def with_descriptors(x: PravegaExchange, found: VersionFound) -> VersionFound:
+    """Return a version with its descriptors as bytes, if it is a Protobuf schema that was sent as a text."""
+    return (await all_with_descriptors(x, (found,)))[0]
+
+
+async def all_with_descriptors(x: PravegaExchange, versions: Iterable[VersionFound]) -> list[VersionFound]:
+    """Do that for several versions; what they refer to is read once."""
+    known: KnownSchemas = {}
+    made = []
+    for one in versions:
+        if one.format != "PROTOBUF" or one.data is not None:
+            made.append(one)
+            continue
+        schema = await resolve_schema(x.registry, x.call, one, known)
+        size = len(one.text) + sum(len(each.text) for each in known.values())
+        data = _descriptors(schema) if size <= VIEW_BYTES else await asyncio.to_thread(_descriptors, schema)
+        made.append(replace(one, data=data))
+    return made
+
+
+def _descriptors(schema: ResolvedSchema) -> bytes | None:
+    """Return the descriptors of a file, each after those that it imports; None for a text that can't be read."""
+    try:
+        return build_descriptor_set(parse_schema(schema, strict=False)).SerializeToString(deterministic=True)
+    except InvalidSchemaError:
+        return None
