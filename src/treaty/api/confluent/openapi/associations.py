@@ -42,7 +42,7 @@ _ASSOCIATE = ApiOperation(
     query=(_CONTEXT, _DRY),
     sent=AssociateBody,
     sent_example={**_RESOURCE, "associations": [{**_BOUND, "schema": POSTED}]},
-    errors=(40901, 40902, 40903, 40904, 40905, 40907, 40908, 42201, 42205, 42208, 42209, 42210, 42212),
+    errors=(40901, 40902, 40903, 40904, 40905, 40907, 40908, 42201, 42203, 42205, 42208, 42209, 42210, 42212),
     writes=True,
 )
 
