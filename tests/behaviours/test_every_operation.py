@@ -10,11 +10,11 @@ from tests.behaviours.test_registry import V1, V2
 from tests.simulation.asker import Asker
 from tests.simulation.workload import made_of_types
 from treaty.client.connection import Connection
-from treaty.core import associations as t
-from treaty.core import encodings as e
-from treaty.core import groups as g
 from treaty.core import requests as q
 from treaty.core.answers import Config, Resource
+from treaty.core.messages import associations as t
+from treaty.core.messages import encodings as e
+from treaty.core.messages import groups as g
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS
 from treaty.core.policy import LEVELS, Level

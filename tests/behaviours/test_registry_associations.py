@@ -3,8 +3,8 @@
 import pytest
 
 from treaty.client.connection import Connection
-from treaty.core import associations as t
 from treaty.core.answers import Resource
+from treaty.core.messages import associations as t
 from treaty.core.names import subject_of
 from treaty.core.refusals import (
     AssociationNotFound,

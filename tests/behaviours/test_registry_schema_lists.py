@@ -2,7 +2,7 @@
 
 from treaty.client.connection import Connection
 from treaty.core.answers import Config, Resource, Versions
-from treaty.core.associations import Associate, AssociationSpec
+from treaty.core.messages.associations import Associate, AssociationSpec
 from treaty.core.names import Subject, subject_of
 from treaty.core.requests import ListSchemas
 from treaty.core.schema import Draft, Rule, RuleSet

@@ -10,8 +10,8 @@ from treaty.client.connection import Connection
 from treaty.client.transfer.dump import read_lines, write_lines
 from treaty.client.transfer.image_writer import write
 from treaty.client.transfer.registry_reader import read
-from treaty.core import associations as t
 from treaty.core.answers import Resource
+from treaty.core.messages import associations as t
 from treaty.core.names import subject_of
 from treaty.core.requests import Register
 from treaty.core.schema import Draft

@@ -10,9 +10,9 @@ from typing import Any
 
 import httpx2
 
-from treaty.core import groups as g
 from treaty.core import requests as q
 from treaty.core.answers import Config, RegisteredVersion
+from treaty.core.messages import groups as g
 from treaty.core.names import subject_of
 from treaty.core.policy import word_of
 from treaty.core.requests import Request

@@ -18,7 +18,7 @@ from tests.facades.interfaces import (
     pravega_schema,
 )
 from tests.facades.test_interfaces import optional, play, read_everywhere
-from treaty.core import groups as g
+from treaty.core.messages import groups as g
 from treaty.core.names import Subject
 from treaty.core.requests import Request
 from treaty.wire.native import MEDIA, PATH, ask_bytes

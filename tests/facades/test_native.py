@@ -18,10 +18,10 @@ from tests.simulation.asker import Asker
 from tests.simulation.workload import made_of_types
 from treaty.api.application import build_application
 from treaty.assemble import open_node
-from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.answers import Config, Resource
 from treaty.core.limits import IN_FLIGHT
+from treaty.core.messages import associations as t
 from treaty.core.names import Subject, subject_of
 from treaty.core.operations import OPERATIONS, is_command, operation_name, refuse_unless_allowed
 from treaty.core.refusals import Forbidden, RegistryError, Unavailable

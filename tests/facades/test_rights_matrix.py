@@ -20,10 +20,10 @@ from tests.simulation.judging.model.rights import EVERY, is_allowed, may, may_wh
 from tests.simulation.workload import made_of_types
 from treaty.api.auth.settings import read_settings
 from treaty.api.protection import ProtectionSettings
-from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.access.rights import Access
 from treaty.core.answers import Config, Resource
+from treaty.core.messages import associations as t
 from treaty.core.names import Subject
 from treaty.core.operations import NAMED_OPERATIONS, OPERATIONS, refuse_unless_allowed
 from treaty.core.refusals import Forbidden

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from treaty.core import answers as a
-from treaty.core import associations
 from treaty.core import refusals as r
 from treaty.core import requests as q
 from treaty.core.finding import OTHER_FORMAT, Diagnostic, FailedVersion, Finding, list_messages
+from treaty.core.messages import associations
 from treaty.core.names import Subject
 from treaty.core.schema import Draft, Metadata, Reference, Rule, RuleSet
 from treaty.wire.confluent import http_requests, http_responses

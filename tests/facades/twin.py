@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from treaty.core import answers as a
-from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.answers import Resource
+from treaty.core.messages import associations as t
 from treaty.core.registry import CALL, CallOptions, Reply
 from treaty.core.requests import Request
 from treaty.core.state.commit import PositionToken

@@ -7,7 +7,7 @@ from pathlib import Path
 MODEL = Path(__file__).parents[1] / "simulation" / "judging" / "model"
 PACKAGE = "tests.simulation.judging.model"
 VALUES = frozenset(
-    {"answers", "associations", "encodings", "finding", "groups", "limits", "names", "policy.Level", "policy.VersionRange", "refusals", "requests", "schema",
+    {"answers", "finding", "limits", "messages.associations", "messages.encodings", "messages.groups", "names", "policy.Level", "policy.VersionRange", "refusals", "requests", "schema",
      "schema_engine", "state.codec", "state.commit", "state.rows", "state.state_tables", "state.table", "state.values"}
 )  # fmt: skip
 """Modules of the core that say what there is (requests, answers, values, words), and nothing of what is right; of the one
@@ -26,7 +26,14 @@ def imported(file: Path) -> Iterator[str]:
             yield from (
                 names
                 if node.module
-                in {"treaty.core", "treaty.core.access", "treaty.core.policy", "treaty.core.state", PACKAGE}
+                in {
+                    "treaty.core",
+                    "treaty.core.access",
+                    "treaty.core.messages",
+                    "treaty.core.policy",
+                    "treaty.core.state",
+                    PACKAGE,
+                }
                 else [node.module]
             )
         elif isinstance(node, ast.ImportFrom):
@@ -66,6 +73,12 @@ def test_nobody_who_judges_asks_the_law() -> None:
         name
         for name in names
         if name.startswith(
-            ("treaty.core.handlers", "treaty.core.decide", "treaty.core.operations", "treaty.core.access.permissions")
+            (
+                "treaty.core.handlers",
+                "treaty.core.decide",
+                "treaty.core.declarations.operation",
+                "treaty.core.declarations",
+                "treaty.core.access.permissions",
+            )
         )
     }

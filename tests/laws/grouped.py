@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.laws.toy import Bench
 from treaty.core.answers import Config, VersionFound
-from treaty.core.groups import CreateSubject, GetSubject, GroupFound, GroupSettings
+from treaty.core.messages.groups import CreateSubject, GetSubject, GroupFound, GroupSettings
 from treaty.core.names import Subject
 from treaty.core.requests import Register, SubjectCreation
 from treaty.core.schema import Draft

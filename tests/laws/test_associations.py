@@ -4,12 +4,12 @@ import pytest
 
 from tests.laws.tied import NEXT, TOPIC, listed, made, refused, schema, strong, weak
 from tests.laws.toy import OTHER, Bench, S, toy
-from treaty.core import associations as t
 from treaty.core import refusals as r
 from treaty.core import requests as q
 from treaty.core.answers import Resource
 from treaty.core.invariants import find_violations
 from treaty.core.limits import ASSOCIATIONS_PER_RESOURCE, ASSOCIATIONS_PER_SUBJECT
+from treaty.core.messages import associations as t
 from treaty.core.names import Subject
 from treaty.core.schema import Reference
 from treaty.core.state.rows import Row, encode_row

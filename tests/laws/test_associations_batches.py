@@ -6,7 +6,6 @@ import pytest
 
 from tests.laws.tied import NEXT, TOPIC, batch, listed, made, refused, schema, step, strong, weak
 from tests.laws.toy import OTHER, Bench, S
-from treaty.core import associations as t
 from treaty.core import refusals as r
 from treaty.core import requests as q
 from treaty.core.access.rights import Access, AccessRule, Permission, with_included
@@ -14,6 +13,7 @@ from treaty.core.answers import Resource
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.limits import ASSOCIATION_BATCH, ASSOCIATIONS_PER_RESOURCE
+from treaty.core.messages import associations as t
 from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden
 

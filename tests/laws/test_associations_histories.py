@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.laws.tied import NEXT, TOPIC, batch, schema
 from tests.laws.toy import Bench, toy
-from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.answers import Resource
 from treaty.core.handlers.versions import visible_versions
 from treaty.core.invariants import find_violations
+from treaty.core.messages import associations as t
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Refusal
 from treaty.core.schema import Reference
-from treaty.core.state.state_tables import ASSOCIATION
+from treaty.core.state.association_table import ASSOCIATION
 from treaty.core.state.values import Association
 
 # ---------------------------------------------------------------------------------------------- whatever happens

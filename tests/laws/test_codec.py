@@ -8,9 +8,10 @@ from hypothesis import given
 
 from tests.examples import examples
 from tests.laws.test_peer_words import of
-from treaty.core.associations import ListAssociations, OfId, OfName, OfSubject
+from treaty.core.declarations.operation import Operation
+from treaty.core.messages.associations import ListAssociations, OfId, OfName, OfSubject
 from treaty.core.names import Subject
-from treaty.core.operations import OPERATIONS, Operation
+from treaty.core.operations import OPERATIONS
 from treaty.core.state.codec import DecodeError, decode_message, encode_message
 
 QUICK = examples(40)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.laws.subjects import given_by_hand, home, purge
 from tests.laws.toy import Bench, Typed, toy
-from treaty.core import associations as tied
 from treaty.core.answers import Resource
-from treaty.core.encodings import AssignEncoding
+from treaty.core.messages import associations as tied
+from treaty.core.messages.encodings import AssignEncoding
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
 from treaty.core.requests import DeleteContext, DeleteSubject, DeleteVersion, MakeContext, Register, Scope, SetMode

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.laws.toy import Bench, put, toy
 from treaty.core import limits
-from treaty.core.encodings import AddCodec, AssignEncoding, CodecType, GetEncoding, ListCodecs
 from treaty.core.invariants import find_violations
+from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType, GetEncoding, ListCodecs
 from treaty.core.names import Subject
 from treaty.core.refusals import (
     CodecExists,

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from tests.laws.subjects import given_by_hand, home, keys_of, purge
 from tests.laws.toy import Bench, S, Typed, put, toy, version_row
-from treaty.core import associations as tied
 from treaty.core import requests as q
 from treaty.core.answers import Config, Resource
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
 from treaty.core.invariants import find_violations
+from treaty.core.messages import associations as tied
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
 from treaty.core.state import values

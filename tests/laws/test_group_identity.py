@@ -6,9 +6,16 @@ from tests.laws.grouped import SPELLINGS, S, add, group, spelled
 from tests.laws.toy import Bench, put, toy
 from treaty.core import limits
 from treaty.core.answers import Config, VersionFound
-from treaty.core.groups import FORMAT, CheckReading, DeleteOrdinal, FindSameVersion, GetOrdinal, ListGroupVersions
 from treaty.core.handlers.versions import stored_versions
 from treaty.core.invariants import find_violations
+from treaty.core.messages.groups import (
+    FORMAT,
+    CheckReading,
+    DeleteOrdinal,
+    FindSameVersion,
+    GetOrdinal,
+    ListGroupVersions,
+)
 from treaty.core.policy import Level
 from treaty.core.refusals import InvalidSchema, Refusal, SchemaNotFound, TooLarge
 from treaty.core.requests import GetSchema, GetVersion, Lookup, Register, Scope, SetMode, SubjectCreation

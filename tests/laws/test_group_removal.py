@@ -8,12 +8,12 @@ from tests.laws.grouped import S, create, get
 from tests.laws.toy import Bench, put, toy
 from treaty.core.access.rights import Access, AccessRule, with_included
 from treaty.core.answers import Config, Resource
-from treaty.core.associations import Associate, AssociationSpec, Dissociate
 from treaty.core.command import Command
 from treaty.core.decide import decide
-from treaty.core.encodings import AddCodec, AssignEncoding, CodecType, GetEncoding, ListCodecs
-from treaty.core.groups import DeleteOrdinal, RemoveSubject
 from treaty.core.invariants import find_violations
+from treaty.core.messages.associations import Associate, AssociationSpec, Dissociate
+from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType, GetEncoding, ListCodecs
+from treaty.core.messages.groups import DeleteOrdinal, RemoveSubject
 from treaty.core.names import Subject
 from treaty.core.refusals import (
     AlreadyDeleted,

@@ -12,7 +12,7 @@ from treaty.core.access.rights import Access, AccessRule, with_included
 from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
-from treaty.core.groups import (
+from treaty.core.messages.groups import (
     CheckReading,
     DeleteOrdinal,
     FindSameSchema,

@@ -11,8 +11,9 @@ from treaty.core.access.rights import Access, AccessRule, with_included
 from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
-from treaty.core.encodings import AddCodec, CodecType
-from treaty.core.groups import (
+from treaty.core.invariants import find_violations
+from treaty.core.messages.encodings import AddCodec, CodecType
+from treaty.core.messages.groups import (
     ANY_FORMAT,
     FORMAT,
     ChangeSubject,
@@ -23,7 +24,6 @@ from treaty.core.groups import (
     ListGroups,
     RemoveSubject,
 )
-from treaty.core.invariants import find_violations
 from treaty.core.names import Subject, subject_of
 from treaty.core.policy import LEVELS, Level, VersionRange
 from treaty.core.refusals import (

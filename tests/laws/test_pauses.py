@@ -5,10 +5,10 @@ import pytest
 from tests.laws.counting import Counting
 from tests.laws.holder import access
 from tests.laws.toy import ToyGrammar, toy
-from treaty.core import groups
 from treaty.core.access.rights import Access
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide, decide_with_pauses
+from treaty.core.messages import groups
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
 from treaty.core.requests import FindVersion, ListSchemas, ListSubjects, Request, UsesOf

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.laws.holder import access, allowed
 from tests.laws.toy import toy
-from treaty.core import associations, encodings, groups, limits
+from treaty.core import limits
 from treaty.core import requests as q
 from treaty.core.access.authorized_view import FOUND, OWNED, WALKED
 from treaty.core.access.rights import (
@@ -21,6 +21,7 @@ from treaty.core.access.rights import (
     with_included,
 )
 from treaty.core.answers import Config, Resource
+from treaty.core.messages import associations, encodings, groups
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.policy import Level

@@ -10,20 +10,21 @@ from hypothesis import strategies as st
 
 from tests.laws.holder import access, allowed
 from tests.laws.toy import Bench, toy
-from treaty.core import associations
 from treaty.core import requests as q
 from treaty.core.access import rights as core_rights
 from treaty.core.access.rights import Access
 from treaty.core.answers import Contexts, Resource
 from treaty.core.command import Command, Decision
 from treaty.core.decide import decide
+from treaty.core.messages import associations
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Refusal
 from treaty.core.requests import Request
 from treaty.core.schema import Reference
+from treaty.core.state.association_table import ASSOCIATION
 from treaty.core.state.rows import Row as CoreRow
 from treaty.core.state.rows import encode_row
-from treaty.core.state.state_tables import ASSOCIATION, CONTEXT, COUNTER, SCHEMA, SUBJECT, VERSION, AnyTable, SchemaKey
+from treaty.core.state.state_tables import CONTEXT, COUNTER, SCHEMA, SUBJECT, VERSION, AnyTable, SchemaKey
 from treaty.core.state.tables import DictTables
 from treaty.core.state.values import Schema
 

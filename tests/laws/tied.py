@@ -3,9 +3,9 @@
 from typing import Any
 
 from tests.laws.toy import OTHER, Bench, S, toy
-from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.answers import Resource
+from treaty.core.messages import associations as t
 from treaty.core.names import Subject
 from treaty.core.refusals import Refusal
 

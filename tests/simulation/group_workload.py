@@ -6,9 +6,9 @@ from typing import Any
 
 from tests.simulation.asker import Asker, level
 from tests.simulation.texts import AVRO
-from treaty.core import groups as grouped
 from treaty.core.answers import Config
-from treaty.core.encodings import AddCodec, AssignEncoding, CodecType, GetEncoding, ListCodecs
+from treaty.core.messages import groups as grouped
+from treaty.core.messages.encodings import AddCodec, AssignEncoding, CodecType, GetEncoding, ListCodecs
 from treaty.core.names import Subject
 from treaty.core.policy import LEVELS, Level
 from treaty.core.requests import Check, GetVersion, Lookup, Register, Request, Scope, SetConfig, SubjectCreation

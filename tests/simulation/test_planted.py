@@ -16,7 +16,7 @@ from tests.simulation.runs.lives import first_broken
 from tests.simulation.scenario import run
 from tests.simulation.workload import usual_weights
 from treaty.core import invariants
-from treaty.core.associations import Associate
+from treaty.core.messages.associations import Associate
 
 SEEDS = 150
 """In how many seeds a planted bug must be found."""

@@ -10,10 +10,10 @@ from tests.simulation.asker import MOST_IDS, SUBJECTS, TAGGED, Asker, level
 from tests.simulation.clients.callers import PRINCIPALS
 from tests.simulation.group_workload import GENERATORS as OF_GROUPS
 from tests.simulation.group_workload import creation
-from treaty.core import associations as tied
-from treaty.core import encodings as packed
 from treaty.core import requests as asked
 from treaty.core.answers import Config, Resource
+from treaty.core.messages import associations as tied
+from treaty.core.messages import encodings as packed
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS
 from treaty.core.policy import LEVELS, Level

@@ -23,10 +23,10 @@ import msgspec
 from treaty.api.auth.authorization import AskRegistry
 from treaty.api.caller import RequestCaller, caller
 from treaty.core import answers as a
-from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.decide import alias_candidate, with_subject
 from treaty.core.limits import AUDIT_LINES
+from treaty.core.messages import associations as t
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, operation_name
 from treaty.core.outcomes import request_digest

@@ -89,10 +89,10 @@ class AsyncConnection:
     make_context = _as_coroutine(exchanges.make_context)
     delete_context = _as_coroutine(exchanges.delete_context)
 
-    add_codec = _as_coroutine(exchanges.add_codec)
-    codecs = _as_coroutine(exchanges.codecs)
-    assign_encoding = _as_coroutine(exchanges.assign_encoding)
-    encoding = _as_coroutine(exchanges.encoding)
+    add_codec = _as_coroutine(group_exchanges.add_codec)
+    codecs = _as_coroutine(group_exchanges.codecs)
+    assign_encoding = _as_coroutine(group_exchanges.assign_encoding)
+    encoding = _as_coroutine(group_exchanges.encoding)
 
     create_subject = _as_coroutine(group_exchanges.create_subject)
     change_subject = _as_coroutine(group_exchanges.change_subject)

@@ -90,10 +90,10 @@ class Connection:
     make_context = _blocking(exchanges.make_context)
     delete_context = _blocking(exchanges.delete_context)
 
-    add_codec = _blocking(exchanges.add_codec)
-    codecs = _blocking(exchanges.codecs)
-    assign_encoding = _blocking(exchanges.assign_encoding)
-    encoding = _blocking(exchanges.encoding)
+    add_codec = _blocking(group_exchanges.add_codec)
+    codecs = _blocking(group_exchanges.codecs)
+    assign_encoding = _blocking(group_exchanges.assign_encoding)
+    encoding = _blocking(group_exchanges.encoding)
 
     create_subject = _blocking(group_exchanges.create_subject)
     change_subject = _blocking(group_exchanges.change_subject)

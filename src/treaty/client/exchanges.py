@@ -20,7 +20,8 @@ from treaty.core.answers import (
     ScopeSetting,
     VersionFound,
 )
-from treaty.core.associations import (
+from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE
+from treaty.core.messages.associations import (
     Associate,
     AssociationResult,
     AssociationSpec,
@@ -34,8 +35,6 @@ from treaty.core.associations import (
     ResourceBound,
     ResourceChange,
 )
-from treaty.core.encodings import NO_CODEC, AddCodec, AssignEncoding, CodecType, EncodingFound, GetEncoding, ListCodecs
-from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, context_of, subject_of
 from treaty.core.policy import Level
 from treaty.core.requests import (
@@ -304,29 +303,6 @@ def make_context(context: str, highest_id: int = 0) -> Exchange[int]:
 def delete_context(context: str) -> Exchange[None]:
     """Delete an empty context."""
     yield from request_answer(DeleteContext(context_of(context)))
-
-
-# ----------------------------------------------------------------------------------------------------------- encodings
-
-
-def add_codec(subject: str, name: str, properties: Pairs = ()) -> Exchange[bool]:
-    """Let writers of a subject use a codec; returns False where they could before."""
-    return (yield from request_answer(AddCodec(subject_of(subject), CodecType(name, properties)))).created
-
-
-def codecs(subject: str) -> Exchange[tuple[CodecType, ...]]:
-    """Return the codecs that were added to a subject, by name."""
-    return (yield from request_answer(ListCodecs(subject_of(subject)))).codecs
-
-
-def assign_encoding(subject: str, ordinal: int, codec: str = NO_CODEC) -> Exchange[int]:
-    """Return the encoding id of a version, by its ordinal, and a codec; assigns one where they have none."""
-    return (yield from request_answer(AssignEncoding(subject_of(subject), ordinal, codec))).encoding_id
-
-
-def encoding(subject: str, encoding_id: int) -> Exchange[EncodingFound]:
-    """Return the version and the codec that an encoding id of the subject stands for."""
-    return (yield from request_answer(GetEncoding(subject_of(subject), encoding_id)))
 
 
 # -------------------------------------------------------------------------------------------------------- associations

@@ -1,8 +1,18 @@
-"""Methods of a connection for subjects as groups: their life, and their versions by ordinal; exchanges as in `exchanges`."""
+"""Methods of a connection for subjects as groups: their life, their versions by ordinal, their codecs and encodings; exchanges as in `exchanges`."""
 
 from treaty.client.exchanges import Exchange, as_draft, request_answer
 from treaty.core.answers import CompatibilityResult, VersionFound
-from treaty.core.groups import (
+from treaty.core.limits import GROUPS_PAGE
+from treaty.core.messages.encodings import (
+    NO_CODEC,
+    AddCodec,
+    AssignEncoding,
+    CodecType,
+    EncodingFound,
+    GetEncoding,
+    ListCodecs,
+)
+from treaty.core.messages.groups import (
     AdmittedVersion,
     ChangeSubject,
     CheckReading,
@@ -21,7 +31,6 @@ from treaty.core.groups import (
     ListGroupVersions,
     RemoveSubject,
 )
-from treaty.core.limits import GROUPS_PAGE
 from treaty.core.names import DEFAULT_CONTEXT, context_of, subject_of
 from treaty.core.policy import Level
 from treaty.core.schema import Draft, Pairs
@@ -105,3 +114,23 @@ def find_same_schema(schema: Draft | str, context: str = DEFAULT_CONTEXT) -> Exc
 def check_reading(subject: str, schema: Draft | str) -> Exchange[CompatibilityResult]:
     """Return whether a reader with this schema can read what the subject's policy lets writers write."""
     return (yield from request_answer(CheckReading(subject_of(subject), as_draft(schema))))
+
+
+def add_codec(subject: str, name: str, properties: Pairs = ()) -> Exchange[bool]:
+    """Let writers of a subject use a codec; returns False where they could before."""
+    return (yield from request_answer(AddCodec(subject_of(subject), CodecType(name, properties)))).created
+
+
+def codecs(subject: str) -> Exchange[tuple[CodecType, ...]]:
+    """Return the codecs that were added to a subject, by name."""
+    return (yield from request_answer(ListCodecs(subject_of(subject)))).codecs
+
+
+def assign_encoding(subject: str, ordinal: int, codec: str = NO_CODEC) -> Exchange[int]:
+    """Return the encoding id of a version, by its ordinal, and a codec; assigns one where they have none."""
+    return (yield from request_answer(AssignEncoding(subject_of(subject), ordinal, codec))).encoding_id
+
+
+def encoding(subject: str, encoding_id: int) -> Exchange[EncodingFound]:
+    """Return the version and the codec that an encoding id of the subject stands for."""
+    return (yield from request_answer(GetEncoding(subject_of(subject), encoding_id)))

@@ -12,6 +12,7 @@ from treaty.core.limits import COUNTER
 from treaty.core.names import DEFAULT_CONTEXT, Subject, subject_of
 from treaty.core.policy import RANGES
 from treaty.core.schema import Reference
+from treaty.core.state import association_table
 from treaty.core.state import state_tables as t
 from treaty.core.state.indexes import InvariantViolation
 from treaty.core.state.rows import UnreadableRowError
@@ -182,9 +183,9 @@ def _outcome(view: View, key: t.OutcomeKey, value: Outcome) -> Iterator[Invarian
         )
 
 
-def _association(view: View, key: t.AssociationKey, value: Association) -> Iterator[InvariantViolation]:
+def _association(view: View, key: association_table.AssociationKey, value: Association) -> Iterator[InvariantViolation]:
     def wrong(rule: str, message: str) -> InvariantViolation:
-        return InvariantViolation(rule, t.ASSOCIATION.name, key, message)
+        return InvariantViolation(rule, association_table.ASSOCIATION.name, key, message)
 
     if (key.kind, key.subject) != (value.kind, value.subject):
         yield wrong("ASSOCIATION_KEY", f"its value is about the {value.kind} and subject {value.subject}")
@@ -194,9 +195,9 @@ def _association(view: View, key: t.AssociationKey, value: Association) -> Itera
     versions = (view.get(t.VERSION, one) for one in view.find(t.VERSION_BY_SUBJECT, subject))
     if not any(one is not None and one.state == "live" for one in versions):
         yield wrong("ASSOCIATION_DANGLING", f"subject {value.subject} has no live version")
-    if value.lifecycle == "STRONG" and len([*view.find(t.ASSOCIATION_BY_SUBJECT, subject)]) > 1:
+    if value.lifecycle == "STRONG" and len([*view.find(association_table.ASSOCIATION_BY_SUBJECT, subject)]) > 1:
         yield wrong("ASSOCIATION_SHARED", f"it is strong, and subject {value.subject} has others")
-    for other in view.find(t.ASSOCIATION_BY_NAME, (value.namespace, value.resource)):
+    for other in view.find(association_table.ASSOCIATION_BY_NAME, (value.namespace, value.resource)):
         if other < key and (other.resource != key.resource or other.kind == key.kind):
             yield wrong("ASSOCIATION_TWICE", f"{value.resource} in {value.namespace} has {list(other)} too")
 
@@ -238,14 +239,14 @@ CHECKS: tuple[tuple[t.AnyTable, Callable[[View, Any, Any], Iterator[InvariantVio
     (t.CODEC, _codec),
     (t.COUNTER, _counter),
     (t.SUBJECT, _subject),
-    (t.ASSOCIATION, _association),
+    (association_table.ASSOCIATION, _association),
     (t.CONFIG, _config),
     (t.OUTCOME, _outcome),
     (t.SNAPSHOT, _snapshot),
 )
 """Checks by table."""
 INDEXES_CHECKED: tuple[t.AnyIndex, ...] = (
-    t.VERSION_BY_NUMBER, t.VERSION_BY_SCHEMA, t.VERSION_BY_CONTENT, t.VERSION_BY_SUBJECT, t.ASSOCIATION_BY_SUBJECT,
-    t.ASSOCIATION_BY_NAME,
+    t.VERSION_BY_NUMBER, t.VERSION_BY_SCHEMA, t.VERSION_BY_CONTENT, t.VERSION_BY_SUBJECT, association_table.ASSOCIATION_BY_SUBJECT,
+    association_table.ASSOCIATION_BY_NAME,
 )  # fmt: skip
 """The indexes that the checks use."""

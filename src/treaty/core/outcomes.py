@@ -9,16 +9,16 @@ from itertools import islice
 from typing import Any
 
 from treaty.core import answers
-from treaty.core.associations import (
+from treaty.core.command import Command, Decision
+from treaty.core.handlers.versions import describe_version
+from treaty.core.limits import OUTCOMES, OUTCOMES_DROPPED
+from treaty.core.messages.associations import (
     AssociatedSubject,
     AssociationResult,
     AssociationResults,
     EntryRefusal,
     ResourceBound,
 )
-from treaty.core.command import Command, Decision
-from treaty.core.handlers.versions import describe_version
-from treaty.core.limits import OUTCOMES, OUTCOMES_DROPPED
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS, operation_name
 from treaty.core.refusals import Conflicting, Invalid

@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from treaty.client.connection import Connection
-from treaty.core import associations as tied
 from treaty.core import requests as asked
 from treaty.core.answers import VersionFound
+from treaty.core.messages import associations as tied
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Refusal
 from treaty.core.requests import Request, Scope

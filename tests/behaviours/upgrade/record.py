@@ -25,9 +25,9 @@ import zstandard
 from drafting import KINDS, draft, text
 
 from tests.simulation.kafka.broker import LinkModel, Partition, Storm
-from treaty.core import associations as tied
 from treaty.core import requests as asked
 from treaty.core.answers import Config, Resource
+from treaty.core.messages import associations as tied
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Refusal
 from treaty.core.registry import CallOptions

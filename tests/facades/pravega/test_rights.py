@@ -12,9 +12,9 @@ from starlette.testclient import TestClient
 from tests.facades.doors import ROOT, Door, basic, play
 from tests.facades.twin import Fixed
 from treaty.api.application import build_application
-from treaty.core.encodings import CodecTypes, ListCodecs
-from treaty.core.groups import GetSubject, RemoveSubject
 from treaty.core.limits import IN_FLIGHT, IN_FLIGHT_EACH
+from treaty.core.messages.encodings import CodecTypes, ListCodecs
+from treaty.core.messages.groups import GetSubject, RemoveSubject
 from treaty.core.refusals import OutcomeUnknown, Unavailable
 
 FORMAT = {"serializationFormat": "Avro", "fullTypeName": "Avro"}

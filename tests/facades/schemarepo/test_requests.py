@@ -10,11 +10,11 @@ from tests.facades.twin import TOKEN, Fixed
 from treaty.api.application import build_application
 from treaty.api.network.hosts import AllowedHosts
 from treaty.api.schemarepo.routes import PATHS
-from treaty.core import groups as g
 from treaty.core import refusals as r
 from treaty.core import requests as q
 from treaty.core.answers import Config, RegisteredVersion, VersionFound
 from treaty.core.limits import GZIP_BYTES, IN_FLIGHT, IN_FLIGHT_EACH, REQUEST_BYTES
+from treaty.core.messages import groups as g
 from treaty.core.policy import LEVELS
 
 VERSION = VersionFound("s", 3, 2, 7, "guid", "AVRO", '"string"')

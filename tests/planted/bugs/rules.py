@@ -46,7 +46,7 @@ RULES = (
         "A request that means the subject itself is sent on to what the subject stands for.",
         (
             Edit(
-                "treaty.core.operations:_subject_unless_exact",
+                "treaty.core.declarations.operation:_subject_unless_exact",
                 "None if request.exact else request.subject",
                 "request.subject",
             ),

@@ -9,7 +9,13 @@ from tests.simulation.judging.model.events import Answered
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.rights import may, may_whole, seen
 from treaty.core.answers import Contexts
-from treaty.core.associations import Associate, AssociationChange, AssociationSpec, ChangeAssociations, ResourceChange
+from treaty.core.messages.associations import (
+    Associate,
+    AssociationChange,
+    AssociationSpec,
+    ChangeAssociations,
+    ResourceChange,
+)
 from treaty.core.names import subject_of
 from treaty.core.refusals import Forbidden, Referenced, Refusal
 from treaty.core.registry import CallOptions

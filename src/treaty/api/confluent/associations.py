@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from treaty.api.confluent.query import PathNotFoundError
 from treaty.api.confluent.request_context import MultiStatus, NoContent, RequestContext
-from treaty.core import associations as t
 from treaty.core.answers import TOPIC
 from treaty.core.handlers.association_queries import invalid_association
 from treaty.core.limits import ASSOCIATIONS_LISTED
+from treaty.core.messages import associations as t
 from treaty.core.names import DEFAULT_CONTEXT, context_of
 from treaty.wire.confluent.associations import (
     AssociateBody,

@@ -2,8 +2,8 @@
 
 from treaty.api.pravega.descriptors import with_descriptors
 from treaty.api.pravega.exchange import PravegaAnswer, PravegaExchange, integer_of
-from treaty.core.encodings import NO_CODEC, AddCodec, AssignEncoding, GetEncoding, ListCodecs
-from treaty.core.encodings import CodecType as Codec
+from treaty.core.messages.encodings import NO_CODEC, AddCodec, AssignEncoding, GetEncoding, ListCodecs
+from treaty.core.messages.encodings import CodecType as Codec
 from treaty.core.refusals import Invalid
 from treaty.wire.pravega import bodies
 from treaty.wire.pravega.drafts import schema_body

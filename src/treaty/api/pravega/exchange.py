@@ -11,8 +11,8 @@ from treaty.api.bodies import read_body
 from treaty.api.errors import HttpError
 from treaty.api.request_scope import ask_registry
 from treaty.core.answers import VersionFound
-from treaty.core.groups import GetOrdinal
 from treaty.core.limits import COUNTER, REQUEST_BYTES
+from treaty.core.messages.groups import GetOrdinal
 from treaty.core.names import Subject
 from treaty.core.policy import Level
 from treaty.core.refusals import Invalid, VersionNotFound

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from treaty.api.pravega.descriptors import all_with_descriptors
 from treaty.api.pravega.exchange import PravegaAnswer, PravegaExchange
-from treaty.core.groups import ChangeSubject, GetHistory, GetSubject, GroupFound, ListGroups, RemoveSubject
 from treaty.core.limits import GROUPS_PAGE
+from treaty.core.messages.groups import ChangeSubject, GetHistory, GetSubject, GroupFound, ListGroups, RemoveSubject
 from treaty.core.names import Subject
 from treaty.core.refusals import Forbidden, Invalid
 from treaty.wire.pravega.bodies import (

@@ -5,7 +5,7 @@ from contextlib import suppress
 from treaty.api.pravega.descriptors import all_with_descriptors, with_descriptors
 from treaty.api.pravega.exchange import PravegaAnswer, PravegaExchange, integer_of
 from treaty.core.answers import CompatibilityResult, VersionFound
-from treaty.core.groups import (
+from treaty.core.messages.groups import (
     ANY_FORMAT,
     FORMAT,
     CheckReading,

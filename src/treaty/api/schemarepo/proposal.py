@@ -6,7 +6,7 @@ from treaty.api.errors import HttpError
 from treaty.api.schemarepo.request_context import SchemaRepoContext
 from treaty.api.schemarepo.subjects import latest_version, register_as, subject_names, version_by_id
 from treaty.core.answers import Config, RegisteredVersion
-from treaty.core.groups import GetSubject, GroupFound, ListGroupVersions
+from treaty.core.messages.groups import GetSubject, GroupFound, ListGroupVersions
 from treaty.core.names import Subject
 from treaty.core.policy import word_of
 from treaty.core.refusals import InvalidSubject, NotPermitted, SubjectNotFound

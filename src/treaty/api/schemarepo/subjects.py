@@ -10,7 +10,8 @@ from treaty.api.schemarepo.request_context import SchemaRepoContext
 from treaty.core import limits
 from treaty.core.access.rights import Permission
 from treaty.core.answers import Config, RegisteredVersion, VersionFound
-from treaty.core.groups import (
+from treaty.core.limits import GROUPS_PAGE
+from treaty.core.messages.groups import (
     CreateSubject,
     FindSameVersion,
     GetOrdinal,
@@ -19,7 +20,6 @@ from treaty.core.groups import (
     ListGroups,
     ListGroupVersions,
 )
-from treaty.core.limits import GROUPS_PAGE
 from treaty.core.names import EVERYWHERE, Subject
 from treaty.core.refusals import (
     Forbidden,

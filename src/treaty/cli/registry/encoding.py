@@ -5,7 +5,7 @@ import click
 from treaty.cli.registry import connection
 from treaty.cli.terminal import screen
 from treaty.cli.terminal.options import SubcommandGroup
-from treaty.core.encodings import NO_CODEC, AssignEncoding
+from treaty.core.messages.encodings import NO_CODEC, AssignEncoding
 from treaty.core.names import subject_of
 
 COUNT = click.IntRange(min=0)

@@ -9,7 +9,7 @@ from treaty.cli.terminal import screen
 from treaty.cli.terminal.levels import LEVEL, LEVEL_HELP, format_level, level_members, previous_
 from treaty.cli.terminal.options import SubcommandGroup, parse_pairs
 from treaty.core.answers import Config, VersionFound
-from treaty.core.groups import FORMAT, GroupFound, GroupSettings
+from treaty.core.messages.groups import FORMAT, GroupFound, GroupSettings
 from treaty.core.policy import Level
 from treaty.core.schema import Pairs
 from treaty.core.state.values import PolicyValue

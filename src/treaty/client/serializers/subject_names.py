@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from treaty.client.cache import LoadingCache
 from treaty.client.serializers.frames import Part
-from treaty.core.associations import ANY, ListAssociations, OfName
+from treaty.core.messages.associations import ANY, ListAssociations, OfName
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import NotFound, NotOffered
 from treaty.core.registry import Registry

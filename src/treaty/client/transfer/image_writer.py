@@ -12,7 +12,7 @@ from treaty.client.transfer.policies import begins_at, exactly, in_words, list_c
 from treaty.client.transfer.registry_image import RegistryImage, TransferProblem
 from treaty.client.transfer.registry_reader import ReportProgress, ignore_progress, read
 from treaty.core.answers import Config, RegisteredVersion, ResourceAssociation, VersionFound
-from treaty.core.associations import Associate, AssociationSpec, ImportedAssociation
+from treaty.core.messages.associations import Associate, AssociationSpec, ImportedAssociation
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import RegistryError
 from treaty.core.registry import Registry

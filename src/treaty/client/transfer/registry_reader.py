@@ -15,8 +15,8 @@ from treaty.client.transfer.registry_image import (
     scope_order,
 )
 from treaty.core.answers import Config, ResourceAssociation, ScopeSetting, VersionFound
-from treaty.core.associations import ANY, ListAssociations, OfName, OfSubject
 from treaty.core.limits import ASSOCIATIONS_LISTED, SETTINGS_PAGE, TRANSFER_ROWS
+from treaty.core.messages.associations import ANY, ListAssociations, OfName, OfSubject
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
 from treaty.core.policy import DEFAULT_LEVEL
 from treaty.core.refusals import NotFound, NotOffered, Refusal, RegistryError

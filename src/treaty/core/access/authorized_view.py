@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from treaty.core.access.rights import Access
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
+from treaty.core.state import association_table
 from treaty.core.state import state_tables as t
 from treaty.core.state.table import E, Index, K, Key, Table, V
 from treaty.core.state.values import Counter
@@ -25,18 +26,18 @@ FOUND: Mapping[t.AnyIndex, How] = {
     t.SCHEMA_EVERYWHERE: "schemas",
     t.SCHEMA_BY_LOOKUP_DIGEST: "schemas",
     t.SCHEMA_BY_TARGET: "schemas",
-    t.ASSOCIATION_BY_SUBJECT: "entry",
-    t.ASSOCIATION_BY_NAME: "associated",
-    t.ASSOCIATION_LISTED: "associated",
-    t.ASSOCIATION_OF_RESOURCE: "associated",
-    t.ASSOCIATION_BY_GUID: "associated",
+    association_table.ASSOCIATION_BY_SUBJECT: "entry",
+    association_table.ASSOCIATION_BY_NAME: "associated",
+    association_table.ASSOCIATION_LISTED: "associated",
+    association_table.ASSOCIATION_OF_RESOURCE: "associated",
+    association_table.ASSOCIATION_BY_GUID: "associated",
     t.CONFIG_BY_ALIAS: "settings",
 }
 """Where an index has the subject of its rows: in the entry, in the keys of the rows (associated: at their end), or
 (schemas) in the versions that use them. Any other index finds nothing for a caller with limited rights.
 """
 WALKED: Mapping[t.AnyTable | t.AnyIndex, int] = {
-    t.SUBJECT: 0, t.CODEC: 0, t.VERSION_BY_NUMBER: 1, t.VERSION_LISTED: 1, t.CONFIG: 1, t.MODE: 1, t.ASSOCIATION_LISTED: 3,
+    t.SUBJECT: 0, t.CODEC: 0, t.VERSION_BY_NUMBER: 1, t.VERSION_LISTED: 1, t.CONFIG: 1, t.MODE: 1, association_table.ASSOCIATION_LISTED: 3,
 }  # fmt: skip
 """The place of context and subject in a key or entry of an order. Any other order shows nothing."""
 OWNED: frozenset[t.AnyTable] = frozenset({t.SUBJECT, t.VERSION, t.NAME, t.ENCODING, t.CODEC})
@@ -109,7 +110,7 @@ class AuthorizedView:
         keys = self._base.keys(table)
         if table in OWNED:
             return (key for key in keys if self.reads(key))
-        if table is t.ASSOCIATION:
+        if table is association_table.ASSOCIATION:
             return (key for key in keys if self.reads(subject_of(str(key[-1]))))
         if table is t.CONTEXT:
             return (key for key in keys if self._access.enters(str(key[0])))

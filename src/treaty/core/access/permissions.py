@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from treaty.core import associations as t
-from treaty.core import groups as g
 from treaty.core import requests as q
 from treaty.core.access.rights import PERMISSIONS, Access, Permission, TopicPart
 from treaty.core.answers import Config, Resource
+from treaty.core.messages import associations as t
+from treaty.core.messages import groups as g
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 from treaty.core.refusals import Forbidden
 from treaty.core.schema import Draft

@@ -8,7 +8,23 @@ from typing import Any
 
 from treaty.core.access.permissions import RequiredPermission, of_associate, on_subject, on_topic, refuse_unless_met
 from treaty.core.answers import TOPIC, DeletedVersions, Resource
-from treaty.core.associations import (
+from treaty.core.command import Command, Decision
+from treaty.core.handlers import association_queries as tied
+from treaty.core.handlers.association_queries import (
+    Tied,
+    frozen_association,
+    invalid_association,
+    not_found,
+    of_resource,
+)
+from treaty.core.handlers.contexts import refuse_bad_subject
+from treaty.core.handlers.deletion import purge_subject
+from treaty.core.handlers.register import register
+from treaty.core.handlers.settings import IMPORTING, mode_in_force, refuse_if_readonly
+from treaty.core.handlers.uses import GoingRows, refuse_if_encoded, refuse_if_used, subject_associated
+from treaty.core.handlers.versions import has_version, stored_versions
+from treaty.core.limits import ASSOCIATIONS_PER_RESOURCE, ASSOCIATIONS_PER_SUBJECT, NAME_LENGTH
+from treaty.core.messages.associations import (
     ANY,
     KINDS,
     LIFECYCLES,
@@ -27,29 +43,14 @@ from treaty.core.associations import (
     ResourceChange,
     subject_for,
 )
-from treaty.core.command import Command, Decision
-from treaty.core.handlers import association_queries as tied
-from treaty.core.handlers.association_queries import (
-    Tied,
-    frozen_association,
-    invalid_association,
-    not_found,
-    of_resource,
-)
-from treaty.core.handlers.contexts import refuse_bad_subject
-from treaty.core.handlers.deletion import purge_subject
-from treaty.core.handlers.register import register
-from treaty.core.handlers.settings import IMPORTING, mode_in_force, refuse_if_readonly
-from treaty.core.handlers.uses import GoingRows, refuse_if_encoded, refuse_if_used, subject_associated
-from treaty.core.handlers.versions import has_version, stored_versions
-from treaty.core.limits import ASSOCIATIONS_PER_RESOURCE, ASSOCIATIONS_PER_SUBJECT, NAME_LENGTH
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Referenced, Refusal, ResourceAssociated, StronglyAssociated, TooManyAssociations
 from treaty.core.requests import Scope
 from treaty.core.schema_engine import SchemaEngine
+from treaty.core.state.association_table import ASSOCIATION, ASSOCIATION_BY_GUID, AssociationKey
 from treaty.core.state.overlay import Overlay
 from treaty.core.state.rows import Row, make_row, make_tombstone
-from treaty.core.state.state_tables import ASSOCIATION, ASSOCIATION_BY_GUID, TABLES, VERSION, AssociationKey
+from treaty.core.state.state_tables import TABLES, VERSION
 from treaty.core.state.table import Key
 from treaty.core.state.values import Association as Value
 from treaty.core.state.values import Version

@@ -4,7 +4,10 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from treaty.core.answers import TOPIC, Resource, ResourceAssociation
-from treaty.core.associations import (
+from treaty.core.command import Command, Decision
+from treaty.core.handlers.versions import describe_version, visible_versions
+from treaty.core.limits import ASSOCIATION_BATCH, ASSOCIATIONS_LISTED, COUNTER
+from treaty.core.messages.associations import (
     ANY,
     AssociatedSubject,
     AssociationResult,
@@ -18,13 +21,10 @@ from treaty.core.associations import (
     OfSubject,
     ResourceBound,
 )
-from treaty.core.command import Command, Decision
-from treaty.core.handlers.versions import describe_version, visible_versions
-from treaty.core.limits import ASSOCIATION_BATCH, ASSOCIATIONS_LISTED, COUNTER
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import AssociationNotFound, Frozen, InvalidAssociation, NoLiveVersion, NotPermitted, Refusal
 from treaty.core.schema_engine import SchemaEngine
-from treaty.core.state.state_tables import (
+from treaty.core.state.association_table import (
     ASSOCIATION,
     ASSOCIATION_BY_NAME,
     ASSOCIATION_BY_SUBJECT,

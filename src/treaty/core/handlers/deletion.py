@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from treaty.core.answers import DeletedVersions, VersionFound
 from treaty.core.command import Command, Decision
-from treaty.core.groups import DeleteOrdinal
 from treaty.core.handlers.association_queries import has_association, no_live_version
 from treaty.core.handlers.settings import refuse_if_readonly, remove_settings
 from treaty.core.handlers.uses import (
@@ -31,6 +30,7 @@ from treaty.core.handlers.versions import (
     visible_versions,
     with_ordinal,
 )
+from treaty.core.messages.groups import DeleteOrdinal
 from treaty.core.names import Subject
 from treaty.core.refusals import AlreadyDeleted, NotDeletedFirst
 from treaty.core.requests import DeleteSubject, DeleteVersion, Scope, Visible

@@ -5,7 +5,9 @@ An id is given once and never again under the same subject name, even after the 
 
 from treaty.core import limits
 from treaty.core.command import Command, Decision
-from treaty.core.encodings import (
+from treaty.core.handlers.settings import refuse_if_readonly
+from treaty.core.handlers.versions import Kept, describe_version, no_ordinal, no_subject, with_ordinal
+from treaty.core.messages.encodings import (
     NO_CODEC,
     AddCodec,
     AssignEncoding,
@@ -17,8 +19,6 @@ from treaty.core.encodings import (
     GetEncoding,
     ListCodecs,
 )
-from treaty.core.handlers.settings import refuse_if_readonly
-from treaty.core.handlers.versions import Kept, describe_version, no_ordinal, no_subject, with_ordinal
 from treaty.core.names import Subject
 from treaty.core.refusals import CodecExists, CodecNotFound, EncodingNotFound, InvalidCodec, TooLarge
 from treaty.core.requests import Scope

@@ -15,6 +15,7 @@ from treaty.core.handlers.versions import STATES, Kept, schema_row, subject_of_k
 from treaty.core.names import Subject
 from treaty.core.refusals import Encoded, Referenced, Refusal, SubjectAssociated
 from treaty.core.requests import Visible
+from treaty.core.state import association_table
 from treaty.core.state import state_tables as t
 from treaty.core.state.rows import Row, make_tombstone
 from treaty.core.state.table import Key
@@ -200,7 +201,7 @@ USES: tuple[Use, ...] = (
     Use(t.COUNTER, t.SUBJECT, "goes along", _counters_of),
     Use(t.CODEC, t.SUBJECT, "goes along", lambda view, key, _: view.walk(t.CODEC, *subject_span(*key))),
     Use(
-        t.ASSOCIATION, t.SUBJECT, "refuses", lambda view, key, _: view.find(t.ASSOCIATION_BY_SUBJECT, key),
+        association_table.ASSOCIATION, t.SUBJECT, "refuses", lambda view, key, _: view.find(association_table.ASSOCIATION_BY_SUBJECT, key),
         lambda _view, subject, _user, _going: subject_associated(subject),
     ),
 )  # fmt: skip

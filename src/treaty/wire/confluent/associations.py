@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from treaty.core.answers import TOPIC
-from treaty.core.associations import (
+from treaty.core.messages.associations import (
     ANY,
     Associate,
     AssociatedSubject,

@@ -7,9 +7,9 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from treaty.core import associations as t
 from treaty.core import requests as q
 from treaty.core.limits import COUNTER
+from treaty.core.messages import associations as t
 from treaty.core.operations import operation_name
 from treaty.core.refusals import NotOffered
 from treaty.core.schema import Draft

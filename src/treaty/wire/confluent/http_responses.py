@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from treaty.core import answers as a
-from treaty.core import associations as t
 from treaty.core import requests as q
+from treaty.core.messages import associations as t
 from treaty.core.refusals import RegistryError, Unavailable
 from treaty.core.registry import Reply
 from treaty.core.state.commit import PositionToken

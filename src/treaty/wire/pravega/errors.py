@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from treaty.core import refusals as r
-from treaty.core.encodings import AssignEncoding
 from treaty.core.finding import Finding
 from treaty.core.limits import ERROR_CHARACTERS
+from treaty.core.messages.encodings import AssignEncoding
 from treaty.core.refusals import Refusal, RegistryError, error_tag
 from treaty.core.requests import Request
 from treaty.wire.pravega.bodies import PravegaErrorBody

@@ -6,7 +6,7 @@ of the group or the version, which clients do not see.
 
 from collections.abc import Mapping
 
-from treaty.core.groups import ANY_FORMAT, FORMAT
+from treaty.core.messages.groups import ANY_FORMAT, FORMAT
 from treaty.core.refusals import Invalid, InvalidSchema
 from treaty.core.schema import Pairs
 from treaty.wire.pravega.bodies import SerializationFormatBody

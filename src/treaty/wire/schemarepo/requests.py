@@ -3,8 +3,16 @@
 from collections.abc import Mapping
 
 from treaty.core.answers import Config
-from treaty.core.groups import ANY_FORMAT, AVRO_1124, FORMAT, SCHEMA_REPO, CreateSubject, GroupFound, GroupSettings
 from treaty.core.limits import COUNTER
+from treaty.core.messages.groups import (
+    ANY_FORMAT,
+    AVRO_1124,
+    FORMAT,
+    SCHEMA_REPO,
+    CreateSubject,
+    GroupFound,
+    GroupSettings,
+)
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.policy import LEVELS
 from treaty.core.refusals import InvalidSetting, InvalidSubject

@@ -7,8 +7,8 @@ from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rights import EVERY, may
-from treaty.core import associations as t
 from treaty.core import requests as q
+from treaty.core.messages import associations as t
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
 

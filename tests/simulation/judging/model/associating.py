@@ -18,10 +18,10 @@ from tests.simulation.judging.model.rights import may, may_bind, of_associate, r
 from tests.simulation.judging.model.selecting import describe
 from tests.simulation.judging.model.settings import GIVING_IDS, mode_in_force, refuse_if_readonly
 from tests.simulation.judging.model.subjects import refuse_bad_subject
-from treaty.core import associations as t
 from treaty.core import limits
 from treaty.core import requests as q
 from treaty.core.answers import DeletedVersions, Resource, ResourceAssociation
+from treaty.core.messages import associations as t
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import (
     AssociationNotFound,

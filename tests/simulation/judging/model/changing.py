@@ -39,8 +39,8 @@ from tests.simulation.judging.model.subjects import is_name
 from treaty.core import requests as q
 from treaty.core.answers import Config, ConfigStored, DeletedVersions, ModeStored
 from treaty.core.answers import ContextMade as ContextAnswer
-from treaty.core.groups import DeleteOrdinal
 from treaty.core.limits import COUNTER, NAME_LENGTH
+from treaty.core.messages.groups import DeleteOrdinal
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import (
     AlreadyDeleted,

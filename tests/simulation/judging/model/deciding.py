@@ -26,10 +26,10 @@ from tests.simulation.judging.model.events import Answered
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import answers
-from treaty.core import associations as t
-from treaty.core import encodings as e
-from treaty.core import groups as g
 from treaty.core import requests as q
+from treaty.core.messages import associations as t
+from treaty.core.messages import encodings as e
+from treaty.core.messages import groups as g
 from treaty.core.refusals import Refusal
 
 

@@ -6,9 +6,9 @@ from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.selecting import describe, no_subject
 from tests.simulation.judging.model.settings import refuse_if_readonly
-from treaty.core import encodings as e
 from treaty.core import limits
 from treaty.core import requests as q
+from treaty.core.messages import encodings as e
 from treaty.core.names import Subject
 from treaty.core.refusals import (
     CodecExists,

@@ -4,10 +4,10 @@ from tests.simulation.judging.model.events import ConfigChanged
 from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.settings import SAME, changed, own_config
-from treaty.core import groups as g
 from treaty.core import limits
 from treaty.core import requests as q
 from treaty.core.answers import Config
+from treaty.core.messages import groups as g
 from treaty.core.names import Subject
 from treaty.core.refusals import FormatNotAllowed, InvalidSetting, NotPermitted, TooLarge
 from treaty.core.schema import Pairs

@@ -25,10 +25,10 @@ from tests.simulation.judging.model.settings import (
     told,
 )
 from tests.simulation.judging.model.subjects import refuse_bad_subject
-from treaty.core import groups as g
 from treaty.core import limits
 from treaty.core import requests as q
 from treaty.core.answers import Config
+from treaty.core.messages import groups as g
 from treaty.core.names import Subject
 from treaty.core.policy import Level
 from treaty.core.refusals import FormatNotAllowed, PreviousLevelDiffers, SubjectAssociated, TooLarge

@@ -11,8 +11,8 @@ from tests.simulation.judging.model.past import Past
 from tests.simulation.judging.model.refusing import No, tag_of
 from tests.simulation.judging.model.selecting import describe
 from treaty.core import answers, limits
-from treaty.core import associations as t
 from treaty.core import requests as q
+from treaty.core.messages import associations as t
 from treaty.core.names import subject_of
 from treaty.core.refusals import Invalid, NotFound
 from treaty.core.state.codec import dumps, encode

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from tests.simulation.judging.model.asking import Asking
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No, tag_of
-from treaty.core import associations as t
-from treaty.core import groups as g
 from treaty.core import requests as q
+from treaty.core.messages import associations as t
+from treaty.core.messages import groups as g
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
 from treaty.core.schema import Draft

@@ -12,9 +12,9 @@ from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.sameness import matching_version, same_version
 from tests.simulation.judging.model.selecting import describe
 from tests.simulation.judging.model.settings import config_in_force, policy_in_force
-from treaty.core import groups as g
 from treaty.core import requests as q
 from treaty.core.answers import CompatibilityResult
+from treaty.core.messages import groups as g
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema, SchemaNotFound, VersionNotFound
 from treaty.core.schema import Draft

@@ -10,7 +10,6 @@ from itertools import chain, islice
 from treaty.core.access.rights import Access
 from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
-from treaty.core.groups import ChangeSubject, CreateSubject, GroupCreated, GroupRemoved, GroupSettings, RemoveSubject
 from treaty.core.handlers.contexts import refuse_bad_subject, refuse_invisible_name
 from treaty.core.handlers.deletion import whole_subject
 from treaty.core.handlers.groups.properties import refuse_bad_properties, refuse_bad_settings, refuse_format_in_use
@@ -28,6 +27,14 @@ from treaty.core.handlers.settings import (
 from treaty.core.handlers.uses import GoingRows, refuse_if_used, users_of
 from treaty.core.handlers.versions import stored_versions, subject_of_key
 from treaty.core.limits import USERS_NAMED
+from treaty.core.messages.groups import (
+    ChangeSubject,
+    CreateSubject,
+    GroupCreated,
+    GroupRemoved,
+    GroupSettings,
+    RemoveSubject,
+)
 from treaty.core.names import Subject
 from treaty.core.policy import in_words
 from treaty.core.refusals import PreviousLevelDiffers, Referenced

@@ -1,8 +1,8 @@
 """Settings and properties of a subject: what they may be, and the format that a subject is limited to."""
 
 from treaty.core import limits
-from treaty.core.groups import ANY_FORMAT, FORMAT, GroupSettings
 from treaty.core.handlers.versions import newest_first
+from treaty.core.messages.groups import ANY_FORMAT, FORMAT, GroupSettings
 from treaty.core.names import Subject
 from treaty.core.refusals import FormatNotAllowed, InvalidSetting, TooLarge
 from treaty.core.requests import SubjectCreation

@@ -6,10 +6,10 @@ from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.answers import Config
 from treaty.core.command import Command, Decision, PausingWork, finish_work
-from treaty.core.groups import ANY_FORMAT, FORMAT, GetSubject, GroupFound, Groups, ListGroups
 from treaty.core.handlers.groups.properties import named_format
 from treaty.core.handlers.settings import config_in_force, config_of, own_value, policy_of
 from treaty.core.handlers.versions import Kept, latest_version, newest_first, no_subject
+from treaty.core.messages.groups import ANY_FORMAT, FORMAT, GetSubject, GroupFound, Groups, ListGroups
 from treaty.core.names import Subject
 from treaty.core.policy import Level
 from treaty.core.requests import Scope

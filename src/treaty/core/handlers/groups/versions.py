@@ -6,18 +6,6 @@ from dataclasses import replace
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.answers import CompatibilityResult, Config, VersionFound
 from treaty.core.command import Command, Decision, PausingWork
-from treaty.core.groups import (
-    AdmittedVersion,
-    CheckReading,
-    FindSameSchema,
-    FindSameVersion,
-    GetHistory,
-    GetOrdinal,
-    GetTypedVersion,
-    GroupVersions,
-    History,
-    ListGroupVersions,
-)
 from treaty.core.handlers.compatibility import PASSED, CompatibilityRequirements, check_compatibility
 from treaty.core.handlers.drafts.same_versions import matching, same_version
 from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse
@@ -33,6 +21,18 @@ from treaty.core.handlers.versions import (
     no_ordinal,
     subject_of_key,
     with_ordinal,
+)
+from treaty.core.messages.groups import (
+    AdmittedVersion,
+    CheckReading,
+    FindSameSchema,
+    FindSameVersion,
+    GetHistory,
+    GetOrdinal,
+    GetTypedVersion,
+    GroupVersions,
+    History,
+    ListGroupVersions,
 )
 from treaty.core.names import Subject
 from treaty.core.policy import LATEST, NONE

@@ -1,0 +1,123 @@
+"""Operations that write versions, settings and associations."""
+
+from dataclasses import replace
+from typing import Any
+
+from treaty.core import answers as a
+from treaty.core import requests as q
+from treaty.core.access import permissions
+from treaty.core.declarations.operation import (
+    REGISTER_LIMITS,
+    SUBJECT,
+    SUBJECT_UNLESS_EXACT,
+    VERSION_LIMITS,
+    Operation,
+    is_always,
+)
+from treaty.core.handlers import association_changes, contexts, deletion, register, settings_changes
+from treaty.core.messages import associations as t
+from treaty.core.requests import Request
+
+# ------------------------------------------------------------------------------------------------ what stands before
+
+
+def _version_before(request: q.Register | q.Derive | q.DeleteSubject) -> Request[Any]:
+    return q.GetVersion(request.subject, q.LATEST, deleted=True)
+
+
+def _config_before(request: q.SetConfig | q.DeleteConfig) -> Request[Any]:
+    return q.GetConfig(request.scope)
+
+
+def _mode_before(request: q.SetMode | q.DeleteMode) -> Request[Any]:
+    return q.GetMode(request.scope)
+
+
+# ----------------------------------------------------------------------------------------------- who forces something
+
+
+def _sign_register(request: q.Register, principal: str) -> q.Register:
+    return request if request.force is None else replace(request, force=replace(request.force, who=principal))
+
+
+def _sign_spec(spec: t.AssociationSpec, principal: str) -> t.AssociationSpec:
+    return spec if spec.schema is None else replace(spec, schema=_sign_register(spec.schema, principal))
+
+
+def _sign_associate(request: t.Associate, principal: str) -> t.Associate:
+    return replace(request, wishes=tuple(_sign_spec(one, principal) for one in request.wishes))
+
+
+def _sign_changes(request: t.ChangeAssociations, principal: str) -> t.ChangeAssociations:
+    def sign(change: t.ResourceChange) -> t.ResourceChange:
+        signed = tuple(replace(one, wish=_sign_spec(one.wish, principal)) for one in change.operations)
+        return replace(change, operations=signed)
+
+    return replace(request, changes=tuple(sign(one) for one in request.changes))
+
+
+# ------------------------------------------------------------------------------------------------------ declarations
+
+
+_TIE_LIMITS = ("ASSOCIATIONS_PER_RESOURCE", "ASSOCIATIONS_PER_SUBJECT", *REGISTER_LIMITS)
+
+DECLARED: tuple[Operation[Any, Any], ...] = (
+    Operation(
+        "register", q.Register, a.RegisteredVersion, register.register, permissions.of_register, REGISTER_LIMITS,
+        writes=True, answer_name="registered", alias=SUBJECT_UNLESS_EXACT, query_before=_version_before, sign=_sign_register,
+        is_idempotent=lambda request: not request.number and request.expected is None,
+    ),
+    Operation(
+        "derive", q.Derive, a.RegisteredVersion, register.derive, permissions.of_subject("register", "read"), VERSION_LIMITS,
+        writes=True, answer_name="registered", alias=SUBJECT, query_before=_version_before,
+    ),
+    Operation(
+        "delete-version", q.DeleteVersion, a.DeletedVersions, deletion.delete_version, permissions.of_delete,
+        writes=True, answer_name="deleted", alias=SUBJECT_UNLESS_EXACT,
+        query_before=lambda request: q.GetVersion(request.subject, request.version, deleted=True),
+    ),
+    Operation(
+        "delete-subject", q.DeleteSubject, a.DeletedVersions, deletion.delete_subject, permissions.of_delete,
+        writes=True, answer_name="deleted", alias=SUBJECT, query_before=_version_before,
+    ),
+    Operation(
+        "make-context", q.MakeContext, a.ContextMade, contexts.make_context, permissions.of_make_context,
+        ("CONTEXTS", "NAME_LENGTH", "COUNTER", "ID_GAP"), writes=True, answer_name="context-made", is_idempotent=is_always,
+    ),
+    Operation(
+        "delete-context", q.DeleteContext, a.DeletedVersions, contexts.delete_context, permissions.of_context("admin"),
+        writes=True, answer_name="deleted",
+    ),
+    Operation(
+        "set-config", q.SetConfig, a.ConfigStored, settings_changes.set_config, permissions.of_set_config,
+        ("NAME_LENGTH", "RULES", "RULE_NAME"), writes=True, answer_name="config-stored", is_idempotent=is_always,
+        query_before=_config_before,
+    ),
+    Operation(
+        "delete-config", q.DeleteConfig, a.ConfigStored, settings_changes.delete_config, permissions.of_scope("config"),
+        writes=True, answer_name="config-stored", query_before=_config_before,
+    ),
+    Operation(
+        "set-mode", q.SetMode, a.ModeStored, settings_changes.set_mode, permissions.of_set_mode, ("NAME_LENGTH",),
+        writes=True, answer_name="mode-stored", is_idempotent=is_always, query_before=_mode_before,
+    ),
+    Operation(
+        "delete-mode", q.DeleteMode, a.ModeStored, settings_changes.delete_mode, permissions.of_scope("mode"),
+        writes=True, answer_name="mode-stored", query_before=_mode_before,
+    ),
+    Operation(
+        "associate", t.Associate, t.ResourceBound, association_changes.associate, permissions.of_associate, _TIE_LIMITS,
+        writes=True, answer_name="resource-bound", is_idempotent=is_always, sign=_sign_associate,
+        query_before=lambda request: t.ListAssociations(t.OfId(request.resource.id)),
+    ),
+    Operation(
+        "dissociate", t.Dissociate, a.DeletedVersions, association_changes.dissociate, permissions.anywhere("register"),
+        writes=True, answer_name="deleted",
+        query_before=lambda request: t.ListAssociations(t.OfId(request.resource_id)),
+    ),
+    Operation(
+        "change-associations", t.ChangeAssociations, t.AssociationResults, association_changes.change_associations,
+        permissions.anywhere("register"), ("ASSOCIATION_BATCH", *_TIE_LIMITS),
+        writes=True, answer_name="association-results", sign=_sign_changes,
+    ),
+)  # fmt: skip

@@ -1,0 +1,87 @@
+"""Operations on groups, codecs and encodings."""
+
+from typing import Any
+
+from treaty.core import answers as a
+from treaty.core.access import permissions
+from treaty.core.declarations.operation import DRAFT_LIMITS, SUBJECT, Operation, is_always
+from treaty.core.handlers import deletion, encodings
+from treaty.core.handlers.groups import changes as group_changes
+from treaty.core.handlers.groups import queries as group_queries
+from treaty.core.handlers.groups import versions as group_versions
+from treaty.core.messages import encodings as e
+from treaty.core.messages import groups as g
+from treaty.core.requests import Request
+
+
+def _group_before(request: g.CreateSubject | g.ChangeSubject | g.RemoveSubject) -> Request[Any]:
+    return g.GetSubject(request.subject)
+
+
+DECLARED: tuple[Operation[Any, Any], ...] = (
+    Operation(
+        "add-codec", e.AddCodec, e.CodecAdded, encodings.add_codec, permissions.of_subject("register"),
+        ("NAME_LENGTH", "CODEC_CHARACTERS", "CODECS_PER_SUBJECT"), writes=True, answer_name="codec-added", alias=SUBJECT,
+        is_idempotent=is_always, query_before=lambda request: e.ListCodecs(request.subject),
+    ),
+    Operation(
+        "assign-encoding", e.AssignEncoding, e.EncodingAssigned, encodings.assign_encoding, permissions.of_subject("register"),
+        ("COUNTER",), writes=True, answer_name="encoding-assigned", alias=SUBJECT, is_idempotent=is_always,
+    ),
+    Operation("list-codecs", e.ListCodecs, e.CodecTypes, encodings.list_codecs, permissions.of_subject("read"), alias=SUBJECT),
+    Operation("get-encoding", e.GetEncoding, e.EncodingFound, encodings.get_encoding, permissions.of_subject("read"), alias=SUBJECT),
+    Operation(
+        "create-subject", g.CreateSubject, g.GroupCreated, group_changes.create_subject, permissions.of_create_subject,
+        ("NAME_LENGTH", "GROUP_PROPERTIES", "GROUP_PROPERTY_CHARACTERS", "ORIGIN_LENGTH", "CONTEXTS", "SUBJECTS_PER_CONTEXT"),
+        writes=True, answer_name="group-created", alias=SUBJECT, is_idempotent=is_always, query_before=_group_before,
+    ),
+    Operation(
+        "change-subject", g.ChangeSubject, g.GroupCreated, group_changes.change_subject, permissions.of_change_subject,
+        ("GROUP_PROPERTIES", "GROUP_PROPERTY_CHARACTERS"), writes=True, answer_name="group-created", alias=SUBJECT,
+        is_idempotent=lambda request: request.previous is None, query_before=_group_before,
+    ),
+    Operation(
+        "remove-subject", g.RemoveSubject, g.GroupRemoved, group_changes.remove_subject, permissions.of_subject("delete"),
+        writes=True, answer_name="group-removed", alias=SUBJECT, query_before=_group_before,
+    ),
+    Operation(
+        "delete-ordinal", g.DeleteOrdinal, a.VersionFound, deletion.delete_ordinal, permissions.of_subject("delete"),
+        writes=True, answer_name="version-found", alias=SUBJECT,
+        query_before=lambda request: g.GetOrdinal(request.subject, request.ordinal),
+    ),
+    Operation(
+        "get-subject", g.GetSubject, g.GroupFound, group_queries.get_subject, permissions.of_subject("read"), alias=SUBJECT,
+        pauses=True,
+    ),
+    Operation(
+        "list-groups", g.ListGroups, g.Groups, group_queries.list_groups, permissions.anywhere("read"), ("GROUPS_PAGE",),
+        pauses=True,
+    ),
+    Operation(
+        "get-ordinal", g.GetOrdinal, a.VersionFound, group_versions.get_ordinal, permissions.of_subject("read"), alias=SUBJECT
+    ),
+    Operation(
+        "get-typed-version", g.GetTypedVersion, a.VersionFound, group_versions.get_typed_version,
+        permissions.of_subject("read"), alias=SUBJECT, pauses=True,
+    ),
+    Operation(
+        "list-group-versions", g.ListGroupVersions, g.GroupVersions, group_versions.list_group_versions,
+        permissions.of_subject("read"), alias=SUBJECT, pauses=True,
+    ),
+    Operation(
+        "get-history", g.GetHistory, g.History, group_versions.get_history, permissions.of_subject("read"), alias=SUBJECT,
+        pauses=True,
+    ),
+    Operation(
+        "find-same-version", g.FindSameVersion, a.VersionFound, group_versions.find_same_version, permissions.of_check,
+        DRAFT_LIMITS, alias=SUBJECT,
+    ),
+    Operation(
+        "find-same-schema", g.FindSameSchema, g.GroupVersions, group_versions.find_same_schema,
+        permissions.of_find_same_schema, DRAFT_LIMITS, pauses=True,
+    ),
+    Operation(
+        "check-reading", g.CheckReading, a.CompatibilityResult, group_versions.check_reading, permissions.of_check,
+        DRAFT_LIMITS, alias=SUBJECT,
+    ),
+)  # fmt: skip

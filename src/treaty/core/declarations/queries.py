@@ -1,0 +1,67 @@
+"""Operations that only read schemas, subjects, settings, associations and outcomes."""
+
+from dataclasses import replace
+from typing import Any
+
+from treaty.core import answers as a
+from treaty.core import requests as q
+from treaty.core.access import permissions
+from treaty.core.declarations.operation import DRAFT_LIMITS, SUBJECT, SUBJECT_UNLESS_EXACT, Operation, SubjectMember
+from treaty.core.handlers import association_queries, contexts, listings, lookup, queries, settings_changes
+from treaty.core.messages import associations as t
+
+ASSOCIATED_SUBJECT: SubjectMember[t.ListAssociations] = SubjectMember(
+    lambda request: request.of.subject if isinstance(request.of, t.OfSubject) else None,
+    lambda request, subject: replace(request, of=t.OfSubject(subject)),
+)
+
+DECLARED: tuple[Operation[Any, Any], ...] = (
+    Operation("get-config", q.GetConfig, a.ConfigStored, settings_changes.get_config, permissions.of_shown_scope("read", "config")),
+    Operation("get-mode", q.GetMode, a.ModeStored, settings_changes.get_mode, permissions.of_shown_scope("read", "mode")),
+    Operation("lookup", q.Lookup, a.VersionFound, lookup.lookup, permissions.of_lookup, DRAFT_LIMITS, alias=SUBJECT),
+    Operation("check", q.Check, a.CompatibilityResult, lookup.check_draft, permissions.of_check, DRAFT_LIMITS, alias=SUBJECT),
+    Operation(
+        "get-schema", q.GetSchema, a.SchemaFound, queries.get_schema, permissions.anywhere("read"),
+        immutable=True, alias=SUBJECT,
+    ),
+    Operation("get-guid", q.GetGuid, a.SchemaFound, queries.get_guid, permissions.anywhere("read"), immutable=True),
+    Operation("get-guid-ids", q.GetGuidIds, a.GuidIds, queries.get_guid_ids, permissions.anywhere("read")),
+    Operation(
+        "get-version", q.GetVersion, a.VersionFound, queries.get_version, permissions.of_subject_in_any_context("read"),
+        alias=SUBJECT_UNLESS_EXACT,
+    ),
+    Operation(
+        "find-version", q.FindVersion, a.VersionFound, queries.find_version, permissions.of_subject("read"), alias=SUBJECT,
+        pauses=True,
+    ),
+    Operation(
+        "list-subjects", q.ListSubjects, a.Subjects, listings.list_subjects, permissions.anywhere("read"), pauses=True
+    ),
+    Operation(
+        "list-versions", q.ListVersions, a.VersionNumbers, queries.list_versions, permissions.of_subject_in_any_context("read"),
+        alias=SUBJECT,
+    ),
+    Operation(
+        "list-schemas", q.ListSchemas, a.Versions, listings.list_schemas, permissions.anywhere("read"), pauses=True
+    ),
+    Operation(
+        "list-settings", q.ListSettings, a.ScopeSettings, listings.list_settings, permissions.anywhere("read"),
+        ("SETTINGS_PAGE",),
+    ),
+    Operation(
+        "uses-of", q.UsesOf, a.Uses, queries.uses_of, permissions.anywhere("read"), alias=SUBJECT, pauses=True
+    ),
+    Operation(
+        "referenced-by", q.ReferencedBy, a.SchemaIds, queries.referenced_by, permissions.of_subject("read"), alias=SUBJECT
+    ),
+    Operation("list-contexts", q.ListContexts, a.Contexts, contexts.list_contexts, permissions.anywhere("read")),
+    Operation(
+        "list-associations", t.ListAssociations, t.Associations, association_queries.list_associations,
+        permissions.of_list_associations, ("ASSOCIATIONS_LISTED",), alias=ASSOCIATED_SUBJECT,
+    ),
+    Operation(
+        "get-associations", t.GetAssociations, t.AssociationResults, association_queries.get_associations,
+        permissions.anywhere("read"), ("ASSOCIATION_BATCH", "ASSOCIATIONS_LISTED"),
+    ),
+    Operation("get-outcome", q.GetOutcome, a.CommandOutcome, queries.get_outcome, permissions.of_get_outcome),
+)  # fmt: skip
