@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from treaty.client.async_connection import AsyncConnection as AsyncConnection
     from treaty.client.cache_policy import CachePolicy as CachePolicy
     from treaty.client.connection import Connection as Connection
+    from treaty.client.iglu import AsyncResolver as AsyncResolver
+    from treaty.client.iglu import Resolver as Resolver
     from treaty.client.serializers.async_serializers import AsyncDeserializer as AsyncDeserializer
     from treaty.client.serializers.async_serializers import AsyncSerializer as AsyncSerializer
     from treaty.client.serializers.avro import AvroDeserializer as AvroDeserializer

@@ -15,6 +15,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "treaty.client.async_connection": ("AsyncConnection",),
     "treaty.client.cache_policy": ("CachePolicy",),
     "treaty.client.connection": ("Connection",),
+    "treaty.client.iglu": ("AsyncResolver", "Resolver"),
     "treaty.client.serializers.async_serializers": ("AsyncDeserializer", "AsyncSerializer"),
     "treaty.client.serializers.avro": ("AvroDeserializer", "AvroSerializer"),
     "treaty.client.serializers.errors": ("BadRecordError", "BadValueError"),
