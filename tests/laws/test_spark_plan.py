@@ -306,6 +306,24 @@ def test_recursion_is_opened_to_a_depth(registry: Connection) -> None:
     assert decode(value) == {"n": 1, "left": {"n": 2}, "all": [{"n": 3}]}
 
 
+def test_a_record_between_recursive_ones_is_opened_at_each_level_anew(registry: Connection) -> None:
+    tree = {
+        "type": "record",
+        "name": "Tree",
+        "fields": [{"name": "n", "type": "int"}, {"name": "sub", "type": ["null", "Tree"]}],
+    }
+    box = {"type": "record", "name": "Box", "fields": [{"name": "inside", "type": tree}]}
+    order = record(("next", ["null", "shop.Order"], None), ("box", box))
+    (schema_id,) = put(registry, order)
+    decode = envelope_of(make_plan(registry, "orders-value", depth=3))
+    filled = {"inside": {"n": 1, "sub": {"n": 2, "sub": None}}}
+    value = frame(schema_id, order, {"next": {"next": None, "box": filled}, "box": filled})
+    assert decode(value) == {
+        "next": {"next": None, "box": {"inside": {"n": 1}}},
+        "box": {"inside": {"n": 1, "sub": {"n": 2}}},
+    }
+
+
 def test_the_tail_asks_for_no_memory() -> None:
     for place in range(1000):
         assert all(byte % 2 == 1 and byte < 0x80 for byte in make_ending(f"plan {place}"))
