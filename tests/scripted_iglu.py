@@ -1,6 +1,6 @@
 """The seam for tests of the Iglu resolver: registries whose answers a test scripts call by call, and a clock that it sets.
 
-How a model, or any other test, drives a resolver:
+How a model, or any other test, drives a resolver (all other names come from `treaty.client.iglu`):
 
     clock = ManualClock()
     central = ScriptedRegistry("central")                       # of the class of HTTP: asked late, retried
@@ -37,9 +37,6 @@ from treaty.client.iglu import (
     SchemaDocument,
     memory_registry,
 )
-from treaty.client.iglu.embedded import BUILT_IN as BUILT_IN
-from treaty.client.iglu.registries import EMBEDDED as EMBEDDED
-from treaty.client.iglu.registries import MEMORY as MEMORY
 from treaty.client.iglu.registries import IgluRegistry, RegistryAnswer, RegistryQuestion
 
 START = 1_700_000_000_000
@@ -63,12 +60,7 @@ class ScriptedRegistry:
     """A registry whose answers are scripted; `calls` has every question."""
 
     def __init__(
-        self,
-        name: str,
-        *,
-        class_priority: int = REMOTE,
-        priority: int = 0,
-        vendor_prefixes: Iterable[str] = (),
+        self, name: str, *, class_priority: int = REMOTE, priority: int = 0, vendor_prefixes: Iterable[str] = ()
     ) -> None:
         self.name = name
         self.calls: list[RegistryQuestion] = []

@@ -2,16 +2,11 @@
 
 import pytest
 
-from tests.scripted_iglu import (
+from tests.scripted_iglu import ManualClock, ScriptedRegistry, look_up, make_resolver
+from treaty.client.iglu import (
     BUILT_IN,
     EMBEDDED,
     MEMORY,
-    ManualClock,
-    ScriptedRegistry,
-    look_up,
-    make_resolver,
-)
-from treaty.client.iglu import (
     NOT_FOUND,
     IgluNotFoundError,
     IgluUnavailableError,
@@ -32,7 +27,7 @@ def test_point_13_absent_everywhere_lists_every_registry_with_one_attempt() -> N
     clock = ManualClock()
     one, two = ScriptedRegistry("one"), ScriptedRegistry("two", class_priority=EMBEDDED)
     found = look_up(make_resolver(clock, [one, two]), KEY)
-    assert found.failures == {name: (MISSING, 1, clock.now) for name in (BUILT_IN, "one", "two")}
+    assert found.failures == dict.fromkeys((BUILT_IN, "one", "two"), (MISSING, 1, clock.now))
     assert isinstance(found.error, IgluNotFoundError)
 
 

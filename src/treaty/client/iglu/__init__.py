@@ -3,7 +3,7 @@
 from treaty.client.iglu.answers import IgluSchema, ResolverOptions, SchemaFamily, SchemaList
 from treaty.client.iglu.async_resolver import AsyncResolver
 from treaty.client.iglu.configuration import ResolverConfig, load_resolver_config, read_resolver_config
-from treaty.client.iglu.embedded import embedded_registry
+from treaty.client.iglu.embedded import BUILT_IN, embedded_registry
 from treaty.client.iglu.errors import (
     NOT_FOUND,
     IgluNotFoundError,
@@ -17,13 +17,25 @@ from treaty.client.iglu.errors import (
 )
 from treaty.client.iglu.http import HttpLimits
 from treaty.client.iglu.lookups import FamilyMember
-from treaty.client.iglu.registries import REMOTE, IgluRegistry, ListKey, SchemaDocument, http_registry, memory_registry
+from treaty.client.iglu.registries import (
+    EMBEDDED,
+    MEMORY,
+    REMOTE,
+    IgluRegistry,
+    ListKey,
+    SchemaDocument,
+    http_registry,
+    memory_registry,
+)
 from treaty.client.iglu.resolver import Resolver
 from treaty.client.iglu.validation import ValidationResult, read_client_error
 from treaty.core.iglu_key import IgluKey, IgluKeyError, SchemaCriterion, SchemaVer
 from treaty.formats.jsonschema.data.draft4 import DataViolation, SchemaIssue
 
 __all__ = [
+    "BUILT_IN",
+    "EMBEDDED",
+    "MEMORY",
     "NOT_FOUND",
     "REMOTE",
     "AsyncResolver",
