@@ -58,7 +58,7 @@ def test_points_24_25_and_28_a_failure_is_not_asked_again_before_its_backoff_and
         clock.now = start + pause
         again = look_up(resolver, KEY)
         assert again.failures == first.failures
-        assert again.failures["one"] == ({DOWN}, 1, start)
+        assert again.failures["one"] == (frozenset({DOWN}), 1, start)
     clock.advance(1)
     assert first.error.next_attempts["one"] == clock.now
     assert look_up(resolver, KEY).document == SCHEMA.value
@@ -221,7 +221,7 @@ def test_a_local_registry_is_not_asked_again_after_a_failure(class_priority: int
     assert error is not None
     assert error.next_attempts["one"] is None
     clock.advance(10**9)
-    assert look_up(resolver, KEY).failures["one"] == ({DOWN}, 1, clock.now - 10**9)
+    assert look_up(resolver, KEY).failures["one"] == (frozenset({DOWN}), 1, clock.now - 10**9)
 
 
 def test_a_registry_that_said_not_there_last_counts_as_not_there() -> None:
