@@ -1,8 +1,9 @@
 """Explains a record: its frame, the schema of the frame, and the payload."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from treaty.client.explain import avro, protobuf
 from treaty.client.explain.pieces import PieceReader, RecordPiece, UnexpectedBytesError
@@ -78,22 +79,25 @@ def _find_schema(registry: Registry, frame: Frame) -> SchemaFound:
 
 
 def _payload(registry: Registry, written: SchemaFound, whole: PieceReader, frame: Frame) -> None:
-    if written.format == "JSON":
-        _json(whole)
-        return
-    found = text_of(written)
-    meaning = fetch_resolved_schema(registry, written.format, found.text, found.references, found.within)
-    model = find_formats()[written.format].parse(meaning, False)
-    if written.format == "AVRO":
-        avro.explain(model, whole)
-    elif written.format == "PROTOBUF":
-        path = _path(whole, frame)
-        name = messages(model).get(path)
-        if name is None:
-            raise UnexpectedBytesError(whole.at, "", f"the schema has no message at {list(path)}")
-        protobuf.explain(build_pool(model).FindMessageTypeByName(name), whole)
-    else:
+    explain = _EXPLAINERS.get(written.format)
+    if explain is None:
         whole.rest(f"a payload of format {written.format}")
+        return
+
+    def parse() -> Any:
+        found = text_of(written)
+        meaning = fetch_resolved_schema(registry, written.format, found.text, found.references, found.within)
+        return find_formats()[written.format].parse(meaning, False)
+
+    explain(parse, whole, frame)
+
+
+def _protobuf(model: Any, whole: PieceReader, frame: Frame) -> None:
+    path = _path(whole, frame)
+    name = messages(model).get(path)
+    if name is None:
+        raise UnexpectedBytesError(whole.at, "", f"the schema has no message at {list(path)}")
+    protobuf.explain(build_pool(model).FindMessageTypeByName(name), whole)
 
 
 def _path(whole: PieceReader, frame: Frame) -> Path:
@@ -116,3 +120,11 @@ def _json(whole: PieceReader) -> None:
     except (ValueError, RecursionError) as error:
         raise UnexpectedBytesError(start, "", f"not JSON: {error}") from error
     whole.note(start, "", "JSON text", text)
+
+
+_EXPLAINERS: Mapping[str, Callable[[Callable[[], Any], PieceReader, Frame], None]] = {
+    "AVRO": lambda parse, whole, _: avro.explain(parse(), whole),
+    "JSON": lambda _, whole, __: _json(whole),
+    "PROTOBUF": lambda parse, whole, frame: _protobuf(parse(), whole, frame),
+}
+"""How a payload is explained, by format: with a function that parses its schema, where that is needed."""
