@@ -48,14 +48,14 @@ def check_engine(engine: str, format_: str, usual: str) -> str:
 def refuse_foreign(choices: Mapping[str, Any], format_: str) -> None:
     """Raise `PlanError` for an option that means nothing to the format of the rows."""
     for name, value in choices.items():
-        meant = _find_meant(name, format_)
+        meant = _find_owner(name, format_)
         if meant != format_ and value != getattr(_USUAL, name):
             raise ForeignOptionError(
                 name, f"{name} = {value!r} is for {meant}, and the rows to read are {format_}; leave it out"
             )
 
 
-def _find_meant(option: str, format_: str) -> str:
+def _find_owner(option: str, format_: str) -> str:
     """The format, or the formats, that an option means something to; `format_` where it is one of them."""
     if option in MEANT_FOR:
         return MEANT_FOR[option]
