@@ -7,7 +7,7 @@ from typing import Any
 from treaty.core.finding import Diagnostic, Finding
 from treaty.core.schema_engine import ResolvedSchema
 from treaty.core.state.columns import Column, Columns, Scalar
-from treaty.formats.format import BadPayloadError, Format, InvalidSchemaError, PayloadCodec, SchemaTexts
+from treaty.formats.format import BadPayloadError, Format, InvalidSchemaError, PayloadEncoding, SchemaTexts
 from treaty.formats.rule import CompatibilityRule
 
 Model = Mapping[str, str]
@@ -50,9 +50,9 @@ def read(writer: Model, reader: Model, mark: str) -> Callable[[bytes], Any]:
     return read_line
 
 
-def payload_codec(mark: str) -> PayloadCodec[Model]:
+def payload_codec(mark: str) -> PayloadEncoding[Model]:
     """Lines with this mark between cells."""
-    return PayloadCodec(lambda model: write(model, mark), lambda writer, reader: read(writer, reader, mark))
+    return PayloadEncoding(lambda model: write(model, mark), lambda writer, reader: read(writer, reader, mark))
 
 
 def show(model: Model, normalize: bool) -> SchemaTexts:  # noqa: FBT001 - the signature of `Format.show`

@@ -85,7 +85,7 @@ class TagSupport(Generic[Model]):
 
 
 @dataclass(frozen=True, slots=True)
-class PayloadCodec(Generic[Model]):
+class PayloadEncoding(Generic[Model]):
     """One way in which a format writes values as bytes.
 
     Values are those of JSON, with bytes, decimals, dates and times where the schema has such types: a record is a
@@ -154,4 +154,4 @@ class Format(Generic[Model]):
     from_logical: Callable[[str], str] | None = None
     recognize: Callable[[str], bool] | None = None
     locate: Callable[[str, str], tuple[int, int]] | None = None
-    payloads: Mapping[str, PayloadCodec[Model]] = field(default_factory=dict)
+    payloads: Mapping[str, PayloadEncoding[Model]] = field(default_factory=dict)

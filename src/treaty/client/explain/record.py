@@ -19,7 +19,7 @@ from treaty.core.answers import SchemaFound
 from treaty.core.refusals import NotFound
 from treaty.core.registry import Registry
 from treaty.core.requests import GetGuid, GetSchema
-from treaty.formats.format import BadPayloadError, InvalidSchemaError, PayloadCodec
+from treaty.formats.format import BadPayloadError, InvalidSchemaError, PayloadEncoding
 from treaty.formats.protobuf.runtime import build_pool
 from treaty.formats.registry import find_formats
 
@@ -108,7 +108,7 @@ def _payload(registry: Registry, written: SchemaFound, whole: PieceReader, frame
         whole.rest(f"a payload of format {form.name}")
 
 
-def _plugin(codec: PayloadCodec[Any], model: Any, whole: PieceReader) -> None:
+def _plugin(codec: PayloadEncoding[Any], model: Any, whole: PieceReader) -> None:
     """Note the value of a whole payload: a format of a plug-in says no more."""
     start = whole.at
     try:

@@ -26,7 +26,7 @@ from treaty.client.serializers.settings import (
 from treaty.core.names import DEFAULT_CONTEXT, Subject
 from treaty.core.registry import Registry
 from treaty.core.schema import Draft
-from treaty.formats.format import BadPayloadError, Format, InvalidSchemaError, PayloadCodec
+from treaty.formats.format import BadPayloadError, Format, InvalidSchemaError, PayloadEncoding
 from treaty.formats.registry import find_formats
 
 
@@ -34,13 +34,13 @@ from treaty.formats.registry import find_formats
 class PayloadSchema:
     """A parsed schema with the function that writes its values, and the full name of its type."""
 
-    codec: PayloadCodec[Any]
+    codec: PayloadEncoding[Any]
     model: Any
     write: Callable[[Any], bytes]
     name: str
 
 
-def choose_codec(form: Format[Any], encoding: str) -> PayloadCodec[Any]:
+def choose_codec(form: Format[Any], encoding: str) -> PayloadEncoding[Any]:
     """Return a format's way to write values, its usual one without a name. Raises `BadValueError` if there is none."""
     if not form.payloads:
         raise BadValueError(f"records of format {form.name} cannot be written or read: its package has no payloads")
