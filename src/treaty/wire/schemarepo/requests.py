@@ -18,6 +18,7 @@ from treaty.core.policy import LEVELS
 from treaty.core.refusals import InvalidSetting, InvalidSubject
 from treaty.core.requests import ExpectedVersion, ForceReason, Register, SubjectCreation
 from treaty.core.schema import Draft
+from treaty.formats.registry import find_formats
 
 RESERVED = "repo."
 """Names of properties that begin so mean something to schema-repo; no others than `VALIDATORS` are known."""
@@ -29,7 +30,6 @@ FORCED = "force_override"
 """The reason that is stored with a version that `force_override` admitted."""
 SEQUENCE = "sequence"
 """The scheme of ids: they count up from 1 in each group."""
-_PARSED = ("AVRO", "JSON", "PROTOBUF")
 
 
 # ------------------------------------------------------------------------------------------------------------- names
@@ -143,7 +143,7 @@ def formats_to_find(group: GroupFound) -> tuple[str, ...]:
     """Return the formats under which a text is looked up: also those that only other dialects register."""
     formats = formats_of(group)
     mixed = len(formats) > 1 and group.origin not in {SCHEMA_REPO, AVRO_1124}
-    return (*_PARSED, OPAQUE) if mixed else formats
+    return (*find_formats().names, OPAQUE) if mixed else formats
 
 
 def register_of(subject: Subject, text: str, format_: str, expected: ExpectedVersion | None = None) -> Register:
