@@ -26,7 +26,7 @@ KEY = "iglu:com.acme/click/jsonschema/1-0-0"
 PATH, LIST = "/api/schemas/com.acme/click/jsonschema/1-0-0", "/api/schemas/com.acme/click/jsonschema/1"
 SCHEMA = {"type": "object", "title": "click"}
 BODY = json.dumps(SCHEMA).encode()
-OPTIONS = ResolverOptions(http=HttpLimits(timeout=0.4))
+OPTIONS = ResolverOptions(http=HttpLimits(connect_timeout=0.3, timeout=0.4))
 
 
 @pytest.fixture
@@ -35,18 +35,18 @@ def server() -> Iterator[LoopbackRegistry]:
         yield registry
 
 
-def ask_blocking(base: str, key: str = KEY) -> IgluSchema | ResolutionError:
-    with Resolver(ResolverConfig(), registries=[http_registry("r", f"{base}/api")], options=OPTIONS) as resolver:
+def ask_blocking(base: str, key: str = KEY, options: ResolverOptions = OPTIONS) -> IgluSchema | ResolutionError:
+    with Resolver(ResolverConfig(), registries=[http_registry("r", f"{base}/api")], options=options) as resolver:
         try:
             return resolver.lookup(key)
         except ResolutionError as error:
             return error
 
 
-def ask_async(base: str, key: str = KEY) -> IgluSchema | ResolutionError:
+def ask_async(base: str, key: str = KEY, options: ResolverOptions = OPTIONS) -> IgluSchema | ResolutionError:
     async def ask() -> IgluSchema | ResolutionError:
         registries = [http_registry("r", f"{base}/api")]
-        async with AsyncResolver(ResolverConfig(), registries=registries, options=OPTIONS) as resolver:
+        async with AsyncResolver(ResolverConfig(), registries=registries, options=options) as resolver:
             try:
                 return await resolver.lookup(key)
             except ResolutionError as error:
@@ -116,7 +116,8 @@ def test_refused_unknown_and_without_tls_are_failures_of_the_registry(
     server: LoopbackRegistry, ask: object, base: str
 ) -> None:
     assert callable(ask)
-    (failure,) = ask(base.format(port=server.port)).failures["r"].errors
+    options = ResolverOptions(http=HttpLimits(connect_timeout=0.3, timeout=5))
+    (failure,) = ask(base.format(port=server.port), options=options).failures["r"].errors
     assert failure.kind == "RepoFailure"
 
 
@@ -144,7 +145,7 @@ def test_point_54_a_list_over_http_is_parsed_in_its_order(server: LoopbackRegist
 
 def test_nothing_but_404_is_kept_as_missing(server: LoopbackRegistry) -> None:
     now = [0]
-    options = ResolverOptions(http=HttpLimits(timeout=0.4), clock=lambda: now[0])
+    options = ResolverOptions(http=HttpLimits(connect_timeout=0.3, timeout=0.4), clock=lambda: now[0])
     server.replies[PATH] = respond(500)
     with Resolver(ResolverConfig(), registries=[http_registry("r", f"{server.base}/api")], options=options) as resolver:
         with pytest.raises(IgluUnavailableError):
