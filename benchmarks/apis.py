@@ -20,8 +20,6 @@ SUBJECTS = 40
 ROUND = 160
 TURNS = 9
 READ_GOAL, ADD_GOAL = 1.2, 1.1
-MANY_TYPES = 200
-"""Types of the versions of a subject that has many."""
 
 
 @dataclass(frozen=True, slots=True)
