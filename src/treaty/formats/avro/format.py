@@ -18,8 +18,23 @@ from treaty.formats.avro.parser import parse_schema
 from treaty.formats.avro.references import find_references
 from treaty.formats.avro.rules import EXPECTED, RULES
 from treaty.formats.avro.tags import list_entities, write_tags
+from treaty.formats.content import has_json_schema_words, list_members, skip_comments
 from treaty.formats.format import Format, SchemaTexts, TagSupport
 from treaty.formats.rule import LintRule
+
+TYPES = frozenset({"record", "error", "enum", "fixed", "map", "bytes", "int", "long", "float", "double"})
+"""Types by which a text is known, because JSON Schema has none of these names."""
+
+
+def recognize(text: str) -> bool:
+    """Whether a text, valid or not, looks like an Avro schema."""
+    at = skip_comments(text)
+    if text[at : at + 1] != "{":
+        return text[at : at + 1] in {'"', "["}
+    members = list_members(text)
+    type_ = members.get("type")
+    return not has_json_schema_words(members) and isinstance(type_, str) and type_ in TYPES
+
 
 LINTS: Mapping[str, LintRule[AvroSchema]] = {lint.id: lint for lint in (*DOCUMENTATION, *EVOLUTION, *PORTABILITY)}
 """Every lint, off unless it is asked for."""
@@ -75,4 +90,5 @@ FORMAT = Format(
     suffixes=(".avsc",),
     tagging=TagSupport(list_entities, write_tags),
     from_logical=from_logical,
+    recognize=recognize,
 )

@@ -19,6 +19,7 @@ from treaty.core.policy import LEVELS
 from treaty.core.refusals import InvalidSetting, InvalidSubject
 from treaty.core.requests import ExpectedVersion, ForceReason, Register, SubjectCreation
 from treaty.core.schema import Draft
+from treaty.formats.registry import find_formats
 
 RESERVED = "repo."
 """Names of properties that begin so mean something to schema-repo; no others than `VALIDATORS` are known."""
@@ -28,7 +29,6 @@ FORCED = "force_override"
 """The reason that is stored with a version that `force_override` admitted."""
 SEQUENCE = "sequence"
 """The scheme of ids: they count up from 1 in each group."""
-_PARSED = ("AVRO", "JSON", "PROTOBUF")
 
 
 # ------------------------------------------------------------------------------------------------------------- names
@@ -131,7 +131,7 @@ def formats_to_find(group: GroupFound) -> tuple[str, ...]:
         named = group.format
     if named != ANY_FORMAT:
         return (named,)
-    return ("AVRO", TEXT_FORMAT) if own else (*_PARSED, TEXT_FORMAT)
+    return ("AVRO", TEXT_FORMAT) if own else (*find_formats().names, TEXT_FORMAT)
 
 
 def register_of(subject: Subject, text: str, expected: ExpectedVersion | None = None) -> Register:
