@@ -140,6 +140,12 @@ PRINCIPAL_GROUPS = 256
 """Groups that a bearer token may name."""
 KEYS = 100
 """Public keys in one set for bearer tokens."""
+API_KEYS = 100_000
+"""API keys of a registry."""
+API_KEYS_AT_ONCE = 10
+"""API keys that one request may add."""
+API_KEYS_PAGE = 1_000
+"""API keys in one page of a list."""
 HOT_BLOCKS = 4_096
 """Header blocks that a worker with rights caches for the response cache: one or two for each kind of client and credential."""
 AUDIT_LINES = 10_000
