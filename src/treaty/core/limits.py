@@ -166,6 +166,8 @@ ARROW_ROWS = 20_000
 """Frames that are decoded to Arrow at once."""
 ARROW_BYTES = 8_000_000
 """Bytes of Protobuf frames that are decoded at once; a message in memory may be twenty times as large as on the wire."""
+ENCODINGS_CACHED = 1_000
+"""Encodings that a deserializer of a group keeps; the least recently used one is asked for again."""
 INFLATED_BYTES = 50_000_000
 """Bytes of one payload after decompression; a longer one is a bad row."""
 AVRO_ITEMS = 1_000_000

@@ -28,10 +28,13 @@ def draft_of(body: SchemaInfoBody | None) -> tuple[Draft, Pairs]:
     own = body.properties or {}
     refuse_kept_name(own)
     properties = tuple(sorted({**own, **dict(kept)}.items()))
-    return _draft(word, body.type, body.schema_data), properties
+    return make_draft(word, body.type, body.schema_data), properties
 
 
-def _draft(word: str, type_name: str, data: bytes) -> Draft:
+def make_draft(word: str, type_name: str, data: bytes) -> Draft:
+    """Return the draft of a format, a type and the bytes of a schema. Raises `InvalidSchema` for bytes that can't be a
+    text or a set of descriptors.
+    """
     if word == "PROTOBUF":
         return Draft(_descriptors(data, type_name), word, type_name=type_name, data=data)
     if word not in {"AVRO", "JSON"}:
