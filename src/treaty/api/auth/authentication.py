@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.types import Scope
 
-from treaty.api.auth.api_keys import ApiKeyRights, FindApiKey, is_below_api, read_api_key, super_rule
+from treaty.api.auth.api_keys import ApiKeyRights, FindApiKey
 from treaty.api.auth.basic import basic
 from treaty.api.auth.bearer import bearer
 from treaty.api.auth.certificate import certificate
@@ -25,11 +25,12 @@ from treaty.api.auth.watched_file import AuthFileError, WatchedFile
 from treaty.api.caller import OPEN, RequestCaller, request_id_of, set_caller
 from treaty.api.network.addresses import network_of
 from treaty.api.request_scope import PEER, cache_permit_of, set_cache_permit
+from treaty.core.access.api_key_rules import rule_of_key, super_rule
 from treaty.core.access.rights import ANONYMOUS, Access, Rights, matches_pattern
 from treaty.core.limits import CREDENTIALS_BYTES
-from treaty.core.messages.api_keys import rule_of_key
 from treaty.core.names import EVERYWHERE
 from treaty.core.refusals import Forbidden, Reason, Unauthenticated
+from treaty.wire.iglu.api_keys import is_below_api, read_api_key
 
 log = logging.getLogger("treaty.auth")
 
@@ -82,9 +83,9 @@ class RequestAuthenticator:
     async def _admit_with_key(self, scope: Scope) -> bool:
         """Set the caller of a request to Iglu's API that has a key, or no credentials at all; an unknown key is as none.
 
-        Raises `HttpError` 400 for a malformed key, and for one beside other credentials.
+        Raises `IgluBodyError` 400 for a malformed key, and for one beside other credentials.
         """
-        digest = read_api_key(scope)
+        digest = read_api_key(scope["headers"])
         has_others = any(name == b"authorization" for name, _ in scope["headers"]) or scope.get(PEER) is not None
         if not digest and has_others:
             return False

@@ -7,7 +7,6 @@ import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from treaty.core.access.rights import AccessRule, patterns_of_vendor, with_included
 from treaty.core.requests import Request
 
 KeyAction = Literal["READ", "BUMP", "CREATE", "CREATE_VENDOR"]
@@ -91,14 +90,3 @@ class ListApiKeys(Request[ApiKeys]):
 
     digest: str = ""
     after: str = ""
-
-
-# ---------------------------------------------------------------------------------------------------------- rights
-
-
-def rule_of_key(key: ApiKeyFound) -> AccessRule:
-    """Return what a key allows, as a rule."""
-    exact, below = patterns_of_vendor(key.vendor)
-    permission = {"READ": "read", "BUMP": "bump", "CREATE": "create", "CREATE_VENDOR": "create"}[key.action]
-    subjects = (exact,) if key.action in {"BUMP", "CREATE"} else (exact, below)
-    return AccessRule((key.principal,), with_included((permission,)), subjects)  # type: ignore[arg-type]  # a literal
