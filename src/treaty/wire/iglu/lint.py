@@ -81,7 +81,7 @@ def _order(low: str, high: str) -> Callable[[Node], Iterator[tuple[str, str]]]:
     return find
 
 
-def _misplaced(
+def _find_misplaced(
     words: tuple[str, ...], wanted: frozenset[str], what: str
 ) -> Callable[[Node], Iterator[tuple[str, str]]]:
     def find(node: Node) -> Iterator[tuple[str, str]]:
@@ -194,10 +194,10 @@ CHECKS: tuple[LintCheck, ...] = (
     LintCheck("numericMinimumMaximum", "ERROR", _order("minimum", "maximum")),
     LintCheck("stringMinMaxLength", "ERROR", _order("minLength", "maxLength")),
     LintCheck("arrayMinMaxItems", "ERROR", _order("minItems", "maxItems")),
-    LintCheck("numericProperties", "ERROR", _misplaced(_NUMERIC, frozenset({"number", "integer"}), "numbers")),
-    LintCheck("stringProperties", "ERROR", _misplaced(_TEXT, frozenset({"string"}), "texts")),
-    LintCheck("arrayProperties", "ERROR", _misplaced(_ARRAY, frozenset({"array"}), "arrays")),
-    LintCheck("objectProperties", "ERROR", _misplaced(_OBJECT, frozenset({"object"}), "objects")),
+    LintCheck("numericProperties", "ERROR", _find_misplaced(_NUMERIC, frozenset({"number", "integer"}), "numbers")),
+    LintCheck("stringProperties", "ERROR", _find_misplaced(_TEXT, frozenset({"string"}), "texts")),
+    LintCheck("arrayProperties", "ERROR", _find_misplaced(_ARRAY, frozenset({"array"}), "arrays")),
+    LintCheck("objectProperties", "ERROR", _find_misplaced(_OBJECT, frozenset({"object"}), "objects")),
     LintCheck("requiredPropertiesExist", "ERROR", _required_exists),
     LintCheck("schemaUri", "ERROR", _schema_uri, root=True),
     LintCheck("rootObject", "WARNING", _root_object, root=True),
