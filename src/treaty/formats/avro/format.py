@@ -40,9 +40,22 @@ LINTS: Mapping[str, LintRule[AvroSchema]] = {lint.id: lint for lint in (*DOCUMEN
 """Every lint, off unless it is asked for."""
 
 
+_LAST: list[tuple[AvroSchema | None, SchemaTexts | None]] = [(None, None)]
+"""The schema that was printed last: one in normal form is asked for twice in a row, as it is and in that form."""
+
+
 def print_texts(schema: AvroSchema, normalize: bool) -> SchemaTexts:  # noqa: FBT001 - the signature of `Format.show`
     """Canonical text, the same with references inlined, the top-level type's full name and its fields."""
     chosen = to_normal_form(schema) if normalize else schema
+    last, texts = _LAST[0]
+    if last is chosen and texts is not None:
+        return texts
+    texts = _print_texts(chosen)
+    _LAST[0] = (chosen, texts)
+    return texts
+
+
+def _print_texts(chosen: AvroSchema) -> SchemaTexts:
     canonical = print_schema(chosen, chosen.outside)
     resolved = print_schema(chosen) if chosen.outside else canonical
     root = chosen.root
