@@ -14,7 +14,8 @@ from treaty.formats.json_pointer import find_positions
 from treaty.formats.json_reader import read_json
 from treaty.formats.seeded_random import SeededRandom
 from treaty_thrift.model import NUMBERS, Container, Enum, Primitive, Record, ThriftSchema, Type, resolve_type
-from treaty_thrift.values import MisfitError, ValueShapes
+from treaty_thrift.shapes import MisfitError
+from treaty_thrift.values import ValueShapes
 from treaty_thrift.writers import BinaryWriter
 
 OPENED = 4
