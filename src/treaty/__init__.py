@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from treaty.client.groups.settings import pravega_group as pravega_group
     from treaty.client.groups.types import WithSchema as WithSchema
     from treaty.client.groups.types import custom_type as custom_type
+    from treaty.client.iglu import AsyncResolver as AsyncResolver
+    from treaty.client.iglu import Resolver as Resolver
     from treaty.client.serializers.async_serializers import AsyncDeserializer as AsyncDeserializer
     from treaty.client.serializers.async_serializers import AsyncSerializer as AsyncSerializer
     from treaty.client.serializers.avro import AvroDeserializer as AvroDeserializer

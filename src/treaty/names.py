@@ -20,6 +20,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "treaty.client.groups.serializer": ("GroupSerializer",),
     "treaty.client.groups.settings": ("GroupReaderSettings", "GroupWriterSettings", "pravega_group"),
     "treaty.client.groups.types": ("WithSchema", "custom_type"),
+    "treaty.client.iglu": ("AsyncResolver", "Resolver"),
     "treaty.client.serializers.async_serializers": ("AsyncDeserializer", "AsyncSerializer"),
     "treaty.client.serializers.avro": ("AvroDeserializer", "AvroSerializer"),
     "treaty.client.serializers.errors": ("BadRecordError", "BadValueError"),

@@ -284,3 +284,13 @@ SCAN_BYTES = 67_108_864
 """Bytes of records that a node holds in memory while it reads a whole log on Kafka; further ones go to a temporary file."""
 WINDOW_BYTES = 33_554_432
 """Bytes of the last appends of a log on Kafka that a node caches; a reader that is further behind triggers a full replay."""
+IGLU_DEPTH = 40
+"""Levels of nesting in a self-describing schema or value. Settable."""
+IGLU_ANSWER_BYTES = 2_097_152
+"""Bytes of one answer, or one file, of an Iglu registry that a resolver reads."""
+IGLU_CACHE = 1_000_000
+"""Entries of a resolver's cache."""
+IGLU_ERRORS = 32
+"""Distinct failures that a resolver remembers of one registry for one schema."""
+IGLU_FAMILY = 10_000
+"""Versions in one list, or in one family, that a resolver reads."""

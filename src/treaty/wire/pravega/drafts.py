@@ -8,6 +8,7 @@ from treaty.core.refusals import Invalid, InvalidSchema, Reason
 from treaty.core.schema import Draft, Pairs
 from treaty.formats.format import InvalidSchemaError
 from treaty.formats.protobuf.descriptor_sets import select_file
+from treaty.formats.registry import find_formats
 from treaty.wire.pravega.avro_unions import narrow_union
 from treaty.wire.pravega.bodies import SchemaInfoBody, SchemaWithVersionBody
 from treaty.wire.pravega.formats import format_body, refuse_kept_name, schema_format_of, shown_properties
@@ -37,7 +38,7 @@ def make_draft(word: str, type_name: str, data: bytes) -> Draft:
     """
     if word == "PROTOBUF":
         return Draft(_descriptors(data, type_name), word, type_name=type_name, data=data)
-    if word not in {"AVRO", "JSON"}:
+    if find_formats().find(word) is None:
         return Draft("", word, type_name=type_name, data=data)
     try:
         text = data.decode()
