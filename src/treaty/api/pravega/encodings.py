@@ -37,7 +37,7 @@ async def list_codecs(x: PravegaExchange) -> PravegaAnswer:
 
 
 async def add_codec(x: PravegaExchange) -> PravegaAnswer:
-    """Adds a codec to a group; 409 if the group has one of this name with other properties, which never change. An empty name is none: every group has that."""
+    """Adds a codec to a group; 409 if the group has one of this name with other properties, which never change."""
     body = await x.body(bodies.CodecTypeBody)
     if body.name == NO_CODEC and not body.properties:  # serializers without a codec send it at their start
         await x.ask(ListCodecs(x.subject))

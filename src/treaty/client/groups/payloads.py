@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
-from treaty.client.groups.padding import Trim, trim_json, trim_message, trim_record
+from treaty.client.groups.trailing_zeros import Trim, trim_json, trim_message, trim_record
 from treaty.client.groups.types import GroupType
 from treaty.client.references import fetch_resolved_schema
 from treaty.client.serializers.avro import AvroDeserializer, AvroSerializer

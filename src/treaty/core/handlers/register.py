@@ -94,8 +94,7 @@ def register(view: View, command: Command[Register], engine: SchemaEngine) -> De
     refuse_bad_rules(request.draft.rules)
     refuse_bad_subject(request.subject)
     home = view.get(SUBJECT, request.subject)
-    takes_opaque = request.require_subject and home is not None and home.origin != "confluent"
-    if request.create_with.origin == "confluent" and not takes_opaque:
+    if {request.create_with.origin, home.origin if home and request.require_subject else "confluent"} == {"confluent"}:
         refuse_unknown_format(request.draft, engine)
     if home is None:
         if request.require_subject:
