@@ -147,7 +147,7 @@ def test_iglu_central_has_no_errors_and_no_gaps() -> None:
     assert not list(find_gaps(list(texts)))
     steps = list(list_steps(texts, make_comparison(FormatEngine(find_formats())), in_model=True))
     assert len(steps) == 94
-    assert sum(step.verdict == "fits" for step in steps) > 70
+    assert sum(step.result == "fits" for step in steps) > 70
 
 
 def test_a_static_registry_has_the_files_and_their_lists(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from uuid import UUID, uuid4
 
 import click
 
-from treaty.cli.iglu.server_options import tell_trouble
+from treaty.cli.iglu.server_options import report_unreachable
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.iglu.server_client import IgluServer, ServerAnswer
@@ -43,7 +43,7 @@ def keygen(
         return
     if registry is None:
         raise click.UsageError("give the server by --registry")
-    with IgluServer(registry, apikey) as server, tell_trouble():
+    with IgluServer(registry, apikey) as server, report_unreachable():
         answer = server.generate_keys(vendor) if vendor is not None else server.delete_key(_uuid(gone or ""))
     if answer.status not in {200, 201}:
         raise UnusableError(f"{registry} refused: {answer.status} {answer.message}")

@@ -53,8 +53,8 @@ def lint(*, paths: tuple[Path, ...], skipped: str, listing: bool, as_json: bool)
         raise click.UsageError("give PATHS, or --list")
     skip = _names(skipped)
     schemas = [one for path in paths for one in _schemas_at(path) if one.key.format == "jsonschema"]
-    found = [(one, finding) for one in screen.track_progress(schemas, "looking") for finding in _look_at(one, skip)]
-    found += _look_at_families(schemas, skip)
+    found = [(one, finding) for one in screen.track_progress(schemas, "looking") for finding in _check_file(one, skip)]
+    found += _check_families(schemas, skip)
     counts = {level: sum(finding.level == level for _, finding in found) for level in _COLOURS}
     if as_json:
         listed = [{"schema": str(one.key), "file": str(one.path), **finding._asdict()} for one, finding in found]
@@ -100,7 +100,7 @@ def _schemas_at(path: Path) -> Iterator[SchemaPath]:
         raise UnusableError(f"{path} lies at no path VENDOR/NAME/FORMAT/VERSION") from None
 
 
-def _look_at(one: SchemaPath, skip: frozenset[str]) -> Iterator[LintFinding]:
+def _check_file(one: SchemaPath, skip: frozenset[str]) -> Iterator[LintFinding]:
     try:
         document: Any = json.loads(one.path.read_bytes())
     except (ValueError, RecursionError) as wrong:
@@ -112,7 +112,7 @@ def _look_at(one: SchemaPath, skip: frozenset[str]) -> Iterator[LintFinding]:
     yield from lint_document(document, IGLU_DEPTH, skip)
 
 
-def _look_at_families(schemas: list[SchemaPath], skip: frozenset[str]) -> list[tuple[SchemaPath, LintFinding]]:
+def _check_families(schemas: list[SchemaPath], skip: frozenset[str]) -> list[tuple[SchemaPath, LintFinding]]:
     places = {one.key: one for one in schemas}
     found = [] if GAP in skip else list(find_gaps(list(places)))
     if LABEL not in skip:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from treaty.cli.iglu.server_options import server_options, tell_trouble
+from treaty.cli.iglu.server_options import server_options, report_unreachable
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.iglu.schema_folder import SchemaPath, read_folder
@@ -44,7 +44,7 @@ def push(*, folder: Path, server: IgluServer, public: bool, dry_run: bool, as_js
         return
     counts = {"created": 0, "updated": 0, "unchanged": 0}
     refused: dict[str, Any] | None = None
-    with server, tell_trouble(), screen.show_progress() as progress:
+    with server, report_unreachable(), screen.show_progress() as progress:
         for number, one in enumerate(schemas, 1):
             done, answer = _push_one(server, one, public=public)
             if not done:
@@ -123,7 +123,7 @@ def pull(*, folder: Path, server: IgluServer, as_json: bool) -> None:
     """  # noqa: D301 - click wants the control character
     problems: list[dict[str, Any]] = []
     written = 0
-    with server, tell_trouble(), screen.show_progress() as progress:
+    with server, report_unreachable(), screen.show_progress() as progress:
         keys = server.list_keys()
         for number, key in enumerate(keys, 1):
             answer = server.get(key)

@@ -26,8 +26,8 @@ def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def tell_trouble() -> Iterator[None]:
-    """Turn the trouble of a server into an error of the command line."""
+def report_unreachable() -> Iterator[None]:
+    """Report a server that cannot be reached as an error of the command line."""
     try:
         yield
     except IgluServerError as wrong:

@@ -17,14 +17,14 @@ class SchemaPath:
 
 
 @dataclass(frozen=True, slots=True)
-class SchemaFolder:
+class IgluFolder:
     """The schemas of a folder, in the order in which they are published, and files that lie at no path of a schema."""
 
     schemas: tuple[SchemaPath, ...]
     strangers: tuple[Path, ...]
 
 
-def read_folder(folder: Path) -> SchemaFolder:
+def read_folder(folder: Path) -> IgluFolder:
     """List the schemas of a folder, or of its folder ``schemas``. Hidden files are left out."""
     root = folder / "schemas" if (folder / "schemas").is_dir() else folder
     schemas: list[SchemaPath] = []
@@ -41,7 +41,7 @@ def read_folder(folder: Path) -> SchemaFolder:
             strangers.append(path)
         else:
             schemas.append(SchemaPath(key, path))
-    return SchemaFolder(tuple(sorted(schemas, key=lambda one: one.key)), tuple(strangers))
+    return IgluFolder(tuple(sorted(schemas, key=lambda one: one.key)), tuple(strangers))
 
 
 def list_models(keys: Iterable[IgluKey]) -> dict[str, list[str]]:

@@ -30,7 +30,7 @@ class VersionStep:
     findings: tuple[Finding, ...]
 
     @property
-    def verdict(self) -> str:
+    def result(self) -> str:
         """What the findings say about the label, in a few words."""
         if self.label == "ADDITION":
             return "not proven" if self.findings else "fits"
