@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from treaty.cli.iglu.server_options import server_options, report_unreachable
+from treaty.cli.iglu.server_options import report_unreachable, server_options
 from treaty.cli.terminal import options, screen
 from treaty.cli.terminal.source import UnusableError
 from treaty.client.iglu.schema_folder import SchemaPath, read_folder
