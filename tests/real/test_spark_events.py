@@ -12,7 +12,7 @@ from tests.self_describing import DAMAGE, SCHEMAS, expect, make_events, make_res
 from treaty.client.iglu import REMOTE, SchemaDocument, memory_registry, repo_failure
 from treaty.client.iglu.registries import LocalSource, RegistryAnswer, RegistryQuestion
 from treaty.plan.errors import PlanError
-from treaty.spark.iglu import FAILURES, to_snowplow_bad_rows, validate_self_describing
+from treaty.spark.iglu import FAILURES, shred, to_snowplow_bad_rows, validate_self_describing
 
 pytestmark = pytest.mark.jvm
 
@@ -98,3 +98,28 @@ def test_bad_events_become_rows_of_snowplow_and_columns_are_named(spark: SparkSe
             validate_self_describing(frame, resolver, columns="none")
         with pytest.raises(PlanError, match="the column 'n' is int"):
             validate_self_describing(frame, resolver, columns="n")
+
+
+def test_good_events_are_shredded_into_columns_and_tables(spark: SparkSession) -> None:
+    events = make_events(4, 1_000, 0.05)
+    frame = spark.createDataFrame([(place, text) for place, (text, _) in enumerate(events)], "number INT, value STRING")
+    with make_resolver() as resolver:
+        parts = shred(validate_self_describing(frame, resolver), resolver)
+    rows = {row["number"]: row.asDict(recursive=True) for row in parts.good.collect()}
+    assert sorted(rows) == [place for place, (_, damage) in enumerate(events) if not damage]
+    for place, row in rows.items():
+        wanted: dict[str, list[object]] = {}
+        for one in json.loads(events[place][0])["data"]:
+            wanted.setdefault(f"{one['schema'].split('/')[1]}_1", []).append(
+                {"_schema_version": "1-0-0", **one["data"]}
+            )
+        found = {
+            name.removeprefix("com_acme_shop_"): value
+            for name, value in row.items()
+            if name.startswith("com") and value
+        }
+        assert found == wanted
+    assert parts.bad.count() == 0
+    table = parts.table("com_acme_shop_event_07_1", keep=("number",))
+    assert table.columns == ["number", "_schema_version", "id", "count", "price", "kind", "tags"]
+    assert table.count() == sum(len(row["com_acme_shop_event_07_1"] or ()) for row in rows.values())

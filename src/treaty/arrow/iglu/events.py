@@ -54,7 +54,7 @@ class _Checker:
 
 
 class EventValidator:
-    """Validates batches by resolved schemas. It compiles each schema at its first use and asks nobody."""
+    """Validates batches by resolved schemas. It compiles each schema at its first use and asks no registry."""
 
     def __init__(self, schemas: ResolvedSchemas, options: EventOptions) -> None:
         self._schemas, self._options = schemas, options
@@ -141,7 +141,7 @@ class EventValidator:
             return _Checker(None, None, False, _failure("", MALFORMED, str(error), uri, details=error.code))
         entry = self._schemas.by_uri.get(uri)
         if entry is None or entry.outcome != FOUND:
-            return _Checker(None, None, False, _unresolved(uri, entry))
+            return _Checker(None, None, False, _make_unresolved(uri, entry))
         try:
             compiled = _compile(entry, self._schemas.depth)
         except SchemaIssuesError as error:
@@ -159,7 +159,7 @@ def _compile(entry: SchemaResolution, depth: int) -> Draft4Schema:
     return compile_draft4(json.loads(entry.document), depth)
 
 
-def _unresolved(uri: str, entry: SchemaResolution | None) -> Failure:
+def _make_unresolved(uri: str, entry: SchemaResolution | None) -> Failure:
     if entry is not None and entry.outcome == NOT_FOUND:
         return _failure("", SCHEMA_NOT_FOUND, f"no registry has the schema {uri}", uri, details=entry.error)
     message = (
