@@ -212,6 +212,18 @@ ERROR_CODES: Mapping[int, ErrorCode] = {
         "Use a schema of that type, or another subject.",
         is_own=True,
     ),
+    40957: ErrorCode(
+        "Another version of the subject has this name.",
+        "A registration gave its version a name, and a live version, or one of another schema, has it.",
+        "Use another name.",
+        is_own=True,
+    ),
+    40958: ErrorCode(
+        "The label of a version does not follow.",
+        "A label of SchemaVer exists, leaves a gap, or comes too late; or the version supersedes one that it can't.",
+        "Use the label that the message names.",
+        is_own=True,
+    ),
     40955: ErrorCode(
         "The level is not the expected one.",
         "A change of a subject's policy named the level that it replaces, and another one is in force.",
