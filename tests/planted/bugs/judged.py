@@ -184,7 +184,7 @@ JUDGED = (
     rule(
         "rule: tags are only taken away",
         "Tags that a registration adds are left out.",
-        "handlers.register:_with_tags",
+        "handlers.registration.register:_with_tags",
         "add, remove = request.add_tags, request.remove_tags",
         "add, remove = (), request.remove_tags",
     ),

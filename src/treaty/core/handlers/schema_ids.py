@@ -10,7 +10,7 @@ from treaty.core.handlers.capacity import make_room, refuse_new_context, refuse_
 from treaty.core.handlers.drafts.same_versions import has_type
 from treaty.core.handlers.drafts.schemas import ParsedDraft
 from treaty.core.handlers.drafts.version_identity import EXACT
-from treaty.core.handlers.registration.version_names import NewNames, name_rows
+from treaty.core.handlers.drafts.version_names import NewNames, name_rows
 from treaty.core.handlers.settings import scope_key
 from treaty.core.handlers.uses import (
     GoingRows,

@@ -12,10 +12,10 @@ from treaty.core.answers import Config
 from treaty.core.command import Command, Decision
 from treaty.core.handlers.contexts import refuse_bad_subject, refuse_invisible_name
 from treaty.core.handlers.deletion import whole_subject
+from treaty.core.handlers.drafts.version_names import packages_of
 from treaty.core.handlers.groups.properties import refuse_bad_properties, refuse_bad_settings, refuse_format_in_use
 from treaty.core.handlers.groups.queries import describe_group, level_in_force, subject_row
 from treaty.core.handlers.policies import created_config, refuse_bad_creation, refuse_bad_policy
-from treaty.core.handlers.registration.version_names import packages_of
 from treaty.core.handlers.schema_ids import make_home, own_config_rows
 from treaty.core.handlers.settings import (
     IMPORTING,

@@ -1,1 +1,1 @@
-"""Parts of a registration: what is known of it, names of versions, and versions derived from others."""
+"""Registration: a schema becomes a version, as it is sent or derived from another one."""

@@ -18,6 +18,7 @@ from treaty.core.handlers.drafts.same_versions import has_schema, has_type, matc
 from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse, refuse_unknown_format, with_extras
 from treaty.core.handlers.drafts.validation import inspect, internal_names, refuse_faults
 from treaty.core.handlers.drafts.version_identity import type_not_allowed, with_text
+from treaty.core.handlers.drafts.version_names import NewNames, name_rows, new_names, packages_of, refuse_bad_names
 from treaty.core.handlers.groups.properties import refuse_bad_settings, refuse_other_format
 from treaty.core.handlers.policies import created_config
 from treaty.core.handlers.registration.state import (
@@ -27,13 +28,6 @@ from treaty.core.handlers.registration.state import (
     refuse_by_mode,
     refuse_far_time,
     refuse_unexpected,
-)
-from treaty.core.handlers.registration.version_names import (
-    NewNames,
-    name_rows,
-    new_names,
-    packages_of,
-    refuse_bad_names,
 )
 from treaty.core.handlers.schema_ids import new_version, next_number
 from treaty.core.handlers.versions import Kept, as_sent, describe_version, no_subject, version_with_number
