@@ -68,14 +68,18 @@ class IgluKey:
         scheme, mark, path = uri.partition(":")
         if scheme != "iglu" or not mark:
             raise _bad_uri(uri)
-        return cls.parse_path(path)
+        return cls._parse(path, uri)
 
     @classmethod
     def parse_path(cls, path: str) -> Self:
         """Read ``com.acme/click/jsonschema/1-0-0``. Raises `IgluKeyError`."""
+        return cls._parse(path, path)
+
+    @classmethod
+    def _parse(cls, path: str, shown: str) -> Self:
         found = _PATH.fullmatch(path) if len(path) <= NAME_LENGTH else None
         if found is None:
-            raise _bad_uri(path)
+            raise _bad_uri(shown)
         return cls(found["vendor"], found["name"], found["format"], SchemaVer.parse(found["version"]))
 
     @property

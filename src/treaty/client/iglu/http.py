@@ -90,6 +90,13 @@ def _classify(status: int, body: bytes, limit: int) -> RegistryAnswer:
     return read_document(body)
 
 
+async def _finish(loop: asyncio.AbstractEventLoop) -> None:
+    """Let connections that were closed be freed, and end the threads of name look-ups."""
+    await asyncio.sleep(0)
+    await loop.shutdown_asyncgens()
+    await loop.shutdown_default_executor()
+
+
 class BackgroundLoop:
     """An event loop in a thread of its own, for programs without one; a request can then be bounded as a whole."""
 
@@ -108,6 +115,7 @@ class BackgroundLoop:
         with self._lock:
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
         if loop is not None and thread is not None:
+            asyncio.run_coroutine_threadsafe(_finish(loop), loop).result()
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()
