@@ -218,12 +218,6 @@ ERROR_CODES: Mapping[int, ErrorCode] = {
         "Use another name.",
         is_own=True,
     ),
-    40958: ErrorCode(
-        "The label of a version does not follow.",
-        "A label of SchemaVer exists, leaves a gap, or comes too late; or the version supersedes one that it can't.",
-        "Use the label that the message names.",
-        is_own=True,
-    ),
     40955: ErrorCode(
         "The level is not the expected one.",
         "A change of a subject's policy named the level that it replaces, and another one is in force.",
