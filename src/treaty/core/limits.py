@@ -2,8 +2,10 @@
 
 SCHEMA_BYTES = 1_048_576
 """Bytes of one schema text, as received."""
-OPAQUE_BYTES = 3_000_000
+OPAQUE_BYTES = 8_388_608
 """Bytes of one schema of a format without a plug-in, as sent; in base64 they fit into one commit."""
+OPAQUE_BODY_BYTES = 11_534_336
+"""Bytes of a request body with a schema in base64, where its format may have no plug-in."""
 SCHEMA_DEPTH = 200
 """Levels of nesting inside one schema text."""
 LOGICAL_DEPTH = 30
@@ -186,7 +188,7 @@ REGISTRY_TRIES = 6
 """Attempts to reach the registry, before a batch fails."""
 SOURCE_RESTARTS = 3
 """Restarts of a stream after an error of Spark's Kafka source, before the pipeline fails."""
-COMMIT_BYTES = 4_194_304
+COMMIT_BYTES = 12_582_912
 """Bytes of rows in one commit; a commit larger than CHAIN_BYTES is an append of its own."""
 INLINE_STEPS = 8_000
 """Steps, of about a microsecond each, of work on schemas in the event loop; longer work goes to a pool."""
@@ -218,8 +220,8 @@ VALUE_BYTES = 16_777_216
 """Bytes of one value that the command line checks against a schema."""
 TRANSFER_ROWS = 2_000_000
 """Versions, settings or associations of one registry in an export or import."""
-DUMP_LINE_BYTES = 16_777_216
-"""Bytes of one line of a dump; a record is a text of SCHEMA_BYTES with escapes, references and rules."""
+DUMP_LINE_BYTES = 33_554_432
+"""Bytes of one line of a dump; a row is at most one commit, and is a text inside a text there, with escapes."""
 COLUMNS = 20_000
 """Columns of one schema, nested ones included."""
 COLUMN_RECURSION = 3
@@ -247,7 +249,7 @@ RESTORE_FAULTS = 1_000
 RESTORE_CACHE = 20_000
 """Decoded rows that the check of a dump keeps in memory; all others are in a temporary file."""
 RESTORE_BYTES = 4_194_304
-"""Bytes of rows in one append of a restore."""
+"""Bytes of rows in one append of a restore; a larger row is an append of its own."""
 TAGGED = 1_000
 """Parts of one schema whose tags one request may change."""
 TAG_LENGTH = 256
