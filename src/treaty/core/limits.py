@@ -72,6 +72,12 @@ SCHEME_LENGTH = 100
 """Characters of the name of an id scheme."""
 VERSIONS_PER_NAME = 1_000
 """Versions of a subject that share a computed name."""
+DRAFTS = 100_000
+"""Drafts of schemas in a registry."""
+PUBLISHED_PAGE = 1_000
+"""Versions in one page of a listing of published schemas."""
+WARNINGS = 20
+"""Findings that the answer to a registration tells."""
 GROUPS_PAGE = 1_000
 """Subjects in one page of a listing of groups."""
 USERS_NAMED = 10

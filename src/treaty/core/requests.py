@@ -77,6 +77,7 @@ class SubjectCreation:
     properties: Pairs = ()
     schemes: tuple[str, ...] = ()
     """Id schemes by which its versions have names."""
+    private: bool = False
 
 
 @dataclass(frozen=True, slots=True)

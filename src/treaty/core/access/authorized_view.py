@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from treaty.core.access.rights import Access
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject, subject_of
-from treaty.core.state import association_table
+from treaty.core.state import association_table, schemaver_tables
 from treaty.core.state import state_tables as t
 from treaty.core.state.table import E, Index, K, Key, Table, V
 from treaty.core.state.values import Counter
@@ -17,6 +17,7 @@ FOUND: Mapping[t.AnyIndex, How] = {
     t.SUBJECT_ELSEWHERE: "rows",
     t.VERSION_BY_SUBJECT: "entry",
     t.NAME_BY_VERSION: "entry",
+    schemaver_tables.SUPERSEDED_BY: "entry",
     t.ENCODING_BY_VERSION: "entry",
     t.VERSION_LISTED: "rows",
     t.VERSION_BY_SCHEMA: "rows",
@@ -40,7 +41,9 @@ WALKED: Mapping[t.AnyTable | t.AnyIndex, int] = {
     t.SUBJECT: 0, t.CODEC: 0, t.VERSION_BY_NUMBER: 1, t.VERSION_LISTED: 1, t.CONFIG: 1, t.MODE: 1, association_table.ASSOCIATION_LISTED: 3,
 }  # fmt: skip
 """The place of context and subject in a key or entry of an order. Any other order shows nothing."""
-OWNED: frozenset[t.AnyTable] = frozenset({t.SUBJECT, t.VERSION, t.NAME, t.ENCODING, t.CODEC})
+OWNED: frozenset[t.AnyTable] = frozenset(
+    {t.SUBJECT, t.VERSION, t.NAME, t.ENCODING, t.CODEC, schemaver_tables.SUPERSEDED, schemaver_tables.DRAFT}
+)
 """Tables whose keys begin with context and subject."""
 
 

@@ -9,6 +9,7 @@ from treaty.core.access.rights import PERMISSIONS, Access, Permission, TopicPart
 from treaty.core.answers import Config, Resource
 from treaty.core.messages import associations as t
 from treaty.core.messages import groups as g
+from treaty.core.messages import schemaver as s
 from treaty.core.names import DEFAULT_CONTEXT, EVERYWHERE, Subject
 from treaty.core.refusals import Forbidden
 from treaty.core.schema import Draft
@@ -211,7 +212,7 @@ def of_create_subject(request: g.CreateSubject) -> Required:
 
 def of_change_subject(request: g.ChangeSubject) -> Required:
     """Require the permission to change the config for the policy, and to register for the properties."""
-    members = ("level", "validators", "previous")
+    members = ("level", "validators", "previous", "label_policy")
     path = next((f"/{name}" for name in members if getattr(request, name) is not None), None)
     config = () if path is None else (on_subject("config", request.subject, path),)
     registers = request.properties is not None or path is None
@@ -281,3 +282,8 @@ def of_get_outcome(request: q.GetOutcome) -> Required:
     if request.principal is None:
         return (on_anything(*PERMISSIONS),)
     return (on_context("admin", EVERYWHERE, "principal"),)
+
+
+def of_publish(request: s.Publish) -> Required:
+    """Require what a registration requires, and reading the references of the draft."""
+    return (on_subject("register", request.subject), *_references(request.subject, request.draft))

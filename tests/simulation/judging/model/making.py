@@ -42,6 +42,8 @@ class Case:
     policy: values.PolicyValue
     live: list[VersionNow]
     time: int
+    label: str | None = None
+    """The label of the version, in a subject with labels."""
     chosen: ConfigChanged | None = None
     """The config of a new subject whose policy the registration names; `past` has it already."""
 
@@ -68,7 +70,7 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
     """Everything that happens because a schema becomes a version, and the answer."""
     past, request = case.past, case.request
     number = _number(case)
-    schema_id, schema = _schema(case, new)
+    schema_id, schema = schema_of(case, new)
     going = _taken_away(case, new, schema_id, number)
     home = _home(case)
     content = None if new.sent == new.parsed.canonical.encode() else new.sent
@@ -96,8 +98,9 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
     ]
     turned = {event.ordinal for event in going if isinstance(event, VersionTurned)}
     away = [one for one in past.of(request.subject) if one in purged or one.ordinal in turned]
-    refuse_taken(past, request.subject, ordinal, request.names, schema_id, away)
-    names = (*computed_names(case.home, request.subject, ordinal, new), *request.names)
+    given = request.names if case.label is None else tuple(sorted({*request.names, ("schemaver", str(case.label))}))
+    refuse_taken(past, request.subject, ordinal, given, schema_id, away)
+    names = (*computed_names(case.home, request.subject, ordinal, new), *given)
     there = past.subjects.get(request.subject)
     generation = past.sequence + 1 if there is None else there.generation
     made = VersionMade(request.subject, generation, ordinal, version, schema, new.alike, content, names, new.normal)
@@ -118,7 +121,7 @@ def _number(case: Case) -> int:
     return number
 
 
-def _schema(case: Case, new: ReadDraft) -> tuple[int, values.Schema]:
+def schema_of(case: Case, new: ReadDraft) -> tuple[int, values.Schema]:
     """The id and the row of a schema: the same identity in the same context has the same id, as long as it is in use."""
     past, request = case.past, case.request
     context = request.subject.context
@@ -174,6 +177,7 @@ def _home(case: Case) -> list[Event]:
             order=creation.order,
             identity=creation.identity,
             properties=creation.properties,
+            private=creation.private,
             schemes=creation.schemes,
         )
         events.append(SubjectMade(subject, made))
@@ -198,21 +202,33 @@ def _taken_away(case: Case, new: ReadDraft, schema_id: int, number: int) -> list
     there = past.of(case.request.subject)
     for one in there:
         if case.gives_ids and one.number == number and one.state != "hidden":
-            refuse_if_referred_to(past, one, ("live", "soft"))
-            hidden = [other for other in there if other.state == "hidden" and other.schema_id == one.schema_id]
-            refuse_if_encoded(past, [one, *hidden])
-            gone += [one, *hidden]
+            away = going_with(past, one)
+            for each in away:
+                refuse_if_referred_to(past, each, ("live", "soft"))
+            refuse_if_encoded(past, away)
+            gone += away
     for one in there:
         again = one.state == "soft" and one.schema_id == schema_id and one not in gone
         again = again and one.version.type_name == new.type_name and is_same_in(case.home, one, new)
         if again and not is_referred_to(past, one, ("live", "soft")):
             events.append(VersionTurned(one.subject, one.ordinal, "hidden"))
-    gone += _making_room(case, there, gone)
+    gone += make_room_for(case, there, gone)
     return [*events, *(VersionPurged(one.subject, one.ordinal) for one in gone)]
 
 
-def _making_room(case: Case, there: list[VersionNow], gone: list[VersionNow]) -> list[VersionNow]:
+def going_with(past: Past, one: VersionNow) -> list[VersionNow]:
+    """A version and what goes with it: hidden ones of its schema, and its own former texts."""
+    hidden = [each for each in past.of(one.subject) if each.state == "hidden"]
+    same = [each for each in hidden if each.schema_id == one.schema_id and each.version.revision_of < 0]
+    return [one, *same, *(each for each in hidden if each.version.revision_of == one.ordinal)]
+
+
+def make_room_for(
+    case: Case, there: list[VersionNow] | None = None, gone: list[VersionNow] | None = None
+) -> list[VersionNow]:
     """The oldest hidden versions that nobody refers to, as many as there would be too many versions."""
+    there = case.past.of(case.request.subject) if there is None else there
+    gone = gone or []
     if sum(one.state == "live" for one in there if one not in gone) >= limits.VERSIONS_PER_SUBJECT:
         raise No(TooLarge, "VERSIONS_PER_SUBJECT", subject=str(case.request.subject))
     excess = len(there) - len(gone) + 1 - limits.VERSIONS_KEPT_PER_SUBJECT

@@ -12,6 +12,7 @@ from tests.simulation.judging.model.events import (
     ConfigChanged,
     ContextDeleted,
     ContextMade,
+    DraftPut,
     EncodingMade,
     Event,
     IdsFreed,
@@ -25,7 +26,9 @@ from tests.simulation.judging.model.events import (
     SubjectPurged,
     VersionMade,
     VersionNamed,
+    VersionPatched,
     VersionPurged,
+    VersionsSuperseded,
     VersionTurned,
 )
 from treaty.core.limits import COUNTER
@@ -138,6 +141,18 @@ class Past:
                 named = there[event.subject, event.ordinal]
                 there[event.subject, event.ordinal] = replace(named, names=(*named.names, *event.names))
                 _take_from_hidden(there, event)
+            elif type(event) is VersionPatched:
+                former = there[event.subject, event.ordinal]
+                hidden = replace(former.version, state="hidden", revision_of=event.ordinal)
+                there[event.subject, event.former] = replace(former, ordinal=event.former, version=hidden, names=())
+                there[event.subject, event.ordinal] = replace(
+                    former,
+                    version=event.version,
+                    schema=event.schema,
+                    alike=event.alike,
+                    content=event.content,
+                    normal=event.normal,
+                )
             elif type(event) is VersionTurned:
                 old = there[event.subject, event.ordinal]
                 there[event.subject, event.ordinal] = replace(old, version=replace(old.version, state=event.state))
@@ -179,7 +194,9 @@ class Past:
             if type(event) is SubjectMade:
                 there[event.subject] = event.value
             elif type(event) is SubjectChanged:
-                there[event.subject] = replace(there[event.subject], properties=event.properties)
+                there[event.subject] = replace(
+                    there[event.subject], properties=event.properties, label_policy=event.label_policy
+                )
             elif type(event) is SubjectPurged:
                 del there[event.subject]
         return there
@@ -237,7 +254,7 @@ class Past:
         highest: int | None = None
         aside: tuple[tuple[int, int], ...] = ()
         for event in self.events:
-            if type(event) is VersionMade and event.subject.context == context:
+            if isinstance(event, VersionMade | VersionPatched) and event.subject.context == context:
                 if not any(low <= event.version.schema_id <= high for low, high in aside):
                     highest = max(highest or 0, event.version.schema_id)
             elif type(event) is IdsFreed and event.context == context:
@@ -259,11 +276,11 @@ class Past:
         gaps = [event.gap for event in self.events if type(event) is Restored and event.gap]
         return sum(gaps) if gaps else None
 
-    def made_in(self, subject: Subject) -> list[VersionMade]:
-        """Every version that was made in the subject that has this name now, and in none that had it before."""
-        made: list[VersionMade] = []
+    def made_in(self, subject: Subject) -> list[VersionMade | VersionPatched]:
+        """Every version that was made, or got another text, in the subject that has this name now, and in none that had it before."""
+        made: list[VersionMade | VersionPatched] = []
         for event in self.events:
-            if type(event) is VersionMade and event.subject == subject:
+            if isinstance(event, VersionMade | VersionPatched) and event.subject == subject:
                 made.append(event)
             elif type(event) is SubjectPurged and event.subject == subject:
                 made = []
@@ -271,7 +288,8 @@ class Past:
 
     def highest_ordinal(self, subject: Subject) -> int:
         """The highest ordinal that a subject ever had; -1 where it never had one."""
-        return max((one.ordinal for one in self.made_in(subject)), default=-1)
+        made = self.made_in(subject)
+        return max((one.former if isinstance(one, VersionPatched) else one.ordinal for one in made), default=-1)
 
     def highest_of_type(self, subject: Subject, format_: str, type_name: str) -> int:
         """The highest number that a version of this type ever had among those of its type; -1 where there was none."""
@@ -313,6 +331,12 @@ class Past:
         for event in self.events:
             if type(event) is EncodingMade:
                 there[event.subject, event.encoding] = event
+            elif type(event) is VersionPatched:
+                place = (event.subject, event.ordinal)
+                there = {
+                    key: replace(one, ordinal=event.former) if (one.subject, one.ordinal) == place else one
+                    for key, one in there.items()
+                }
             elif type(event) is VersionPurged:
                 gone = (event.subject, event.ordinal)
                 there = {key: one for key, one in there.items() if (one.subject, one.ordinal) != gone}
@@ -331,6 +355,28 @@ class Past:
             elif type(event) is Restored and highest >= 0:
                 highest = min(highest + event.gap, COUNTER)
         return highest
+
+    # ------------------------------------------------------------------------------------------------- labels
+
+    @property
+    def superseding(self) -> dict[tuple[Subject, int, int], int]:
+        """By which version others are superseded: subject, generation and ordinal of those, and its ordinal."""
+        return self._once("superseding", self._superseding)
+
+    def _superseding(self) -> dict[tuple[Subject, int, int], int]:
+        there: dict[tuple[Subject, int, int], int] = {}
+        for event in self.events:
+            if type(event) is VersionsSuperseded:
+                there |= {(event.subject, event.generation, one): event.ordinal for one in event.others}
+            elif type(event) is VersionPurged:
+                gone, ordinal = event.subject, event.ordinal
+                there = {key: by for key, by in there.items() if key[0] != gone or ordinal not in {key[2], by}}
+        return there
+
+    @property
+    def drafts(self) -> dict[tuple[Subject, int], values.StoredDraft]:
+        """Drafts, by name and number."""
+        return {(one.subject, one.number): one.value for one in self.events if type(one) is DraftPut}
 
     # ------------------------------------------------------------------------------------------------- the rest
 

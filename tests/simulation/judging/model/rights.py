@@ -11,6 +11,7 @@ from tests.simulation.judging.model.refusing import No, tag_of
 from treaty.core import requests as q
 from treaty.core.messages import associations as t
 from treaty.core.messages import groups as g
+from treaty.core.messages import schemaver as s
 from treaty.core.names import Subject, subject_of
 from treaty.core.refusals import Forbidden
 from treaty.core.schema import Draft
@@ -126,6 +127,10 @@ def of_register(request: q.Register) -> list[Need]:
     imported = request.schema_id >= 0 or request.time >= 0
     mode = [Need(("mode",), request.subject.context)] if imported else []
     return [Need(("register",), *request.subject), *config, *mode, *_references(request.subject, request.draft)]
+
+
+def of_published(request: s.Publish) -> list[Need]:
+    return [Need(("register",), *request.subject), *_references(request.subject, request.draft)]
 
 
 def of_create_subject(request: g.CreateSubject) -> list[Need]:

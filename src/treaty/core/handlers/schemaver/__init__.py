@@ -1,0 +1,1 @@
+"""Handlers of versions with a SchemaVer label: publication, order, patches, superseding, drafts."""
