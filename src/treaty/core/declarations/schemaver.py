@@ -24,7 +24,7 @@ DECLARED: tuple[Operation[Any, Any], ...] = (
         writes=True, answer_name="published-deleted", alias=SUBJECT, query_before=_version_before,
     ),
     Operation(
-        "put-draft", s.PutDraft, s.DraftFound, queries.put_draft, permissions.of_subject("register"), ("SCHEMA_BYTES", "DRAFTS"),
+        "put-draft", s.PutDraft, s.DraftFound, queries.put_draft, permissions.of_subject("create"), ("SCHEMA_BYTES", "DRAFTS"),
         writes=True, answer_name="draft-found", is_idempotent=is_always,
         query_before=lambda request: s.GetDraft(request.subject, request.number),
     ),

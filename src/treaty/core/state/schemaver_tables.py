@@ -30,5 +30,5 @@ def _superseded_by(key: SupersededKey, value: values.Superseded) -> tuple[tuple[
 SUPERSEDED_BY = Index("superseded.by", SupersededKey, _superseded_by, (0, 1, 2, None))
 """By (context, subject, generation, ordinal) of the version that supersedes."""
 SUPERSEDED = Table("superseded", SupersededKey, values.Superseded, (SUPERSEDED_BY,))
-DRAFT = Table("draft", DraftKey, values.StoredDraft, counted=lambda _key, _: ())
-"""Counted together."""
+DRAFT = Table("draft", DraftKey, values.StoredDraft, ordered=True, counted=lambda key, _: key[:1])
+"""Counted by (context)."""

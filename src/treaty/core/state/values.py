@@ -299,6 +299,18 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
+class ApiKey:
+    """A key of Iglu's API, found by its digest: what it may do on the schemas of a vendor, and who made it when."""
+
+    vendor: str
+    action: str
+    """READ, BUMP, CREATE or CREATE_VENDOR."""
+    created: int = 0
+    creator: str = ""
+    extra: Extra = ()
+
+
+@dataclass(frozen=True, slots=True)
 class EncryptionKeyUse:
     """A key that sealed sensitive metadata in this log. Its row is made with the first value that it sealed."""
 
@@ -347,6 +359,6 @@ class SnapshotPointer:
 
 StoredValue = (
     Content | Schema | SubjectValue | Version | Name | Superseded | StoredDraft | Encoding | Codec | Counter | ConfigValue | Mode | Association | Context
-    | Source | Type | Outcome | Runner | Topic | EncryptionKeyUse | LogOrigin | QuarantinedRow | SnapshotPointer
+    | Source | Type | Outcome | Runner | Topic | ApiKey | EncryptionKeyUse | LogOrigin | QuarantinedRow | SnapshotPointer
 )  # fmt: skip
 """The value of a row that can be read."""

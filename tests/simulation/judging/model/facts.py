@@ -13,6 +13,8 @@ from tests.simulation.judging.model.events import (
     EncodingMade,
     Event,
     IdsReserved,
+    KeyMade,
+    KeyRemoved,
     ModeChanged,
     SubjectChanged,
     SubjectMade,
@@ -57,15 +59,8 @@ def fact(past: Past, place: Place) -> object:
     if table == "content":
         found_content = [one.content for one in past.versions if one.version.content == key[0]]
         return values.Content(found_content[0] or b"") if found_content else None
-    if table == "name":
-        homes = (one for one in past.versions if (*one.subject, one.generation) == key[:3])
-        named = sorted(one.ordinal for one in homes if key[3:] in one.names and key[3] != "sequence")
-        return values.Name(named[0], tuple(named[1:])) if named else None
-    if table == "superseded":
-        by = past.superseding.get((Subject(str(key[0]), str(key[1])), int(key[2]), int(key[3])))
-        return None if by is None else values.Superseded(by)
-    if table == "draft":
-        return past.drafts.get((Subject(str(key[0]), str(key[1])), int(key[2])))
+    if table in {"name", "superseded", "draft"}:
+        return _fact_of_names(past, table, key)
     if table == "subject":
         return past.subjects.get(Subject(str(key[0]), str(key[1])))
     if table == "context":
@@ -83,11 +78,25 @@ def fact(past: Past, place: Place) -> object:
     if table == "encoding":
         made = past.encodings.get((Subject(str(key[0]), str(key[1])), int(key[2])))
         return None if made is None else values.Encoding(made.schema_id, made.generation, made.ordinal, made.codec)
+    if table == "api_key":
+        return past.api_keys.get(str(key[0]))
     if table == "counter":
         highest = _highest(past, key)
         aside = past.ids_aside(str(key[1])) if key[0] == "ids" else ()
         return None if highest is None else values.Counter(highest, aside)
     return "no rule of the model makes such a row"
+
+
+def _fact_of_names(past: Past, table: str, key: Key) -> object:
+    if table == "name":
+        homes = (one for one in past.versions if (*one.subject, one.generation) == key[:3])
+        named = sorted(one.ordinal for one in homes if key[3:] in one.names and key[3] != "sequence")
+        return values.Name(named[0], tuple(named[1:])) if named else None
+    subject = Subject(str(key[0]), str(key[1]))
+    if table == "draft":
+        return past.drafts.get((subject, int(key[2])))
+    by = past.superseding.get((subject, int(key[2]), int(key[3])))
+    return None if by is None else values.Superseded(by)
 
 
 def _highest(past: Past, key: Key) -> int | None:
@@ -187,8 +196,12 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
             yield from _places_of_others(before, event)
         elif isinstance(event, ContextMade | ContextDeleted):
             yield "context", (event.context,)
-        elif isinstance(event, IdsReserved):
-            yield "counter", ("ids", event.context, "", 0, "")
+        elif isinstance(event, IdsReserved | KeyMade | KeyRemoved):
+            yield (
+                ("counter", ("ids", event.context, "", 0, ""))
+                if isinstance(event, IdsReserved)
+                else ("api_key", (event.digest,))
+            )
         elif isinstance(event, ConfigChanged):
             yield "config", scope_key(event.scope)
         elif isinstance(event, ModeChanged):

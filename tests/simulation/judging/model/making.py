@@ -23,6 +23,7 @@ from tests.simulation.judging.model.reserving import is_within
 from tests.simulation.judging.model.sameness import home_of, is_same, is_same_in
 from tests.simulation.judging.model.selecting import as_sent, describe
 from tests.simulation.judging.model.settings import GIVING_IDS
+from tests.simulation.texts import FORMATS
 from treaty.core import limits
 from treaty.core import requests as q
 from treaty.core.answers import ForcedRegistration, RegisteredVersion
@@ -81,7 +82,7 @@ def new_version(case: Case, new: ReadDraft) -> Yes:
         format=new.draft.format,
         type_name=new.type_name,
         type_version=highest + 1,
-        content="" if content is None else hashlib.sha256(content).hexdigest(),
+        content="" if content is None or new.draft.format not in FORMATS else hashlib.sha256(content).hexdigest(),
         forced=ForcedRegistration(request.force.who, request.force.why) if request.force else None,
         imported=case.gives_ids,
         policy=case.policy,

@@ -28,6 +28,7 @@ from tests.simulation.judging.model.sameness import is_same_in
 from tests.simulation.judging.model.selecting import describe, no_subject
 from tests.simulation.judging.model.settings import own_config, refuse_if_readonly
 from tests.simulation.judging.model.subjects import refuse_bad_subject
+from tests.simulation.texts import FORMATS
 from treaty.core import limits
 from treaty.core import requests as q
 from treaty.core.answers import Config, RegisteredVersion
@@ -146,7 +147,7 @@ def _patch(case: Case, old: VersionNow, name: Label, live: dict[Label, VersionNo
         type_name=new.type_name,
         type_version=old.version.type_version if same_type else past.highest_of_type(subject, *kind) + 1,
         revision=old.version.revision + 1,
-        content="" if content is None else hashlib.sha256(content).hexdigest(),
+        content="" if content is None or new.draft.format not in FORMATS else hashlib.sha256(content).hexdigest(),
         forced=None,
         imported=case.gives_ids,
         policy=case.policy,

@@ -143,7 +143,7 @@ def put_draft(view: View, command: Command[PutDraft], engine: SchemaEngine) -> D
             allowed=f"at most {limits.SCHEMA_BYTES} bytes",
         )
     refuse_if_readonly(view, Scope(*request.subject))
-    if view.get(DRAFT, key) is None and view.count(DRAFT, ()) >= limits.DRAFTS:
+    if view.get(DRAFT, key) is None and view.count(DRAFT, key[:1]) >= limits.DRAFTS:
         raise TooLarge.of("DRAFTS", f"There are {limits.DRAFTS} drafts", allowed=f"at most {limits.DRAFTS} drafts")
     value = StoredDraft(request.text, request.private, command.time)
     return Decision((make_row(DRAFT, key, value),), _describe_draft(key, value))
@@ -153,8 +153,9 @@ def get_draft(view: View, command: Command[GetDraft], engine: SchemaEngine) -> D
     """Return a draft."""
     request = command.request
     key = _draft_key(request.subject, request.number)
-    value = view.get(DRAFT, key)
-    if value is None:
+    value, access = view.get(DRAFT, key), command.access
+    shown = access is None or access.may("read", request.subject, private=value is not None and value.private)
+    if value is None or not shown:
         raise VersionNotFound.of(
             "DRAFT_NOT_FOUND",
             f"Draft {request.number} of {request.subject} not found.",
