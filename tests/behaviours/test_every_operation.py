@@ -17,6 +17,7 @@ from treaty.core.messages import associations as t
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import names as n
+from treaty.core.messages import schemaver as s
 from treaty.core.names import subject_of
 from treaty.core.operations import OPERATIONS
 from treaty.core.policy import LEVELS, Level
@@ -128,6 +129,12 @@ STORY: dict[type, tuple[Step, Any]] = {
     g.CheckReading: (lambda it: it.check_reading("group", V2).compatible, True),
     g.DeleteOrdinal: (lambda it: it.delete_ordinal("group", 0).deleted, True),
     g.RemoveSubject: (lambda it: [it.remove_subject("group") for _ in range(2)], [True, False]),
+    s.Publish: (lambda it: it.publish("v/n/jsonschema", "1-0-0", "{}").created, True),
+    s.GetPublished: (lambda it: it.published("v/n/jsonschema", "1-0-0").superseded_by, ""),
+    s.ListPublished: (lambda it: [one.label for one in it.list_published("v")], ["1-0-0"]),
+    s.DeletePublished: (lambda it: it.delete_published("v/n/jsonschema", "1-0-0"), True),
+    s.PutDraft: (lambda it: it.put_draft("v/n/jsonschema", 1, "{").text, "{"),
+    s.GetDraft: (lambda it: it.draft("v/n/jsonschema", 1).number, 1),
     k.AddApiKeys: (lambda it: [one.action for one in it.add_api_keys("com.acme", {DIGEST: "READ"})], ["READ"]),
     k.ListApiKeys: (lambda it: [(one.digest, one.vendor) for one in it.api_keys()], [(DIGEST, "com.acme")]),
     k.RemoveApiKey: (lambda it: [it.remove_api_key(DIGEST) for _ in range(2)], [True, False]),
@@ -141,6 +148,7 @@ WITHOUT_CONFLUENT = {
     e.AddCodec, e.ListCodecs, e.AssignEncoding, e.GetEncoding, k.AddApiKeys, k.ListApiKeys, k.RemoveApiKey,
     g.CreateSubject, g.GetSubject, g.ListGroups, g.ChangeSubject, g.DeleteOrdinal, g.RemoveSubject, g.GetOrdinal, n.GetNamedVersion,
     g.GetTypedVersion, g.ListGroupVersions, g.GetHistory, g.FindSameVersion, g.FindSameSchema, g.CheckReading,
+    s.Publish, s.GetPublished, s.ListPublished, s.DeletePublished, s.PutDraft, s.GetDraft,
 }  # fmt: skip
 """Requests that Confluent's API has no path for."""
 

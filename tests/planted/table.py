@@ -5,6 +5,7 @@ from tests.planted.bugs.further import FURTHER
 from tests.planted.bugs.generations import GENERATIONS
 from tests.planted.bugs.groups import GROUPS
 from tests.planted.bugs.judged import JUDGED
+from tests.planted.bugs.labels import NAMED
 from tests.planted.bugs.logs import LOGS
 from tests.planted.bugs.nodes import NODES
 from tests.planted.bugs.policies import POLICIES
@@ -12,4 +13,4 @@ from tests.planted.bugs.roots import ROOTS
 from tests.planted.bugs.rules import RULES
 from tests.planted.bugs.states import STATES
 
-BUGS = (*RULES, *NODES, *STATES, *LOGS, *FURTHER, *JUDGED, *GENERATIONS, *GROUPS, *POLICIES, *ROOTS, *CARED)
+BUGS = (*RULES, *NODES, *STATES, *LOGS, *FURTHER, *JUDGED, *GENERATIONS, *GROUPS, *POLICIES, *NAMED, *ROOTS, *CARED)

@@ -124,7 +124,7 @@ def move_labels_in(ask: Asker) -> list[Request[Any]]:
     return [
         SetMode(Scope(*name), "IMPORT", force=True),
         s.Publish(name, "1-0-3", draft(ask)),
-        s.Publish(name, ask.chance.choice(["1-0-1", "1-1-0"]), draft(ask)),
+        s.Publish(name, ask.chance.choice(["1-0-1", "1-0-10", "1-1-0"]), draft(ask)),
         s.Publish(name, "1-0-4", draft(ask), patch=ask.often(0.5)),
         SetMode(Scope(*name), None),
         s.ListPublished("v.w"),

@@ -45,9 +45,6 @@ class Request(Generic[A]):
     __slots__ = ()
 
 
-# ------------------------------------------------------------------------------------------------------- commands
-
-
 @dataclass(frozen=True, slots=True)
 class ForceReason:
     """Skip the policy; principal and reason are stored with the version."""
@@ -66,7 +63,7 @@ class ExpectedVersion:
 
 @dataclass(frozen=True, slots=True)
 class SubjectCreation:
-    """Settings of a subject that the registration creates: origin, policy and properties."""
+    """Settings of a subject that the registration creates: origin, policy, properties, id schemes."""
 
     origin: str = "confluent"
     types: str = "across"
@@ -76,7 +73,6 @@ class SubjectCreation:
     """The policy in the subject's own config; None: the inherited one."""
     properties: Pairs = ()
     schemes: tuple[str, ...] = ()
-    """Id schemes by which its versions have names."""
     private: bool = False
 
 
@@ -85,7 +81,7 @@ class Register(Request[RegisteredVersion]):
     """Register this schema as a version of the subject, unless it is one of the same format, type and identity.
 
     `number` is the expected version number (0: any); `schema_id` sets the id in IMPORT mode (-1: none). `names` are
-    further names of the version, (scheme, name), unique per scheme in the subject; names of the subject's id schemes are computed. Tags inside the text: with
+    further names of the version, (scheme, name), unique per scheme in the subject. Tags inside the text: with
     `propagate_tags` those of the latest version are copied if their part still exists, then `add_tags` are added and
     `remove_tags` removed.
     """
@@ -213,9 +209,6 @@ class DeleteContext(Request[DeletedVersions]):
     """Delete an empty context."""
 
     context: str
-
-
-# -------------------------------------------------------------------------------------------------------- queries
 
 
 @dataclass(frozen=True, slots=True)

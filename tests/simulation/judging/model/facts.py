@@ -26,6 +26,7 @@ from tests.simulation.judging.model.events import (
     VersionsSuperseded,
     VersionTurned,
 )
+from tests.simulation.judging.model.labelling import drafts, superseding
 from tests.simulation.judging.model.past import Past, VersionNow
 from treaty.core.names import Subject
 from treaty.core.requests import Scope
@@ -94,8 +95,8 @@ def _fact_of_names(past: Past, table: str, key: Key) -> object:
         return values.Name(named[0], tuple(named[1:])) if named else None
     subject = Subject(str(key[0]), str(key[1]))
     if table == "draft":
-        return past.drafts.get((subject, int(key[2])))
-    by = past.superseding.get((subject, int(key[2]), int(key[3])))
+        return drafts(past).get((subject, int(key[2])))
+    by = superseding(past).get((subject, int(key[2]), int(key[3])))
     return None if by is None else values.Superseded(by)
 
 
@@ -179,7 +180,7 @@ def places(before: Past, events: tuple[Event, ...]) -> Iterator[Place]:
                     yield from _places_of(replace(one, names=event.names) if isinstance(event, VersionNamed) else one)
             yield from (
                 ("superseded", (*event.subject, generation, one))
-                for (subject, generation, one), by in before.superseding.items()
+                for (subject, generation, one), by in superseding(before).items()
                 if subject == event.subject and event.ordinal in {one, by}
             )
             made_for = before.encodings_of(event.subject, event.ordinal)

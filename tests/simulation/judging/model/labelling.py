@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 from tests.simulation.judging.model.drafts import ReadDraft, meaning_of
+from tests.simulation.judging.model.events import DraftPut, VersionPurged, VersionsSuperseded
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.texts import FORMATS, answer
@@ -12,6 +13,7 @@ from treaty.core.limits import COUNTER
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidVersion, LabelRefused
 from treaty.core.schema_engine import CompareSchemas, ComparisonResult
+from treaty.core.state.values import StoredDraft
 
 SCHEMAVER = "schemaver"
 
@@ -45,6 +47,23 @@ def labelled(past: Past, subject: Subject) -> dict[Label, VersionNow]:
     """Live versions of a subject by their labels, the lowest first."""
     pairs = ((label_of(one), one) for one in past.shown(subject))
     return dict(sorted((name, one) for name, one in pairs if name is not None))
+
+
+def superseding(past: Past) -> dict[tuple[Subject, int, int], int]:
+    """By which version others are superseded: subject, generation and ordinal of those, and its ordinal."""
+    there: dict[tuple[Subject, int, int], int] = {}
+    for event in past.events:
+        if type(event) is VersionsSuperseded:
+            there |= {(event.subject, event.generation, one): event.ordinal for one in event.others}
+        elif type(event) is VersionPurged:
+            gone, ordinal = event.subject, event.ordinal
+            there = {key: by for key, by in there.items() if key[0] != gone or ordinal not in {key[2], by}}
+    return there
+
+
+def drafts(past: Past) -> dict[tuple[Subject, int], StoredDraft]:
+    """Drafts, by name and number."""
+    return {(one.subject, one.number): one.value for one in past.events if type(one) is DraftPut}
 
 
 def order_rules(name: Label, there: dict[Label, VersionNow]) -> list[str]:

@@ -1,7 +1,7 @@
 """The past up to a moment: a list of events, and what it says when it is read from its beginning to its end."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar, cast
 
 from tests.simulation.judging.model.events import (
@@ -12,7 +12,6 @@ from tests.simulation.judging.model.events import (
     ConfigChanged,
     ContextDeleted,
     ContextMade,
-    DraftPut,
     EncodingMade,
     Event,
     IdsFreed,
@@ -30,7 +29,6 @@ from tests.simulation.judging.model.events import (
     VersionNamed,
     VersionPatched,
     VersionPurged,
-    VersionsSuperseded,
     VersionTurned,
 )
 from treaty.core.limits import COUNTER
@@ -59,17 +57,7 @@ class VersionNow:
     @staticmethod
     def of(event: VersionMade) -> "VersionNow":
         """The version that an event made, as it was then."""
-        return VersionNow(
-            event.subject,
-            event.generation,
-            event.ordinal,
-            event.version,
-            event.schema,
-            event.alike,
-            event.content,
-            event.names,
-            event.normal,
-        )
+        return VersionNow(*(getattr(event, one.name) for one in fields(VersionNow)))
 
     @property
     def state(self) -> str:
@@ -373,28 +361,6 @@ class Past:
             elif type(event) is Restored and highest >= 0:
                 highest = min(highest + event.gap, COUNTER)
         return highest
-
-    # ------------------------------------------------------------------------------------------------- labels
-
-    @property
-    def superseding(self) -> dict[tuple[Subject, int, int], int]:
-        """By which version others are superseded: subject, generation and ordinal of those, and its ordinal."""
-        return self._once("superseding", self._superseding)
-
-    def _superseding(self) -> dict[tuple[Subject, int, int], int]:
-        there: dict[tuple[Subject, int, int], int] = {}
-        for event in self.events:
-            if type(event) is VersionsSuperseded:
-                there |= {(event.subject, event.generation, one): event.ordinal for one in event.others}
-            elif type(event) is VersionPurged:
-                gone, ordinal = event.subject, event.ordinal
-                there = {key: by for key, by in there.items() if key[0] != gone or ordinal not in {key[2], by}}
-        return there
-
-    @property
-    def drafts(self) -> dict[tuple[Subject, int], values.StoredDraft]:
-        """Drafts, by name and number."""
-        return {(one.subject, one.number): one.value for one in self.events if type(one) is DraftPut}
 
     # ------------------------------------------------------------------------------------------------- the rest
 

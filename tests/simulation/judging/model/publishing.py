@@ -17,7 +17,16 @@ from tests.simulation.judging.model.events import (
     VersionsSuperseded,
     VersionTurned,
 )
-from tests.simulation.judging.model.labelling import SCHEMAVER, Label, label, label_findings, label_of, labelled
+from tests.simulation.judging.model.labelling import (
+    SCHEMAVER,
+    Label,
+    drafts,
+    label,
+    label_findings,
+    label_of,
+    labelled,
+    superseding,
+)
 from tests.simulation.judging.model.making import Case, make_room_for, schema_of
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.referring import refuse_if_referred_to
@@ -102,11 +111,11 @@ def _refuse_bad_targets(subject: Subject, name: Label, wanted: list[Label], live
 def _superseded(past: Past, made: VersionMade, name: Label, chosen: list[int]) -> list[int]:
     """What is chosen and what that supersedes; none that a later live version supersedes."""
     home = (made.subject, made.generation)
-    chosen = [*chosen, *(key[2] for key, by in past.superseding.items() if key[:2] == home and by in chosen)]
+    chosen = [*chosen, *(key[2] for key, by in superseding(past).items() if key[:2] == home and by in chosen)]
     live = {one.ordinal: label_of(one) for one in past.shown(made.subject)}
     found = set()
     for one in chosen:
-        before = live.get(past.superseding.get((*home, one), -1))
+        before = live.get(superseding(past).get((*home, one), -1))
         if before is None or before <= name:
             found.add(one)
     return sorted(found)
@@ -169,8 +178,8 @@ def _patch(case: Case, old: VersionNow, name: Label, live: dict[Label, VersionNo
 def describe_published(past: Past, one: VersionNow, name: Label) -> s.PublishedSchema:
     home = (one.subject, one.generation)
     live = {each.ordinal: label_of(each) for each in past.shown(one.subject)}
-    by = live.get(past.superseding.get((*home, one.ordinal), -1))
-    others = [live.get(key[2]) for key, each in past.superseding.items() if key[:2] == home and each == one.ordinal]
+    by = live.get(superseding(past).get((*home, one.ordinal), -1))
+    others = [live.get(key[2]) for key, each in superseding(past).items() if key[:2] == home and each == one.ordinal]
     labels = tuple(str(each) for each in sorted(each for each in others if each is not None))
     private = past.subjects[one.subject].private
     told = describe(one, data=True)
@@ -237,7 +246,7 @@ def put_draft(past: Past, asking: Asking, request: s.PutDraft) -> Yes:
 
 def get_draft(past: Past, asking: Asking, request: s.GetDraft) -> Yes:
     _refuse_bad_number(request.subject, request.number)
-    value = past.drafts.get((request.subject, request.number))
+    value = drafts(past).get((request.subject, request.number))
     if value is None:
         raise No(VersionNotFound, "DRAFT_NOT_FOUND", subject=str(request.subject))
     told = s.DraftFound(str(request.subject), request.number, value.text, value.private, value.time)
