@@ -77,7 +77,7 @@ DRAFTS = 100_000
 PUBLISHED_PAGE = 1_000
 """Versions in one page of a listing of published schemas."""
 WARNINGS = 20
-"""Findings that the answer to a registration tells."""
+"""Findings in the answer to a registration."""
 GROUPS_PAGE = 1_000
 """Subjects in one page of a listing of groups."""
 USERS_NAMED = 10

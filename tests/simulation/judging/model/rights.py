@@ -174,7 +174,9 @@ def of_create_subject(request: g.CreateSubject) -> list[Need]:
 
 def of_change_subject(request: g.ChangeSubject) -> list[Need]:
     """A policy needs the right to change it, properties the right to register; so does a change of nothing."""
-    of_policy = (request.level, request.validators, request.previous) != (None, None, None)
+    of_policy = any(
+        one is not None for one in (request.level, request.validators, request.previous, request.label_policy)
+    )
     needed = [Need(("config",), *request.subject)] if of_policy else []
     if request.properties is not None or not of_policy:
         needed.append(Need(("register",), *request.subject))

@@ -11,16 +11,17 @@ from treaty.core.handlers.drafts.same_versions import has_schema
 from treaty.core.handlers.drafts.schemas import ParsedDraft, with_extras
 from treaty.core.handlers.drafts.version_identity import with_text
 from treaty.core.handlers.policies import created_config
-from treaty.core.handlers.registration.patching import patch_rows
+from treaty.core.handlers.registration.patches import patch_rows
 from treaty.core.handlers.registration.register import admit_draft, label_findings, read_new, refuse_unfit
 from treaty.core.handlers.registration.state import RegistrationState, case_of
-from treaty.core.handlers.schemaver.admission import label_exists
-from treaty.core.handlers.schemaver.labels import SchemaVer, live_labels, parse_label, parse_name
+from treaty.core.handlers.schemaver.label_order import label_exists
+from treaty.core.handlers.schemaver.labels import live_labels, parse_label, parse_name
 from treaty.core.handlers.schemaver.queries import describe_published
-from treaty.core.handlers.schemaver.superseding import refuse_bad_targets, superseding_rows
+from treaty.core.handlers.schemaver.supersession import refuse_bad_targets, superseding_rows
 from treaty.core.handlers.schemaver.texts import with_self
 from treaty.core.handlers.settings import own_value, refuse_if_readonly
 from treaty.core.handlers.versions import Kept, schema_row
+from treaty.core.iglu_key import SchemaVer
 from treaty.core.messages.schemaver import IGLU, SCHEMAVER, Publish, PublishedSchema, PublishedVersion
 from treaty.core.names import Subject
 from treaty.core.refusals import LabelRefused

@@ -30,10 +30,11 @@ from treaty.core.handlers.registration.state import (
     refuse_unexpected,
 )
 from treaty.core.handlers.schema_ids import new_version, next_number
-from treaty.core.handlers.schemaver.admission import check_order, is_same_label, label_of_draft
-from treaty.core.handlers.schemaver.comparing import check_label
-from treaty.core.handlers.schemaver.labels import SchemaVer, live_labels
+from treaty.core.handlers.schemaver.label_order import check_order, is_same_label, label_of_draft
+from treaty.core.handlers.schemaver.label_policy import check_label
+from treaty.core.handlers.schemaver.labels import live_labels
 from treaty.core.handlers.versions import Kept, as_sent, describe_version, no_subject, version_with_number
+from treaty.core.iglu_key import SchemaVer
 from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.names import Subject
 from treaty.core.refusals import Incompatible, InvalidSchema, LabelRefused, Reason

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from treaty.core.handlers.versions import Kept, newest_first
+from treaty.core.iglu_key import IgluKeyError, SchemaVer
 from treaty.core.limits import COUNTER
 from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.names import DEFAULT_CONTEXT, Subject
@@ -12,28 +14,7 @@ from treaty.core.refusals import InvalidSubject, InvalidVersion
 from treaty.core.state.state_tables import NAME_BY_VERSION, VersionKey
 from treaty.core.state.view import View
 
-_LABEL = re.compile(r"([1-9][0-9]*)-(0|[1-9][0-9]*)-(0|[1-9][0-9]*)", re.ASCII)
 _NAME = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_-]+/[A-Za-z0-9_-]+", re.ASCII)
-_DIGITS = len(str(COUNTER))
-_LONGEST = 3 * _DIGITS + 2
-
-
-class SchemaVer(NamedTuple):
-    """A label. Labels are ordered by their numbers."""
-
-    model: int
-    revision: int
-    addition: int
-
-    def __str__(self) -> str:
-        return f"{self.model}-{self.revision}-{self.addition}"
-
-    @property
-    def word(self) -> str:
-        """What the label says of the change: MODEL, REVISION or ADDITION."""
-        if self.addition:
-            return "ADDITION"
-        return "REVISION" if self.revision else "MODEL"
 
 
 FIRST = SchemaVer(1, 0, 0)
@@ -47,11 +28,19 @@ class IgluName(NamedTuple):
     format: str
 
 
+def kind_of(label: SchemaVer) -> str:
+    """Return what a label says of the change: MODEL, REVISION or ADDITION."""
+    if label.addition:
+        return "ADDITION"
+    return "REVISION" if label.revision else "MODEL"
+
+
 def find_label(text: str) -> SchemaVer | None:
     """Return the label that a text is; None where it is none."""
-    match = _LABEL.fullmatch(text) if len(text) <= _LONGEST else None
-    found = None if match is None else SchemaVer(*map(int, match.groups()))
-    return None if found is None or max(found) > COUNTER else found
+    try:
+        return SchemaVer.parse(text)
+    except IgluKeyError:
+        return None
 
 
 def parse_label(text: str, subject: Subject, path: str = "/label") -> SchemaVer:
@@ -118,27 +107,29 @@ def gap_before(label: SchemaVer, there: Iterable[SchemaVer]) -> str:
     """
     if label == FIRST:
         return ""
-    if label.word == "MODEL":
+    if kind_of(label) == "MODEL":
         return "" if any(one.model == label.model - 1 for one in there) else f"a version of model {label.model - 1}"
-    if label.word == "REVISION":
+    if kind_of(label) == "REVISION":
         before = (label.model, label.revision - 1)
-        return "" if any(one[:2] == before for one in there) else f"a version {before[0]}-{before[1]}-0"
-    wanted = label._replace(addition=label.addition - 1)
+        return (
+            "" if any((one.model, one.revision) == before for one in there) else f"a version {before[0]}-{before[1]}-0"
+        )
+    wanted = replace(label, addition=label.addition - 1)
     return "" if wanted in there else f"the version {wanted}"
 
 
 def overtaken_by(label: SchemaVer, there: Iterable[SchemaVer]) -> SchemaVer | None:
     """Return a version of the next revision, after which an ADDITION to its own one comes too late; None where none is."""
-    if label.word != "ADDITION":
+    if kind_of(label) != "ADDITION":
         return None
-    return min((one for one in there if one[:2] == (label.model, label.revision + 1)), default=None)
+    return min((one for one in there if (one.model, one.revision) == (label.model, label.revision + 1)), default=None)
 
 
 def next_labels(there: Mapping[SchemaVer, Kept], model: int) -> tuple[SchemaVer, SchemaVer, SchemaVer]:
     """Return the next ADDITION and REVISION of a model that has versions, and the next MODEL of all."""
     last = max(one for one in there if one.model == model)
     return (
-        last._replace(addition=last.addition + 1),
+        replace(last, addition=last.addition + 1),
         SchemaVer(model, last.revision + 1, 0),
         SchemaVer(max(one.model for one in there) + 1, 0, 0),
     )

@@ -6,10 +6,11 @@ from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.command import Command, Decision, PausingWork
 from treaty.core.handlers.deletion import delete_live
-from treaty.core.handlers.schemaver.labels import SchemaVer, find_label, iglu_name, live_labels, parse_label, parse_name
-from treaty.core.handlers.schemaver.superseding import superseded_labels, superseding_label
+from treaty.core.handlers.schemaver.labels import find_label, iglu_name, live_labels, parse_label, parse_name
+from treaty.core.handlers.schemaver.supersession import superseded_labels, superseding_label
 from treaty.core.handlers.settings import refuse_if_readonly
 from treaty.core.handlers.versions import Kept, describe_version, no_subject, subject_of_key
+from treaty.core.iglu_key import SchemaVer
 from treaty.core.messages.schemaver import (
     SCHEMAVER,
     DeletePublished,

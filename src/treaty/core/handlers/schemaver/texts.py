@@ -3,14 +3,13 @@
 import json
 from dataclasses import dataclass, replace
 
-from treaty.core.handlers.schemaver.labels import IgluName, SchemaVer
+from treaty.core.handlers.schemaver.labels import IgluName
+from treaty.core.iglu_key import SELF_DESCRIBING, SchemaVer
 from treaty.core.messages.schemaver import JSON_SCHEMA
 from treaty.core.names import Subject
 from treaty.core.refusals import InvalidSchema
 from treaty.core.schema import Draft
 
-META_SCHEMA = "http://iglucentral.com/schemas/com.snowplowanalytics.self-desc/schema/jsonschema/1-0-0#"
-"""What `$schema` of a text with `self` says: draft 4 of JSON Schema."""
 DRAFT_4 = ("http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-04/schema")
 """What `$schema` of a text without `self` may say instead."""
 SUPERSEDES, SUPERSEDED_BY = "$supersedes", "$supersededBy"
@@ -58,7 +57,10 @@ def with_self(draft: Draft, subject: Subject, name: IgluName, label: SchemaVer) 
     _refuse_other_meta_schema(members, subject, bare=bare)
     supersedes = _labels_in(members.pop(SUPERSEDES, "[]"), subject)
     members.pop(SUPERSEDED_BY, None)
-    head = {"$schema": json.dumps(META_SCHEMA), "self": members.get("self", json.dumps(said, separators=(",", ":")))}
+    head = {
+        "$schema": json.dumps(SELF_DESCRIBING),
+        "self": members.get("self", json.dumps(said, separators=(",", ":"))),
+    }
     parts = {**head, **{one: raw for one, raw in members.items() if one not in head}}
     text = "{" + ",".join(f"{json.dumps(one, ensure_ascii=False)}:{raw}" for one, raw in parts.items()) + "}"
     return SelfDescribing(replace(draft, text=text, data=None), supersedes)
@@ -135,7 +137,7 @@ def _refuse_other_self(said: object, wanted: dict[str, str], subject: Subject) -
 
 def _refuse_other_meta_schema(members: dict[str, str], subject: Subject, *, bare: bool) -> None:
     said = json.loads(members.get("$schema", "null"))
-    if said == META_SCHEMA or (bare and (said is None or said in DRAFT_4)):
+    if said == SELF_DESCRIBING or (bare and (said is None or said in DRAFT_4)):
         return
     raise InvalidSchema.of(
         "META_SCHEMA",
@@ -143,7 +145,7 @@ def _refuse_other_meta_schema(members: dict[str, str], subject: Subject, *, bare
         path="/$schema",
         subject=str(subject),
         new=json.dumps(said)[:200],
-        allowed=META_SCHEMA + ("" if not bare else f", {DRAFT_4[0]}, or no $schema"),
+        allowed=SELF_DESCRIBING + ("" if not bare else f", {DRAFT_4[0]}, or no $schema"),
     )
 
 

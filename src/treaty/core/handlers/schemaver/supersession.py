@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from treaty.core.handlers.schemaver.labels import SchemaVer, label_of
+from treaty.core.handlers.schemaver.labels import label_of
 from treaty.core.handlers.versions import Kept
+from treaty.core.iglu_key import SchemaVer
 from treaty.core.names import Subject
 from treaty.core.refusals import LabelRefused
 from treaty.core.state.rows import Row, make_row

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from treaty.core.finding import Finding
 from treaty.core.handlers.drafts.schemas import ParsedDraft, answers, resolve_schema
-from treaty.core.handlers.schemaver.labels import SchemaVer, next_labels
+from treaty.core.handlers.schemaver.labels import kind_of, next_labels
 from treaty.core.handlers.versions import Kept, schema_row
+from treaty.core.iglu_key import SchemaVer
 from treaty.core.limits import WARNINGS
 from treaty.core.policy import STRICTNESS
 from treaty.core.schema_engine import CompareSchemas, ComparisonResult, SchemaEngine
@@ -46,10 +47,10 @@ def check_label(
     own = there.get(label)
     others = {one: kept for one, kept in there.items() if one != label}
     patched = () if own is None else _patch_findings(_read_all(view, engine, new, {label: own}))
-    if label.word == "ADDITION":
+    if kind_of(label) == "ADDITION":
         found = _addition_findings(label, _read_all(view, engine, new, _of_model(others, label.model)), there)
     elif own is None:
-        model = label.model - (label.word == "MODEL")
+        model = label.model - (kind_of(label) == "MODEL")
         found = _smaller_findings(label, _read_all(view, engine, new, _of_model(others, model)), others, model)
     else:
         found = LabelFindings()
@@ -130,11 +131,11 @@ def _smaller_findings(
     readable = [one for one in read if one.finding is None]
     if len(readable) == len(read):
         wanted, what = addition, f"every version of model {model}"
-    elif readable and label.word == "MODEL":
+    elif readable and kind_of(label) == "MODEL":
         wanted, what = revision, f"{readable[0].label}"
     else:
         return LabelFindings()
-    sentence = f"The {label.word} {label} reads data of {what}, so that a smaller label would do"
+    sentence = f"The {kind_of(label)} {label} reads data of {what}, so that a smaller label would do"
     return LabelFindings((Finding("SCHEMAVER_SMALLER", "", sentence, reader=str(label), remedy=f"the label {wanted}"),))
 
 

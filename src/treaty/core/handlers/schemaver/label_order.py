@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from treaty.core.finding import Finding
 from treaty.core.handlers.schemaver.labels import (
     FIRST,
-    SchemaVer,
     find_label,
     gap_before,
     iglu_name,
@@ -16,6 +15,7 @@ from treaty.core.handlers.schemaver.labels import (
 )
 from treaty.core.handlers.schemaver.texts import describes, said_label
 from treaty.core.handlers.versions import Kept
+from treaty.core.iglu_key import SchemaVer
 from treaty.core.messages.schemaver import SCHEMAVER
 from treaty.core.names import Subject
 from treaty.core.refusals import Invalid, InvalidSchema, LabelRefused
