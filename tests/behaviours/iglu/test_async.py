@@ -207,10 +207,10 @@ def test_versions_come_in_pages(monkeypatch: pytest.MonkeyPatch) -> None:
         registry.register("com.acme/click/jsonschema-2", treaty.Draft("{}", "JSON"))
         resolver = Resolver(ResolverConfig(0), registries=[treaty_registry("own", registry)])
         for page in (1, 2, 5, 6):
-            monkeypatch.setattr("treaty.client.iglu.treaty_registry._PAGE", page)
+            monkeypatch.setattr("treaty.client.iglu.subjects._PAGE", page)
             assert len(resolver.list_schemas("com.acme", "click", 1).schemas) == 5
-        monkeypatch.setattr("treaty.client.iglu.treaty_registry.IGLU_FAMILY", 3)
-        monkeypatch.setattr("treaty.client.iglu.treaty_registry._PAGE", 1)
+        monkeypatch.setattr("treaty.client.iglu.subjects.IGLU_FAMILY", 3)
+        monkeypatch.setattr("treaty.client.iglu.subjects._PAGE", 1)
         with pytest.raises(IgluUnavailableError, match="IGLU_FAMILY"):
             resolver.lookup(KEY)
 
