@@ -130,7 +130,7 @@ STORY: dict[type, tuple[Step, Any]] = {
     g.DeleteOrdinal: (lambda it: it.delete_ordinal("group", 0).deleted, True),
     g.RemoveSubject: (lambda it: [it.remove_subject("group") for _ in range(2)], [True, False]),
     s.Publish: (lambda it: it.publish("v/n/jsonschema", "1-0-0", "{}").created, True),
-    s.GetPublished: (lambda it: it.published("v/n/jsonschema", "1-0-0").superseded_by, ""),
+    s.GetPublished: (lambda it: it.get_published("v/n/jsonschema", "1-0-0").superseded_by, ""),
     s.ListPublished: (lambda it: [one.label for one in it.list_published("v")], ["1-0-0"]),
     s.DeletePublished: (lambda it: it.delete_published("v/n/jsonschema", "1-0-0"), True),
     s.PutDraft: (lambda it: it.put_draft("v/n/jsonschema", 1, "{").text, "{"),

@@ -97,7 +97,7 @@ def _fact_of_names(past: Past, table: str, key: Key) -> object:
     if table == "draft":
         return drafts(past).get((subject, int(key[2])))
     by = superseding(past).get((subject, int(key[2]), int(key[3])))
-    return None if by is None else values.Superseded(by)
+    return None if by is None else values.SupersededVersion(by)
 
 
 def _highest(past: Past, key: Key) -> int | None:
