@@ -21,7 +21,7 @@ from treaty.core.access.rights import (
     with_included,
 )
 from treaty.core.answers import Config, Resource
-from treaty.core.messages import associations, encodings, groups
+from treaty.core.messages import associations, encodings, groups, transfers
 from treaty.core.names import Subject
 from treaty.core.operations import OPERATIONS, refuse_unless_allowed
 from treaty.core.policy import Level
@@ -32,7 +32,13 @@ from treaty.core.state.state_tables import COUNTER_OF_SUBJECT, INDEXES, OUTCOME_
 
 
 def kinds() -> set[type]:
-    named = (*vars(q).values(), *vars(associations).values(), *vars(encodings).values(), *vars(groups).values())
+    named = (
+        *vars(q).values(),
+        *vars(associations).values(),
+        *vars(encodings).values(),
+        *vars(groups).values(),
+        *vars(transfers).values(),
+    )
     return {one for one in named if isinstance(one, type) and issubclass(one, Request)} - {Request}
 
 

@@ -71,7 +71,11 @@ SETTINGS_PAGE = 1_000
 COUNTER = 2**31 - 1
 """The highest id, version number or ordinal: Confluent's clients read 32 bits."""
 ID_GAP = 1_000_000
-"""Unused ids below an imported id; they are never assigned later."""
+"""Unused ids below an imported id; they are never assigned later. So with ordinals, encoding ids and numbers of a type."""
+EXPORT_PAGE = 1_000
+"""Subjects, or versions, in one page of an export."""
+EXPORT_CHARACTERS = 4_000_000
+"""Characters of the texts and bytes after which a page of an export ends."""
 COMMAND_ID = 128
 """Characters of an idempotency key."""
 OUTCOMES = 10_000

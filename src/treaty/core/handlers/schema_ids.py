@@ -131,7 +131,7 @@ def new_version(
     """
     request = command.request
     number = _number(view, request, imported=imported)
-    schema_id, schema_rows = _schema(view, command, new)
+    schema_id, schema_rows = schema_of(view, command, new)
     home, generation = make_home(view, request.subject, request.create_with)
     ordinals = ordinals_key(request.subject, generation)
     types = types_key(request.subject, generation, new.draft.format, new.type_name)
@@ -141,7 +141,6 @@ def new_version(
         [] if schema_rows else _vanishing(view, request.subject, schema_id, new, removed)
     )  # a new one has no version
     removed += make_room(view, request.subject, removed, ordinal)
-    sent = new.sent
     version = Version(
         number=number,
         schema_id=schema_id,
@@ -156,20 +155,27 @@ def new_version(
         time=command.time if request.time < 0 else request.time,
         identity=new.identity,
     )
-    key = VersionKey(*request.subject, generation, ordinal)
+    before = (*home, *own_config_rows(view, request.subject, made), *schema_rows, *vanishing)
+    counters = (make_row(COUNTER, ordinals, Counter(ordinal)), make_row(COUNTER, types, Counter(type_version)))
+    going = remove_versions(view, removed, spare_schema=schema_id)
+    return version_commit(view, command, new, (ordinal, version), (*before, *counters, *going))
+
+
+def version_commit(
+    view: View, command: Command[Register], new: ParsedDraft, made: tuple[int, Version], rows: tuple[Row, ...]
+) -> Decision[RegisteredVersion]:
+    """Return the commit of a new version, with its ordinal, and its names; `rows` go before them."""
+    ordinal, version = made
+    subject, sent = command.request.subject, new.sent
+    there = view.get(SUBJECT, subject)
+    generation = view.sequence + 1 if there is None else there.generation
     rows = (
-        *home,
-        *own_config_rows(view, request.subject, made),
-        *schema_rows,
-        *vanishing,
-        *remove_versions(view, removed, spare_schema=schema_id),
+        *rows,
         *((make_row(CONTENT, ContentKey(version.content), Content(sent)),) if sent is not None else ()),
-        make_row(VERSION, key, version),
-        make_row(COUNTER, ordinals, Counter(ordinal)),
-        make_row(COUNTER, types, Counter(type_version)),
-        *_names(view, request, generation, ordinal),
+        make_row(VERSION, VersionKey(*subject, generation, ordinal), version),
+        *_names(view, command.request, generation, ordinal),
     )
-    return Decision(rows, RegisteredVersion(_describe_new(request, new, version, ordinal), created=True))
+    return Decision(rows, RegisteredVersion(_describe_new(command.request, new, version, ordinal), created=True))
 
 
 def _describe_new(request: Register, new: ParsedDraft, version: Version, ordinal: int) -> VersionFound:
@@ -219,7 +225,7 @@ def _next(view: View, key: CounterKey) -> int:
     return number
 
 
-def _schema(view: View, command: Command[Register], new: ParsedDraft) -> tuple[int, tuple[Row, ...]]:
+def schema_of(view: View, command: Command[Register], new: ParsedDraft) -> tuple[int, tuple[Row, ...]]:
     """Return the schema id, and the rows that make it where it is new in this context."""
     request = command.request
     context = request.subject.context
