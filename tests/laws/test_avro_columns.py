@@ -4,7 +4,7 @@ import json
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.oracle.avro_logical import dressed_schema
@@ -83,6 +83,7 @@ def held_by_spark(leaf: AvroPrimitive | AvroFixed) -> bool:
 
 
 @given(seeds)
+@example(417066)  # a record between two that contain themselves
 def test_columns_are_those_of_the_decode_planner(seed: int) -> None:
     schema = model(json.dumps(dressed_schema(seed)))
     opened = find_bounded(flatten_schema(schema), COLUMN_RECURSION)

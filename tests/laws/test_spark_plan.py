@@ -18,9 +18,6 @@ from treaty.core.names import subject_of
 from treaty.core.refusals import SubjectNotFound
 from treaty.core.requests import Register, Scope, SetConfig
 from treaty.core.schema import Draft, Reference
-from treaty.formats.avro.model import AvroPrimitive, AvroRecord, AvroSchema, AvroUnion, Field, NamedType
-from treaty.formats.avro.model import AvroReference as Use
-from treaty.plan.avro.bounds import circular, find_bounded
 from treaty.plan.avro.columns import columns
 from treaty.plan.avro.envelope import encode_branch, make_ending
 from treaty.plan.avro.merge import MergeError, merge
@@ -292,20 +289,6 @@ def test_references_are_followed(registry: Connection) -> None:
     assert dict(plan.columns) == {"line": "STRUCT<`n`: INT>"}
 
 
-def test_recursion_is_opened_to_a_depth(registry: Connection) -> None:
-    tree = record(
-        ("n", "int"), ("left", ["null", "shop.Order"], None), ("all", {"type": "array", "items": "shop.Order"})
-    )
-    opened = find_bounded(parse_avro(tree), 2)
-    inner = "STRUCT<`n`: INT>"
-    assert dict(columns(opened)) == {"n": "INT", "left": inner, "all": f"ARRAY<{inner}>"}
-    (schema_id,) = put(registry, tree)
-    leaf: dict[str, object] = {"n": 3, "left": None, "all": []}
-    decode = envelope_of(make_plan(registry, "orders-value", depth=2))
-    value = frame(schema_id, tree, {"n": 1, "left": {"n": 2, "left": leaf, "all": [leaf]}, "all": [leaf]})
-    assert decode(value) == {"n": 1, "left": {"n": 2}, "all": [{"n": 3}]}
-
-
 def test_the_tail_asks_for_no_memory() -> None:
     for place in range(1000):
         assert all(byte % 2 == 1 and byte < 0x80 for byte in make_ending(f"plan {place}"))
@@ -360,16 +343,6 @@ def test_a_choice_of_records_is_read_by_a_record(registry: Connection) -> None:
     decode = envelope_of(plan)
     for row in ({"x": 7}, {"y": 1, "x": 7}):
         assert decode(frame(schema_id, text, row)) == {read_avro_part(plan).whole: {"x": 7}}
-
-
-def test_the_records_of_a_ring_are_found_and_no_others() -> None:
-    """A chain of thousands of records leads into a ring, with another ring aside."""
-    to = {place: place + 1 for place in range(5000)} | {5000: 5001, 5001: 5002, 5002: 5000, 6000: 6000}
-    names: dict[str, NamedType] = {
-        f"L{place}": AvroRecord(f"L{place}", (Field("next", AvroUnion((AvroPrimitive("null"), Use(f"L{after}")))),))
-        for place, after in to.items()
-    }
-    assert circular(AvroSchema(Use("L0"), names)) == {"L5000", "L5001", "L5002", "L6000"}
 
 
 @pytest.mark.parametrize(

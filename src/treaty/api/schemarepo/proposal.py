@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from treaty.api.errors import HttpError
 from treaty.api.schemarepo.request_context import SchemaRepoContext
-from treaty.api.schemarepo.subjects import latest_version, register_as, subject_names, version_by_id
+from treaty.api.schemarepo.subjects import latest_version, subject_names, version_by_id
 from treaty.core.answers import Config, RegisteredVersion
-from treaty.core.messages.groups import GetSubject, GroupFound, ListGroupVersions
+from treaty.core.messages.groups import ANY_FORMAT, GetSubject, GroupFound, ListGroupVersions
 from treaty.core.names import Subject
 from treaty.core.policy import word_of
 from treaty.core.refusals import InvalidSubject, NotPermitted, SubjectNotFound
@@ -14,7 +14,6 @@ from treaty.core.requests import Register
 from treaty.core.schema import Draft
 from treaty.wire.schemarepo.requests import (
     force_of,
-    formats_of,
     group_creation,
     model_of,
     new_subject_named,
@@ -98,9 +97,9 @@ async def _add(x: SchemaRepoContext, request: Register, model: Config | None, gr
     """Register a schema in a group that exists, whose own policy counts."""
     if model is not None and model.level != word_of(group.level):
         x.ignored = word_of(group.level)
-    there = replace(request, create_with=replace(group_creation(None), policy=None), require_subject=True)
-    drafts = [replace(request.draft, format=format_) for format_ in formats_of(group)]
-    return await register_as(x, [replace(there, draft=draft) for draft in drafts])
+    draft = replace(request.draft, format=ANY_FORMAT)
+    made = replace(group_creation(None), policy=None)
+    return await x.ask(replace(request, draft=draft, create_with=made, require_subject=True))
 
 
 def _group_named(name: str) -> Subject:

@@ -80,6 +80,20 @@ def _ring(waiting: list[str], inside: set[str], name: str, uses: Mapping[str, Se
     return members if len(members) > 1 or name in uses[name] else set()
 
 
+def _containing(schema: AvroSchema, circular: frozenset[str]) -> set[str]:
+    """Names of the records that are one of these, or have one inside at any depth."""
+    users: dict[str, list[str]] = {}
+    for full, node in schema.names.items():
+        for used in _uses(node):
+            users.setdefault(used, []).append(full)
+    found, waiting = set(circular), list(circular)
+    while waiting:
+        new = [one for one in users.get(waiting.pop(), ()) if one not in found]
+        found.update(new)
+        waiting += new
+    return found
+
+
 def _uses(node: NamedType) -> set[str]:
     return (
         set[str]().union(*(_list_inside(field.type) for field in node.fields))
@@ -102,10 +116,11 @@ def _list_inside(node: AvroType) -> set[str]:
 
 
 class _Opener:
-    """Copies a schema; a recursive record at level n is called ``n<n>.<its name>``."""
+    """Copies a schema; a record that is recursive, or has one inside, is called ``n<n>.<its name>`` at level n."""
 
     def __init__(self, schema: AvroSchema, circular: frozenset[str], depth: int, *, wall: bool = False) -> None:
         self.schema, self.circular, self.depth, self.wall = schema, circular, depth, wall
+        self.levelled = _containing(schema, circular)
         self.names: dict[str, NamedType] = {}
         self.level = 0
 
@@ -140,7 +155,7 @@ class _Opener:
         turns = node.full in self.circular
         if turns and self.level >= self.depth:
             return self.beyond(node) if self.wall else None
-        full = f"n{self.level}.{node.full}" if turns and self.level else node.full
+        full = f"n{self.level}.{node.full}" if self.level and node.full in self.levelled else node.full
         if full not in self.names:
             self.names[full] = replace(node, full=full)
             self.level += turns
