@@ -14,6 +14,7 @@ from treaty.core.requests import Scope
 
 UNGIVEN = -1
 """The schema id of a version from a registry without such ids: the target gives one."""
+NO_IDS = "its source has no schema ids, and only a registry of Treaty's kind gives one to an imported version"
 NO_TIMES = "this registry takes no times of registration: versions are as old as this import"
 NO_CONTEXTS = "this registry makes no contexts without a subject: {} left out"
 NO_POLICIES = (
@@ -104,6 +105,8 @@ def _find_conflicts(source: RegistryImage, target: RegistryImage, there: dict[Pl
         for one in source.versions
         if (why := _conflict(one, there.get((one.subject, one.number)), ids.get(_id_of(one)), sameness))
     }
+    if not target.exact:
+        wrong |= {(one.subject, one.number): NO_IDS for one in source.versions if one.schema_id == UNGIVEN}
     _spread(wrong, [one for one in source.versions if (one.subject, one.number) not in there])
     return wrong
 
