@@ -138,6 +138,21 @@ class NumbersReserved:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyMade:
+    """An API key was added."""
+
+    digest: str
+    value: values.ApiKey
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRemoved:
+    """An API key was removed."""
+
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigChanged:
     """The config at a scope is this one now; None: there is none."""
 
@@ -190,5 +205,5 @@ class Restored:
 
 Event = (
     ContextMade | ContextDeleted | IdsReserved | IdsFreed | SubjectMade | SubjectChanged | SubjectPurged | VersionMade | VersionTurned
-    | VersionPurged | CodecMade | EncodingMade | NumbersReserved | ConfigChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
+    | VersionPurged | CodecMade | EncodingMade | NumbersReserved | KeyMade | KeyRemoved | ConfigChanged | ModeChanged | Associated | Answered | OutcomeDropped | Restored
 )  # fmt: skip
