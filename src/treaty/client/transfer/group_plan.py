@@ -14,7 +14,7 @@ from treaty.core.names import Subject, subject_of
 from treaty.core.schema import Pairs
 
 NO_GROUPS = (
-    "this registry has no groups: settings, codecs, encodings, types, names, hidden versions and bytes as sent of {} are "
+    "the target has no groups: settings, codecs, encodings, types, names, hidden versions and bytes as sent of {} are "
     "left out"
 )
 NAMED = 5
