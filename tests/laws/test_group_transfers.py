@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from treaty.assemble import connect
@@ -193,8 +193,24 @@ STEPS = st.one_of(requests().map(lambda one: [one]), requests().map(lambda one: 
 SCRIPTS = st.lists(STEPS, min_size=3, max_size=14).map(lambda steps: [one for step in steps for one in step])
 
 
+GROUP = SUBJECTS[0]
+WHOLE: list[Request[Any]] = [
+    Register(GROUP, DRAFTS[0]),
+    e.AddCodec(GROUP, e.CodecType("gzip", (("level", "9"),))),
+    e.AssignEncoding(GROUP, 0, "gzip"),
+    g.DeleteOrdinal(GROUP, 0),
+    Register(GROUP, DRAFTS[0]),
+    g.ChangeSubject(GROUP, Level()),
+    Register(GROUP, DRAFTS[4], names=(("own", "first"),)),
+    e.AssignEncoding(GROUP, 2),
+    g.ChangeSubject(GROUP, Level(VersionRange("till", 1))),
+]
+"""A group with something of everything: a hidden version with an encoding, names, bytes, policies that changed."""
+
+
 @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(SCRIPTS)
+@example(WHOLE)
 def test_random_groups_come_out_of_a_dump_as_they_were(script: list[Request[Any]]) -> None:
     assert_moves(script)
 
@@ -237,5 +253,6 @@ def assert_promotes(script: list[Request[Any]]) -> None:
 
 @settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(SCRIPTS)
+@example(WHOLE)
 def test_random_groups_are_promoted_once(script: list[Request[Any]]) -> None:
     assert_promotes(script)

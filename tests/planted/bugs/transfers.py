@@ -1,15 +1,15 @@
 """Bugs planted in exports, imports and promotions of groups: each loses something on the way, or takes what others have."""
 
-from tests.planted.bug import Bug, Edit, by_lives, by_tests
+from tests.planted.bug import Bug, Edit, by_tests
 
 REQUESTS, PLAN, IMAGE = (
     f"treaty.client.transfer.{module}:" for module in ("group_requests", "group_plan", "registry_image")
 )
-IMPORTS = "treaty.core.handlers.imports:"
+IMPORTS = "treaty.core.handlers.groups.imports:"
 MOVED = by_tests("laws/test_group_transfers.py::test_random_groups_come_out_of_a_dump_as_they_were")
 PROMOTED = by_tests("laws/test_group_transfers.py::test_random_groups_are_promoted_once")
+REFUSED = "laws/test_group_imports.py::"
 FOREIGN = "facades/test_import_sources.py::"
-RULES = "1 2 3 4 5 6 root"
 
 
 def carried(name: str, does: str, target: str, old: str, new: str) -> Bug:
@@ -29,7 +29,7 @@ TRANSFERS = (
         "numbers that are gone", "Ordinals and encoding ids of what is gone are assigned again in the copy.",
         PLAN + "_Planning.add", "if _lacks_numbers(one, found, versions):", "if versions is None:",
     ),
-    carried("codecs stay behind", "Codecs are not added.", PLAN + "_Planning._add_codecs", "if known is None:", "if known is one:"),
+    carried("codecs stay behind", "Codecs are not added.", PLAN + "_Planning._add_codecs", "self.codecs.append((subject_of(one.subject), codec))", "continue"),
     carried(
         "hidden versions stay behind", "Versions that were registered again are not written.", PLAN + "_Planning._add_versions",
         "self.hidden.append(each)", "continue",
@@ -43,14 +43,20 @@ TRANSFERS = (
     Bug(
         "import: an encoding id changes its meaning",
         "An importer gives an encoding id that stands for another version.",
-        (Edit(IMPORTS + "import_encoding", "    if there is not None:", "    if there is not None and there.codec:"),),
-        by_lives(0, RULES),
+        (Edit(IMPORTS + "import_encoding", "there = view.get(ENCODING, EncodingKey(*subject, request.encoding_id))", "there = None"),),
+        by_tests(REFUSED + "test_what_others_have_is_given_to_none"),
     ),
     Bug(
         "import: the count of ordinals falls",
         "A version with a low ordinal lowers the count, so that later ones are assigned again.",
         (Edit(IMPORTS + "import_version", "max(request.ordinal, _highest(view, ordinals))", "request.ordinal"),),
-        by_lives(0, RULES),
+        by_tests(REFUSED + "test_counts_only_rise"),
+    ),
+    Bug(
+        "import: in any mode",
+        "Whoever may import gives ordinals while others register.",
+        (Edit(IMPORTS + "_refuse_unless_importing", "if mode not in IMPORTING:", "if mode is None:"),),
+        by_tests(REFUSED + "test_only_the_mode_of_imports_takes_numbers"),
     ),
     Bug(
         "import: deleted schemas of Pravega",

@@ -5,7 +5,7 @@ from typing import Any
 from treaty.core import answers as a
 from treaty.core.access import permissions
 from treaty.core.declarations.operation import DRAFT_LIMITS, REGISTER_LIMITS, Operation, is_always
-from treaty.core.handlers import exports, imports
+from treaty.core.handlers.groups import exports, imports
 from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import transfers as x

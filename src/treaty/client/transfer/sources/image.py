@@ -80,13 +80,13 @@ def image_of(groups: Iterable[GroupSource], problems: Iterable[TransferProblem],
         problems=(*problems, *(each for one in listed for each in one.problems)),
         notes=tuple(notes),
         exact=True,
-        groups=tuple(_exported(one) for one in listed),
+        groups=tuple(_describe_subject(one) for one in listed),
         facts={(one.version.subject, one.version.number): facts_of(one) for one in visible},
         hidden=tuple(one for one in kept if one.state == "hidden"),
     )
 
 
-def _exported(one: GroupSource) -> ExportedSubject:
+def _describe_subject(one: GroupSource) -> ExportedSubject:
     types: dict[tuple[str, str], int] = {}
     for each in one.versions:
         kind = (each.version.format, each.version.type_name)

@@ -1,6 +1,6 @@
 """Pravega's schema registry (PDP-1) as the source of an import, read by its REST interface.
 
-Deleted schemas are in none of its lists and are still found by their id, so ids are asked for up to one that nobody has;
+Deleted schemas are in none of its lists and are still found by their id, so ids are asked for up to one that no schema has;
 encoding ids too.
 """
 
