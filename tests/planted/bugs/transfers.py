@@ -43,7 +43,7 @@ TRANSFERS = (
     Bug(
         "import: an encoding id changes its meaning",
         "An importer gives an encoding id that stands for another version.",
-        (Edit(IMPORTS + "import_encoding", "there = view.get(ENCODING, EncodingKey(*subject, request.encoding_id))", "there = None"),),
+        (Edit(IMPORTS + "import_encoding", "raise _other_encoding(request, f\"ordinal {there.ordinal} with the codec '{there.codec}'\")", "pass"),),
         by_tests(REFUSED + "test_what_others_have_is_given_to_none"),
     ),
     Bug(
