@@ -33,8 +33,10 @@ def test_their_commands_run(tmp_path: Path) -> None:
     with serving(tmp_path, "--log", "memory:") as old, serving(tmp_path, "--log", "memory:") as new:
         with connect(old.base) as registry:
             registry.create_subject(":.shop:orders", GroupSettings("pravega", types="many"))
-            registry.create_subject("plain", GroupSettings("schema-repo", identity="exact"))
-        for line in todo:
+        for at, line in enumerate(todo):
+            if at == 2:  # a subject of schema-repo that is not read as a group of Pravega before
+                with connect(old.base) as registry:
+                    registry.create_subject("plain", GroupSettings("schema-repo", identity="exact"))
             command = re.sub(r"http://old:\d+", old.base, line).replace("http://127.0.0.1:8081", new.base)
             command = command.replace("/var/lib/schema-repo", str(repository.parent))
             done = subprocess.run(

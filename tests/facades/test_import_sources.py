@@ -68,9 +68,9 @@ def play(server: Running, name: str) -> list[str]:
     return [one["read"] for one in lines if "read" in one]
 
 
-@pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    with serving(tmp_path_factory.mktemp("source"), "--log", "memory:") as server:
+@pytest.fixture
+def source(tmp_path: Path) -> Iterator[Running]:
+    with serving(tmp_path, "--log", "memory:") as server:
         yield server
 
 
