@@ -17,6 +17,7 @@ from tests.simulation.judging.model.events import (
 from tests.simulation.judging.model.founding import refuse_bad_settings
 from tests.simulation.judging.model.grouping import describe_group, of_group
 from tests.simulation.judging.model.making import making_room, refuse_many_contexts, schema_of
+from tests.simulation.judging.model.naming import computed_names, refuse_bad_names, refuse_taken
 from tests.simulation.judging.model.past import Past, VersionNow
 from tests.simulation.judging.model.refusing import No
 from tests.simulation.judging.model.rulesets import refuse_bad_rules
@@ -32,15 +33,7 @@ from treaty.core.messages import encodings as e
 from treaty.core.messages import groups as g
 from treaty.core.messages import transfers as x
 from treaty.core.names import Subject
-from treaty.core.refusals import (
-    CodecNotFound,
-    InvalidSchema,
-    InvalidVersion,
-    NameTaken,
-    NotPermitted,
-    TooLarge,
-    VersionNotFound,
-)
+from treaty.core.refusals import CodecNotFound, InvalidSchema, InvalidVersion, NotPermitted, TooLarge, VersionNotFound
 from treaty.core.schema_engine import InvalidText
 from treaty.core.state import values
 
@@ -72,7 +65,7 @@ def _tell_subject(past: Past, subject: Subject) -> x.ExportedSubject:
         if highest >= 0
     }
     types = tuple(sorted((*kind, past.highest_of_type(subject, *kind)) for kind in kinds))
-    settings = g.GroupSettings(home.origin, home.types, home.order, home.identity, None, home.properties)
+    settings = g.GroupSettings(home.origin, home.types, home.order, home.identity, None, home.properties, home.schemes)
     codecs = tuple(e.CodecType(name, properties) for name, properties in sorted(past.codecs_of(subject).items()))
     highest = x.HighestNumbers(past.highest_ordinal(subject), past.highest_encoding(subject), types)
     return x.ExportedSubject(str(subject), settings, highest, codecs)
@@ -96,7 +89,8 @@ def export_versions(past: Past, asking: Asking, request: x.ExportVersions) -> Ye
 def _tell_version(past: Past, one: VersionNow) -> x.ExportedVersion:
     encodings = tuple(sorted((made.encoding, made.codec) for made in past.encodings_of(one.subject, one.ordinal)))
     state: x.KeptState = next(each for each in ("live", "soft", "hidden") if each == one.state)
-    names = tuple(sorted(one.names))
+    computed = past.subjects[one.subject].schemes
+    names = tuple(sorted(pair for pair in one.names if pair[0] not in computed))
     return x.ExportedVersion(describe(one, data=True), state, one.version.policy, names, encodings)
 
 
@@ -147,6 +141,7 @@ def import_subject(past: Past, asking: Asking, request: x.ImportSubject) -> Yes:
             settings.types,
             settings.order,
             settings.identity,
+            schemes=settings.schemes,
             properties=settings.properties,
         )
         events.append(SubjectMade(subject, made))
@@ -168,6 +163,7 @@ def import_version(past: Past, asking: Asking, request: x.ImportVersion) -> Yes:
     """Just as it is elsewhere: with its ordinal and numbers, which must be free, whatever the policy says."""
     subject = request.subject
     refuse_bad_rules(request.draft.rules)
+    refuse_bad_names(request.names)
     _refuse_bad_place(request)
     home = of_group(past, subject)
     draft = written(request.draft)
@@ -180,16 +176,15 @@ def import_version(past: Past, asking: Asking, request: x.ImportVersion) -> Yes:
         if one.ordinal == request.ordinal:
             if not _is_this(one, request, new):
                 raise No(NotPermitted, "ORDINAL_TAKEN", subject=str(subject))
-            return Yes((), RegisteredVersion(describe(one), created=False))
+            return Yes((), RegisteredVersion(describe(one, names=True), created=False))
     _refuse_unless_giving(past, subject)
     if request.time > asking.time + limits.TIME_AHEAD:
         raise No(NotPermitted, "TIME_AHEAD", subject=str(subject))
     type_version = _free_type_version(past, request, new)
+    computed = computed_names(home, subject, request.ordinal, new)
     schema_id, schema = schema_of(past, q.Register(subject, draft, schema_id=request.schema_id), new)
-    there = past.of(subject)
-    room = making_room(past, subject, there, [])
-    if any(name in one.names for one in there for name in request.names):
-        raise No(NameTaken, "NAME_TAKEN", subject=str(subject))
+    room = making_room(past, subject, past.of(subject), [])
+    refuse_taken(past, subject, request.ordinal, request.names, schema_id, room)
     content = None if new.sent == new.parsed.canonical.encode() or draft.format not in FORMATS else new.sent
     policy = request.policy or policy_in_force(config_in_force(past, q.Scope(*subject)), home.types)
     version = values.Version(
@@ -207,9 +202,12 @@ def import_version(past: Past, asking: Asking, request: x.ImportVersion) -> Yes:
         time=request.time,
     )
     place = (subject, home.generation, request.ordinal)
-    made = VersionMade(*place, version, schema, new.alike, content, request.names, new.normal)
+    made = VersionMade(*place, version, schema, new.alike, content, (*computed, *request.names), new.normal)
     told = replace(
-        describe(VersionNow.of(made)), metadata=draft.metadata, rules=draft.rules, references=as_sent(new.used)
+        describe(VersionNow.of(made), names=True),
+        metadata=draft.metadata,
+        rules=draft.rules,
+        references=as_sent(new.used),
     )
     purged = (VersionPurged(one.subject, one.ordinal) for one in room)
     return Yes((*purged, made), RegisteredVersion(told, created=True))

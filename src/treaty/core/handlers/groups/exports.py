@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from treaty.core import limits
 from treaty.core.access.authorized_view import without_filter
 from treaty.core.command import Command, Decision, PausingWork
-from treaty.core.handlers.versions import Kept, MissingSchemaError, describe_version
+from treaty.core.handlers.versions import Kept, MissingSchemaError, describe_version, subject_of_key
 from treaty.core.messages.encodings import CodecType
 from treaty.core.messages.groups import GroupSettings
 from treaty.core.messages.transfers import (
@@ -86,6 +86,7 @@ def _describe_subject(view: View, subject: Subject, value: SubjectValue) -> Expo
             order=value.order,
             identity=value.identity,
             properties=value.properties,
+            schemes=value.schemes,
         ),
         HighestNumbers(
             -1 if ordinals is None else ordinals.highest, -1 if encodings is None else encodings.highest, tuple(types)
@@ -141,7 +142,10 @@ def _versions(view: View, request: ExportVersions) -> Iterator[Kept | None]:
 def _describe_version(view: View, one: Kept) -> ExportedVersion:
     key, version = one
     entry = (*key,)
-    names: Pairs = tuple(sorted((name.scheme, name.name) for name in view.find(NAME_BY_VERSION, entry)))
+    home = view.get(SUBJECT, subject_of_key(key))
+    computed = () if home is None else home.schemes
+    found = ((name.scheme, name.name) for name in view.find(NAME_BY_VERSION, entry))
+    names: Pairs = tuple(sorted(pair for pair in found if pair[0] not in computed))
     encodings = ((each.encoding, view.get(ENCODING, each)) for each in view.find(ENCODING_BY_VERSION, entry))
     state = next(state for state in KEPT if state == version.state)
     return ExportedVersion(

@@ -12,9 +12,10 @@ from treaty.core.handlers.drafts.extras import refuse_bad_rules
 from treaty.core.handlers.drafts.same_versions import has_schema
 from treaty.core.handlers.drafts.schemas import ParsedDraft, read, refuse
 from treaty.core.handlers.drafts.version_identity import policy_for, version_rules, with_text
+from treaty.core.handlers.drafts.version_names import NewNames, name_rows, new_names, packages_of, refuse_bad_names
 from treaty.core.handlers.groups.properties import refuse_bad_settings
 from treaty.core.handlers.groups.queries import describe_group, subject_row
-from treaty.core.handlers.schema_ids import make_home, schema_of, version_commit
+from treaty.core.handlers.schema_ids import all_names, describe_new, make_home, other_rows, schema_of
 from treaty.core.handlers.settings import IMPORTING, config_in_force, mode_in_force
 from treaty.core.handlers.uses import remove_versions
 from treaty.core.handlers.versions import (
@@ -35,18 +36,22 @@ from treaty.core.schema_engine import InvalidText, SchemaEngine
 from treaty.core.state.rows import Row, make_row
 from treaty.core.state.state_tables import (
     CODEC,
+    CONTENT,
     COUNTER,
     ENCODING,
     ENCODING_BY_VERSION,
     SUBJECT,
+    VERSION,
     CodecKey,
+    ContentKey,
     CounterKey,
     EncodingKey,
+    VersionKey,
     encodings_key,
     ordinals_key,
     types_key,
 )
-from treaty.core.state.values import Counter, Encoding, Version
+from treaty.core.state.values import Content, Counter, Encoding, Version
 from treaty.core.state.view import View
 
 STATES = ("live", "soft", "hidden")
@@ -58,7 +63,7 @@ def import_subject(view: View, command: Command[ImportSubject], engine: SchemaEn
     request = command.request
     subject, settings = request.subject, request.settings
     refuse_bad_subject(subject)
-    refuse_bad_settings(settings)
+    refuse_bad_settings(settings, engine)
     _refuse_policy(request)
     there = view.get(SUBJECT, subject)
     raised = _raise_counters(view, subject, view.sequence + 1 if there is None else there.generation, request.highest)
@@ -71,8 +76,9 @@ def import_subject(view: View, command: Command[ImportSubject], engine: SchemaEn
         order=settings.order,
         identity=settings.identity,
         properties=settings.properties,
+        schemes=settings.schemes,
     )
-    home, _ = make_home(view, subject, creation)
+    home, _ = make_home(view, subject, creation, packages_of(settings.schemes, engine))
     made = next((row.value for row in home if row.table == SUBJECT.name), there)
     answer = GroupCreated(describe_group(view, subject, made, None), created=there is None)  # type: ignore[arg-type]  # of its table
     return Decision((*home, *raised), answer)
@@ -143,6 +149,7 @@ def import_version(view: View, command: Command[ImportVersion], engine: SchemaEn
     request = command.request
     subject = request.subject
     refuse_bad_rules(request.draft.rules)
+    refuse_bad_names(request.names, engine)
     _refuse_bad_place(request)
     home = subject_row(view, subject)
     draft = with_text(request.draft, engine)
@@ -155,7 +162,7 @@ def import_version(view: View, command: Command[ImportVersion], engine: SchemaEn
     there = with_ordinal(view, subject, request.ordinal)
     if there is not None:
         _refuse_other_version(view, request, there, new)
-        return Decision((), RegisteredVersion(describe_version(view, there), created=False))
+        return Decision((), RegisteredVersion(describe_version(view, there, names=True), created=False))
     _refuse_unless_importing(view, subject)
     _refuse_far_time(request, command.time)
     _refuse_taken_number(view, request)
@@ -163,6 +170,7 @@ def import_version(view: View, command: Command[ImportVersion], engine: SchemaEn
     types = types_key(subject, home.generation, draft.format, new.type_name)
     _refuse_far(subject, ordinals.kind, _highest(view, ordinals), request.ordinal)
     type_version = _type_version(view, request, new, types)
+    names = NewNames(new_names(view, subject, SubjectCreation(), new, engine), request.names)
     as_register = _as_register(command, Register(subject, draft, schema_id=request.schema_id, names=request.names))
     schema_id, schema_rows = schema_of(view, as_register, new)
     config = config_in_force(view, Scope(*subject))
@@ -182,12 +190,25 @@ def import_version(view: View, command: Command[ImportVersion], engine: SchemaEn
         identity=new.identity,
     )
     highest = max(request.ordinal, _highest(view, ordinals))
-    going = remove_versions(view, make_room(view, subject, [], highest), spare_schema=schema_id)
     counters = (
         make_row(COUNTER, ordinals, Counter(highest)),
         make_row(COUNTER, types, Counter(max(type_version, _highest(view, types)))),
     )
-    return version_commit(view, as_register, new, (request.ordinal, version), (*schema_rows, *counters, *going))
+    going = make_room(view, subject, [], highest)
+    key = VersionKey(*subject, home.generation, request.ordinal)
+    named = name_rows(view, key, version, names, {one[0] for one in going})
+    sent = new.sent
+    rows = (
+        *schema_rows,
+        *counters,
+        *other_rows(remove_versions(view, going, spare_schema=schema_id), named),
+        *((make_row(CONTENT, ContentKey(version.content), Content(sent)),) if sent is not None else ()),
+        make_row(VERSION, key, version),
+        *named,
+    )
+    told = all_names(view, as_register.request, names, request.ordinal)
+    answer = describe_new(as_register.request, new, version, request.ordinal, told)
+    return Decision(rows, RegisteredVersion(answer, created=True))
 
 
 def _as_register(command: Command[ImportVersion], request: Register) -> Command[Register]:
