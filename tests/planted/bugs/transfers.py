@@ -49,7 +49,7 @@ TRANSFERS = (
     Bug(
         "import: the count of ordinals falls",
         "A version with a low ordinal lowers the count, so that later ones are assigned again.",
-        (Edit(IMPORTS + "import_version", "max(request.ordinal, _highest(view, ordinals))", "request.ordinal"),),
+        (Edit(IMPORTS + "_version_rows", "max(key.ordinal, _highest(view, ordinals))", "key.ordinal"),),
         by_tests(REFUSED + "test_counts_only_rise"),
     ),
     Bug(

@@ -189,26 +189,30 @@ def import_version(view: View, command: Command[ImportVersion], engine: SchemaEn
         time=request.time,
         identity=new.identity,
     )
-    highest = max(request.ordinal, _highest(view, ordinals))
-    counters = (
-        make_row(COUNTER, ordinals, Counter(highest)),
-        make_row(COUNTER, types, Counter(max(type_version, _highest(view, types)))),
-    )
-    going = make_room(view, subject, [], highest)
     key = VersionKey(*subject, home.generation, request.ordinal)
+    rows = (*schema_rows, *_version_rows(view, key, new, version, names))
+    told = all_names(view, as_register.request, names, request.ordinal)
+    answer = describe_new(as_register.request, new, version, request.ordinal, told)
+    return Decision(rows, RegisteredVersion(answer, created=True))
+
+
+def _version_rows(view: View, key: VersionKey, new: ParsedDraft, version: Version, names: NewNames) -> tuple[Row, ...]:
+    """Rows of a version, of its names and bytes, and of the counters, which do not fall; and what makes room for it."""
+    subject = Subject(key.context, key.subject)
+    ordinals = ordinals_key(subject, key.generation)
+    types = types_key(subject, key.generation, version.format, version.type_name)
+    highest = max(key.ordinal, _highest(view, ordinals))
+    going = make_room(view, subject, [], highest)
     named = name_rows(view, key, version, names, {one[0] for one in going})
     sent = new.sent
-    rows = (
-        *schema_rows,
-        *counters,
-        *other_rows(remove_versions(view, going, spare_schema=schema_id), named),
+    return (
+        make_row(COUNTER, ordinals, Counter(highest)),
+        make_row(COUNTER, types, Counter(max(version.type_version, _highest(view, types)))),
+        *other_rows(remove_versions(view, going, spare_schema=version.schema_id), named),
         *((make_row(CONTENT, ContentKey(version.content), Content(sent)),) if sent is not None else ()),
         make_row(VERSION, key, version),
         *named,
     )
-    told = all_names(view, as_register.request, names, request.ordinal)
-    answer = describe_new(as_register.request, new, version, request.ordinal, told)
-    return Decision(rows, RegisteredVersion(answer, created=True))
 
 
 def _as_register(command: Command[ImportVersion], request: Register) -> Command[Register]:
