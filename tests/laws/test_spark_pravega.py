@@ -13,12 +13,19 @@ from treaty.arrow.codecs import make_unpacker
 from treaty.arrow.framings import make_reframer
 from treaty.assemble import connect
 from treaty.client.connection import Connection
+from treaty.client.groups.codecs import GZIP
 from treaty.core.limits import INFLATED_BYTES
 from treaty.core.names import subject_of
+from treaty.core.refusals import NotFound
 from treaty.core.requests import Register
 from treaty.core.schema import Draft
+from treaty.core.state.columns import Column, Scalar
 from treaty.plan.decode_plans import extend, make_plan
+from treaty.plan.encoding.encode_plans import make_encode_plan
+from treaty.plan.encoding.options import EncodeOptions
+from treaty.plan.encoding.value import EncodePlan
 from treaty.plan.errors import PlanError
+from treaty.plan.frame_format import PlannedEncoding, encodings_of
 from treaty.plan.value import DecodePlan
 
 V1 = record(("name", "string"))
@@ -102,3 +109,53 @@ def test_damage_never_raises(codec: str) -> None:
         found, why = unpack(b"x" + bytes(data[: dice.randrange(len(data) + 1)]))
         assert (found is None) == (why is not None)
         assert found is None or len(found) <= INFLATED_BYTES
+
+
+def test_a_plan_of_a_group_has_its_encodings_and_further_ones_by_id(registry: Connection) -> None:
+    first, second = put(registry, V1, V2)
+    registry.add_codec("o-value", "vault", (("key", "7"),))
+    for ordinal, codec in ((0, ""), (1, "vault")):
+        registry.assign_encoding("o-value", ordinal, codec)
+    plan = make_plan(registry, "o-value", framing="pravega")
+    assert plan.known == {0, 1}
+    assert plan.known_schemas == {first, second}
+    assert encodings_of(plan.framing) == {
+        0: PlannedEncoding(first),
+        1: PlannedEncoding(second, "vault", (("key", "7"),)),
+    }
+    assert DecodePlan.from_json(plan.to_json()) == plan
+    assert extend(plan, registry, [5, 1]) is plan
+    reframe = make_reframer(plan, "value")
+    found, why = reframe(encoded(1, b"\2a"), None)
+    assert (found, (why or "").partition(" has ")[0]) == (None, "MALFORMED: no installed package")
+    with pytest.raises(NotFound):
+        make_plan(registry, "nobody", framing="pravega")
+
+
+def test_payloads_lose_the_zeros_that_java_packs_behind_them(registry: Connection) -> None:
+    first, second = put(registry, V1, V2)
+    plan = make_plan(registry, "o-value", framing={0: (first, "gzip"), 1: (second, "snappy"), 2: (first, "")})
+    reframe = make_reframer(plan, "value")
+    for record_, zeros in (({"name": "x", "n": 0}, 90), ({"name": "\0", "n": 0}, 1), ({"name": "", "n": 3}, 0)):
+        payload = frame(second, V2, record_)[5:]
+        packed = SNAPPY.compress(payload + bytes(zeros)).to_pybytes()
+        assert reframe(encoded(1, packed), None) == (header(second) + payload, None)
+    for whole in (b"\2a\0\1\0", b"\2a\1", b"\4a\0\0x"):
+        assert reframe(encoded(0, gzip.compress(whole)), None) == (header(first) + whole, None)
+    assert reframe(encoded(2, b"\2a\0"), None) == (header(first) + b"\2a\0", None)
+
+
+def test_encode_plans_write_the_heads_that_decode_plans_know(registry: Connection) -> None:
+    columns = [Column("name", Scalar("string"))]
+    for framing in ("version", "md5", "single-object", "prefix"):
+        options = EncodeOptions(schema=V1, register=True, framing=framing)
+        plan = make_encode_plan(registry, "o-value", columns, options)
+        assert EncodePlan.from_json(plan.to_json()) == plan
+        heads = dict(make_plan(registry, "o-value", framing=framing).framing.heads)
+        assert heads.get(plan.head, 1) == 1
+        assert (plan.head in heads) == (framing != "prefix")
+    registry.add_codec("o-value", GZIP)
+    packed = make_encode_plan(registry, "o-value", columns, EncodeOptions(framing="pravega", codec="gzip"))
+    assert (packed.head, packed.codec) == ("0100000000", GZIP)
+    assert EncodePlan.from_json(packed.to_json()) == packed
+    assert f"codec    {GZIP}" in packed.explain()
